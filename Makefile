@@ -7,7 +7,7 @@ MINUTES ?= 20
 SEED ?= 1
 WORKERS ?= 2
 
-.PHONY: demo test test-long format lint types docs pictures clean
+.PHONY: demo quick test test-long format lint types docs pictures clean
 
 # What running, building and the demo need: the package itself with the FPGA tools.
 $(VENV)/base: pyproject.toml setup.py
@@ -25,6 +25,10 @@ $(VENV)/stamp: $(VENV)/base
 demo: $(VENV)/base
 	$(BIN)/quintet demo
 
+# All but tests of more than five seconds; T limits it to a folder or file: T=tools/compiler.
+quick: $(VENV)/stamp
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long and not slow" tests/$(T)
+
 test: $(VENV)/stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long"
 
@@ -35,7 +39,7 @@ format: $(VENV)/stamp
 	$(BIN)/ruff check --fix --quiet .
 	$(BIN)/ruff format .
 
-lint: $(VENV)/stamp
+lint: $(VENV)/stamp types
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	git ls-files -z '*.py' '*.md' '*.toml' | xargs -0 $(BIN)/codespell

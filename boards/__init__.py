@@ -1,20 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`, and every
-entry point of the group ``quintet.boards``."""
+"""The registry of boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`, and
+every entry point of the group ``quintet.boards``."""
+
+from __future__ import annotations
 
 import importlib
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..gateware import LOADED_AT
 from ..gateware.plugins import plugins
 from ..gateware.suggestions import suggestion
 
+if TYPE_CHECKING:
+    from .board import Board
+
 __all__ = ["LOADED_AT", "BoardError", "board_names", "open_board"]
 
 
 class BoardError(LookupError):
-    """No board of that name; the message lists those there are."""
+    """No board of that name; the message lists the known ones."""
 
 
 @cache
@@ -32,13 +38,13 @@ def _boards():
     return found
 
 
-def board_names():
+def board_names() -> list[str]:
     """Names of all boards."""
     return list(_boards())
 
 
-def open_board(name):
-    """The :class:`~.board.Board` called ``name``.
+def open_board(name: str) -> Board:
+    """The :class:`~.board.Board` named ``name``.
 
     Raises
     ------

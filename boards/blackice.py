@@ -42,7 +42,7 @@ BOARDS = (
         programmers=("STM32",),
         busy_led=("led", 0),
         fault_led=("led", 1),
-        no_room={
+        too_large={
             ("opentpu", "hx8k-4x4"): "8,139 of 7,680 logic cells",
             ("imagine", "hx8k"): "7,818 of 7,680 logic cells",
         },

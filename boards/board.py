@@ -1,9 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What quintet knows of a board (docs/boards.md). Pure Python until a SoC or a platform is asked
-for."""
+"""Description of a board (docs/boards.md). Pure Python until a SoC or a platform is requested."""
+
+from __future__ import annotations
 
 import importlib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from amaranth.build import Platform
+
+    from ..gateware.cores import CorePackage
+    from ..gateware.memory.blockram import BlockRAMMemory
+    from ..gateware.memory.sdram.controller import SDRAMController
+    from ..gateware.memory.spram import SPRAMMemory
+    from ..gateware.memory.sram.controller import SRAMController
+    from ..gateware.soc import SoC
+    from .clocking import Clocking
 
 __all__ = [
     "FPGA_FAMILY",
@@ -22,72 +38,86 @@ __all__ = [
 FPGA_FAMILY = {"85f": "ecp5", "45f": "ecp5", "25f": "ecp5", "up5k": "ice40", "hx8k": "ice40"}
 
 
-#: All links there are: ours and LiteX's protocol on a serial line, ours over USB.
+#: Pins of a board: (resource, number), or with the name of a part of the resource.
+PinName: TypeAlias = tuple[str, int] | tuple[str, int, str]
+#: Kinds of links: our protocol and LiteX's on a serial line, ours over USB.
 LINKS = ("uart", "uartbone", "usb")
 
 
 @dataclass(frozen=True)
 class UARTLink:
-    """Serial line of the host link: ``resource`` of the platform, ``baud`` bits a second."""
+    """Serial line of the host link: ``resource`` of the platform, ``baud`` in bits per second."""
 
     baud: int = 3_000_000
     resource: str = "uart"
     number: int = 0
-    kind: str = "uart"
+    kind: Literal["uart"] = "uart"
 
     @property
-    def info(self):
-        """What the info text says."""
+    def info(self) -> dict[str, Any]:
+        """The link in the info text."""
         return {"kind": self.kind, "baud": self.baud}
 
 
 @dataclass(frozen=True)
 class Bridge:
-    """A serial bridge on a board: USB vendor and product, and which of its interfaces is the link's
-    where it has several."""
+    """A USB serial bridge on a board: vendor and product ID, and, if it has several interfaces, the
+    one of the link."""
 
     vendor: int
     product: int
     name: str
-    interface: int = None
+    interface: int | None = None
 
 
 @dataclass(frozen=True)
 class USBPort:
-    """USB wires of the FPGA itself: ``d_p``, ``d_n`` and ``pullup`` of the platform's ``resource``,
-    ``number``. The first pin of ``pullup`` is that of D+."""
+    """USB wires connected to the FPGA: ``d_p``, ``d_n`` and ``pullup`` of the platform's
+    ``resource``, ``number``. The first pin of ``pullup`` is that of D+."""
 
     resource: str = "usb"
     number: int = 0
-    kind: str = "usb"
+    kind: Literal["usb"] = "usb"
 
     @property
-    def info(self):
-        """What the info text says."""
+    def info(self) -> dict[str, Any]:
+        """The link in the info text."""
         from ..gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
 
         return {"kind": self.kind, "vendor": VENDOR_ID, "product": PRODUCT_ID}
 
 
 class _Memory:
-    """What all kinds of main memory have in common, unless they say otherwise."""
+    """Common behaviour of all kinds of main memory."""
 
-    def usable(self, room, params):
-        """Bytes of main memory beside this core."""
+    if TYPE_CHECKING:
+        # Fields or properties of each kind.
+
+        @property
+        def kind(self) -> str: ...
+
+        @property
+        def size(self) -> int: ...
+
+        @property
+        def beat_bytes(self) -> int: ...
+
+    def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
+        """Bytes of main memory available beside this core."""
         return self.size
 
     @property
-    def beats(self):
-        """Sizes that a beat can have, in bytes."""
+    def beats(self) -> tuple[int, ...]:
+        """Possible sizes of a beat, in bytes."""
         return (self.beat_bytes,)
 
-    def beat(self, size):
-        """Bytes of a beat of ``size`` bytes of it."""
+    def beat(self, size: int) -> int:
+        """Bytes of a beat of a main memory of ``size`` bytes."""
         return self.beats[0]
 
     @property
-    def is_chip(self):
-        """Whether it is a chip beside the FPGA, so that a part of main memory can be on chip
+    def is_chip(self) -> bool:
+        """Whether it is a chip beside the FPGA, so that a part of main memory can be on the FPGA
         instead."""
         return self.kind in ("SDRAM", "SRAM")
 
@@ -99,31 +129,32 @@ class SDRAM(_Memory):
 
     part: str
     resource: str = "sdram"
-    kind: str = "SDRAM"
+    kind: Literal["SDRAM"] = "SDRAM"
 
     @property
-    def size(self):
-        """Bytes."""
+    def size(self) -> int:
+        """Bytes of the chip."""
         from ..gateware.memory.sdram.parts import find_part
 
         return find_part(self.part).size
 
     @property
-    def beat_bytes(self):
+    def beat_bytes(self) -> int:
         """Bytes of a beat."""
         from ..gateware.memory.sdram.parts import find_part
 
         return find_part(self.part).beat_bytes
 
-    def backing(self, *, clocking, family, size):
-        """The component of docs/how/contracts.md, section 2; ``size`` is the chip's, whatever is
-        asked for."""
+    def backing(self, *, clocking: Clocking, family: str | None, size: int) -> SDRAMController:
+        """The memory controller (docs/how/contracts.md, section 2); ``size`` is ignored, it is
+        always the chip's."""
         from ..gateware.memory.sdram.controller import SDRAMController
 
+        assert clocking.sdram is not None
         return SDRAMController(part=self.part, clock_hz=clocking.hz, capture=clocking.sdram.capture)
 
     @property
-    def width(self):
+    def width(self) -> int:
         """Bits of the chip's data lines."""
         from ..gateware.memory.sdram.parts import find_part
 
@@ -138,19 +169,19 @@ class SRAM(_Memory):
     part: str
     resource: str = "sram"
     beat_bytes: int = 4
-    kind: str = "SRAM"
+    kind: Literal["SRAM"] = "SRAM"
     width: int = 16
 
     @property
-    def size(self):
-        """Bytes."""
+    def size(self) -> int:
+        """Bytes of the chip."""
         from ..gateware.memory.sram.parts import find_sram
 
         return find_sram(self.part).size
 
-    def backing(self, *, clocking, family, size):
-        """The component of docs/how/contracts.md, section 2; ``size`` is the chip's, whatever is
-        asked for."""
+    def backing(self, *, clocking: Clocking, family: str | None, size: int) -> SRAMController:
+        """The memory controller (docs/how/contracts.md, section 2); ``size`` is ignored, it is
+        always the chip's."""
         from ..gateware.memory.sram.controller import SRAMController
 
         return SRAMController(part=self.part, clock_hz=clocking.hz, beat_bytes=self.beat_bytes)
@@ -159,30 +190,32 @@ class SRAM(_Memory):
 @dataclass(frozen=True)
 class SPRAM(_Memory):
     """The single-port RAM of an UP5K: four blocks of 32 KiB, less those that a core's preset
-    takes."""
+    uses."""
 
     size: int = 131072
     beat_bytes: int = 4
-    kind: str = "SPRAM"
+    kind: Literal["SPRAM"] = "SPRAM"
 
-    def usable(self, room, params):
-        """Bytes of main memory beside this core."""
-        if room is None:
+    def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
+        """Bytes of main memory available beside this core."""
+        if package is None:
             return self.size
-        return self.size - 32768 * room.core.variant(params, self.beat_bytes).spram_blocks(params)
+        return self.size - 32768 * package.core.variant(params, self.beat_bytes).spram_blocks(
+            params
+        )
 
     @property
-    def beats(self):
-        """Sizes that a beat can have, in bytes."""
+    def beats(self) -> tuple[int, ...]:
+        """Possible sizes of a beat, in bytes."""
         return (self.beat_bytes, 2)
 
-    def beat(self, size):
-        """Bytes of a beat of ``size`` bytes of it: an odd number of blocks gives beats of one
-        block's width."""
+    def beat(self, size: int) -> int:
+        """Bytes of a beat of a main memory of ``size`` bytes: an odd number of blocks gives beats
+        of one block's width."""
         return 2 if size % 65536 else self.beat_bytes
 
-    def backing(self, *, clocking, family, size):
-        """The component of docs/how/contracts.md, section 2."""
+    def backing(self, *, clocking: Clocking, family: str | None, size: int) -> SPRAMMemory:
+        """The memory component (docs/how/contracts.md, section 2)."""
         from ..gateware.memory.spram import SPRAMMemory
 
         return SPRAMMemory(family=family, size=size, beat_bytes=self.beat(size))
@@ -190,28 +223,32 @@ class SPRAM(_Memory):
 
 @dataclass(frozen=True)
 class BlockRAM(_Memory):
-    """Main memory in block RAM, for boards without any other. ``beside``: core -> bytes of it
-    beside that core, where its own buffers and all of main memory are more than there is."""
+    """Main memory in block RAM, for boards without any other. ``beside``: core -> bytes available
+    beside that core, if its own buffers leave less than ``size``."""
 
     size: int
     beat_bytes: int = 4
-    kind: str = "block RAM"
-    beside: dict = field(default_factory=dict, hash=False)
+    kind: Literal["block RAM"] = "block RAM"
+    beside: dict[str, int] = field(default_factory=dict, hash=False)
 
-    def usable(self, room, params):
-        """Bytes of main memory beside this core."""
-        return self.size if room is None else self.beside.get(room.name, self.size)
+    def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
+        """Bytes of main memory available beside this core."""
+        return self.size if package is None else self.beside.get(package.name, self.size)
 
-    def backing(self, *, clocking, family, size):
-        """The component of docs/how/contracts.md, section 2."""
+    def backing(self, *, clocking: Clocking, family: str | None, size: int) -> BlockRAMMemory:
+        """The memory component (docs/how/contracts.md, section 2)."""
         from ..gateware.memory.blockram import BlockRAMMemory
 
         return BlockRAMMemory(size=size, beat_bytes=self.beat_bytes)
 
 
+#: Main memory of a board.
+MainMemory: TypeAlias = SDRAM | SRAM | SPRAM | BlockRAM
+
+
 @dataclass(frozen=True, kw_only=True)
 class Board:
-    """One board.
+    """A board: its FPGA, clock, memory, link, LEDs and programmers.
 
     Attributes
     ----------
@@ -219,11 +256,11 @@ class Board:
     title : str
     fpga : str, code of presets that fit (``85f``, ``45f``, ``25f``, ``up5k``, ``hx8k``)
     part : str, the FPGA as its maker calls it, with package and speed grade
-    platform : str, ``module:class`` of amaranth-boards, or of a file of ours
+    platform : str, ``module:class`` of amaranth-boards, or of a file in ``boards/platforms``
     oscillator : str, clock resource of the platform; ``oscillator_hz`` its frequency
     clock_mhz : float, main clock where the preset names none
     memory : SDRAM, SRAM, SPRAM or BlockRAM
-    link : UARTLink or USBPort, the link that is built where none is asked for
+    link : UARTLink or USBPort, the default link
     usb : USBPort or None, where USB wires come to the FPGA
     bridges : tuple of Bridge, the board's own USB serial bridge (of several revisions),
         by which a host finds it
@@ -234,7 +271,7 @@ class Board:
     held_high : tuple of (resource, number), or with the name of a part of it:
         pins that must stand high
     notes : tuple of str, what a user must know
-    no_room : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
+    too_large : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
         as ``"37 of 32 block RAMs"``
     """
 
@@ -246,17 +283,17 @@ class Board:
     oscillator: str
     oscillator_hz: int
     clock_mhz: float
-    memory: object
-    link: UARTLink
-    programmers: tuple
-    busy_led: tuple
-    fault_led: tuple
-    usb: USBPort = None
-    bridges: tuple = field(default=())
+    memory: MainMemory
+    link: UARTLink | USBPort
+    programmers: tuple[str, ...]
+    busy_led: PinName | None
+    fault_led: PinName | None
+    usb: USBPort | None = None
+    bridges: tuple[Bridge, ...] = field(default=())
     clock_pad: bool = False
-    held_high: tuple = field(default=())
-    notes: tuple = field(default=())
-    no_room: dict = field(default_factory=dict, hash=False)
+    held_high: tuple[PinName, ...] = field(default=())
+    notes: tuple[str, ...] = field(default=())
+    too_large: dict[tuple[str, str], str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         if self.fpga not in FPGA_FAMILY:
@@ -265,18 +302,18 @@ class Board:
             )
 
     @property
-    def family(self):
-        """Family of primitives."""
+    def family(self) -> str:
+        """Family of primitives: ``ecp5`` or ``ice40``."""
         return FPGA_FAMILY[self.fpga]
 
     @property
-    def links(self):
-        """Links that this board can be built with, the default one first."""
+    def links(self) -> tuple[str, ...]:
+        """Kinds of links that the board can be built with, the default one first."""
         serial = ("uart", "uartbone") if self.link.kind == "uart" else ()
         return (*serial, *(("usb",) if self.usb is not None else ()))
 
-    def port_of(self, link):
-        """:class:`UARTLink` or :class:`USBPort` of a link.
+    def port_of(self, link: str) -> UARTLink | USBPort:
+        """The :class:`UARTLink` or :class:`USBPort` of a kind of link.
 
         Raises
         ------
@@ -286,7 +323,7 @@ class Board:
             This board has not got it.
         """
         if link not in LINKS:
-            raise ValueError(f"Link must be one of {', '.join(LINKS)}, not {link!r}")
+            raise ValueError(f"link = {link!r}: expected one of {', '.join(LINKS)}")
         if link not in self.links:
             from . import BoardError
 
@@ -295,22 +332,21 @@ class Board:
                 f"{self.name} cannot be built with link {link}: {why}; there is "
                 f"{', '.join(self.links)}"
             )
-        return self.usb if link == "usb" else self.link
+        return self.usb if link == "usb" and self.usb is not None else self.link
 
-    def presets(self, room):
-        """Names of the presets of a core for this board, the default one first; those that were
-        found too large (``no_room``) come last."""
-        space = room.params.SPACE
+    def presets(self, package: CorePackage) -> list[str]:
+        """Names of a core's presets for this board, the default one first; those that were found
+        too large (``too_large``) come last."""
+        space = package.params.SPACE
         names = [
             name
             for name in space.presets_for(self.fpga, self.memory.beats)
             if self.memory.is_chip or not space.presets[name].on_chip
         ]
-        return sorted(names, key=lambda preset: (room.name, preset) in self.no_room)
+        return sorted(names, key=lambda preset: (package.name, preset) in self.too_large)
 
-    def preset_for(self, room):
-        """Name of the preset that is built where none is asked for: the first that is not too
-        large, if there is any.
+    def preset_for(self, package: CorePackage) -> str:
+        """Name of the default preset: the first that is not too large, if there is one.
 
         Raises
         ------
@@ -319,36 +355,44 @@ class Board:
         """
         from ..gateware.isa.parameters import ParameterError
 
-        preset = next(iter(self.presets(room)), None)
+        preset = next(iter(self.presets(package)), None)
         if preset is None:
-            raise ParameterError(f"{room.name} has no preset that fits {self.name} ({self.fpga})")
+            raise ParameterError(
+                f"{package.name} has no preset that fits {self.name} ({self.fpga})"
+            )
         return preset
 
-    def platform_class(self):
-        """The platform's class."""
+    def platform_class(self) -> type[Platform]:
+        """The Amaranth platform class."""
         module, name = self.platform.split(":")
         return getattr(importlib.import_module(module), name)
 
-    def clock_for(self, room=None, preset=None):
-        """Main clock asked for by default, in MHz: the preset's, else the board's."""
+    def clock_for(self, package: CorePackage | None = None, preset: str | None = None) -> float:
+        """Default main clock in MHz: the preset's, else the board's."""
         asked = None
-        if room is not None and preset is not None:
-            asked = room.params.SPACE.presets[preset].clock_mhz
+        if package is not None and preset is not None:
+            asked = package.params.SPACE.presets[preset].clock_mhz
         return asked or self.clock_mhz
 
-    def makes_beside_main(self, ratio):
-        """Whether the PLL makes a clock of ``ratio`` times the main clock beside it: an ECP5's any,
-        an iCE40's its double."""
+    def makes_beside_main(self, ratio: Fraction | int) -> bool:
+        """Whether the PLL can make a clock of ``ratio`` times the main clock beside it: an ECP5's
+        any ratio, an iCE40's only twice."""
         return self.family == "ecp5" or ratio == 2
 
-    def on_chip_memory(self, room=None, preset=None, params=None, on_chip=None):
+    def on_chip_memory(
+        self,
+        package: CorePackage | None = None,
+        preset: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        on_chip: int | None = None,
+    ) -> tuple[int, int]:
         """Bytes of main memory in block RAM, and bytes of their beat; (0, 0) without any.
 
         The beat is the widest of 16, 8 and 4 bytes that the core's engine can be built for.
 
         Parameters
         ----------
-        room, preset, params
+        package, preset, params
             As of :meth:`make_soc`; ``params`` are overrides of the preset's.
         on_chip : int, optional
             Bytes; else the preset's.
@@ -369,8 +413,8 @@ class Board:
         if on_chip is None:
             on_chip = (
                 0
-                if room is None
-                else room.params.SPACE.presets[preset or self.preset_for(room)].on_chip
+                if package is None
+                else package.params.SPACE.presets[preset or self.preset_for(package)].on_chip
             )
         if not is_integer(on_chip) or not 0 <= on_chip < memory.size or on_chip % 64:
             raise BoardError(
@@ -386,15 +430,15 @@ class Board:
                 f"{memory.kind} already"
             )
         beats = [beat for beat in (16, 8, 4) if beat >= memory.beat_bytes]
-        if room is None:
+        if package is None:
             return on_chip, beats[0]
-        preset = preset or self.preset_for(room)
-        values = room.params.SPACE.resolve(preset, params)
+        preset = preset or self.preset_for(package)
+        values = package.params.SPACE.resolve(preset, params)
         for beat in beats:
             try:
                 # Never elaborated: only its own checks are wanted.
                 settle(
-                    room.core.variant(values, beat)(
+                    package.core.variant(values, beat)(
                         params=values, beat_bytes=beat, memory_size=memory.size
                     )
                 )
@@ -402,9 +446,8 @@ class Board:
                 continue
             return on_chip, beat
         raise ParameterError(
-            f"{room.name} {preset} cannot have on-chip memory on {self.name}: its engine takes "
-            f"no beats of "
-            f"{' or '.join(map(str, beats))} bytes"
+            f"{package.name} {preset} cannot have on-chip memory on {self.name}: its engine "
+            f"supports no beats of {' or '.join(map(str, beats))} bytes"
         )
 
     def _check_baud(self, port, clock_hz):
@@ -420,27 +463,27 @@ class Board:
     def make_soc(
         self,
         *,
-        room=None,
-        preset=None,
-        params=None,
-        clock_hz=None,
-        family="own",
-        size=None,
-        link=None,
-        on_chip=None,
-    ):
-        """The SoC of this board, without its pins.
+        package: CorePackage | None = None,
+        preset: str | None = None,
+        params: Mapping[str, Any] | None = None,
+        clock_hz: int | None = None,
+        family: str | None = "own",
+        size: int | None = None,
+        link: str | None = None,
+        on_chip: int | None = None,
+    ) -> SoC:
+        """Creates the SoC of this board, without its pins.
 
         Parameters
         ----------
-        room, preset, params
+        package, preset, params
             As of :class:`~quintet.gateware.soc.SoC`; without ``preset`` the first one that fits the
             board's FPGA.
         clock_hz : int, optional
-            Main clock that is asked for; else the default one. The SoC is told what the PLL really
-            makes of it.
+            Requested main clock; else the default one. The SoC uses the frequency
+            that the PLL really makes.
         family : str or None
-            ``"own"``: the board's primitives; ``None``: their twins, for simulation.
+            ``"own"``: the board's primitives; ``None``: behavioural models of them, for simulation.
         size : int, optional
             Bytes of main memory, where a simulation wants less than there is.
         link : str, optional
@@ -469,34 +512,34 @@ class Board:
         from .clocking import clocking
 
         resolved, domain = {}, None
-        if room is not None:
-            space = room.params.SPACE
-            preset = preset or self.preset_for(room)
+        if package is not None:
+            space = package.params.SPACE
+            preset = preset or self.preset_for(package)
             resolved = space.resolve(preset, params)
             lacks = sorted(LACKS.get(self.fpga, set()) & set(space.presets[preset].needs))
             if lacks and family == "own" and not params:
                 raise ParameterError(
-                    f"{room.name} {preset} cannot be built for {self.name}: it needs "
+                    f"{package.name} {preset} cannot be built for {self.name}: it needs "
                     f"{' and '.join(lacks)}, "
                     f"which its {self.fpga} does not have"
                 )
-        asked_hz = clock_hz or round(self.clock_for(room, preset) * 1e6)
+        asked_hz = clock_hz or round(self.clock_for(package, preset) * 1e6)
         capacity = CAPACITIES[self.fpga] if family == "own" else None
         family = self.family if family == "own" else family
-        size = size or self.memory.usable(room, resolved)
-        if room is not None:
-            engine = room.core.variant(resolved, self.memory.beat(size))
+        size = size or self.memory.usable(package, resolved)
+        if package is not None:
+            engine = package.core.variant(resolved, self.memory.beat(size))
             try:
                 engine.check_capacity(resolved, capacity)
             except ValueError as error:
                 raise ParameterError(
-                    f"{room.name} {preset} cannot be built for {self.name}: {error}"
+                    f"{package.name} {preset} cannot be built for {self.name}: {error}"
                 ) from None
         beside = None
-        on_chip, beat = self.on_chip_memory(room, preset, params, on_chip)
-        if room is not None:
+        on_chip, beat = self.on_chip_memory(package, preset, params, on_chip)
+        if package is not None:
             domain = requested_domain(
-                room.core.variant(resolved, beat or self.memory.beat(size)), resolved
+                package.core.variant(resolved, beat or self.memory.beat(size)), resolved
             )
             beside = (
                 domain.ratio
@@ -510,7 +553,7 @@ class Board:
             if on_chip:
                 from ..gateware.memory.onchip import OnChipMemory
 
-                memory = OnChipMemory(rest=memory, on_chip=on_chip, beat_bytes=beat)
+                memory = OnChipMemory(rest=memory, on_chip=on_chip, beat_bytes=beat, family=family)
         except PLLError:
             raise
         except ValueError as error:
@@ -525,23 +568,23 @@ class Board:
                 board_name=self.name,
                 clock_hz=clocks.hz,
                 memory=memory,
-                room=room,
+                package=package,
                 preset=preset,
-                params=params,
+                params=None if params is None else dict(params),
                 family=family,
                 link=port.info | {"kind": link},
                 uartbone=link == "uartbone",
                 pipelined=self.family == "ecp5",
                 shared_clock=domain is not None and beside is None,
-                domain_hz=None if beside is None else round(clocks.settings.further_hz),
+                domain_hz=clocks.domain_hz if beside is not None else None,
                 clocking=clocks,
             )
         except ParameterError:
             raise
         except ValueError as error:
             # Sizes that the core has, and not with this board's memory.
-            if room is None:
+            if package is None:
                 raise
             raise ParameterError(
-                f"{room.name} {preset} cannot be built for {self.name}: {error}"
+                f"{package.name} {preset} cannot be built for {self.name}: {error}"
             ) from None

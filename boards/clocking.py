@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clocks of a board: what its PLL makes of a frequency that is asked for, and the phase of an
-SDRAM's clock (docs/how/memory.md)."""
+"""Clocks of a board: the frequency that its PLL really makes, and the phase of an SDRAM's clock
+(docs/how/memory.md)."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from ..gateware.memory.sdram.parts import find_part
 from ..gateware.memory.sdram.phase import PADS, SDRAMClock, choose_phase
 from ..gateware.primitives.pll import PLLError, PLLSettings, ecp5_settings, ice40_settings
+
+if TYPE_CHECKING:
+    from .board import Board
 
 __all__ = ["USB_HZ", "Clocking", "clocking", "sdram_clock"]
 
@@ -20,21 +27,27 @@ class Clocking:
 
     Attributes
     ----------
-    asked_hz : int, main clock that was asked for
-    further_hz : int or None, what is asked of the PLL beside it
+    asked_hz : int, requested main clock
+    further_hz : int or None, frequency requested of the PLL beside it
     settings : PLLSettings
     sdram : SDRAMClock or None
     """
 
     asked_hz: int
-    further_hz: int
+    further_hz: int | None
     settings: PLLSettings
-    sdram: SDRAMClock = None
+    sdram: SDRAMClock | None = None
 
     @property
-    def hz(self):
-        """Main clock as the PLL really makes it."""
+    def hz(self) -> int:
+        """Main clock in Hz, as the PLL really makes it."""
         return round(self.settings.output_hz)
+
+    @property
+    def domain_hz(self) -> int | None:
+        """Second clock in Hz, as the PLL really makes it; ``None``: there is none."""
+        further = self.settings.further_hz
+        return None if further is None else round(further)
 
 
 def _settings(board, asked_hz, further_hz):
@@ -43,7 +56,7 @@ def _settings(board, asked_hz, further_hz):
 
 
 def _beside(board, asked_hz, ratio, link):
-    """What is asked of the PLL beside the main clock."""
+    """Frequency that the PLL is to make beside the main clock."""
     if link == "usb" and board.family == "ice40" and board.oscillator_hz != USB_HZ:
         # The one PLL gives both: what it makes beside the main clock is its double.
         if 2 * asked_hz != USB_HZ:
@@ -67,8 +80,10 @@ def _sdram(board, settings):
     return choose_phase(board.memory.part, settings.output_hz, PADS[board.family], shifts)
 
 
-def sdram_clock(board, asked_hz, ratio=None, link=None):
-    """The :class:`SDRAMClock` of ``board`` at a main clock.
+def sdram_clock(
+    board: Board, asked_hz: int, ratio: Fraction | int | None = None, link: str | None = None
+) -> SDRAMClock:
+    """Chooses the :class:`SDRAMClock` of ``board`` at a main clock.
 
     Raises
     ------
@@ -82,7 +97,7 @@ def sdram_clock(board, asked_hz, ratio=None, link=None):
     def attempt(hz):
         return _sdram(board, _settings(board, hz, _beside(board, hz, ratio, link)))
 
-    def works(mhz):
+    def is_feasible(mhz):
         try:
             attempt(mhz * 1_000_000)
         except ValueError:
@@ -94,15 +109,18 @@ def sdram_clock(board, asked_hz, ratio=None, link=None):
     except PLLError:
         raise
     except ValueError as error:
+        assert board.memory.kind == "SDRAM"
         mhz, top = asked_hz // 1_000_000, int(find_part(board.memory.part).cl3_mhz)
-        below = next((n for n in range(min(mhz, top), 0, -1) if works(n)), None)
-        above = next((n for n in range(mhz + 1, top + 1) if works(n)), None)
+        below = next((n for n in range(min(mhz, top), 0, -1) if is_feasible(n)), None)
+        above = next((n for n in range(mhz + 1, top + 1) if is_feasible(n)), None)
         near = " and ".join(f"{n} MHz" for n in (below, above) if n is not None)
         raise ValueError(f"{error}; the nearest that work: {near or 'none'}") from None
 
 
-def clocking(board, asked_hz, ratio=None, link=None):
-    """The :class:`Clocking` of ``board``.
+def clocking(
+    board: Board, asked_hz: int, ratio: Fraction | int | None = None, link: str | None = None
+) -> Clocking:
+    """Chooses the :class:`Clocking` of ``board``.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ BOARDS = (
         programmers=("dfu-util",),
         busy_led=("rgb_led", 0, "g"),
         fault_led=("rgb_led", 0, "r"),
-        no_room={
+        too_large={
             ("cherry", "up5k"): "5,764 of 5,280 logic cells, 31 of 30 block RAMs",
             ("imagine", "up5k"): "5,770 of 5,280 logic cells",
         },

@@ -23,7 +23,7 @@ BOARDS = (
         programmers=("iceprog", "openFPGALoader"),
         busy_led=("led", 0),
         fault_led=("led", 1),
-        no_room={
+        too_large={
             ("cherry", "hx8k"): "34 of 32 block RAMs",
             ("imagine", "hx8k"): "36 of 32 block RAMs",
             ("opentpu", "hx8k-4x4"): "37 of 32 block RAMs",

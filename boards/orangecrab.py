@@ -11,12 +11,12 @@ __all__ = ["BOARDS"]
 _HELD_HIGH = (("program", 0),)
 
 
-def _board(size, fpga, memory, no_room):
+def _board(size, fpga, memory, too_large):
     return Board(
         name=f"orangecrab-{size.lower()}",
         title=f"OrangeCrab r0.2 {size}",
         fpga=fpga,
-        no_room=no_room,
+        too_large=too_large,
         part=f"LFE5U-{size}-8MG285C",
         platform=f"quintet.boards.platforms.orangecrab:OrangeCrab{size}Platform",
         oscillator="clk",

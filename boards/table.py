@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table in docs/boards.md: ``python -m quintet.boards.table`` writes it."""
+"""The tables in docs/boards.md: ``python -m quintet.boards.table`` writes them."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from . import board_names, open_board
@@ -23,26 +24,28 @@ def _links(board):
     return "; ".join(names[link]() for link in board.links if link in names)
 
 
-def rows():
-    """Lines of the table."""
-    yield (
-        "| name | board | FPGA | presets | oscillator | main clock | main memory | links | "
-        "programmers |"
-    )
-    yield "|---|---|---|---|---|---|---|---|---|"
-    for board in map(open_board, board_names()):
+def rows() -> Iterator[str]:
+    """Lines of two tables with a row for every board: its parts, and its links and programmers."""
+    boards = [open_board(name) for name in board_names()]
+    yield "| name | board | FPGA | presets | oscillator | main clock | main memory |"
+    yield "|---|---|---|---|---|---|---|"
+    for board in boards:
         part = getattr(board.memory, "part", None)
         yield (
             f"| `{board.name}` | {board.title} | {board.part} | `{board.fpga}` | "
             f"{board.oscillator_hz / 1e6:g} MHz "
             f"| {board.clock_mhz:g} MHz | {_size(board.memory.size)} "
-            f"{board.memory.kind}{f' ({part})' if part else ''} "
-            f"| {_links(board)} | {', '.join(board.programmers)} |"
+            f"{board.memory.kind}{f' ({part})' if part else ''} |"
         )
+    yield ""
+    yield "| name | links | programmers |"
+    yield "|---|---|---|"
+    for board in boards:
+        yield f"| `{board.name}` | {_links(board)} | {', '.join(board.programmers)} |"
 
 
-def page(text):
-    """``text`` of docs/boards.md with a current table."""
+def page(text: str) -> str:
+    """``text`` of docs/boards.md with current tables."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 

@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands around the SoC on a physical board: PLL, reset, UART or USB, LEDs, memory pins."""
+"""Top level of a bitstream around the SoC: PLL, reset, UART or USB, LEDs, memory pins."""
 
-from amaranth import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from amaranth import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
 from amaranth.lib import io, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
 from ..gateware.link.uart import UARTReceiver, UARTTransmitter
 from ..gateware.memory.sdram.phy import SDRAMPhy
+from ..gateware.memory.sram.parts import find_sram
 from ..gateware.memory.sram.phy import SRAMPhy
 from ..gateware.primitives.pll import PLL
 from .clocking import USB_HZ
 from .usb_top import USB_TOLERANCE, USBClocks, USBPads
+
+if TYPE_CHECKING:
+    from ..gateware.soc import SoC
+    from .board import Board, PinName
 
 __all__ = ["SETTLE", "BoardTop", "HeldPins", "MainClock", "SerialLink", "reset_cycles"]
 
@@ -20,7 +30,7 @@ SETTLE = 1024
 
 
 class SerialLink(wiring.Component):
-    """The link's byte streams on two wires.
+    """UART of the link: its byte streams on two wires.
 
     Parameters
     ----------
@@ -33,7 +43,7 @@ class SerialLink(wiring.Component):
     rx : Out, tx : In, byte streams, facing the SoC's of the same name
     """
 
-    def __init__(self, *, clock_hz, baud):
+    def __init__(self, *, clock_hz: float, baud: int) -> None:
         self._rate = {"clock_hz": clock_hz, "baud": baud}
         super().__init__(
             {
@@ -44,7 +54,7 @@ class SerialLink(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         receiver = m.submodules.receiver = UARTReceiver(**self._rate)
         transmitter = m.submodules.transmitter = UARTTransmitter(**self._rate)
@@ -55,19 +65,19 @@ class SerialLink(wiring.Component):
 
 
 class MainClock(Elaboratable):
-    """Drives ``domain``: the PLL's clock; reset until it is locked and ``settle`` cycles have
-    passed, and on request.
+    """Drives ``domain`` from the PLL's clock; reset until the PLL is locked and ``settle`` cycles
+    have passed, and on request.
 
     ``settle`` covers the first microseconds after configuration, in which an iCE40's block RAM
     cannot be read.
     """
 
-    def __init__(self, *, pll, input, settle=SETTLE):
+    def __init__(self, *, pll: PLL, input: Value, settle: int = SETTLE) -> None:
         self.pll, self.input, self.settle = pll, input, settle
         self.request = Signal()
         self.domain = ClockDomain("sync")
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.pll = self.pll
         # A clock without reset, for what makes the reset.
@@ -90,20 +100,20 @@ class MainClock(Elaboratable):
         return m
 
 
-def reset_cycles(unlocked):
-    """Cycles from power-up to the end of the reset of a :class:`MainClock` whose PLL has been
-    ``unlocked`` for so many cycles: two more until that is seen."""
+def reset_cycles(unlocked: int) -> int:
+    """Cycles from power-up to the end of the reset of a :class:`MainClock` whose PLL needs
+    ``unlocked`` cycles to lock: the lock is seen two cycles later."""
     return unlocked + SETTLE + 2
 
 
 class HeldPins(Elaboratable):
-    """Outputs that stand high, whatever a board's registry takes for their active level: ``pins``
+    """Outputs that are held high, whatever active level a board's registry assigns them: ``pins``
     as of :class:`~.board.Board`."""
 
-    def __init__(self, *, pins):
+    def __init__(self, *, pins: Sequence[PinName]) -> None:
         self._pins = pins
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         for resource, number, *part in self._pins:
             port = platform.request(resource, number, dir="-")
@@ -114,9 +124,10 @@ class HeldPins(Elaboratable):
 
 
 class BoardTop(Elaboratable):
-    """Top of the bitstream: ``soc``, from :meth:`~.board.Board.make_soc`, on ``board``'s pins."""
+    """Top of the bitstream: ``soc`` (from :meth:`~.board.Board.make_soc`) on the pins of
+    ``board``."""
 
-    def __init__(self, *, board, soc):
+    def __init__(self, *, board: Board, soc: SoC) -> None:
         self.board, self.soc, self.clocking = board, soc, soc.clocking
         self._usb = soc.link.get("kind") == "usb"
 
@@ -134,7 +145,7 @@ class BoardTop(Elaboratable):
             pad=pad,
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         board = self.board
         soc = m.submodules.soc = self.soc
@@ -164,7 +175,7 @@ class BoardTop(Elaboratable):
             self._sdram(m, platform, pll)
         elif board.memory.kind == "SRAM":
             phy = m.submodules.phy = SRAMPhy(
-                part=board.memory.part,
+                part=find_sram(board.memory.part),
                 ports=platform.request(board.memory.resource, dir="-"),
                 family=board.family,
             )
@@ -182,7 +193,7 @@ class BoardTop(Elaboratable):
         m.d.comb += [link.rx_line.eq(rx_pin.i), tx_pin.o.eq(link.tx_line)]
 
     def _usb_link(self, m, pll, clock):
-        """Where the oscillator gives 48 MHz it is taken as it is; else an iCE40's PLL makes it
+        """The 48 MHz clock is the oscillator's if that has 48 MHz; else an iCE40's PLL makes it
         beside the main clock, and an ECP5 has a second PLL."""
         board = self.board
         if board.oscillator_hz == USB_HZ:

@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands around the link's USB device on a physical board: its two clocks and its pads."""
+"""Top level of the USB link on a physical board: its two clocks and its pads."""
 
-from amaranth import ClockDomain, Elaboratable, Module, Signal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amaranth import ClockDomain, Elaboratable, Module, Signal, Value
 from amaranth.lib import io
 from amaranth.lib.cdc import FFSynchronizer, ResetSynchronizer
 
 from ..gateware.link.usb.crossing import USBLink
 from ..gateware.link.usb.identity import identity_of
 from .clocking import USB_HZ
+
+if TYPE_CHECKING:
+    from .board import USBPort
 
 __all__ = ["USB_TOLERANCE", "USBClocks", "USBPads"]
 
@@ -16,18 +23,18 @@ USB_TOLERANCE = 0.002
 
 
 class USBClocks(Elaboratable):
-    """Drives the domains ``usb_io`` (``input``, 48 MHz) and ``usb`` (a quarter of it), reset until
-    ``locked`` and ``settle`` cycles of 48 MHz have passed.
+    """Drives the domains ``usb_io`` (from ``input``, 48 MHz) and ``usb`` (a quarter of it); reset
+    until ``locked`` and ``settle`` cycles of 48 MHz have passed.
 
     ``usb`` is divided in a flip-flop, so that its edges follow those of ``usb_io`` at the same
     distance on every start. Both have a reset of their own: a reset of the SoC leaves them alone.
     """
 
-    def __init__(self, *, input, locked, settle=4096):
+    def __init__(self, *, input: Value, locked: Value, settle: int = 4096) -> None:
         self.input, self.locked, self._settle = input, locked, settle
         self.fast, self.slow = ClockDomain("usb_io"), ClockDomain("usb")
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.domains.usb_boot = boot = ClockDomain("usb_boot", reset_less=True, local=True)
         locked, count, reset = Signal(), Signal(range(self._settle)), Signal(init=1)
@@ -56,19 +63,18 @@ class USBClocks(Elaboratable):
 
 
 class USBPads(Elaboratable):
-    """The link on the pads of ``port`` (a :class:`~.board.USBPort`), for the board called
-    ``board_name``.
+    """The USB link on the pads of ``port``, for the board named ``board_name``.
 
     Attributes
     ----------
     link : USBLink, whose ``rx`` and ``tx`` face the SoC's
     """
 
-    def __init__(self, *, board_name, port):
+    def __init__(self, *, board_name: str, port: USBPort) -> None:
         self._port = port
         self.link = USBLink(identity=identity_of(board_name))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.link = self.link
         pads = platform.request(self._port.resource, self._port.number, dir="-")

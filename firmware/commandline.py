@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Command lines of this folder: errors of one line, exit codes as ``quintet`` has them, and the one
-that packages of jobs share."""
+"""Command lines of the firmware folder: errors of one line, exit codes like those of ``quintet``,
+and the command that packages of jobs share."""
+
+from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from quintet.gateware.processes import ended_by_signals
 from quintet.tools.errors import Exit, exit_code
+
+if TYPE_CHECKING:
+    from quintet.gateware.isa.parameters import ParameterSpace
 
 __all__ = ["Parser", "guarded", "image_count", "write_jobs"]
 
@@ -15,12 +23,13 @@ __all__ = ["Parser", "guarded", "image_count", "write_jobs"]
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         self.exit(Exit.BAD_INPUT, f"{self.prog}: {message} (see --help)\n")
 
 
-def guarded(name, work):
-    """The exit code of ``work()``; what a user has caused is one line on standard error."""
+def guarded(name: str, work: Callable[[], int]) -> int:
+    """Exit code of ``work()``; an error that a user can cause becomes one line on standard
+    error."""
     try:
         with ended_by_signals():
             return work()
@@ -37,8 +46,8 @@ def guarded(name, work):
         return code
 
 
-def image_count(text):
-    """The type of an option that says how many of the digits' images."""
+def image_count(text: str) -> int:
+    """Argument type of an option that gives a number of digit images."""
     from .digits import IMAGES
 
     if not text.isdecimal() or not 1 <= int(text) <= IMAGES:
@@ -46,8 +55,14 @@ def image_count(text):
     return int(text)
 
 
-def write_jobs(package, space, make, options, argv=None):
-    """Runs the command.
+def write_jobs(
+    package: ModuleType,
+    space: ParameterSpace,
+    make: Callable[[argparse.Namespace, dict[str, Any]], Path],
+    options: Mapping[str, Mapping[str, Any]],
+    argv: Sequence[str] | None = None,
+) -> None:
+    """Runs the command that writes a package's jobs.
 
     Parameters
     ----------

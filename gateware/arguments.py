@@ -2,6 +2,8 @@
 """Checks of the constructor arguments that engines, units and memories share, each with its one
 message. Pure Python."""
 
+from typing import Any
+
 __all__ = [
     "FAMILIES",
     "check_beat_bytes",
@@ -11,16 +13,16 @@ __all__ = [
     "is_integer",
 ]
 
-#: FPGA families whose primitives there are; ``None`` asks for the behavioural twins.
+#: FPGA families whose primitives there are; ``None`` asks for the behavioural models.
 FAMILIES = (None, "ecp5", "ice40")
 
 
-def is_integer(value):
+def is_integer(value: object) -> bool:
     """Whether ``value`` is an int, and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def check_family(family):
+def check_family(family: object) -> None:
     """Refuse, with a ``ValueError``, a family that the primitives do not know."""
     if family not in FAMILIES:
         raise ValueError(f"Family must be one of None, 'ecp5', 'ice40', not {family!r}")
@@ -31,14 +33,14 @@ def _or(values):
     return f"{', '.join(some)} or {last}"
 
 
-def check_kind(kind, kinds=("dsp", "lut")):
+def check_kind(kind: object, kinds: tuple[str, ...] = ("dsp", "lut")) -> None:
     """Refuse, with a ``ValueError``, a kind of multiplier that is none of ``kinds``: by default one
     DSP a product (SB_MAC16: for one of 16 bits or two of 8), or logic."""
     if kind not in kinds:
         raise ValueError(f"Kind of multiplier must be {_or(kinds)}, not {kind!r}")
 
 
-def check_beat_bytes(beat_bytes, sizes=(1, 2, 4, 8)):
+def check_beat_bytes(beat_bytes: Any, sizes: tuple[int, ...] | None = (1, 2, 4, 8)) -> None:
     """Refuse, with a ``ValueError``, a beat of the memory that is none of ``sizes`` (``None``:
     any)."""
     if sizes is None:
@@ -48,7 +50,7 @@ def check_beat_bytes(beat_bytes, sizes=(1, 2, 4, 8)):
         raise ValueError(f"Beat size must be {_or(sizes)} bytes, not {beat_bytes!r}")
 
 
-def check_memory_size(memory_size):
+def check_memory_size(memory_size: Any) -> None:
     """Refuse, with a ``ValueError``, a main memory that is no whole number of window steps (64
     bytes), or past the addresses."""
     if not is_integer(memory_size) or not 64 <= memory_size <= 1 << 32 or memory_size % 64:

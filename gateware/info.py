@@ -6,6 +6,7 @@ import json
 import struct
 import zlib
 from dataclasses import dataclass
+from typing import Any
 
 from .link.protocol import VERSION as PROTOCOL_VERSION
 
@@ -54,7 +55,15 @@ class Info:
     board: str
 
 
-def info_rom(*, text, tag, params_hash, memory_size, clock_hz, board):
+def info_rom(
+    *,
+    text: dict[str, Any],
+    tag: str | None,
+    params_hash: int,
+    memory_size: int,
+    clock_hz: int,
+    board: str,
+) -> bytes:
     """Header and compressed text.
 
     Parameters
@@ -94,7 +103,7 @@ def info_rom(*, text, tag, params_hash, memory_size, clock_hz, board):
     return header + packed + bytes(-len(packed) % 4)
 
 
-def parse_header(data):
+def parse_header(data: bytes) -> Info:
     """The :class:`Info` of a header.
 
     Raises
@@ -134,7 +143,7 @@ def parse_header(data):
     )
 
 
-def parse_info(packed):
+def parse_info(packed: bytes) -> dict[str, Any]:
     """The dict that the compressed text holds.
 
     Raises

@@ -15,7 +15,7 @@ OLDEST = {"yosys": (0, 40), "nextpnr-ecp5": (0, 7), "nextpnr-ice40": (0, 7)}
 
 
 @cache
-def native_version(path):
+def native_version(path: str) -> tuple[int, ...]:
     """Version of the program at ``path`` as (major, minor); (0, 0) where it does not say or does
     not run."""
     try:
@@ -32,7 +32,7 @@ def native_version(path):
     return tuple(map(int, found.groups())) if found else (0, 0)
 
 
-def find_native(tool):
+def find_native(tool: str) -> str | None:
     """Path of ``tool`` on the PATH where it is new enough, else None."""
     path = shutil.which(tool)
     return path if path and native_version(path) >= OLDEST.get(tool, (0, 0)) else None

@@ -9,6 +9,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any
 
 __all__ = ["Ended", "Locked", "child", "ended_by_signals", "file_lock", "run_child"]
 
@@ -54,7 +55,7 @@ def ended_by_signals() -> Iterator[None]:
 
 
 @contextmanager
-def child(command: Sequence[str], **options) -> Iterator[subprocess.Popen]:
+def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen]:
     """A child process in a group of its own (``options`` as of :class:`subprocess.Popen`). Whatever
     leaves the block ends it, and all that it has begun."""
     options.setdefault("stdin", subprocess.DEVNULL)
@@ -75,7 +76,7 @@ def run_child(
     input: str | bytes | None = None,
     timeout: float | None = None,
     capture_output: bool = False,
-    **options,
+    **options: Any,
 ) -> subprocess.CompletedProcess:
     """As :func:`subprocess.run`, with what the command began ended, too, when it is given up."""
     if input is not None:

@@ -3,6 +3,7 @@
 4)."""
 
 from importlib import metadata
+from typing import Any
 
 from amaranth import Module
 from amaranth.lib import stream, wiring
@@ -12,8 +13,9 @@ from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
 from .bus.watchdog import BusWatchdog
+from .cores import CorePackage
 from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
-from .isa.parameters import params_hash
+from .isa.parameters import Params, params_hash
 from .link.bridge import LinkBridge
 from .link.uartbone import UARTBone
 from .memory.arbiter import MemoryArbiter
@@ -44,14 +46,14 @@ class SoC(wiring.Component):
         A backing (section 2): ``port``, ``beat_bytes``, ``size``, and ``pins`` where it has any.
         Where its attribute ``masks`` is false (a chip without byte masks), ``PartialWrites`` stands
         in front of it.
-    room : Room or None
+    package : CorePackage or None
         The ISA; ``None``: no core.
     preset : str or None
         Name of the preset; ``None``: the default one.
     params : dict or None
         Overrides of its parameters, or all of them.
     family : "ecp5", "ice40" or None
-        ``None``: behavioural twins of all primitives.
+        ``None``: behavioural models of all primitives.
     link : dict or None
         What the info text says of the link.
     uartbone : bool
@@ -94,40 +96,45 @@ class SoC(wiring.Component):
     def __init__(
         self,
         *,
-        board_name,
-        clock_hz,
-        memory,
-        room=None,
-        preset=None,
-        params=None,
-        family=None,
-        link=None,
-        uartbone=False,
-        pipelined=False,
-        shared_clock=False,
-        domain_hz=None,
-        clocking=None,
-        watchdog=2048,
-    ):
+        board_name: str,
+        clock_hz: int,
+        memory: wiring.Component,
+        package: CorePackage | None = None,
+        preset: str | None = None,
+        params: Params | None = None,
+        family: str | None = None,
+        link: dict[str, Any] | None = None,
+        uartbone: bool = False,
+        pipelined: bool = False,
+        shared_clock: bool = False,
+        domain_hz: int | None = None,
+        clocking: Any = None,
+        watchdog: int = 2048,
+    ) -> None:
         if (
             not isinstance(clock_hz, int)
             or isinstance(clock_hz, bool)
             or not 0 < clock_hz < 1 << 32
         ):
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
-        if room is None and (preset is not None or params):
+        if package is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
-        self.board_name, self.clock_hz, self.backing, self.room = board_name, clock_hz, memory, room
+        self.board_name, self.clock_hz, self.backing, self.package = (
+            board_name,
+            clock_hz,
+            memory,
+            package,
+        )
         self.family, self.pipelined, self.uartbone = family, bool(pipelined), bool(uartbone)
         self.link, self.clocking, self._domain_hz = dict(link or {}), clocking, domain_hz
         tag, self.params, self.preset, self.core = None, {}, None, None
-        if room is not None:
-            space = room.params.SPACE
+        if package is not None:
+            space = package.params.SPACE
             self.preset = preset or space.default_preset
             self.params = space.resolve(self.preset, params)
-            tag = room.isa.ISA.tag
+            tag = package.isa.ISA.tag
             self.core = CoreShell(
-                room=room,
+                package=package,
                 params=self.params,
                 beat_bytes=memory.beat_bytes,
                 memory_size=memory.size,
@@ -149,7 +156,7 @@ class SoC(wiring.Component):
             }
         text = {
             "board": board_name,
-            "isa": room.name if room else None,
+            "isa": package.name if package else None,
             "preset": self.preset,
             "params": self.params,
             "clock_hz": clock_hz,
@@ -162,7 +169,7 @@ class SoC(wiring.Component):
         self.info = info_rom(
             text=text,
             tag=tag,
-            params_hash=params_hash(self.params) if room else 0,
+            params_hash=params_hash(self.params) if package else 0,
             memory_size=memory.size,
             clock_hz=clock_hz,
             board=board_name,
@@ -185,7 +192,7 @@ class SoC(wiring.Component):
         super().__init__(members)
 
     @property
-    def domain_hz(self):
+    def domain_hz(self) -> int | None:
         """Frequency of the core's own domain, as asked for where no other is known, ``None``
         without one."""
         return (
@@ -194,7 +201,7 @@ class SoC(wiring.Component):
             else self._domain_hz or round(self.clock_hz * self.domain.ratio)
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.uartbone:
             bridge = m.submodules.link = UARTBone(clock_hz=self.clock_hz)

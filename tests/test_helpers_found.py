@@ -6,7 +6,7 @@ import re
 import sys
 from pathlib import Path
 
-from quintet.gateware.cores import room_names
+from quintet.gateware.cores import core_names
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -20,7 +20,7 @@ def bare_imports(text, helpers):
 
 
 def test_the_project_file_names_no_core():
-    assert not [name for name in room_names() if name in (ROOT / "pyproject.toml").read_text()]
+    assert not [name for name in core_names() if name in (ROOT / "pyproject.toml").read_text()]
 
 
 def test_helpers_are_imported_from_packages():

@@ -26,12 +26,14 @@ MOST_FILES, MOST_STATEMENTS = 20, 110
 
 class House:
     """A tree of sources. Imports inside functions count as those at the top do; what is found by
-    its name (rooms, boards, commands) does not.
+    its name (rooms, boards, commands) does not. Imports for types alone (``if TYPE_CHECKING:``) are
+    among ``imports`` and not among ``runs``.
 
     Attributes
     ----------
     trees : path below the root -> syntax tree, of every module
     imports : path -> paths of modules that it imports; ``outside``: path -> names of other packages
+    runs : path -> paths of modules that it imports when it runs
     """
 
     def __init__(self, root):
@@ -41,19 +43,24 @@ class House:
             for top in MAY_IMPORT
             for path in sorted((root / top).rglob("*.py"))
         }
-        self.imports, self.outside = {}, {}
+        self.imports, self.runs, self.outside = {}, {}, {}
         for path in self.trees:
             names = list(self._names(path))
-            self.imports[path] = {
-                found for name in names if (found := self._module(name)) and found != path
-            }
+            self.imports[path] = self._modules(path, names)
+            self.runs[path] = self._modules(path, self._names(path, types=False))
             self.outside[path] = {
                 name.split(".")[0] for name in names if not name.startswith("quintet.")
             }
 
-    def _names(self, path):
+    def _modules(self, path, names):
+        return {found for name in names if (found := self._module(name)) and found != path}
+
+    def _names(self, path, types=True):
         package = ["quintet", *Path(path).parent.parts]
+        typing = set() if types else _for_types(self.trees[path])
         for node in ast.walk(self.trees[path]):
+            if node in typing:
+                continue
             if isinstance(node, ast.Import):
                 yield from (alias.name for alias in node.names)
             elif isinstance(node, ast.ImportFrom):
@@ -77,6 +84,16 @@ class House:
             for path in (self.root / top).rglob("*")
             if path.is_file() and "__pycache__" not in path.parts
         ]
+
+
+def _for_types(tree):
+    """Imports of a module below ``if TYPE_CHECKING:``."""
+    return {
+        part
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+        for part in node.body
+    }
 
 
 def direction(house):
@@ -117,13 +134,13 @@ def pure(house):
             packages = {
                 f"{folder.as_posix()}/__init__.py" for folder in Path(module).parents
             } & house.trees.keys()
-            todo += [(other, f"{way} > {other}") for other in house.imports[module] | packages]
+            todo += [(other, f"{way} > {other}") for other in house.runs[module] | packages]
 
 
 def no_circle(house):
     """No module imports itself by way of others. Modules that nothing unsettled imports, or that
     import none, are taken away in turn."""
-    left = {path: set(imported) for path, imported in house.imports.items()}
+    left = {path: set(imported) for path, imported in house.runs.items()}
     while True:
         used = set().union(*left.values()) if left else set()
         settled = {path for path, imported in left.items() if not imported or path not in used}
@@ -197,8 +214,61 @@ def children_end_with_us(house):
             )
 
 
+def typed(house):
+    """Public functions and methods say the types of their arguments and results."""
+    for path, tree in house.trees.items():
+        yield from (f"{path}: {what}" for what in _untyped(tree.body, ""))
+
+
+def _untyped(body, inside):
+    for node in body:
+        if isinstance(node, ast.ClassDef):
+            if not node.name.startswith("_"):
+                yield from _untyped(node.body, f"{node.name}.")
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            if node.name.startswith("_") and node.name != "__init__":
+                continue
+            given = node.args
+            for arg in (*given.posonlyargs, *given.args, *given.kwonlyargs):
+                if arg.annotation is None and arg.arg not in ("self", "cls"):
+                    yield f"{inside}{node.name}: {arg.arg} has no type"
+            if node.returns is None and node.name != "__init__":
+                yield f"{inside}{node.name}: its result has no type"
+
+
+#: Words of this project alone, for which the field has names of its own, and places where some are
+#: left.
+HOUSE_WORDS = frozenset(
+    "room rooms verdict verdicts barred homes twin twins told rings owed paid face faces".split()
+)
+LEFT = {
+    "tools/kernels/": {"room"},
+    "tools/compiler/backends/pim/": {"room", "homes", "rings"},
+}
+
+
+def field_words(house):
+    """Modules, classes, functions and parameters are called by the field's words."""
+    for path, tree in house.trees.items():
+        left = {word for place, words in LEFT.items() if path.startswith(place) for word in words}
+        names = [Path(path).stem]
+        for node in ast.walk(tree):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                names.append(node.name)
+            elif isinstance(node, ast.arg):
+                names.append(node.arg)
+        for name in names:
+            words = {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
+            yield from (
+                f"{path}: {name}, expected the field's word for {word}"
+                for word in words & HOUSE_WORDS - left
+            )
+
+
 RULES = (
     direction,
+    typed,
+    field_words,
     children_end_with_us,
     rooms_apart,
     pure,
@@ -242,6 +312,26 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
             "boards/a.py imports tools/b.py",
         ),
         (
+            field_words,
+            {"tools/a.py": "def openRoom(core):\n    pass\n"},
+            "tools/a.py: openRoom, expected the field's word for room",
+        ),
+        (
+            field_words,
+            {"gateware/a.py": "def f(told_twice=0):\n    pass\n"},
+            "gateware/a.py: told_twice, expected the field's word for told",
+        ),
+        (
+            typed,
+            {"tools/a.py": "class A:\n    def f(self, x: int):\n        pass\n"},
+            "tools/a.py: A.f: its result has no type",
+        ),
+        (
+            typed,
+            {"tools/a.py": "def f(x, *, y: int = 3) -> int:\n    def inner(z):\n        pass\n"},
+            "tools/a.py: f: x has no type",
+        ),
+        (
             children_end_with_us,
             {"tools/a.py": "import subprocess\ndef f():\n    subprocess.run([])\n"},
             "tools/a.py: subprocess.run, expected run_child of gateware/processes.py",
@@ -276,6 +366,8 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
                 "tools/a.py": "from . import b",
                 "tools/b.py": "def f():\n    from .a import g\n",
                 "tools/c.py": "from . import a",
+                "tools/d.py": "if TYPE_CHECKING:\n    from . import e\n",
+                "tools/e.py": "from . import d",
             },
             "tools/a.py and tools/b.py",
         ),

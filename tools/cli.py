@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The command line, ``quintet``. Each subcommand is a module of its own, imported when it is asked
-for."""
+"""The command line ``quintet``. Each subcommand is a module, imported only when it is run."""
 
 import argparse
 import importlib
 import os
 import sys
 import warnings
+from collections.abc import Sequence
+from typing import NoReturn
 
 from ..gateware.processes import ended_by_signals
 from .console import Console, show
@@ -17,32 +18,32 @@ __all__ = ["COMMANDS", "main"]
 #: Subcommand -> one line of help. Its module, of the same name, exports ``arguments(parser)`` and
 #: ``run(args, console)``.
 COMMANDS = {
-    "demo": "the first minute: handwritten digits on a virtual board",
+    "demo": "classify handwritten digits on a virtual board",
     "boards": "list the boards, and which core fits which",
     "cores": "list the cores, their parameters and presets",
     "asm": "assemble a program",
     "disasm": "disassemble a program",
     "compile": "compile a trained network (ONNX) for a core",
     "infer": "run a compiled network on inputs",
-    "compare": "say what every core makes of a network",
-    "report": "make a page of what another command has measured",
-    "studio": "draw a digit on a web page and see the machines recognise it",
-    "examples": "list the networks, arrays and jobs that ship, and copy them",
+    "compare": "compile a network for every core and compare the results",
+    "report": "make an HTML page of another command's results",
+    "studio": "draw a digit on a web page and see it recognised by the cores",
+    "examples": "list the shipped networks, arrays and jobs, and copy them",
     "run": "run a job on a target",
     "verify": "run a job or a compiled network on two targets and compare",
     "selftest": "test a board: link, memory, every unit of its core",
-    "serve": "offer a virtual board on a pseudo-terminal or socket",
+    "serve": "serve a virtual board on a pseudo-terminal or socket",
     "build": "build a bitstream",
     "check": "simulate the netlist of a build against the virtual board",
     "flash": "load a bitstream into a board",
     "verilog": "write readable Verilog of a SoC or a core",
     "export": "write a compiled network as a C header",
-    "mlperf": "offer a compiled network to MLPerf Tiny's own runner",
+    "mlperf": "serve a compiled network to MLPerf Tiny's runner",
     "csr": "write the memory map of a SoC for other tools",
-    "measure": "measure performance figures",
+    "measure": "measure the performance figures of the documents",
     "matrix": "build every board and core that fit together",
-    "new": "write the package of a core or a board of your own",
-    "doctor": "say what is missing on this machine, and how to get it",
+    "new": "create the package of a new core or board",
+    "doctor": "list what is missing on this machine, and how to install it",
 }
 
 #: Modules of commands that do not lie in ``tools/commands``: they lie with what they run, firmware
@@ -61,7 +62,7 @@ _PLACES = {
 class _Parser(argparse.ArgumentParser):
     """An argument parser whose errors are one line."""
 
-    def error(self, message):
+    def error(self, message: str) -> NoReturn:
         raise _Usage(f"{message} (see {self.prog} --help)")
 
 
@@ -134,10 +135,24 @@ def _parse(argv):
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     _arguments(argv[0], parser)
-    return module, parser.parse_args(argv[1:])
+    args, unknown = parser.parse_known_args(argv[1:])
+    if unknown:
+        parser.error(f"unrecognized arguments: {' '.join(unknown)}{_meant(unknown, parser)}")
+    return module, args
 
 
-def main(argv=None):
+def _meant(unknown, parser):
+    """The end of the message about arguments that a command does not have: the option that the
+    first of them may stand for."""
+    import difflib
+
+    options = [text for action in parser._actions for text in action.option_strings]
+    words = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    close = [name for word in words for name in difflib.get_close_matches(word, options, 1)]
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code (:class:`~.errors.Exit`)."""
     if "_ARGCOMPLETE" in os.environ:  # the shell asks how a line may go on
         from .completion import complete
@@ -156,7 +171,7 @@ def main(argv=None):
         return _fail(str(error), Exit.BAD_INPUT, as_json)
     except SystemExit as error:  # argparse's --help
         show(end="")
-        return error.code or Exit.OK
+        return error.code if isinstance(error.code, int) else Exit.OK
     except KeyboardInterrupt as error:
         code = getattr(error, "code", Exit.INTERRUPTED)
         said = "interrupted" if code == Exit.INTERRUPTED else "terminated"
@@ -190,8 +205,8 @@ def _show_warning(message, category, *rest, **more):
 
 
 def _fail(message, code, as_json, listing=False):
-    """``listing``: a message of several lines, one a place that is wrong; any other becomes one
-    line."""
+    """Prints an error and returns its code. ``listing``: the message has several lines, one per
+    wrong place; any other message becomes one line."""
     message = message if listing else " ".join(message.split("\n"))
     show(f"quintet: {message}", file=sys.stderr)
     if as_json:

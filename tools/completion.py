@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Completion in the shell, by argcomplete: commands, options, boards, cores, presets, targets,
-measures (docs/start/install.md)."""
+"""Shell completion (by argcomplete) of commands, options, boards, cores, presets, targets and
+measurements (docs/start/install.md)."""
 
 import argparse
+from collections.abc import Callable, Mapping
 
 __all__ = ["complete", "parser"]
 
@@ -14,28 +15,28 @@ def _boards(**_):
 
 
 def _cores(**_):
-    from ..gateware.cores import room_names
+    from ..gateware.cores import core_names
 
-    return room_names()
+    return core_names()
 
 
 def _presets(parsed_args, **_):
-    from ..gateware.cores import open_room, room_names
+    from ..gateware.cores import core_names, open_core
 
     named = getattr(parsed_args, "isa", None) or getattr(parsed_args, "core", None)
-    rooms = [named] if isinstance(named, str) and named in room_names() else room_names()
-    return sorted({preset for name in rooms for preset in open_room(name).params.SPACE.presets})
+    packages = [named] if isinstance(named, str) and named in core_names() else core_names()
+    return sorted({preset for name in packages for preset in open_core(name).params.SPACE.presets})
 
 
 def _targets(**_):
     from ..boards import open_board
-    from ..gateware.cores import open_room
+    from ..gateware.cores import open_core
 
     fits = [
         f"{board}/{core}"
         for board in _boards()
         for core in _cores()
-        if open_room(core).has_core and open_board(board).presets(open_room(core))
+        if open_core(core).has_core and open_board(board).presets(open_core(core))
     ]
     return [
         "model",
@@ -46,7 +47,7 @@ def _targets(**_):
 
 
 def _builds(**_):
-    """What a plan can be made for: a board with a core, or a target."""
+    """Builds that a plan can be compiled for: a board with a core, or a target."""
     return [
         *(name.removeprefix("sim:") for name in _targets() if name.startswith("sim:")),
         *_targets(),
@@ -82,25 +83,32 @@ _VALUES = {
 }
 
 
-def parser(commands, make):
-    """One parser of all commands. ``commands``: names and helps; ``make(name, parser)`` adds the
-    arguments of one."""
+def parser(
+    commands: Mapping[str, str], make: Callable[[str, argparse.ArgumentParser], None]
+) -> argparse.ArgumentParser:
+    """One argument parser with every command as a subcommand.
+
+    ``commands`` maps names to help lines; ``make(name, parser)`` adds the arguments of one
+    command."""
     whole = argparse.ArgumentParser(prog="quintet", allow_abbrev=False)
     whole.add_argument("--version", action="store_true")
-    rooms = whole.add_subparsers()
+    subparsers = whole.add_subparsers()
     for name, text in commands.items():
-        one = rooms.add_parser(name, help=text, allow_abbrev=False)
+        one = subparsers.add_parser(name, help=text, allow_abbrev=False)
         make(name, one)
         for action in one._actions:
             values = _VALUES.get((name, action.dest), _VALUES.get(action.dest))
             if values is not None and not action.choices:
-                action.completer = values
+                # argcomplete looks for this attribute of an action.
+                action.completer = values  # type: ignore[attr-defined]  # argcomplete's own
     return whole
 
 
-def complete(commands, make):
-    """Answers the shell and ends, where it asks (argcomplete's variables are set) and argcomplete
-    is installed."""
+def complete(
+    commands: Mapping[str, str], make: Callable[[str, argparse.ArgumentParser], None]
+) -> None:
+    """Answers the shell and exits if the shell asks for a completion (argcomplete's variables are
+    set) and argcomplete is installed."""
     try:
         import argcomplete
     except ImportError:

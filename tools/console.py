@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a command shows: results on standard output, messages and progress on standard error."""
+"""Output of a command: results on standard output, messages and progress on standard error."""
 
 import errno
 import io
@@ -8,24 +8,35 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from typing import Any, Protocol, TextIO
 
 from .errors import InputError
 from .text import visible, visible_lines
 
-__all__ = ["Console", "show"]
+__all__ = ["Console", "ProgressReport", "show"]
 
 #: What a whole command counts, and what bars count in all; other bars are of bytes.
 _WHOLE = ("builds", "cores", "tables")
 _COUNTED = (*_WHOLE, "inputs")
 
 
-def show(text="", end="\n", file=None):
-    """Text on standard output, or on ``file``; what a file's names hold of control characters is
-    shown as escapes (:func:`~.text.visible_lines`).
+class ProgressReport(Protocol):
+    """Callback that reports progress: ``what`` names the bar, ``done`` of ``total`` is how far it
+    is, ``note`` replaces the count beside it."""
 
-    Where its reader has gone, as that of ``quintet cores | head`` does, or where it was closed, it
-    is no error of ours, and what follows is shown to nobody.
+    def __call__(
+        self, what: str, done: int = 0, total: int | None = None, note: str = ""
+    ) -> None: ...
+
+
+def show(text: object = "", end: str = "\n", file: TextIO | None = None) -> None:
+    """Prints text on standard output or ``file``. Control characters, for example of file names,
+    are shown as escapes (:func:`~.text.visible_lines`).
+
+    A reader that has gone (``quintet cores | head``) or a closed stream is no error; what follows
+    is discarded.
 
     Raises
     ------
@@ -52,11 +63,11 @@ def show(text="", end="\n", file=None):
             os.close(nowhere)
         gone = isinstance(error, (BrokenPipeError, ValueError)) or error.errno == errno.EBADF
         if not gone and file is sys.stdout:
-            reason = error.strerror or str(error)
+            reason = getattr(error, "strerror", None) or str(error)
             raise InputError(f"cannot write standard output: {reason}") from None
 
 
-def is_terminal(file):
+def is_terminal(file: TextIO | None) -> bool:
     """Whether a person reads ``file``, a standard stream, which may be closed."""
     try:
         return file is not None and file.isatty()
@@ -71,19 +82,19 @@ class Console:
     bars appear on a terminal only.
     """
 
-    def __init__(self, as_json=False):
+    def __init__(self, as_json: bool = False) -> None:
         self.as_json = as_json
         self.began = time.monotonic()
         #: When the last note was shown; `signs_of_life` measures silence from here.
         self.spoken = self.began
 
-    def note(self, text):
-        """A message for the user, not part of the result."""
+    def note(self, text: str) -> None:
+        """Prints a message for the user that is not part of the result."""
         self.spoken = time.monotonic()
         show(text, file=sys.stderr)
 
     @contextmanager
-    def signs_of_life(self, describe, silence=4.0):
+    def signs_of_life(self, describe: Callable[[], str], silence: float = 4.0) -> Iterator[None]:
         """Notes ``describe()`` whenever ``silence`` seconds have passed without a note, until the
         block ends. A terminal has a spinner with the elapsed time instead (:meth:`progress`)."""
         if is_terminal(sys.stderr):
@@ -105,23 +116,26 @@ class Console:
             ended.set()
             watcher.join()
 
-    def out(self, text=""):
-        """A line of the result for people; silent with ``--json``."""
+    def out(self, text: object = "") -> None:
+        """Prints a line of the result for people; silent with ``--json``."""
         if not self.as_json:
             show(text)
 
-    def result(self, values):
-        """The result as an object; shown with ``--json`` only."""
+    def result(self, values: Any) -> None:
+        """Prints the result as a JSON object; with ``--json`` only."""
         if self.as_json:
             show(json.dumps(values, indent=2, default=str))
 
-    def table(self, columns, rows, title=None):
-        """A table for people, as wide as the terminal at most. ``columns``: names; one that begins
-        with ``>`` is set flush right. The first column names the row and is not folded, unless a
-        name is longer than half a terminal."""
+    def table(
+        self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None
+    ) -> None:
+        """Prints a table for people, at most as wide as the terminal.
+
+        ``columns``: names; one that begins with ``>`` is right-aligned. The first column names the
+        row and is not folded, unless a name is longer than half a terminal."""
         if self.as_json:
             return
-        rows = [[visible_lines(str(cell)) for cell in row] for row in rows]
+        cells = [[visible_lines(str(cell)) for cell in row] for row in rows]
         from rich import box
         from rich.console import Console as Rich
         from rich.table import Table
@@ -140,36 +154,43 @@ class Console:
                 name.lstrip(">"),
                 justify="right" if name.startswith(">") else "left",
                 overflow="fold",
-                no_wrap=number == 0 and max((len(row[0]) for row in rows), default=0) <= 40,
+                no_wrap=number == 0 and max((len(row[0]) for row in cells), default=0) <= 40,
             )
-        for row in rows:
-            table.add_row(*map(Text, row))
+        for row in cells:
+            table.add_row(*(Text(cell) for cell in row))
         if is_terminal(sys.stdout):
-            # A terminal that has gone is no error of ours.
+            # A closed terminal is no error.
             with suppress(OSError):
                 Rich(file=sys.stdout, highlight=False).print(table)
             return
         # A pipe has no width, unless COLUMNS says one: lines are not folded there. Nor does it need
         # blanks at their ends.
-        text, columns = io.StringIO(), os.environ.get("COLUMNS", "")
+        text, width = io.StringIO(), os.environ.get("COLUMNS", "")
         Rich(
             file=text,
-            width=int(columns) if columns.isdecimal() and int(columns) else 1000,
+            width=int(width) if width.isdecimal() and int(width) else 1000,
             highlight=False,
         ).print(table, crop=False)
         show("\n".join(line.rstrip() for line in text.getvalue().splitlines()))
 
     @contextmanager
-    def progress(self):
-        """Gives ``report(what, done, total, note)``; bars on a terminal, nothing elsewhere.
-        ``total`` ``None``: a spinner. ``what`` is one of :data:`_COUNTED` where these are counted,
-        else bytes are; the bars of :data:`_WHOLE` stay beside those of their parts. ``note``: words
-        beside it, in place of the count."""
+    def progress(self) -> Iterator[ProgressReport]:
+        """Context manager of progress bars, on a terminal only; gives a :class:`ProgressReport`.
+
+        Without a ``total`` it shows a spinner. Names in :data:`_COUNTED` count items, others bytes;
+        the bars of :data:`_WHOLE` stay beside those of their parts."""
         if not is_terminal(sys.stderr):
-            yield lambda what, done=0, total=None, note="": None
+            yield _report_nothing
             return
         from rich.console import Console as Rich
-        from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+        from rich.progress import (
+            BarColumn,
+            Progress,
+            SpinnerColumn,
+            TaskID,
+            TextColumn,
+            TimeElapsedColumn,
+        )
 
         bar = Progress(
             SpinnerColumn(),
@@ -180,9 +201,10 @@ class Console:
             console=Rich(file=sys.stderr),
             transient=True,
         )
-        tasks, began = {}, {}
+        tasks: dict[str, TaskID] = {}
+        began: dict[str, tuple[float, int]] = {}
 
-        def report(what, done=0, total=None, note=""):
+        def report(what: str, done: int = 0, total: int | None = None, note: str = "") -> None:
             what, note = visible(what), visible(note)
             bar.start()
             if what not in tasks:
@@ -203,7 +225,11 @@ class Console:
             bar.stop()
 
 
-def _count(what, done, total, began):
+def _report_nothing(what: str, done: int = 0, total: int | None = None, note: str = "") -> None:
+    """The :class:`ProgressReport` of a stream that is no terminal."""
+
+
+def _count(what: str, done: int, total: int | None, began: Mapping[str, tuple[float, int]]) -> str:
     """The words beside a bar; ``began`` holds when it came, and how much was done then."""
     if not total:
         return ""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Looks at this machine: what quintet needs, what is there, and the exact fix for what is not."""
+"""Environment check: which requirements of quintet this machine meets, and how to install what is
+missing."""
 
 import importlib.metadata
 import os
@@ -10,6 +11,7 @@ import subprocess
 import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any
 
 from ..gateware.native import OLDEST, find_native
 from ..gateware.processes import run_child
@@ -23,12 +25,12 @@ _ROOT = Path(__file__).resolve().parents[1]
 BOOTLOADERS = {(0x1209, 0x5AF0): "OrangeCrab's bootloader", (0x1209, 0x5BF0): "Fomu's bootloader"}
 
 
-def udev_rules():
-    """Rules that let every user of the machine's seat reach the boards' USB devices, for
-    programmers and as serial ports.
+def udev_rules() -> str:
+    """udev rules that let every user with a seat at the machine open the boards' USB devices, both
+    as programmers and as serial ports.
 
     ModemManager, where it runs, would send its own questions to a serial port of the class CDC-ACM:
-    it is told not to.
+    the rules forbid that.
     """
     from .targets.serial_port import identities
 
@@ -52,8 +54,8 @@ def udev_rules():
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing looked for. ``needed``: nothing works without it; else only ``purpose`` does
-    not."""
+    """Result of one check. ``needed``: nothing works without it; otherwise only ``purpose`` does
+    not work."""
 
     name: str
     ok: bool
@@ -62,7 +64,7 @@ class Finding:
     fix: str = ""
     needed: bool = False
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
@@ -221,7 +223,7 @@ def _user():
     return user if re.fullmatch(r"[\w.-]+", user) else "$USER"
 
 
-def examine():
+def examine() -> list[Finding]:
     """All findings, in the order in which they matter."""
     findings = [_python(), *_packages(), _compiler()]
     findings += [_tool(*row) for row in _TOOLS]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors a user can cause, each with the exit code of the command that meets it
+"""User-facing errors, each with the exit code of the command that reports it
 (docs/reference/command-line.md)."""
 
 import sys
@@ -33,7 +33,7 @@ class Exit:
 
 
 class QuintetError(Exception):
-    """Something a user can put right; the message is one line that says what and where."""
+    """An error that the user can put right; the message is one line that names what and where."""
 
     code = Exit.BAD_INPUT
 
@@ -47,7 +47,7 @@ class JobError(InputError):
 
 
 class TargetError(InputError):
-    """A target's name is wrong, or the target cannot run this job."""
+    """A malformed target name, or a target that cannot run this job."""
 
 
 class NoDeviceError(QuintetError):
@@ -70,12 +70,12 @@ _FOREIGN = (
     ("quintet.gateware.isa.parameters", "ParameterError", Exit.BAD_INPUT),
     ("quintet.gateware.isa.outcome", "UndefinedResult", Exit.FAULT),
     ("quintet.gateware.primitives.pll", "PLLError", Exit.BAD_INPUT),
-    ("quintet.gateware.cores", "RoomError", Exit.BAD_INPUT),
+    ("quintet.gateware.cores", "CoreError", Exit.BAD_INPUT),
 )
 
 
-def exit_code(error):
-    """Exit code for ``error``, or ``None`` if it is nothing a user has caused."""
+def exit_code(error: BaseException) -> int | None:
+    """Exit code for ``error``, or ``None`` if the error is not one that a user can cause."""
     if isinstance(error, QuintetError):
         return error.code
     for module, name, code in _FOREIGN:

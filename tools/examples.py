@@ -29,6 +29,7 @@ def example_files() -> dict[str, Path]:
 
 
 def is_named_example(text: str | Path) -> bool:
+    """Whether ``text`` has the prefix ``example:``."""
     return str(text).startswith(PREFIX)
 
 

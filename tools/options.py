@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Options that several commands share."""
+"""Command-line options that several commands share."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
 
 from .errors import InputError
 from .outputs import check_folder
 
-__all__ = ["add_kept", "add_sizes", "add_trace", "check_kept", "open_named_room", "sizes"]
+if TYPE_CHECKING:
+    from ..gateware.cores import CorePackage
+
+__all__ = ["add_kept", "add_sizes", "add_trace", "check_kept", "open_named_core", "sizes"]
 
 
-def add_sizes(parser):
+def add_sizes(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of build sizes: ``--preset`` and ``-P``."""
     parser.add_argument(
         "--preset", metavar="NAME", help="sizes of this preset (quintet cores lists them)"
     )
@@ -21,7 +30,7 @@ def add_sizes(parser):
     )
 
 
-def sizes(args):
+def sizes(args: argparse.Namespace) -> dict[str, str]:
     """Parameters given with ``-P``, as a dict of text."""
     given = {}
     for text in args.params:
@@ -34,34 +43,34 @@ def sizes(args):
     return given
 
 
-def open_named_room(name):
-    from ..gateware.cores import open_room
+def open_named_core(name: str) -> CorePackage:
+    from ..gateware.cores import open_core
 
-    return open_room(name)
+    return open_core(name)
 
 
-def add_kept(parser, file, what):
-    """Options of commands that keep results as they come."""
+def add_kept(parser: argparse.ArgumentParser, file: str, what: str) -> None:
+    """Adds ``--out`` and ``--resume``, of commands that save results as they arrive."""
     parser.add_argument(
         "--out", metavar="DIR", help=f"folder for {file}; {what} are kept there as they come"
     )
     parser.add_argument(
         "--resume",
         action="store_true",
-        help="go on where an interrupted run into the same folder ended",
+        help="continue an interrupted run into the same folder",
     )
 
 
-def check_kept(args):
-    """Refuses what :func:`add_kept` offers where it cannot be: before anything that takes time."""
+def check_kept(args: argparse.Namespace) -> None:
+    """Checks the options of :func:`add_kept` before anything that takes time."""
     if args.out is not None:
         check_folder(args.out, "--out")
     elif args.resume:
         raise InputError("--resume: expected --out too, the folder of the run that was interrupted")
 
 
-def add_trace(parser):
-    """Options of commands that write a timeline."""
+def add_trace(parser: argparse.ArgumentParser) -> None:
+    """Adds the options of commands that write a timeline."""
     parser.add_argument(
         "--trace",
         metavar="FILE.json",

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files that commands write. Those of a job lie below its folder, whole, and all of them or
-none."""
+"""Output files of commands. The files of a job stay below its folder, and are written whole and all
+together, or not at all."""
 
 import os
 import secrets
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -29,9 +30,9 @@ _AT = {os.open, os.mkdir, os.unlink, os.rename} <= os.supports_dir_fd and hasatt
 # What the user names
 
 
-def check_output(path, option="-o"):
-    """Refuses a place for a file before anything is made for it: no name, or a folder that is not
-    there."""
+def check_output(path: str | os.PathLike[str], option: str = "-o") -> None:
+    """Checks the name of an output file before any work is done: raises `InputError` for an empty
+    name or a missing folder."""
     if not str(path):
         raise InputError(f"{option} '': expected the name of a file")
     _check_name(path, option)
@@ -57,9 +58,9 @@ def _check_name(path, option):
         raise InputError(f"{option} {path}: {error.strerror}") from None
 
 
-def check_folder(path, option="-o"):
-    """Refuses a folder for results before anything is made for it: no name, or that of a file. (It
-    need not be there.)"""
+def check_folder(path: str | os.PathLike[str], option: str = "-o") -> None:
+    """Checks the name of a results folder, which need not exist yet, before any work is done:
+    raises `InputError` for an empty name or the name of a file."""
     if not str(path):
         raise InputError(f"{option} '': expected a folder")
     _check_name(path, option)
@@ -77,10 +78,10 @@ def _check_writable(folder, path, option):
         raise InputError(f"{option} {path}: the folder {folder.resolve()} cannot be written")
 
 
-def write_output(path, data):
-    """Writes one file whole or not at all."""
+def write_output(path: str | os.PathLike[str], data: bytes) -> None:
+    """Writes one file, whole or not at all."""
     try:
-        write_whole(path, data)
+        write_whole(Path(path), data)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from None
 
@@ -90,15 +91,15 @@ def write_output(path, data):
 
 @dataclass(frozen=True)
 class OutputPath:
-    """Where a file of a job goes: ``parts`` below the folder ``root``, which has no link in it;
+    """Place of a file of a job: ``parts`` below the folder ``root``, which has no link in it;
     ``shown`` in messages."""
 
     root: str
-    parts: tuple
+    parts: tuple[str, ...]
     shown: str = field(compare=False)
 
 
-def place_below(root, name, allow_outside=False):
+def place_below(root: str | os.PathLike[str], name: str, allow_outside: bool = False) -> OutputPath:
     """The :class:`OutputPath` of file ``name`` below the folder ``root``. A link at the file's own
     place is replaced, not followed.
 
@@ -115,7 +116,7 @@ def place_below(root, name, allow_outside=False):
     below = Path(folder).is_relative_to(base)
     if (os.path.isabs(name) or not below) and not allow_outside:
         raise ValueError(f"leads to {folder}, expected a place below {base} (or --allow-outside)")
-    for part in (folder, *Path(folder).parents):
+    for part in (Path(folder), *Path(folder).parents):
         if os.path.lexists(part) and not os.path.isdir(part):
             raise ValueError(f"cannot write {path}: {part} is no folder")
     if os.path.isdir(path) and not os.path.islink(path):
@@ -124,27 +125,30 @@ def place_below(root, name, allow_outside=False):
     return OutputPath(base if below else folder, (*between, os.path.basename(path)), str(path))
 
 
-def write_places(files):
-    """Writes all of ``files`` (:class:`OutputPath` -> bytes) or none: complete beside their places
-    first, then renamed.
+def write_places(files: Mapping[OutputPath, bytes]) -> None:
+    """Writes all of ``files``, or none: each is written to a temporary file beside its place, then
+    all are renamed.
 
     No link below a root is followed: one that was put there since :func:`place_below` fails the
     write.
     """
-    written, folders = [], []
-    place = None
+    written: list[tuple[_Folder, str, OutputPath]] = []
+    folders: list[_Folder] = []
+    shown = ""
     try:
         for place, data in files.items():
+            shown = place.shown
             folder = _Folder(place)
             folders.append(folder)
             written.append((folder, folder.temporary, place))
             folder.create(data)
         while written:
             folder, temporary, place = written[0]
+            shown = place.shown
             folder.rename(temporary, place.parts[-1])
             written.pop(0)
     except OSError as error:
-        raise InputError(f"cannot write {place.shown}: {error.strerror or error}") from None
+        raise InputError(f"cannot write {shown}: {error.strerror or error}") from None
     finally:
         for folder, temporary, _ in written:
             with suppress(OSError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Text from files and other machines, made safe: for terminals and pages, and as names of files and
+"""Sanitised text from files and other machines: for terminals and pages, and for names of files and
 labels."""
 
 import hashlib

@@ -8,6 +8,7 @@ number of tables, so both are bounded before a file is parsed.
 import re
 import sys
 from pathlib import Path
+from typing import Any
 
 from ..gateware.isa.files import read_bytes
 
@@ -39,11 +40,11 @@ _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 class TomlError(ValueError):
-    """The content of a file is not TOML, or larger or deeper than it may be; one line that names
-    the file."""
+    """The content of a file is not TOML, or exceeds the limits of size and depth; the message is
+    one line that names the file."""
 
 
-def read_toml(path: Path) -> dict:
+def read_toml(path: Path) -> dict[str, Any]:
     """The tables of the TOML file ``path``, which may begin with a byte-order mark and may end its
     lines as Windows does.
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Amaranth platforms of boards that amaranth-boards lacks, or lacks something of."""
+"""Amaranth platforms that amaranth-boards lacks or that need additions."""

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The virtual board: the bitstream's own SoC, compiled by CXXRTL, with models of the board's memory
+"""Virtual boards: the bitstream's own SoC, compiled by CXXRTL, with models of the board's memory
 chips."""

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of a core's timeline, and the part of a virtual board's top that shows them to the harness.
-No bitstream has it."""
+"""Rows of a core's timeline, and the probe in a virtual board's top that exposes them to the
+harness. No bitstream contains it."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
@@ -10,6 +13,10 @@ from amaranth.lib.wiring import Out
 
 from ...gateware.isa.registers import StallClass
 from ...gateware.shell.activity import Activity, Row
+
+if TYPE_CHECKING:
+    from ...gateware.shell.core import CoreShell
+    from ...gateware.soc import SoC
 
 __all__ = ["CLASSES", "ActivityProbe", "Shown", "rows_of"]
 
@@ -28,8 +35,8 @@ _CLASS = "class"
 
 @dataclass(frozen=True)
 class Shown:
-    """A row as it is shown: the :class:`~quintet.gateware.shell.activity.Row`, and what its slices
-    are.
+    """A row of the timeline: its :class:`~quintet.gateware.shell.activity.Row` and the kind of its
+    slices.
 
     ``kind``: ``"run"``, ``"class"``, ``"unit"``, or ``"pulses"``, of which those that are near each
     other are one slice.
@@ -39,9 +46,9 @@ class Shown:
     kind: str = "unit"
 
 
-def rows_of(core):
-    """The :class:`Shown` of a core (:class:`~quintet.gateware.shell.core.CoreShell`), the run
-    first, in the order in which they are drawn."""
+def rows_of(core: CoreShell) -> tuple[Shown, ...]:
+    """Timeline rows of a core (:class:`~quintet.gateware.shell.core.CoreShell`) in display order,
+    the run first."""
     control = core.engine.control.signature
     own = {row.name: row for row in core.engine.rows()}
     classes = own.pop(_CLASS, Row(_CLASS) if control.cycle_bits == 1 else None)
@@ -58,7 +65,7 @@ def rows_of(core):
 
 
 class ActivityProbe(wiring.Component):
-    """Looks at a SoC with a core; elaborated after it.
+    """Probe of a SoC with a core, for tracing; elaborated after the SoC.
 
     Parameters
     ----------
@@ -71,17 +78,20 @@ class ActivityProbe(wiring.Component):
         of classes the number of the class
     """
 
-    def __init__(self, *, soc):
-        self.soc, self.rows = soc, rows_of(soc.core)
+    def __init__(self, *, soc: SoC) -> None:
+        if soc.core is None:
+            raise ValueError("a SoC without a core has no activity")
+        self.soc, self.core = soc, soc.core
+        self.rows = rows_of(self.core)
         super().__init__(
             {"flags": Out(9).array(len(self.rows)), "number": Out(32).array(len(self.rows))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
-        own, counting = self.soc.core.engine.activity(), self.soc.core.control.counting
+        own, counting = self.core.engine.activity(), self.core.control.counting
         activity = {**self._shell(m), **own}
-        shown = {}
+        shown: dict[str, Signal] = {}
         for k, (flags, number) in enumerate(zip(self.flags, self.number, strict=True)):
             row = self.rows[k].row
             signals = activity[row.name]

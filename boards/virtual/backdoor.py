@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory of a virtual board, read and written where it lies: in the memory chip's model, or in
-the cells of the design.
+"""Direct access to the main memory of a virtual board: in the memory chip's model, or in the memory
+cells of the design.
 
-No cycle passes for a byte, which over the link costs the simulation of some ten cycles of the whole
-SoC.
+An access takes no simulated time; over the link each byte costs some ten cycles of the whole SoC.
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...gateware.memory.spram import BLOCK_BYTES
+
+if TYPE_CHECKING:
+    from .native import SimulatedBoard
 
 __all__ = ["Backdoor"]
 
@@ -18,9 +24,9 @@ DRAIN = 64
 
 
 class Backdoor:
-    """Reads and writes the main memory of a :class:`~.board.VirtualBoard`.
+    """Reads and writes the main memory of a :class:`~.board.VirtualBoard` directly.
 
-    It may be used where :meth:`quiet` says so and every request over the link was answered: then
+    It may be used if :meth:`quiet` is true and every request over the link was answered: then
     nothing between the SoC's bus and the memory holds a byte that the memory does not
     (docs/how/virtual-board.md).
 
@@ -29,16 +35,15 @@ class Backdoor:
     size : int, bytes of main memory, from address 0
     """
 
-    def __init__(self, board):
+    def __init__(self, board: SimulatedBoard) -> None:
         self._board, backing = board, board.soc.backing
         self.size = backing.size
         if board.chip is not None:
             # Bytes lie in the chips' models as the controllers address them. Those below `on_chip`
             # lie in the design instead.
             on_chip = board.soc.on_chip
-            low = (
-                [(0, [self._cells("soc.memory.low.memory", backing.beat_bytes)])] if on_chip else []
-            )
+            cells = "soc.memory.low.ram.memory"
+            low = [(0, [self._cells(cells, backing.beat_bytes)])] if on_chip else []
             self._banks = [*low, (on_chip, [board.chip[on_chip:, np.newaxis]])]
         elif backing.kind == "SPRAM":
             lanes = backing.beat_bytes // 2
@@ -58,21 +63,21 @@ class Backdoor:
 
     def _cells(self, path, width):
         """The ``width`` bytes of each word of a memory of the design."""
-        return self._board.simulation.memory(path).view(np.uint8)[:, :width]
+        return self._board.simulation.memory_at(path).view(np.uint8)[:, :width]
 
-    def quiet(self):
-        """Whether the core is not busy and no byte waits for the board; a few cycles pass, so that
-        all writes have reached the memory."""
+    def quiet(self) -> bool:
+        """Whether the core is idle and no byte waits for the board; a few cycles pass, so that all
+        writes have reached the memory."""
         self._board.advance(DRAIN)
         return not self._board.busy and not self._board.waiting
 
-    def holds(self, address, size):
-        """Whether all these bytes are main memory."""
+    def holds(self, address: int, size: int) -> bool:
+        """Whether all these bytes are in main memory."""
         return address >= 0 and size >= 0 and address + size <= self.size
 
     def _beats(self, address, size):
-        """Of each bank that the bytes touch: its lanes, limited to the beats touched, and where
-        these begin in the memory."""
+        """For each bank that the bytes touch: its lanes, limited to the touched beats, and the
+        address of the first beat."""
         for base, lanes in self._banks:
             beat = sum(lane.shape[1] for lane in lanes)
             first = max(address - base, 0) // beat
@@ -80,15 +85,16 @@ class Backdoor:
             if first < end:
                 yield [lane[first:end] for lane in lanes], base + first * beat
 
-    def read(self, address, size):
+    def read(self, address: int, size: int) -> bytes:
         """``size`` bytes from ``address``."""
-        found, start = [], None
+        found = b""
+        start = address
         for lanes, base in self._beats(address, size):
-            start = base if start is None else start
-            found.append(np.concatenate(lanes, axis=1).tobytes())
-        return b"".join(found)[address - start : address - start + size] if found else b""
+            start = start if found else base
+            found += np.concatenate(lanes, axis=1).tobytes()
+        return found[address - start : address - start + size]
 
-    def write(self, address, data):
+    def write(self, address: int, data: bytes) -> None:
         """Writes ``data`` (bytes) at ``address``."""
         for lanes, base in self._beats(address, len(data)):
             beats = np.concatenate(lanes, axis=1)

@@ -1,18 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core alone, compiled, with a model of main memory that can be as fast or as contrary as the
-contract allows."""
+"""Test bench of a core alone, compiled, with a main-memory model of any speed that the memory
+port's contract allows."""
+
+from __future__ import annotations
 
 import ctypes
+import random
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from .compile import build_library
 from .core_top import BareCore, ShellCore
+from .native import Functions
 from .simulation import Simulation, SimulationError
+
+if TYPE_CHECKING:
+    from ...gateware.cores import CorePackage
+    from .cache import BuildCache
 
 __all__ = ["Behaviour", "CoreBench", "IDEAL", "bench_opener"]
 
@@ -21,14 +32,14 @@ _START, _ABORT, _RESET = 1, 2, 4
 
 @dataclass(frozen=True)
 class Behaviour:
-    """How a memory port answers; by default one beat a cycle.
+    """Timing of a memory port's answers; by default one beat per cycle.
 
     Attributes
     ----------
     latency : cycles from a request to its first beat or its acknowledgement, at least 1
     latency_spread : up to so many more, drawn for each request
     gap, gap_percent : up to ``gap`` idle cycles before a beat, for so many beats of a hundred
-    stall_percent : cycles of a hundred in which no request and no write beat is taken
+    stall_percent : cycles of a hundred in which no request and no write beat is accepted
     depth : requests that may wait
     answers : read beats on their way at most
     """
@@ -42,8 +53,8 @@ class Behaviour:
     answers: int = 4096
 
     @classmethod
-    def random(cls, rng, most=40):
-        """Anything from nearly ideal to ``most`` cycles before every beat."""
+    def random(cls, rng: random.Random, most: int = 40) -> Behaviour:
+        """A random behaviour, from nearly ideal to ``most`` cycles before every beat."""
         kind = rng.randrange(4)
         if kind == 0:
             return cls(latency=rng.randint(1, 8))
@@ -81,11 +92,11 @@ _H = ctypes.c_void_p
 
 
 class CoreBench(Simulation):
-    """A core of any room under test.
+    """Bench of any core.
 
     Parameters
     ----------
-    isa : name of the room, or a Room
+    isa : name of the core, or its CorePackage
     preset, overrides : as for ``SPACE.resolve``
     beat_bytes : bytes of a beat
     memory_size : bytes of main memory, a multiple of 64; what :meth:`load` is given may be smaller
@@ -98,7 +109,7 @@ class CoreBench(Simulation):
     memory : numpy uint8 array, all of main memory; may be read and written between runs
     """
 
-    FUNCTIONS = {
+    FUNCTIONS: Functions = {
         "quintet_step": (None, [_H, ctypes.c_uint64]),
         "bench_ports": (ctypes.c_int, [_H]),
         "bench_memory": (None, [_H, ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint32]),
@@ -114,25 +125,25 @@ class CoreBench(Simulation):
 
     def __init__(
         self,
-        isa,
+        isa: str | CorePackage,
         *,
-        preset=None,
-        overrides=None,
-        beat_bytes,
-        memory_size=1 << 20,
-        ports="bare",
-        trace=False,
-        cache=None,
-        progress=None,
-    ):
-        room = open_room(isa) if isinstance(isa, str) else isa
+        preset: str | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        beat_bytes: int,
+        memory_size: int = 1 << 20,
+        ports: str = "bare",
+        trace: bool = False,
+        cache: BuildCache | str | Path | None = None,
+        progress: Callable[[str], object] | None = None,
+    ) -> None:
+        package = open_core(isa) if isinstance(isa, str) else isa
         if ports not in ("bare", "shell"):
-            raise ValueError(f"ports must be bare or shell, not {ports!r}")
-        self.isa = room.isa.ISA
-        self.params = room.params.SPACE.resolve(preset, overrides)
+            raise ValueError(f"ports = {ports!r}: expected bare or shell")
+        self.isa = package.isa.ISA
+        self.params = package.params.SPACE.resolve(preset, overrides)
         self.beat_bytes = beat_bytes
         top = (BareCore if ports == "bare" else ShellCore)(
-            room=room, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size
+            package=package, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size
         )
         super().__init__(
             build_library(top, harness="bench.cpp", trace=trace, cache=cache, progress=progress)
@@ -148,7 +159,7 @@ class CoreBench(Simulation):
         self._resets = {"window_limit": memory_size}
         if "cfg_norm" in self.registers:
             self._resets["cfg_norm"] = self.params.get("norm_reset", 0)
-        self._written = {}
+        self._written: dict[str, int] = {}
         self.behave(IDEAL)
         self.step(2)
         self.reset()
@@ -156,80 +167,94 @@ class CoreBench(Simulation):
     def _attach(self, size):
         self.c.bench_memory(self.handle, self.memory.ctypes.data, size, self.beat_bytes)
 
-    def behave(self, behaviour, *, seed=0, port=-1):
-        """Set how a port (-1: all of them) answers from now on. Only between runs; each run begins
+    def behave(self, behaviour: Behaviour, *, seed: int = 0, port: int = -1) -> None:
+        """Sets how a port (-1: all of them) answers from now on. Only between runs; each run begins
         with the seed."""
         values = _Behaviour(**{f.name: getattr(behaviour, f.name) for f in fields(Behaviour)})
         if behaviour.latency < 1 or behaviour.depth < 1 or behaviour.answers < 1:
-            raise ValueError("latency, depth and answers must be at least 1")
+            raise ValueError(f"{behaviour}: expected latency, depth and answers of at least 1")
         if port < 0:
             self._behaviours = {}
         self._behaviours[port] = (seed, values)
         self.c.bench_behave(self.handle, port, seed, values)
 
-    def inject(self, *, low=0, high=1 << 32, port=-1, write=None, skip=0, count=1):
-        """Answer beats with an error: ``count`` beats after ``skip`` others, of those that touch
+    def inject(
+        self,
+        *,
+        low: int = 0,
+        high: int = 1 << 32,
+        port: int = -1,
+        write: bool | None = None,
+        skip: int = 0,
+        count: int = 1,
+    ) -> None:
+        """Answers beats with an error: ``count`` beats after ``skip`` others, of those that touch
         bytes ``low`` to ``high`` (exclusive), of one port or all, of one direction or both."""
         direction = -1 if write is None else int(write)
         self.c.bench_inject(self.handle, _Injection(port, direction, low, high, skip, count))
 
-    def clear_injections(self):
+    def clear_injections(self) -> None:
+        """Removes all injected errors."""
         self.c.bench_clear_injections(self.handle)
 
-    def load(self, image):
-        """Fill main memory with ``image`` from address 0; the memory ends with it, for the design's
-        requests too."""
+    def load(self, image: np.ndarray) -> None:
+        """Fills main memory with ``image`` from address 0; the memory ends with it, for the
+        design's requests too."""
         self.memory[: len(image)] = image
         self._attach(len(image))
 
     # The register block
 
-    def read_register(self, offset):
+    def read_register(self, offset: int) -> int:
+        """Reads a register of the control block."""
         value = self.c.bench_access(self.handle, offset, 0, 0)
         self.check()
         if value >> 32:
             raise SimulationError(f"the control block does not answer a read of {offset:#x}")
         return value
 
-    def write_register(self, offset, value):
+    def write_register(self, offset: int, value: int) -> None:
+        """Writes a register of the control block."""
         answer = self.c.bench_access(self.handle, offset, 1, value)
         self.check()
         if answer >> 32:
             raise SimulationError(f"the control block does not answer a write of {offset:#x}")
 
-    def control(self, bits):
-        """Write ``control``: 1 start, 2 abort, 4 core reset."""
+    def control(self, bits: int) -> None:
+        """Writes ``control``: 1 start, 2 abort, 4 core reset."""
         self.write_register(self.registers["control"].offset, bits)
 
-    def status(self):
+    def status(self) -> int:
+        """Reads ``status``."""
         return self.read_register(self.registers["status"].offset)
 
     @property
-    def busy(self):
+    def busy(self) -> bool:
+        """Whether the core is busy."""
         return bool(self.status() & 1)
 
-    def reset(self, limit=1 << 20):
-        """Core reset, and wait until it is over."""
+    def reset(self, limit: int = 1 << 20) -> None:
+        """Resets the core and waits until it is ready."""
         self._written = {}
         self.control(_RESET)
         if self.wait(limit):
             raise SimulationError(f"core reset is not over after {limit} cycles")
 
-    def recover(self):
-        """After a broken rule: forget it, and bring the core back to its reset state."""
+    def recover(self) -> None:
+        """Clears an error of the simulation and returns the core to its reset state."""
         self.c.bench_window(self.handle, 0, 1 << 32)
         self.clear_error()
         self.reset()
         self.clear_error()
 
-    def wait(self, limit):
-        """Until the core is idle, at most ``limit`` cycles; true if it is still busy."""
+    def wait(self, limit: int) -> bool:
+        """Waits until the core is idle, at most ``limit`` cycles; true if it is still busy."""
         result = self.c.bench_run(self.handle, limit)
         self.check()
         return result == 1
 
-    def configure(self, registers):
-        """Set every writable register: those named to their values, all others to reset."""
+    def configure(self, registers: Mapping[str, int]) -> None:
+        """Sets every writable register: those named to their values, all others to reset."""
         for name in registers:
             base = name.split("[")[0]
             if base not in self.registers or not self.registers[base].given or base == "control":
@@ -255,14 +280,21 @@ class CoreBench(Simulation):
         beat = self.beat_bytes
         self.c.bench_window(self.handle, base // beat * beat, -(-limit // beat) * beat)
 
-    def start(self, registers):
+    def start(self, registers: Mapping[str, int]) -> None:
+        """Writes the registers and starts a run."""
         self.configure(registers)
         for port, (seed, values) in self._behaviours.items():
             self.c.bench_behave(self.handle, port, seed, values)
         self.control(_START)
 
-    def run(self, registers, cycle_limit=10_000_000, *, patience=2_000_000):
-        """One run: registers, start, wait. Past ``cycle_limit`` it is aborted.
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int = 10_000_000,
+        *,
+        patience: int = 2_000_000,
+    ) -> Outcome:
+        """Makes one run: registers, start, wait. After ``cycle_limit`` it is aborted.
 
         Raises
         ------
@@ -275,16 +307,18 @@ class CoreBench(Simulation):
             self.abort(patience)
         return self.outcome()
 
-    def abort(self, patience=2_000_000):
+    def abort(self, patience: int = 2_000_000) -> None:
+        """Aborts the run and waits for its end."""
         self.control(_ABORT)
         if self.wait(patience):
             raise SimulationError(f"the core is still busy {patience} cycles after an abort")
 
-    def counter(self, name):
+    def counter(self, name: str) -> int:
+        """Value of a counter."""
         offset = self.counters[name]
         return self.read_register(offset) | self.read_register(offset + 4) << 32
 
-    def outcome(self):
+    def outcome(self) -> Outcome:
         """The :class:`Outcome` of the run that ended."""
         if not self.c.bench_idle(self.handle):
             raise SimulationError("the run ended with something outstanding on a memory port")
@@ -308,7 +342,7 @@ class CoreBench(Simulation):
         }
         return Outcome(status, fault, {name: self.counter(name) for name in self.counters}, values)
 
-    def traffic(self, port):
+    def traffic(self, port: int) -> tuple[int, ...]:
         """(read requests, write requests, read beats, write beats) of a port since the last
         call."""
         totals = (ctypes.c_uint64 * 4)()
@@ -316,9 +350,13 @@ class CoreBench(Simulation):
         return tuple(totals)
 
 
-def bench_opener(isa, builds, memory_size):
-    """``open_build(name)``: the bench of a build, compiled once per machine; ``builds``: name ->
-    (preset, overrides, beat bytes, ports)."""
+def bench_opener(
+    isa: str | CorePackage,
+    builds: Mapping[str, tuple[str | None, Mapping[str, Any] | None, int, str]],
+    memory_size: int,
+) -> Callable[[str], CoreBench]:
+    """Returns ``open_build(name)``, which opens the bench of a build, compiled once per machine;
+    ``builds``: name -> (preset, overrides, beat bytes, ports)."""
 
     def open_build(name):
         preset, overrides, beat_bytes, ports = builds[name]

@@ -1,18 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The virtual board: the SoC of a bitstream, compiled, between models of the memory chip and of the
+"""The virtual board: the compiled SoC of a bitstream between models of the memory chip and of the
 host's wires."""
 
+from __future__ import annotations
+
 import ctypes
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from .. import open_board
+from ..board import UARTLink
+from ..clocking import Clocking
 from .compile import build_library
-from .native import SimulatedBoard
+from .native import Functions, SimulatedBoard
 from .simulation import Simulation
 from .sources import made_from
 from .top import VirtualTop
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ...gateware.cores import CorePackage
+    from ...gateware.memory.sdram.parts import SDRAMPart
+    from ...gateware.memory.sdram.phase import ClockPath
+    from ...gateware.soc import SoC
+    from ..board import Board
+    from .cache import BuildCache
+    from .compile import Library
 
 __all__ = [
     "REGISTER_FUNCTIONS",
@@ -35,7 +52,7 @@ _PHASES = ("t_is", "t_ih", "t_ac2", "t_ac3", "t_oh")
 
 
 class BoardConfig(ctypes.Structure):
-    """What a harness is told of the memory chip and the serial line (``chip_config.hpp``)."""
+    """Configuration of a harness: the memory chip and the serial line (``chip_config.hpp``)."""
 
     _fields_ = [
         ("cycles_per_bit", ctypes.c_double),
@@ -53,8 +70,8 @@ class BoardConfig(ctypes.Structure):
     ]
 
 
-def describe_chip(config, soc, part, path):
-    """Set in ``config`` the geometry and times of an SDRAM ``part`` of ``soc`` behind ``path``
+def describe_chip(config: BoardConfig, soc: SoC, part: SDRAMPart, path: ClockPath) -> None:
+    """Sets in ``config`` the geometry and times of an SDRAM ``part`` of ``soc`` behind ``path``
     (ClockPath)."""
     for name in _PARTS:
         setattr(config, name, getattr(part, name))
@@ -70,7 +87,7 @@ def describe_chip(config, soc, part, path):
 
 
 #: What a library that records registers exports (``register_exports.hpp``).
-REGISTER_FUNCTIONS = {
+REGISTER_FUNCTIONS: Functions = {
     "registers_keep": (None, [_H]),
     "registers_sums": (_U64, [_H, _H]),
     "registers_expect": (None, [_H, _U64, _U64, _H]),
@@ -82,9 +99,9 @@ REGISTER_FUNCTIONS = {
 
 
 class BoardSimulation(Simulation):
-    """One virtual board's compiled design (``board.cpp``)."""
+    """The compiled design of one virtual board (``board.cpp``)."""
 
-    FUNCTIONS = {
+    FUNCTIONS: Functions = {
         "board_configure": (None, [_H, ctypes.POINTER(BoardConfig)]),
         "board_run": (_U64, [_H, _U64, _U64, _U64]),
         "board_write": (None, [_H, ctypes.c_char_p, _U64]),
@@ -103,7 +120,7 @@ class BoardSimulation(Simulation):
         "board_chip_counts": (None, [_H, ctypes.POINTER(_U64 * 5)]),
     }
 
-    def __init__(self, library):
+    def __init__(self, library: Library) -> None:
         if library.registers is not None:
             self.FUNCTIONS = {
                 **self.FUNCTIONS,
@@ -114,7 +131,7 @@ class BoardSimulation(Simulation):
 
 
 class VirtualPipe:
-    """The link of a virtual board, as ``LinkClient`` uses it (docs/how/contracts.md, section 5).
+    """Link of a virtual board, as ``LinkClient`` uses it (docs/how/contracts.md, section 5).
 
     Time is the board's: :meth:`now` counts simulated seconds, and they pass only inside
     :meth:`read` and :meth:`sleep`, so that a run is the same every time, on every machine.
@@ -123,14 +140,14 @@ class VirtualPipe:
     ----------
     name : str
     bytes_per_second : float, or ``None`` for the byte pipe
-    served : False; no server tells the time
+    served : False; no server reports the time
     silence : int, cycles without a byte after which a read returns
     epoch : int, cycle from which :meth:`now` counts
     """
 
-    served = False
+    served: bool = False
 
-    def __init__(self, board, name, bytes_per_second):
+    def __init__(self, board: SimulatedBoard, name: str, bytes_per_second: float | None) -> None:
         self._board = board
         self.name = name
         self.epoch = 0
@@ -138,15 +155,15 @@ class VirtualPipe:
         bit = board.clock_hz / bytes_per_second / 10 if bytes_per_second else 0
         self.silence = max(SILENCE, int(20 * bit))
 
-    def write(self, data):
-        """Hand bytes to the board. No time passes; they wait until it takes them."""
+    def write(self, data: bytes | bytearray | memoryview) -> None:
+        """Sends bytes to the board. No time passes; they wait until it accepts them."""
         data = bytes(data)
         simulation = self._board.simulation
         simulation.c.board_write(simulation.handle, data, len(data))
 
-    def read(self, limit, timeout):
-        """At most ``limit`` bytes; simulates until the first of them comes, ``timeout`` simulated
-        seconds at most."""
+    def read(self, limit: int, timeout: float) -> bytes:
+        """Reads at most ``limit`` bytes; simulates until the first of them arrives, at most
+        ``timeout`` simulated seconds."""
         simulation = self._board.simulation
         if not simulation.c.board_available(simulation.handle):
             self._board.advance(
@@ -154,40 +171,40 @@ class VirtualPipe:
             )
         return self.take(limit)
 
-    def take(self, limit=1 << 16):
-        """At most ``limit`` of the bytes that the board has sent; no time passes."""
+    def take(self, limit: int = 1 << 16) -> bytes:
+        """At most ``limit`` of the bytes that the board has already sent; no time passes."""
         simulation = self._board.simulation
-        room = ctypes.create_string_buffer(limit)
-        count = simulation.c.board_read(simulation.handle, room, limit)
-        return room.raw[:count]
+        buffer = ctypes.create_string_buffer(limit)
+        count = simulation.c.board_read(simulation.handle, buffer, limit)
+        return buffer.raw[:count]
 
-    def forget(self):
-        """Drop what the board has not taken yet, and what it has sent: the cable is pulled. What it
-        has taken it still answers."""
+    def forget(self) -> None:
+        """Discards bytes that the board has not accepted yet, and those that it has sent, as if the
+        cable were unplugged. It still answers accepted ones."""
         simulation = self._board.simulation
         simulation.c.board_forget(simulation.handle)
 
-    def sleep(self, seconds):
-        """Let ``seconds`` of simulated time pass."""
+    def sleep(self, seconds: float) -> None:
+        """Simulates ``seconds``."""
         self._board.advance(max(1, round(seconds * self._board.clock_hz)))
 
-    def now(self):
+    def now(self) -> float:
         """Simulated seconds since power-up, or since :attr:`epoch`."""
         return (self._board.simulation.cycle - self.epoch) / self._board.clock_hz
 
-    def close(self):
+    def close(self) -> None:
         """Switches the board off."""
         self._board.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
 
 class VirtualBoard(SimulatedBoard):
-    """A board that is switched on. Made by :func:`open_virtual`.
+    """A running virtual board, made by :func:`open_virtual`.
 
     Attributes
     ----------
@@ -205,21 +222,22 @@ class VirtualBoard(SimulatedBoard):
     def __init__(
         self,
         *,
-        board,
-        soc,
-        link="bytes",
-        trace=None,
-        cache=None,
-        progress=None,
-        part_changes=None,
-        path=None,
-        made_from=None,
-        reset_cycles=4,
-        before=None,
-    ):
+        board: Board,
+        soc: SoC,
+        link: str = "bytes",
+        trace: str | Path | tuple[str | Path, int] | None = None,
+        cache: BuildCache | str | Path | None = None,
+        progress: Callable[[str], object] | None = None,
+        part_changes: Mapping[str, Any] | None = None,
+        path: ClockPath | None = None,
+        made_from: Callable[[], str | None] | None = None,
+        reset_cycles: int = 4,
+        before: Callable[[BoardSimulation], object] | None = None,
+    ) -> None:
         if link not in ("bytes", "wire", "uartbone"):
-            raise ValueError(f"link must be bytes, wire or uartbone, not {link!r}")
-        baud = board.port_of("uart").baud if link == "wire" else None
+            raise ValueError(f"link = {link!r}: expected bytes, wire or uartbone")
+        port = board.port_of("uart") if link == "wire" else None
+        baud = port.baud if isinstance(port, UARTLink) else None
         self.soc, self.clock_hz = soc, soc.clock_hz
         top = VirtualTop(soc=soc, baud=baud)
         self.library = build_library(
@@ -232,7 +250,7 @@ class VirtualBoard(SimulatedBoard):
             made_from=made_from,
             registers=before is not None,
             title=(
-                f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} "
+                f"{soc.package.name if soc.package else 'a SoC'} {soc.preset or 'without a core'} "
                 f"for {board.name}"
             ),
             defines={
@@ -245,40 +263,43 @@ class VirtualBoard(SimulatedBoard):
         if soc.domain is not None:
             self.simulation.second_clock(soc.domain.ratio)
         if trace is not None:
-            path, start = (trace, 0) if isinstance(trace, (str, Path)) else trace
-            self.simulation.trace(path, start)
+            file, start = (trace, 0) if isinstance(trace, (str, Path)) else trace
+            self.simulation.trace(file, start)
         config = BoardConfig(cycles_per_bit=soc.clock_hz / baud if baud else 1)
-        if soc.backing.kind == "SRAM":
+        if soc.backing.kind == "SRAM" and top.part is not None:
             config.address_bits = top.part.address_bits
             config.too_fast = soc.clock_hz > replace(top.part, **(part_changes or {})).max_hz
         elif top.part is not None:
+            known = cast(Clocking, soc.clocking).sdram
+            assert known is not None
             # Changes, or another path of the clock, make a chip that differs from what the
             # controller was told (tests).
             describe_chip(
                 config,
                 soc,
                 replace(top.part, **(part_changes or {})),
-                path or soc.clocking.sdram.path,
+                path or known.path,
             )
         config.reset_cycles = self.reset_cycles = reset_cycles
         if before is not None:
             before(self.simulation)
         self.simulation.c.board_configure(self.simulation.handle, config)
-        name = f"sim:{board.name}/{soc.room.name if soc.room else 'none'}"
+        name = f"sim:{board.name}/{soc.package.name if soc.package else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
 
     @property
-    def busy(self):
-        """The core is busy (the LED)."""
+    def busy(self) -> bool:
+        """Whether the core is busy (the LED)."""
         return bool(self.simulation.c.board_busy(self.simulation.handle))
 
     @property
-    def fault(self):
+    def fault(self) -> bool:
+        """Whether the last run ended in a fault (the LED)."""
         return bool(self.simulation.c.board_fault(self.simulation.handle))
 
     @property
-    def chip_counts(self):
-        """Commands the memory chip has seen, by name."""
+    def chip_counts(self) -> dict[str, int]:
+        """Number of commands that the memory chip has received, by name."""
         counts = (_U64 * 5)()
         self.simulation.c.board_chip_counts(self.simulation.handle, counts)
         return dict(
@@ -286,23 +307,25 @@ class VirtualBoard(SimulatedBoard):
         )
 
     @property
-    def refreshes(self):
-        """Refreshes that an SDRAM has seen."""
+    def refreshes(self) -> int:
+        """Number of refreshes that an SDRAM has received."""
         return self.chip_counts["refreshes"]
 
     # Faults, for tests of what finds them
 
-    def spoil_wires(self, *, stuck_at_0=0, stuck_at_1=0, exchanged=(0, 0)):
-        """Spoil the wires to the memory chip: data lines, as masks, that are always 0 or 1, and two
-        address lines that are exchanged."""
+    def spoil_wires(
+        self, *, stuck_at_0: int = 0, stuck_at_1: int = 0, exchanged: tuple[int, int] = (0, 0)
+    ) -> None:
+        """Injects faults into the wires to the memory chip: data lines, as masks, that are always 0
+        or 1, and two address lines that are exchanged."""
         self.simulation.c.board_wires(
             self.simulation.handle, ~stuck_at_0 & (1 << 64) - 1, stuck_at_1, *exchanged
         )
 
-    def stick(self, path, word, bit, value):
-        """Keep a bit of a memory of the design, named as :meth:`~.simulation.Simulation.memory`
-        does, at ``value``."""
-        cells = self.simulation.memory(path)
+    def stick(self, path: str, word: int, bit: int, value: int) -> None:
+        """Holds a bit of a memory of the design (named as for
+        :meth:`~.simulation.Simulation.memory_at`) at ``value``."""
+        cells = self.simulation.memory_at(path)
         mask = 1 << bit % 32
         self.simulation.c.board_stick(
             self.simulation.handle, cells[word, bit // 32 :].ctypes.data, mask, mask * value
@@ -310,24 +333,24 @@ class VirtualBoard(SimulatedBoard):
 
 
 def open_virtual(
-    board,
-    isa,
-    preset=None,
-    params=None,
-    link="bytes",
-    trace=None,
+    board: str | Board,
+    isa: str | CorePackage | None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    link: str = "bytes",
+    trace: str | Path | tuple[str | Path, int] | None = None,
     *,
-    clock_hz=None,
-    cache=None,
-    progress=None,
-    on_chip=None,
-):
-    """Switch on a virtual board.
+    clock_hz: int | None = None,
+    cache: BuildCache | str | Path | None = None,
+    progress: Callable[[str], object] | None = None,
+    on_chip: int | None = None,
+) -> VirtualBoard:
+    """Compiles and starts a virtual board.
 
     Parameters
     ----------
     board : name of a board, or a Board
-    isa : name of an ISA, a Room, or ``None`` for a SoC without a core
+    isa : name of an ISA, a CorePackage, or ``None`` for a SoC without a core
     preset, params : of the core; without ``preset`` the board's default
     link : ``"bytes"``: the host's bytes go straight to the link; ``"wire"``: through the UART,
         bit by bit, at the board's rate; ``"uartbone"``: straight to a link that speaks LiteX's
@@ -343,15 +366,15 @@ def open_virtual(
 
     Raises
     ------
-    BoardError, RoomError, ParameterError
+    BoardError, CoreError, ParameterError
         No such board, ISA, preset or size.
     ToolMissing, CompileError
         It cannot be compiled.
     """
     board = open_board(board) if isinstance(board, str) else board
-    room = open_room(isa) if isinstance(isa, str) else isa
+    package = open_core(isa) if isinstance(isa, str) else isa
     soc = board.make_soc(
-        room=room,
+        package=package,
         preset=preset,
         params=params,
         clock_hz=clock_hz,
@@ -368,7 +391,7 @@ def open_virtual(
         progress=progress,
         made_from=lambda: made_from(
             board,
-            room,
+            package,
             preset=soc.preset,
             params=soc.params,
             clock_hz=soc.clock_hz,

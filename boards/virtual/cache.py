@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A folder of build products by content, safe for processes that build at the same time, and for
-machines that lose their power meanwhile."""
+"""Content-addressed cache of build products, safe for concurrent builds and against power loss."""
 
 import hashlib
 import json
@@ -26,17 +25,19 @@ _SUMS = "sums.json"
 
 
 class CacheError(RuntimeError):
-    """Build products cannot be kept; the message names the folder and says why."""
+    """The cache folder cannot be used; the message names it and the reason."""
 
 
-def default_folder():
-    """``QUINTET_CACHE`` of the environment, else the platform's cache folder for quintet."""
+def default_folder() -> Path:
+    """The cache folder: ``QUINTET_CACHE`` of the environment, else the platform's cache folder for
+    quintet."""
     named = os.environ.get("QUINTET_CACHE")
     return Path(named) if named else platformdirs.user_cache_path("quintet")
 
 
 class BuildCache:
-    """Entries are folders named by their key; an entry appears whole, by one rename, or not at all.
+    """Cache of build products. An entry is a folder named by its key; it appears whole, by one
+    rename, or not at all.
 
     Entries are loaded as programs: the folder belongs to this user or to root, and nobody else may
     write it.
@@ -46,18 +47,18 @@ class BuildCache:
     folder : path, optional
         Else :func:`default_folder`.
     say : callable(str)
-        Told, a line at a time, of entries that are damaged and built again.
+        Receives a line for each entry that is damaged and built again.
     """
 
     def __init__(
-        self, folder: str | os.PathLike | None = None, say: Callable[[str], None] | None = None
-    ):
+        self, folder: str | os.PathLike | None = None, say: Callable[[str], object] | None = None
+    ) -> None:
         self.folder = Path(folder) if folder is not None else default_folder()
         self.say = say or (lambda text: None)
 
-    def entry(self, key, build):
-        """Folder of ``key``. ``build(folder)`` is called to fill it if it is not there, or not as
-        it was written; it may raise.
+    def entry(self, key: str, build: Callable[[Path], object]) -> tuple[Path, bool]:
+        """Folder of the entry ``key``. ``build(folder)`` is called to fill it if it is missing or
+        damaged; it may raise.
 
         Returns ``(folder, fresh)``.
 
@@ -117,16 +118,16 @@ class BuildCache:
                 f"another)"
             )
 
-    def name(self, key, folder):
-        """Lets ``key`` name an entry's ``folder``, too."""
+    def name(self, key: str, folder: Path) -> None:
+        """Makes ``key`` a second name of an entry's ``folder``."""
 
         def build(work):
             (work / "entry").write_text(folder.name)
 
         self.entry(key, build)
 
-    def named(self, key):
-        """Folder of the entry that ``key`` names, ``None`` where there is none (any more)."""
+    def named(self, key: str) -> Path | None:
+        """Folder of the entry that ``key`` names, or ``None`` if there is none (any more)."""
         try:
             self._check_owner()
             target = self.folder / (self.folder / key / "entry").read_text()

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The second clock of a compiled design, for a core that has a clock domain of its own
+"""Second clock of a compiled design, for a core with a clock domain of its own
 (docs/how/contracts.md, section 3)."""
 
-from amaranth import ClockDomain
+from typing import Any
+
+from amaranth import ClockDomain, Module
 from amaranth.lib.wiring import In
 
 __all__ = ["SECOND_CLOCK", "drive_second"]
@@ -11,8 +13,8 @@ __all__ = ["SECOND_CLOCK", "drive_second"]
 SECOND_CLOCK = {"second_clk": In(1)}
 
 
-def drive_second(m, top):
-    """Drive the domain of ``top.domain`` (nothing where that is ``None``) from the member
+def drive_second(m: Module, top: Any) -> None:
+    """Drives the domain of ``top.domain`` (nothing if that is ``None``) from the member
     ``second_clk``; it has no reset but the core's."""
     if top.domain is None:
         return

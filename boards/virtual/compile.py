@@ -8,16 +8,20 @@ by that C++, the harness, the flags and the compiler. Where a design's sources a
 by rising edges only, of its main clock and of a second one where it has it.
 """
 
+from __future__ import annotations
+
 import json
 import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...gateware.isa.parameters import elaborating
 from ...gateware.processes import run_child
 from ...gateware.shell.settle import settle
 from .cache import BuildCache
-from .pace import Pace
+from .compile_rate import CompileRate
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .registers import register_table, write_registers
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
@@ -49,7 +53,7 @@ _FLAGS = ["-std=c++17", "-O1", "-shared", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG"
 
 
 class CompileError(RuntimeError):
-    """yosys or the C++ compiler refused a design; the message carries its last lines."""
+    """yosys or the C++ compiler rejected a design; the message carries its last lines."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +72,11 @@ class Library:
     """
 
     path: Path
-    ports: dict
-    memories: dict
+    ports: dict[str, tuple[str, int]]
+    memories: dict[str, tuple[int, int]]
     one_pass: bool
     fresh: bool
-    registers: Path = None
+    registers: Path | None = None
 
 
 def _run(command, folder, what):
@@ -82,8 +86,8 @@ def _run(command, folder, what):
         raise CompileError(f"{what} failed:\n{tail}")
 
 
-def mangle(name):
-    """C++ name of a port or of what a path names, as ``write_cxxrtl`` spells it."""
+def mangle(name: str) -> str:
+    """C++ name of a port or a hierarchical path, as ``write_cxxrtl`` spells it."""
     return "p_" + "".join(
         c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name
     )
@@ -166,8 +170,8 @@ def _script(trace):
     )
 
 
-def write_cxx(rtlil_text, folder, trace=False):
-    """Has yosys write a design as C++: ``design.cc`` and ``design.h`` in ``folder``."""
+def write_cxx(rtlil_text: str, folder: Path, trace: bool = False) -> None:
+    """Translates a design to C++ with yosys: ``design.cc`` and ``design.h`` in ``folder``."""
     (folder / "design.il").write_text(rtlil_text)
     _run([*find_yosys().command, "-q", "-p", _script(trace)], folder, "yosys")
     (folder / "design.il").unlink()
@@ -232,20 +236,20 @@ def _read_library(folder, fresh, registers=None):
 
 
 def build_library(
-    top,
+    top: Any,
     *,
-    harness="generic.cpp",
-    ports=None,
-    defines=None,
-    include=(),
-    trace=False,
-    cache=None,
-    progress=None,
-    made_from=None,
-    title="the design",
-    registers=False,
-):
-    """Compile ``top`` together with a harness.
+    harness: str | Path = "generic.cpp",
+    ports: Sequence[Any] | None = None,
+    defines: Mapping[str, object] | None = None,
+    include: Iterable[str | Path] = (),
+    trace: bool = False,
+    cache: BuildCache | str | Path | None = None,
+    progress: Callable[[str], object] | None = None,
+    made_from: Callable[[], str | None] | None = None,
+    title: str = "the design",
+    registers: bool = False,
+) -> Library:
+    """Compiles ``top`` together with a harness, or finds the result in the cache.
 
     Parameters
     ----------
@@ -257,8 +261,8 @@ def build_library(
     include : folders of further headers the harness uses
     trace : bool, keep the names of all signals for a VCD (several times slower to run)
     cache : :class:`BuildCache` or folder
-    progress : callable(str), told before each step that is not in the cache, and every few seconds
-        how long the C++ compiler has been at work, of how much by its pace so far on this machine
+    progress : callable(str), called before each step that is not in the cache, and every few
+        seconds with the C++ compiler's elapsed and estimated time
     made_from : callable giving a text that names all that ``top`` is made from,
         or ``None`` where that is not known (:func:`~.sources.made_from`). A design of the same text
         is not elaborated again
@@ -318,7 +322,9 @@ def build_library(
         for name in ("design.h", "design.cc", "features.hpp", "ports.hpp", "register_table.hpp"):
             (folder / name).write_bytes((generated / name).read_bytes())
         size = (generated / "design.cc").stat().st_size
-        with Pace(cache.folder, compiler.identity).told(say, "compiling C++ to a library", size):
+        with CompileRate(cache.folder, compiler.identity).reported(
+            say, "compiling C++ to a library", size
+        ):
             _run(
                 [
                     *compiler.command,
@@ -340,7 +346,7 @@ def build_library(
 
     folder, fresh = cache.entry(key, build)
     # Sources that changed while it was elaborated name nothing.
-    if origin is not None and made_from() == origin:
+    if origin is not None and made_from is not None and made_from() == origin:
         cache.name(named, folder)
     return _read_library(
         folder, fresh, _name_registers(text, generated, cache) if registers else None

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the core bench compiles: a core in its shell, or its engine and control block with every
-memory port bare."""
+"""Top levels of the core bench: a core in its shell, or its engine and control block with every
+memory port exposed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -14,17 +18,32 @@ from ...gateware.shell.core import CoreShell
 from ...gateware.shell.domains import place_engine, requested_domain
 from .clocks import SECOND_CLOCK, drive_second
 
+if TYPE_CHECKING:
+    from ...gateware.cores import CorePackage
+
 __all__ = ["BareCore", "ShellCore"]
 
 _BUS = {"addr_width": 10, "data_width": 32, "granularity": 8}
 
 
 class ShellCore(wiring.Component):
-    """:class:`~quintet.gateware.shell.core.CoreShell` as it stands in the SoC: one memory port."""
+    """:class:`~quintet.gateware.shell.core.CoreShell` as in the SoC: one memory port."""
 
-    def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
+    def __init__(
+        self,
+        *,
+        package: CorePackage,
+        params: dict[str, Any],
+        beat_bytes: int,
+        memory_size: int,
+        family: str | None = None,
+    ) -> None:
         self.core = CoreShell(
-            room=room, params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+            package=package,
+            params=params,
+            beat_bytes=beat_bytes,
+            memory_size=memory_size,
+            family=family,
         )
         self.domain = self.core.domain
         super().__init__(
@@ -37,7 +56,7 @@ class ShellCore(wiring.Component):
             | (SECOND_CLOCK if self.domain else {})
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         drive_second(m, self)
         m.submodules.core = core = self.core
@@ -48,16 +67,23 @@ class ShellCore(wiring.Component):
 
 
 class BareCore(wiring.Component):
-    """Engine and control block; every port of the engine goes to a memory of its own, and no guard
-    stands between.
+    """Engine and control block without guard; every memory port of the engine is exposed.
 
     The bench itself checks that no request leaves the window. Beats may have any size. While
     ``core_reset`` is high the bench forgets what is under way on the ports.
     """
 
-    def __init__(self, *, room, params, beat_bytes, memory_size, family=None):
-        isa = room.isa.ISA
-        self.engine = room.core.variant(params, beat_bytes)(
+    def __init__(
+        self,
+        *,
+        package: CorePackage,
+        params: dict[str, Any],
+        beat_bytes: int,
+        memory_size: int,
+        family: str | None = None,
+    ) -> None:
+        isa = package.isa.ISA
+        self.engine = package.core.variant(params, beat_bytes)(
             params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
         )
         self.control = ControlBlock(
@@ -84,7 +110,7 @@ class BareCore(wiring.Component):
             | (SECOND_CLOCK if self.domain else {})
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.control = control = self.control
         drive_second(m, self)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Traces as FST, a compressed format that waveform viewers open at once: made from a VCD when a
-simulation is closed.
+"""FST traces, a compressed waveform format, converted from a VCD when a simulation is closed.
 
 ``vcd2fst`` (it comes with GTKWave) is used where it is on the PATH, since it is fast; else the
 library of the extra ``fst``.
@@ -17,8 +16,8 @@ from .toolchain import ToolMissing
 __all__ = ["check_fst", "write_fst"]
 
 
-def check_fst():
-    """Raise :class:`ToolMissing` where nothing here can write an FST."""
+def check_fst() -> None:
+    """Raises :class:`ToolMissing` if no converter to FST is installed."""
     if shutil.which("vcd2fst") is None and importlib.util.find_spec("pylibfst") is None:
         raise ToolMissing(
             f"an FST trace needs vcd2fst (of GTKWave) on the PATH, or pylibfst: "
@@ -27,8 +26,8 @@ def check_fst():
         )
 
 
-def write_fst(vcd, fst):
-    """Turn the file ``vcd`` into the file ``fst``.
+def write_fst(vcd: str | Path, fst: str | Path) -> None:
+    """Converts the file ``vcd`` into the file ``fst``.
 
     Raises
     ------

@@ -1,21 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An object of a compiled library under Python's hand, and a board that is one: what simulated
-boards of all kinds have in common."""
+"""Python interface of an object in a compiled library, and the base class of simulated boards."""
+
+from __future__ import annotations
 
 import ctypes
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-__all__ = ["Native", "SimulatedBoard", "SimulationError"]
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ...gateware.soc import SoC
+    from .board import VirtualPipe
+
+    pass
+
+__all__ = ["Functions", "Native", "SimulatedBoard", "SimulationError"]
+
+
+#: Functions of a library: name -> (result type, argument types).
+Functions: TypeAlias = Mapping[str, tuple[Any, Sequence[Any]]]
 
 
 class SimulationError(RuntimeError):
-    """A rule was broken in simulation: an assertion of the gateware, a chip's timing, the memory
-    port's contract."""
+    """A rule was violated in simulation: an assertion of the gateware, a chip's timing, or the
+    memory port's contract."""
 
 
 class Native:
-    """One object of a library. ``close`` frees it; it is a context manager.
+    """One object of a compiled library. ``close`` frees it; it is a context manager.
 
     Parameters
     ----------
@@ -29,9 +46,9 @@ class Native:
     """
 
     PREFIX = "quintet"
-    _handle = None
+    _handle: int | None = None
 
-    def __init__(self, path, functions):
+    def __init__(self, path: str | Path, functions: Functions) -> None:
         self.c = ctypes.CDLL(str(path))
         for name, (result, arguments) in functions.items():
             function = getattr(self.c, name)
@@ -41,54 +58,65 @@ class Native:
         return getattr(self.c, f"{self.PREFIX}_{name}")(handle)
 
     @property
-    def handle(self):
+    def handle(self) -> int:
+        """Address of the object; raises ``ValueError`` once it is closed."""
         if self._handle is None:
             raise ValueError("the simulation is closed")
         return self._handle
 
     @property
-    def cycle(self):
-        """Rising edges of the main clock so far."""
+    def cycle(self) -> int:
+        """Number of rising edges of the main clock so far."""
         return self._call("cycle", self.handle)
 
-    def check(self):
-        """Raise the first broken rule, if any."""
+    def check(self) -> None:
+        """Raises :class:`SimulationError` for the first violated rule, if any."""
         message = self._call("error", self.handle)
         if message:
             raise SimulationError(message.decode())
 
-    def close(self):
+    def close(self) -> None:
+        """Frees the object. Closing twice is harmless."""
         if self._handle is not None:
             self._call("delete", self._handle)
             self._handle = None
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def __del__(self):
         self.close()
 
 
-class SimulatedBoard:
-    """A board that is switched on, whatever simulates it.
+class SimulatedBoard(ABC):
+    """Base class of running boards, whatever simulates them.
 
     Attributes
     ----------
-    simulation : Native, whose library exports ``board_run`` and what else a board's harness does
+    simulation : Native, whose library exports ``board_run`` and the other functions of a board's
+        harness
     soc : SoC
     clock_hz : int
     reset_cycles : int, that its reset at power-up lasts
     """
 
-    #: Whether its lights are lit, where they can be seen.
-    lit = None
+    simulation: Any
+    pipe: VirtualPipe
+    soc: SoC
+    clock_hz: int
+    reset_cycles: int
 
-    def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
-        """Simulate up to ``cycles`` of the main clock; stops early with ``wanted`` bytes from the
-        board, or some and then silence.
+    @property
+    def lit(self) -> bool | str | None:
+        """Whether its lights are lit, if they can be seen."""
+        return None
+
+    def advance(self, cycles: int, wanted: int = 1 << 62, silence: int = 1 << 62) -> None:
+        """Simulates up to ``cycles`` of the main clock; stops early with ``wanted`` bytes from the
+        board, or some bytes followed by silence.
 
         Raises
         ------
@@ -100,18 +128,23 @@ class SimulatedBoard:
         simulation.check()
 
     @property
-    def cycle(self):
+    @abstractmethod
+    def busy(self) -> bool:
+        """Whether the core is busy."""
+
+    @property
+    def cycle(self) -> int:
+        """Number of rising edges of the main clock so far."""
         return self.simulation.cycle
 
     @property
-    def waiting(self):
-        """Bytes that the host wrote and the board has not taken."""
+    def waiting(self) -> int:
+        """Bytes that the host wrote and the board has not accepted."""
         return self.simulation.c.board_waiting(self.simulation.handle)
 
     @property
-    def chip(self):
-        """Contents of the memory chip as a numpy array, which may be written; ``None`` for boards
-        without one."""
+    def chip(self) -> np.ndarray | None:
+        """Contents of the memory chip, uint8 [bytes], writable; ``None`` for boards without one."""
         size = ctypes.c_uint64()
         address = self.simulation.c.board_chip(self.simulation.handle, size)
         if not address:
@@ -120,11 +153,12 @@ class SimulatedBoard:
             ctypes.cast(address, ctypes.POINTER(ctypes.c_uint8)), (size.value,)
         )
 
-    def close(self):
+    def close(self) -> None:
+        """Frees the simulation."""
         self.simulation.close()
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception):
+    def __exit__(self, *exception: object) -> None:
         self.close()

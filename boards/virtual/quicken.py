@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rewrites what CXXRTL writes so that it compiles and runs faster, and means the same.
+"""Rewrites CXXRTL's generated C++ so that it compiles and runs faster, with the same meaning.
 
 A design is one large function. What costs a C++ compiler its time there are loops over the chunks
 of values, of which nearly all have one chunk, a branch at every register, and passes that take
@@ -22,7 +22,7 @@ _EDGE = re.compile(r"\s*(if \((?:posedge|negedge)_\w+\) )\{")
 
 
 def _eval_body(source):
-    """Where the body of ``p_top::eval`` lies, its braces left out."""
+    """Begin and end of the body of ``p_top::eval``, without its braces."""
     begin = source.index(_EVAL) + len(_EVAL)
     return begin, statement_end(source, begin - 1) - 1
 
@@ -36,8 +36,8 @@ def _edge(statement):
     return head[1], statement[head.end() : -1].rstrip()
 
 
-def one_chunk(header):
-    """The runtime's ``cxxrtl.h`` with its loops over chunks written out for values of one chunk.
+def one_chunk(header: str) -> str:
+    """The runtime's ``cxxrtl.h`` with its loops over chunks unrolled for values of one chunk.
 
     The optimiser would find the same, after it had carried some ten thousand loops of one turn
     through half of its passes.
@@ -75,8 +75,8 @@ def _edges(pieces):
     return "".join(text)
 
 
-def join_edges(source):
-    """``design.cc`` with neighbouring registers of one clock behind one test of its edge instead of
+def join_edges(source: str) -> str:
+    """``design.cc`` with neighbouring registers of one clock behind a common edge test instead of
     one each."""
     begin, end = _eval_body(source)
     return (
@@ -87,9 +87,9 @@ def join_edges(source):
     )
 
 
-def copy_registers(header):
-    """``design.h`` with registers copied without asking whether they changed; memories keep their
-    queue of writes.
+def copy_registers(header: str) -> str:
+    """``design.h`` with unconditional copies of registers, without a test for changes; memories
+    keep their write queue.
 
     Only where one pass settles a cycle: then nothing needs that answer. A quarter of the time is
     saved.
@@ -101,15 +101,18 @@ def copy_registers(header):
     )
 
 
-def cut_up(source, header, size):
-    """``(source, header)`` with ``p_top::eval`` as calls of functions of some ``size`` characters
+def cut_up(source: str, header: str, size: int) -> tuple[str, str]:
+    """``(source, header)`` with ``p_top::eval`` split into functions of about ``size`` characters
     each.
 
     Its variables become members, but for those that one of the functions alone uses. A declaration
     with a value stays in one function with all that uses it (:func:`~.statements.joined_scopes`).
     """
     begin, end = _eval_body(source)
-    heads, names, rest, last = [], {}, [], ""
+    heads: list[str] = []
+    names: dict[str, str] = {}
+    rest: list[str] = []
+    last = ""
     for statement in statements(without_comments(source[begin:end])):
         if (local := _LOCAL.fullmatch(statement)) is not None:
             names[local[1]] = statement
@@ -119,7 +122,8 @@ def cut_up(source, header, size):
             last = statement
         else:
             rest.append(statement)
-    parts, length = [[]], 0
+    parts: list[list[tuple[str | None, str]]] = [[]]
+    length = 0
     for statement in joined_scopes(rest):
         test, body = _edge(statement)
         for piece in [body] if test is None else joined_scopes(statements(body)):

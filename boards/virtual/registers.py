@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers of a compiled design: where each lies, and all names that the gateware has for it."""
+"""Registers of a compiled design: their addresses, and all names that the gateware has for each."""
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 __all__ = ["Register", "read_registers", "register_table", "unmangle", "write_registers"]
 
@@ -17,19 +19,19 @@ _SCRIPT = (
 
 @dataclass(frozen=True)
 class Register:
-    """``number``: its place in the library's table; ``name``, ``width``; ``low``: number of its
-    lowest bit in the signal of that name; ``aliases``: for each bit, (name, bit, width of the
-    signal) of all signals that are the same."""
+    """A register. ``number``: its index in the library's table; ``name``, ``width``; ``low``:
+    number of its lowest bit in the signal of that name; ``aliases``: for each bit, (name, bit,
+    width of the signal) of all signals that are the same."""
 
     number: int
     name: str
     width: int
     low: int
-    aliases: tuple
+    aliases: tuple[tuple[tuple[str, int, int], ...], ...]
 
 
-def unmangle(name):
-    """What ``write_cxxrtl`` made a C++ name of, without its first two characters."""
+def unmangle(name: str) -> str:
+    """The signal name of a C++ name by ``write_cxxrtl``, given without its first two characters."""
     found, at = [], 0
     while at < len(name):
         if name[at] != "_":
@@ -42,9 +44,9 @@ def unmangle(name):
     return "".join(found)
 
 
-def register_table(header):
-    """``register_table.hpp`` of a design's ``design.h``: a function that tells where all registers
-    lie, in the order in which they are declared."""
+def register_table(header: str) -> str:
+    """``register_table.hpp`` for a design's ``design.h``: a function that returns the addresses of
+    all registers, in the order of their declaration."""
     places = "".join(
         f"\tat[{number}] = d.{name}.curr.data;\n"
         for number, (_, name, _) in enumerate(_WIRE.findall(header))
@@ -55,15 +57,18 @@ def register_table(header):
     )
 
 
-def write_registers(rtlil_text, header, folder, run):
-    """Write ``registers.json``: name, width, lowest bit and aliases of all registers, in the order
-    of :func:`register_table`; ``run(script)`` has yosys do a script in ``folder``."""
+def write_registers(
+    rtlil_text: str, header: str, folder: Path, run: Callable[[str], object]
+) -> None:
+    """Writes ``registers.json``: name, width, lowest bit and aliases of all registers, in the order
+    of :func:`register_table`; ``run(script)`` runs a yosys script in ``folder``."""
     (folder / "design.il").write_text(rtlil_text)
     run(_SCRIPT)
     nets = json.loads((folder / "names.json").read_text())["modules"]["top"]["netnames"]
     for name in ("design.il", "names.json"):
         (folder / name).unlink()
-    bits, names = {}, {}
+    bits: dict[tuple[str, int], int | str] = {}
+    names: dict[int | str | None, list[tuple[str, int, int]]] = {}
     for name, net in nets.items():
         if net["hide_name"]:
             continue
@@ -88,8 +93,8 @@ def write_registers(rtlil_text, header, folder, run):
     (folder / "registers.json").write_text(json.dumps(rows))
 
 
-def read_registers(path):
-    """List of :class:`Register` of a file that :func:`write_registers` wrote."""
+def read_registers(path: Path) -> list[Register]:
+    """Reads the :class:`Register` list of a file that :func:`write_registers` wrote."""
     return [
         Register(number, name, width, low, tuple(tuple(map(tuple, each)) for each in aliases))
         for number, (name, width, low, aliases) in enumerate(json.loads(path.read_text()))

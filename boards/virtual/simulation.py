@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A compiled design under Python's hand: ports by name, cycles, traces."""
+"""Python interface of a compiled design: ports by name, cycles, traces."""
+
+from __future__ import annotations
 
 import ctypes
 import os
+from fractions import Fraction
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .compile import build_library, mangle
+from .compile import Library, build_library, mangle
 from .fst import check_fst, write_fst
-from .native import Native, SimulationError
+from .native import Functions, Native, SimulationError
 from .views import view_files, write_views
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Simulation", "SimulationError", "TraceError"]
 
-_C = {
+_C: Functions = {
     "quintet_new": (ctypes.c_void_p, []),
     "quintet_delete": (None, [ctypes.c_void_p]),
     "quintet_cycle": (ctypes.c_uint64, [ctypes.c_void_p]),
@@ -49,23 +56,25 @@ class Simulation(Native):
     context manager.
     """
 
-    FUNCTIONS = {"quintet_step": (None, [ctypes.c_void_p, ctypes.c_uint64])}
+    FUNCTIONS: Functions = {"quintet_step": (None, [ctypes.c_void_p, ctypes.c_uint64])}
 
-    def __init__(self, library):
+    def __init__(self, library: Library) -> None:
         self.library = library
         self.ports = library.ports
-        self._traced = self._lost = None
+        self._traced: tuple[Path, Path] | None = None
+        self._lost: TraceError | None = None
         super().__init__(library.path, {**_C, **self.FUNCTIONS})
         self._handle = self.c.quintet_new()
         self._index = {name: self.c.quintet_port(name.encode()) for name in self.ports}
         self._settled = False
 
     @classmethod
-    def build(cls, top, **options):
-        """Compile ``top`` (:func:`~.compile.build_library`) and open it."""
+    def build(cls, top: Any, **options: Any) -> Self:
+        """Compiles ``top`` (:func:`~.compile.build_library`) and opens it."""
         return cls(build_library(top, **options))
 
-    def clear_error(self):
+    def clear_error(self) -> None:
+        """Forgets a violated rule."""
         self.c.quintet_clear_error(self.handle)
 
     def _port(self, name, direction=None):
@@ -76,20 +85,20 @@ class Simulation(Native):
             raise ValueError(f"port {name} is an {kind}")
         return self._index[name], width
 
-    def port_number(self, name):
-        """Number of a port, by which a harness's functions know it."""
+    def port_number(self, name: str) -> int:
+        """Number of a port, by which a harness's functions identify it."""
         return self._port(name)[0]
 
-    def set(self, name, value):
-        """Drive an input with an integer (its low bits)."""
+    def set(self, name: str, value: int) -> None:
+        """Drives an input with an integer (its low bits)."""
         index, width = self._port(name, "input")
         words = (width + 31) // 32
         data = (value & ((1 << width) - 1)).to_bytes(words * 4, "little")
         self.c.quintet_set(self.handle, index, data)
         self._settled = False
 
-    def get(self, name):
-        """Value of a port as an integer, combinational outputs settled."""
+    def get(self, name: str) -> int:
+        """Value of a port as an integer, with combinational outputs settled."""
         if not self._settled:
             self.c.quintet_settle(self.handle)
             self._settled = True
@@ -98,9 +107,9 @@ class Simulation(Native):
         self.c.quintet_get(self.handle, index, data)
         return int.from_bytes(data.raw, "little") & ((1 << width) - 1)
 
-    def memory(self, path):
+    def memory_at(self, path: str) -> np.ndarray:
         """Contents of the memory at ``path`` (names of the submodules and its own, joined by dots),
-        which may be written between two steps.
+        writable between two steps.
 
         uint32 [depth, 32-bit words of an entry], a view of the simulation's own; it lives as long
         as that.
@@ -115,19 +124,20 @@ class Simulation(Native):
         shape = depth, (width + 31) // 32
         return np.ctypeslib.as_array(ctypes.cast(address, ctypes.POINTER(ctypes.c_uint32)), shape)
 
-    def second_clock(self, ratio):
-        """Frequency of the second clock, where the design has one, as a :class:`Fraction` of the
-        main clock's (1 unless set)."""
+    def second_clock(self, ratio: Fraction) -> None:
+        """Sets the second clock's frequency, if the design has one, as a multiple of the main
+        clock's (1 by default)."""
         self.c.quintet_clocks(self.handle, ratio.numerator, ratio.denominator)
 
-    def step(self, count=1):
-        """``count`` rising edges of the main clock."""
+    def step(self, count: int = 1) -> None:
+        """Simulates ``count`` rising edges of the main clock."""
         self.c.quintet_step(self.handle, count)
         self._settled = False
         self.check()
 
-    def trace(self, path, from_cycle=0):
-        """Write a trace from cycle ``from_cycle`` on; only for libraries built with ``trace=True``.
+    def trace(self, path: str | Path, from_cycle: int = 0) -> None:
+        """Writes a trace from cycle ``from_cycle`` on; only for libraries built with
+        ``trace=True``.
 
         A VCD; if the name ends in ``.fst``, an FST, which is made of a VCD beside it when the
         simulation is closed. Save files for viewers (:mod:`.views`) are written beside it then.
@@ -150,14 +160,15 @@ class Simulation(Native):
             )
         self._traced = vcd, path
 
-    def check(self):
-        """Raise the first broken rule, if any; :class:`TraceError` where the trace could not be
+    def check(self) -> None:
+        """Raises the first violated rule, if any; :class:`TraceError` if the trace could not be
         written (a full disk): then no file of it is left."""
         if number := self.c.quintet_trace_error(self.handle):
             raise self._trace_lost(os.strerror(number))
         super().check()
 
-    def close(self):
+    def close(self) -> None:
+        """Frees the instance and completes its trace."""
         if self._handle is None:
             return
         number = self.c.quintet_end_trace(self.handle)

@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""All that a virtual board's design is made from, as text: it names the design without elaboration,
-which takes most of the time of opening a board that is in the cache."""
+"""Digest of all sources of a virtual board's design, which identifies the design without the
+elaboration that would take most of the time of opening a cached board."""
+
+from __future__ import annotations
 
 import hashlib
 import sys
+from collections.abc import Iterable
 from importlib import metadata
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .. import LOADED_AT
 from ..board import SDRAM, SPRAM, SRAM, BlockRAM, Board, UARTLink, USBPort
 
+if TYPE_CHECKING:
+    from ...gateware.cores import CorePackage
+
 __all__ = ["made_from", "source_digest"]
 
 _ROOT = Path(__file__).resolve().parents[2]
-_ROOM = "quintet.gateware.cores."
+_CORES = "quintet.gateware.cores."
 #: Other people's code that designs are made with.
 _PACKAGES = ("amaranth", "amaranth-boards", "luna-soc", "luna-usb", "usb-protocol", "numpy")
 _OWN = {Board, SDRAM, SRAM, SPRAM, BlockRAM, UARTLink, USBPort}
@@ -21,8 +28,11 @@ _OWN = {Board, SDRAM, SRAM, SPRAM, BlockRAM, UARTLink, USBPort}
 _SLACK = 2
 
 
-def source_digest(folders, before):
-    """Digest of names and contents of all files of ``folders``, but what Python keeps for itself.
+def source_digest(folders: Iterable[Path], before: float) -> str | None:
+    """Digest of names and contents of all files of ``folders``, except Python's caches.
+
+    ``None`` if one of them was modified after ``before`` (seconds since 1970): the imported code
+    may be an older version.
 
     ``None`` where one of them was touched after ``before`` (seconds since 1970): what was imported
     may be an older state of it.
@@ -55,20 +65,19 @@ def _versions():
     return found
 
 
-def made_from(board, room, **configuration):
-    """Text of sources, packages' versions and configuration, or ``None`` where they are not known
-    for certain: boards and rooms from elsewhere, and sources that were touched since this process
-    began.
+def made_from(board: Board, package: CorePackage | None, **configuration: object) -> str | None:
+    """Text of sources, package versions and configuration, or ``None`` if they are not known for
+    certain: boards and cores from other packages, and sources modified since this process began.
 
     Parameters
     ----------
     board : Board
-    room : Room or None
+    package : CorePackage or None
     configuration : whatever else the design depends on, of types whose ``repr`` tells all
     """
     if not {type(board), type(board.memory), type(board.link)} <= _OWN:
         return None
-    if room is not None and not getattr(room, "package", "").startswith(_ROOM):
+    if package is not None and not getattr(package, "import_name", "").startswith(_CORES):
         return None
     try:
         versions = _versions()
@@ -83,7 +92,7 @@ def made_from(board, room, **configuration):
             sys.version,
             *versions,
             repr(board),
-            repr(room and room.package),
+            repr(package and package.import_name),
             repr(sorted(configuration.items())),
         )
     )

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statements of generated C++: where one ends, and which of a scope belong together because of what
-they declare.
+"""Parser of statements of generated C++: where each ends, and which must share a scope because of
+their declarations.
 
 No more of the language than CXXRTL's back end and runtime write; what else begins a statement is
 refused.
 """
 
 import re
+from collections.abc import Sequence
 
 __all__ = ["joined_scopes", "statement_end", "statements", "without_comments"]
 
@@ -25,8 +26,8 @@ _DECLARED = re.compile(
 )
 
 
-def without_comments(text):
-    """``text`` without its comments; what looks like one inside of a literal stays."""
+def without_comments(text: str) -> str:
+    """``text`` without its comments; literals that look like one stay."""
     return _COMMENT.sub(lambda found: found[1] or " " * found[0].startswith("/*"), text)
 
 
@@ -45,22 +46,27 @@ def _matching(text, at):
     raise ValueError(f"bracket {text[at]!r} at {at} is never closed")
 
 
-def statement_end(text, at=0):
-    """Position behind the statement that begins at or behind ``at``, an ``if`` with all its
-    branches.
+def _after_space(text: str, at: int) -> int:
+    """Position of the first character at or after ``at`` that is neither space nor comment."""
+    space = _SPACE.match(text, at)
+    return at if space is None else space.end()
+
+
+def statement_end(text: str, at: int = 0) -> int:
+    """Position after the statement that begins at or after ``at``, an ``if`` with all its branches.
 
     Raises
     ------
     ValueError
         A bracket or the statement is never closed, or it is of a kind that is not known here.
     """
-    at = _SPACE.match(text, at).end()
+    at = _after_space(text, at)
     if text.startswith("{", at):
         return _matching(text, at)
     head = _HEAD.match(text, at)
     if head:
         end = statement_end(text, _matching(text, head.end()))
-        behind = _ELSE.match(text, _SPACE.match(text, end).end())
+        behind = _ELSE.match(text, _after_space(text, end))
         return statement_end(text, behind.end()) if behind and head[0].startswith("if") else end
     if unknown := _UNKNOWN.match(text, at):
         raise ValueError(f"statement {unknown[0]!r} at {at} is not known here")
@@ -74,20 +80,21 @@ def statement_end(text, at=0):
     raise ValueError(f"statement at {at} never ends")
 
 
-def statements(text):
-    """The statements of a scope, each with the white space before it; comments have been taken out
+def statements(text: str) -> list[str]:
+    """The statements of a scope, each with the white space before it; comments have been removed
     before."""
-    found, at = [], 0
-    while _SPACE.match(text, at).end() < len(text):
+    found: list[str] = []
+    at = 0
+    while _after_space(text, at) < len(text):
         end = statement_end(text, at)
         found.append(text[at:end])
         at = end
     return found
 
 
-def joined_scopes(parts):
-    """The statements of a scope, those joined that must stay in one: from a declaration to the last
-    use of its name.
+def joined_scopes(parts: Sequence[str]) -> list[str]:
+    """The statements of a scope, joined if they must share one: from a declaration to the last use
+    of its name.
 
     The scope's end ends a declaration as well, so any run of the pieces may get a scope of its own.
     """
@@ -95,7 +102,8 @@ def joined_scopes(parts):
     for number, part in enumerate(parts):
         for word in set(re.findall(r"\w+", part)):
             last[word] = number
-    found, until = [], -1
+    found: list[str] = []
+    until = -1
     for number, part in enumerate(parts):
         if number <= until:
             found[-1] += part

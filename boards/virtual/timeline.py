@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run of a virtual board's core as slices: what each unit was at, and from when to when
+"""Timeline of a virtual board's core: slices of what each unit executes, with begin and end
 (``timeline.hpp``)."""
+
+from __future__ import annotations
 
 import ctypes
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .activity import rows_of
+
+if TYPE_CHECKING:
+    from .activity import Shown
+    from .native import SimulatedBoard
 
 __all__ = ["Timeline", "TimelineError", "TimelineRecorder"]
 
@@ -36,7 +43,7 @@ class _Row(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Timeline:
-    """What was recorded.
+    """A recorded timeline.
 
     Attributes
     ----------
@@ -46,17 +53,17 @@ class Timeline:
         ``number`` (address of an instruction in main memory; of classes the class) and ``count``
         (of pulses), in the order of their ends
     ticks : int, ticks of a cycle as the core counts them
-    full_at : float or None, cycle from which on there was no room
+    full_at : float or None, cycle at which the recorder was full
     """
 
-    rows: tuple
-    slices: object
+    rows: tuple[Shown, ...]
+    slices: np.ndarray
     ticks: int
     full_at: float | None
 
 
 class TimelineRecorder:
-    """Records from now on.
+    """Recorder of a board's timeline, from its creation on.
 
     Parameters
     ----------
@@ -75,10 +82,12 @@ class TimelineRecorder:
         ``begin`` and ``end`` are no window.
     """
 
-    def __init__(self, board, begin=0, end=None, most=MOST_SLICES):
+    def __init__(
+        self, board: SimulatedBoard, begin: int = 0, end: int | None = None, most: int = MOST_SLICES
+    ) -> None:
         if begin < 0 or (end is not None and end <= begin):
             raise ValueError(
-                f"A window must begin at 0 or later and end behind its begin, not {begin} to {end}"
+                f"window {begin} to {end}: expected a begin of 0 or more and an end after it"
             )
         if board.soc.core is None:
             raise TimelineError("a board without a core has no timeline")
@@ -106,7 +115,7 @@ class TimelineRecorder:
             simulation.handle, rows, len(rows), begin * self.ticks, last, most
         )
 
-    def timeline(self):
+    def timeline(self) -> Timeline:
         """The :class:`Timeline` so far."""
         simulation, count, full = self._board.simulation, ctypes.c_uint64(), ctypes.c_uint64()
         address = simulation.c.board_slices(simulation.handle, count, full)

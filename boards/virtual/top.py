@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands around the SoC in a virtual board: the registers of the I/O cells, and UART wires
-where asked for."""
+"""Top level of a virtual board around the SoC: the registers of the I/O cells, and UART wires if
+requested."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
@@ -8,6 +12,9 @@ from amaranth.lib.wiring import In, Out
 
 from .activity import ActivityProbe
 from .clocks import SECOND_CLOCK, drive_second
+
+if TYPE_CHECKING:
+    from ...gateware.soc import SoC
 
 __all__ = ["VirtualTop"]
 
@@ -33,7 +40,7 @@ class VirtualTop(wiring.Component):
         as :class:`~.activity.ActivityProbe` has it
     """
 
-    def __init__(self, *, soc, baud=None):
+    def __init__(self, *, soc: SoC, baud: int | None = None) -> None:
         self.soc, self.baud = soc, baud
         members = {"busy": Out(1), "fault": Out(1), "interrupt": Out(1), "reset_request": Out(1)}
         if baud is None:
@@ -49,7 +56,7 @@ class VirtualTop(wiring.Component):
             members["activity"] = Out(self.probe.signature)
         super().__init__(members | (SECOND_CLOCK if self.domain else {}))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         soc = m.submodules.soc = self.soc
         if self.probe is not None:

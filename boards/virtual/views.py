@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Save files of a trace, so that a viewer opens it with the signals that matter: ``FILE.gtkw`` for
-GTKWave, ``FILE.sucl`` for Surfer.
+"""Save files of a trace, with which a viewer shows the relevant signals: ``FILE.gtkw`` for GTKWave,
+``FILE.sucl`` for Surfer.
 
 GTKWave opens the first itself (``gtkwave run.vcd.gtkw``); Surfer runs the second beside the trace
 (``surfer --command-file run.vcd.sucl run.vcd``).
 """
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
 __all__ = ["chosen", "declared", "view_files", "write_views"]
@@ -22,8 +23,8 @@ _GROUPS = {
 }
 
 
-def declared(vcd):
-    """Signals of a VCD, from its head: name with its scopes -> width."""
+def declared(vcd: str | Path) -> dict[str, int]:
+    """Signals that a VCD's header declares: hierarchical name -> width."""
     found, scopes = {}, []
     with open(vcd, encoding="latin-1") as lines:
         for line in lines:
@@ -39,9 +40,8 @@ def declared(vcd):
     return found
 
 
-def chosen(signals):
-    """Group -> names of ``signals`` that are shown; of a design that is no board those at its
-    top."""
+def chosen(signals: Iterable[str]) -> dict[str, list[str]]:
+    """Group -> names of ``signals`` to show; for a design that is no board, those of its top."""
     groups = {
         group: [name for name in signals if re.fullmatch(pattern, name)]
         for group, pattern in _GROUPS.items()
@@ -53,12 +53,12 @@ def chosen(signals):
     return {"top": [name for name in signals if re.fullmatch(r"\w+\.\w+", name)]}
 
 
-def view_files(shown):
-    """The save files of the trace ``shown``: GTKWave's and Surfer's."""
+def view_files(shown: str | Path) -> tuple[Path, Path]:
+    """Names of the save files of the trace ``shown``: GTKWave's and Surfer's."""
     return Path(f"{shown}.gtkw"), Path(f"{shown}.sucl")
 
 
-def write_views(vcd, shown):
+def write_views(vcd: str | Path, shown: str | Path) -> None:
     """Writes the save files of the trace ``shown``, whose signals the VCD ``vcd`` declares (of an
     FST the one that it is made of)."""
     from vcd.gtkw import GTKWSave
@@ -69,7 +69,7 @@ def write_views(vcd, shown):
     with open(gtkwave, "w", encoding="utf-8") as file:
         save = GTKWSave(file)
         save.comment("made by quintet")
-        # Beside this file, wherever both are taken to.
+        # Beside this file, wherever both are moved.
         save.dumpfile(shown.name, abspath=False)
         save.timestart(0)
         for group, names in groups.items():

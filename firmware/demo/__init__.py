@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The first minute: handwritten digits, classified by the OpenTPU core of a virtual board, checked
-against the golden model."""
+"""The demo: handwritten digits, classified by the OpenTPU core of a virtual board, compared with
+the golden model."""
+
+from __future__ import annotations
 
 import tempfile
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,12 +24,17 @@ from quintet.tools.targets.names import public_name
 
 from ..opentpu import digits
 
+if TYPE_CHECKING:
+    from quintet.tools.console import ProgressReport
+    from quintet.tools.jobs.runner import JobResult
+    from quintet.tools.targets import TargetInfo
+
 __all__ = ["NetworkRun", "run_demo"]
 
 
 @dataclass
 class NetworkRun:
-    """One network on the target.
+    """Result of one network on the target.
 
     ``title``, ``images``, ``correct``, ``equal`` (bit for bit with the golden model, counters
     included), ``troubles``, ``result`` (:class:`~quintet.tools.jobs.runner.JobResult`), ``peak``
@@ -37,17 +46,19 @@ class NetworkRun:
     images: int
     correct: int
     equal: bool
-    troubles: list
-    result: object
+    troubles: list[str]
+    result: JobResult
     peak: int
     float_accuracy: float
     seconds: float
 
     @property
-    def accuracy(self):
+    def accuracy(self) -> float:
+        """Share of the images that were classified correctly."""
         return self.correct / self.images
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
+        """The object that ``quintet demo --json`` prints."""
         return {
             "network": self.title,
             "images": self.images,
@@ -60,13 +71,16 @@ class NetworkRun:
         }
 
 
-def run_demo(name, say=lambda text: None, progress=None):
-    """Classify all held-out images on the target ``name`` with each shipped network that it can
-    hold.
+def run_demo(
+    name: str,
+    say: Callable[[str], object] = lambda text: None,
+    progress: ProgressReport | None = None,
+) -> tuple[TargetInfo, list[NetworkRun]]:
+    """Classifies all held-out images on the target ``name`` with each shipped network that fits it.
 
     Parameters
     ----------
-    say : callable(str), told each step as it begins
+    say : callable(str), receives each step as it begins
     progress : callable(what, done, total), optional
 
     Returns
@@ -164,7 +178,7 @@ def _run(norm, target, folder, say, progress):
         comparison.equal,
         comparison.troubles,
         result,
-        int(target.room.params.SPACE.peaks(target.info.params).macs),
+        int(target.package.params.SPACE.peaks(target.info.params).macs),
         digits.float_accuracy(),
         seconds,
     )

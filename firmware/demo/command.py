@@ -6,13 +6,20 @@ board's memory; the core runs; its results are read back and compared bit for bi
 model.
 """
 
+from __future__ import annotations
+
+import argparse
 import time
+from typing import TYPE_CHECKING
 
 from quintet.tools.errors import Exit
 from quintet.tools.jobs.report import time_text
 from quintet.tools.targets.names import public_name
 
 from . import run_demo
+
+if TYPE_CHECKING:
+    from quintet.tools.console import Console
 
 DEMO_TARGET = "sim:ulx3s-85f/opentpu"
 
@@ -62,7 +69,7 @@ ROWS = (
 )
 
 
-def arguments(parser):
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         metavar="TARGET",
@@ -71,7 +78,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     began = time.monotonic()
 
     def elapsed(text):

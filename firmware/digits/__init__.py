@@ -44,7 +44,8 @@ BIAS = 127
 
 @dataclass(frozen=True)
 class Result:
-    """``predictions`` uint8 [images], ``logits`` [images, 10], ``correct`` of ``total``."""
+    """Classification result: ``predictions`` uint8 [images], ``logits`` [images, 10], ``correct``
+    of ``total``."""
 
     predictions: np.ndarray
     logits: np.ndarray
@@ -52,7 +53,8 @@ class Result:
     total: int
 
     @property
-    def accuracy(self):
+    def accuracy(self) -> float:
+        """Share of the images that were classified correctly."""
         return self.correct / self.total
 
 
@@ -61,46 +63,46 @@ def _data():
     return load_archive(FOLDER / "digits.npz")
 
 
-def images(count=IMAGES):
-    """The first held-out images, uint8 [count, 64], pixels 0 to 16."""
+def images(count: int = IMAGES) -> np.ndarray:
+    """The first ``count`` held-out images, uint8 [count, 64], pixels 0 to 16."""
     return _data()["images"][:count].copy()
 
 
-def labels(count=IMAGES):
-    """What they show, uint8 [count]."""
+def labels(count: int = IMAGES) -> np.ndarray:
+    """Labels of the first ``count`` held-out images, uint8 [count]."""
     return _data()["labels"][:count].copy()
 
 
-def with_bias(images):
+def with_bias(images: np.ndarray) -> np.ndarray:
     """Pixels 0 to 16 [count, 64] -> int8 inputs, :data:`BIAS` in place of pixel 0."""
     inputs = np.array(images, np.int8)
     inputs[:, 0] = BIAS
     return inputs
 
 
-def float_weights():
+def float_weights() -> tuple[np.ndarray, np.ndarray]:
     """Weights of the float network, float32 [64, 32] and [32, 10]."""
     return _data()["float_w1"].copy(), _data()["float_w2"].copy()
 
 
-def float_accuracy():
+def float_accuracy() -> float:
     """Accuracy of the float network on the held-out images."""
     w1, w2 = float_weights()
     return result(np.maximum(with_bias(images()).astype(np.float32) @ w1, 0) @ w2).accuracy
 
 
-def result(scores):
+def result(scores: np.ndarray) -> Result:
     """:class:`Result` of the scores of the first images, [count, 10]."""
     predictions = scores.argmax(axis=1).astype(np.uint8)
     return Result(predictions, scores, int((predictions == labels(len(scores))).sum()), len(scores))
 
 
-def evaluate(job, saved):
-    """:class:`Result` of a run.
+def evaluate(job: Job | str | Path, saved: np.ndarray | str | Path) -> Result:
+    """The :class:`Result` of a run.
 
     Parameters
     ----------
-    job : the job that ran, or its path: it says how the scores lie
+    job : the job that ran, or its path; it describes the layout of the scores
     saved : the tensor that it saved, or the path of its .npy
     """
     job = job if isinstance(job, Job) else Job.load(job)

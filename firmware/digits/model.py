@@ -9,7 +9,9 @@ quintet.firmware.digits.training``. The input is an image of 64 pixels from 0 to
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -23,9 +25,13 @@ __all__ = ["cnn_bytes", "main", "mlp_bytes"]
 _WEIGHTS = FOLDER.parent / "opu" / "digits" / "weights.npz"
 
 
-def cnn_bytes(weights):
-    """The CNN's file, bytes, of float weights by name: ``conv1_float`` [out, in, rows, columns]
-    with ``conv1_float_b`` and so on."""
+#: Operator, inputs, output, name, attributes.
+_Node: TypeAlias = tuple[str, list[str], str, str, dict[str, Any]]
+
+
+def cnn_bytes(weights: Mapping[str, np.ndarray]) -> bytes:
+    """The CNN's ONNX file as bytes, from float weights by name: ``conv1_float`` [out, in, rows,
+    columns] with ``conv1_float_b`` and so on."""
     # Scores come from a map that the OPU flattens by rows, columns, channels; ONNX flattens
     # channels first.
     hidden = weights["dense1_float"].reshape(64, 2, 2, 32).transpose(0, 3, 1, 2).reshape(64, 128)
@@ -43,7 +49,7 @@ def cnn_bytes(weights):
             for layer in ("conv1", "conv2", "dense1", "dense2")
         }
     )
-    nodes = [
+    nodes: list[_Node] = [
         ("Reshape", ["pixels", "shape"], "map", "reshape", {}),
         ("Mul", ["map", "sixteenth"], "image", "scale", {}),
     ]
@@ -82,10 +88,10 @@ def cnn_bytes(weights):
     return _file("digits", nodes, constants)
 
 
-def mlp_bytes(weights, factors):
-    """The MLP's file, bytes, of float weights [64, 32] and [32, 10]; the first row of ``weights``,
-    times ``BIAS``, are biases."""
-    nodes = [
+def mlp_bytes(weights: np.ndarray, factors: np.ndarray) -> bytes:
+    """The MLP's ONNX file as bytes, from float weights [64, 32] and [32, 10]; the first row of
+    ``weights``, times ``BIAS``, are biases."""
+    nodes: list[_Node] = [
         ("Mul", ["pixels", "sixteenth"], "image", "scale", {}),
         ("Gemm", ["image", "dense1.weight", "dense1.bias"], "dense1", "dense1", {}),
         ("Relu", ["dense1"], "dense1.relu", "dense1.relu", {}),
@@ -129,7 +135,8 @@ def _file(name, nodes, constants):
     return model.SerializeToString(deterministic=True)
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
     parser = argparse.ArgumentParser(
         prog="model", description="Write the digits' networks as ONNX models (extra `compile`)."
     )

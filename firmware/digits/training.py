@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which images train and which are held out, and how networks are trained: ``python -m
+"""Training of the digits' networks, and the split of the images: ``python -m
 quintet.firmware.digits.training`` makes ``digits.npz``.
 
 Needs the extra ``train``. Nothing but the 1,257 images that are not held out decides about any
@@ -7,7 +7,9 @@ weight.
 """
 
 import argparse
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -34,16 +36,20 @@ CALIBRATION = 128
 _SEED = 2026
 
 
-def split(images, labels):
-    """(training images, labels), (held-out images, labels), and the indices of the held-out ones:
+def split(
+    images: np.ndarray, labels: np.ndarray
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """(training images, labels), (held-out images, labels), and the indices of the held-out images;
     fixed by a seed."""
     order = np.random.default_rng(_SEED).permutation(len(images))
     held, rest = np.sort(order[:IMAGES]), np.sort(order[IMAGES:])
     return (images[rest], labels[rest]), (images[held], labels[held]), held
 
 
-def load(parser):
-    """:func:`split` of the whole set, which scikit-learn carries; without it an error of
+def load(
+    parser: argparse.ArgumentParser,
+) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray], np.ndarray]:
+    """The :func:`split` of the whole set, which scikit-learn carries; without it an error of
     ``parser``."""
     try:
         from sklearn.datasets import load_digits
@@ -65,8 +71,9 @@ def _shift(images, distance, axis):
     return images * (1 - part) + moved * part
 
 
-def augment(images, rng, amount):
-    """Random shifts up to ``amount`` pixels, brightness and noise; the result is pixels again."""
+def augment(images: np.ndarray, rng: np.random.Generator, amount: float) -> np.ndarray:
+    """Augments images with random shifts up to ``amount`` pixels, brightness and noise; the result
+    is pixels again."""
     count = len(images)
     result = images.reshape(-1, 8, 8).astype(np.float32)
     result = _shift(
@@ -79,18 +86,18 @@ def augment(images, rng, amount):
 
 
 def train(
-    images,
-    labels,
+    images: np.ndarray,
+    labels: np.ndarray,
     *,
-    prepare,
-    seed,
-    limits=None,
-    epochs=300,
-    rate=0.005,
-    temperature=10.0,
-    shift=0.3,
-):
-    """Adam on the cross-entropy of ``logits / temperature``.
+    prepare: Callable[[np.ndarray], np.ndarray],
+    seed: int,
+    limits: Sequence[int] | None = None,
+    epochs: int = 300,
+    rate: float = 0.005,
+    temperature: float = 10.0,
+    shift: float = 0.3,
+) -> list[np.ndarray]:
+    """Trains a two-layer network by Adam on the cross-entropy of ``logits / temperature``.
 
     ``prepare``: callable, pixels [count, 64] -> inputs. ``limits``: largest weights of the two
     layers, which are rounded to integers in the forward pass and whose sums are kept small;
@@ -99,7 +106,7 @@ def train(
     """
     rng = np.random.default_rng(seed)
     plain = limits is not None
-    scale = limits if plain else (1 / 16, 1.0)
+    scale: Sequence[float] = (1 / 16, 1.0) if limits is None else limits
     weights = [
         rng.normal(0, scale[0] * 0.35, (64, HIDDEN)),
         rng.normal(0, scale[1] * 0.5, (HIDDEN, 10)),
@@ -114,7 +121,7 @@ def train(
     def used():
         return (
             [np.clip(np.rint(w), -m, m) for w, m in zip(weights, limits, strict=True)]
-            if plain
+            if limits is not None
             else weights
         )
 
@@ -143,34 +150,34 @@ def train(
                 second[k] = 0.99 * second[k] + 0.01 * slope * slope
                 move = first[k] / (1 - 0.9**step) / (np.sqrt(second[k] / (1 - 0.99**step)) + 1e-8)
                 weights[k] -= speed * scale[k] * move
-                if plain:
+                if limits is not None:
                     weights[k] = np.clip(weights[k], -limits[k] - 0.49, limits[k] + 0.49)
                 else:
                     weights[k] *= 1 - 0.02 * speed
     return used()
 
 
-def accuracy(logits, labels):
-    """Share of the images whose largest score is that of their label."""
+def accuracy(logits: np.ndarray, labels: np.ndarray) -> float:
+    """Share of the images whose largest score is at their label."""
     return float((logits.argmax(axis=1) == labels).mean())
 
 
-def margin(logits, labels):
-    """Mean distance of the right logit from the best wrong one, cut at +-30: what is left to gain
-    on training data."""
+def margin(logits: np.ndarray, labels: np.ndarray) -> float:
+    """Mean difference of the right logit and the best wrong one, clipped to +-30: a measure of
+    training progress."""
     rows = np.arange(len(labels))
     others = logits.astype(np.float64).copy()
     others[rows, labels] = -np.inf
     return float(np.clip(logits[rows, labels] - others.max(axis=1), -30, 30).mean())
 
 
-def best_of(made, seeds):
-    """Of ``seeds`` networks the one with the largest score; ``made(seed)`` gives score and
-    network."""
+def best_of(made: Callable[[int], tuple[float, Any]], seeds: int) -> Any:
+    """The best-scoring of ``seeds`` networks; ``made(seed)`` returns score and network."""
     return max(map(made, range(seeds)), key=lambda pair: pair[0])[1]
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
     parser = argparse.ArgumentParser(
         prog="training", description="Train the float network of the digits (extra `train`)."
     )

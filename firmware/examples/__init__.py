@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What ships as an example: which networks, arrays and jobs there are, what each is, which builds
-it is for, and which files it takes.
+"""Catalogue of shipped examples: networks, arrays and jobs, with their descriptions, builds and
+files.
 
 ``python -m quintet.firmware.examples`` assembles every job for every build of its core and writes
-``builds.json`` again, which says where each runs.
+``builds.json`` again, which lists the builds of each.
 """
 
 import json
@@ -47,11 +47,12 @@ class Example:
 
 
 def job_names() -> list[str]:
+    """Names of the shipped jobs."""
     return [name for name in example_files() if name.endswith(".toml")]
 
 
 def examples() -> list[Example]:
-    """All of them, networks and arrays first."""
+    """All examples, networks and arrays first."""
     builds = json.loads(BUILDS.read_text(encoding="utf-8"))
     found = [
         Example(name, "network" if name.endswith(".onnx") else "arrays", what)
@@ -74,15 +75,15 @@ def builds_of(name: str) -> list[str]:
     from quintet.tools.jobs.job import Job
 
     job = Job.load(FOLDER / name)
-    sizes = {}
+    sizes: dict[str, int] = {}
     for board in map(open_board, board_names()):
-        for preset in board.presets(job.room):
+        for preset in board.presets(job.package):
             sizes[preset] = max(board.memory.size, sizes.get(preset, 0))
     found = []
-    for preset in job.room.params.SPACE.presets:
+    for preset in job.package.params.SPACE.presets:
         if preset not in sizes:
             continue
-        params = job.room.params.SPACE.resolve(preset)
+        params = job.package.params.SPACE.resolve(preset)
         try:
             job.check_params(params, preset)
             job.image(params, sizes[preset])

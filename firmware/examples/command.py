@@ -10,21 +10,28 @@ With -o they are copied, to be changed: a job with its program and arrays, a fol
 in it, without NAME all of them.
 """
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from quintet.tools.errors import Exit, InputError
 from quintet.tools.examples import FOLDER, PREFIX, example_files, user_path
 from quintet.tools.outputs import OutputPath, check_folder, write_places
 
+if TYPE_CHECKING:
+    from quintet.tools.console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "name", nargs="?", default="", help="an example, or a folder of them (default: all)"
     )
     parser.add_argument("-o", "--out", metavar="DIR", help="copy them into this folder")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from . import chosen, examples
 
     name = args.name.removeprefix(PREFIX)
@@ -66,7 +73,7 @@ def _builds(example):
 
 
 def _copy(name, names, out, console):
-    """Copies the files; names are seen from the folder that was asked for, or that of the file."""
+    """Copies the files; names are relative to the requested folder, or that of the file."""
     from . import licence_for
 
     check_folder(out)

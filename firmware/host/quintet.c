@@ -971,6 +971,11 @@ static double offset_of(const struct quintet_tensor *tensor, uint32_t element)
     return tensor->offset_count ? tensor->offset[element % tensor->offset_count] : 0.0;
 }
 
+static double factor_of(const struct quintet_tensor *tensor, uint32_t element)
+{
+    return tensor->factor_count ? tensor->factor[element % tensor->factor_count] : 1.0;
+}
+
 void quintet_quantise(const struct quintet_tensor *tensor, const float *values, void *numbers)
 {
     double high = (double)((1u << (tensor->bits - 1)) - 1u), low = -high - 1;
@@ -1004,7 +1009,7 @@ void quintet_dequantise(const struct quintet_tensor *tensor, const void *numbers
                                                     : ((const int32_t *)numbers)[i];
             value *= tensor->step;
         }
-        values[i] = (float)(value + offset_of(tensor, i));
+        values[i] = (float)(value * factor_of(tensor, i) + offset_of(tensor, i));
     }
 }
 

@@ -135,8 +135,9 @@ struct quintet_planes {
 enum quintet_type { QUINTET_INT8, QUINTET_INT16, QUINTET_INT32, QUINTET_FLOAT };
 
 /* A tensor in main memory. Its elements are in C order of `shape`, the first axis of which counts
- * the inputs of a run. A number n stands for n * step, or, where there is an offset, for n * step
- * plus the offset of its place on the last axis; a QUINTET_FLOAT tensor holds float. */
+ * the inputs of a run. A number n stands for n * step, in an output with factors times the factor of
+ * its place on the last axis, and where there are offsets plus the offset of that place; a
+ * QUINTET_FLOAT tensor holds float. */
 struct quintet_tensor {
     const char *name;
     uint32_t address;
@@ -148,6 +149,8 @@ struct quintet_tensor {
     double step;
     const double *offset;   /* one for each place on the last axis, where offset_count > 0 */
     uint32_t offset_count;
+    const double *factor;   /* the same, where factor_count > 0 */
+    uint32_t factor_count;
     const struct quintet_strip *strips;
     uint32_t strip_count;
     const struct quintet_planes *planes; /* instead of strips, where plane_count > 0 */

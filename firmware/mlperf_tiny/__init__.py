@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""MLPerf Tiny's four networks on every core: accuracy, cycles and whether every layer is equal,
-from a folder that holds them.
+"""MLPerf Tiny's four networks on every core: accuracy, cycles, and equality of every layer, from a
+folder with the networks.
 
 The folder is not part of the project: ``kws_float.onnx``, ``ic_float.onnx``, ``vww_float.onnx``,
 ``ad_float.onnx`` of mlcommons/tiny, exported to ONNX, and inputs ``data/kws.npz`` and so on (arrays
@@ -20,8 +20,8 @@ __all__ = ["BARS", "NETWORKS", "PRESETS", "Inputs", "load_inputs"]
 
 @dataclass(frozen=True)
 class Network:
-    """``file`` of a network, ``data`` of its inputs, ``scale`` that its inputs are multiplied
-    by."""
+    """A benchmark network: its ``file``, the ``data`` file of its inputs, and the ``scale`` that
+    its inputs are multiplied by."""
 
     name: str
     file: str
@@ -29,7 +29,7 @@ class Network:
     scale: float = 1.0
 
 
-#: By what the benchmark calls them.
+#: By the benchmark's names.
 NETWORKS = {
     network.name: network
     for network in (
@@ -41,7 +41,7 @@ NETWORKS = {
 }
 #: Presets of the ULX3S-85F that a core is measured with, where not the board's own.
 PRESETS = {"opentpu": "85f-8x8-conv"}
-#: Cycles of one input that each core is to need at most: required, aimed at. IMAGine's are those of
+#: Most cycles of one input for each core: required, aimed at. IMAGine's are those of
 #: the array beside the stream of weights (docs/performance/imagine.md).
 BARS = {
     "opu": {
@@ -75,16 +75,17 @@ _CALIBRATION = 100
 
 @dataclass(frozen=True)
 class Inputs:
-    """``calibration`` and ``x`` as the model takes them, ``y`` labels of ``x`` or ``None``."""
+    """Inputs of a network: ``calibration`` and ``x`` as the model takes them, ``y`` labels of ``x``
+    or ``None``."""
 
     calibration: np.ndarray
     x: np.ndarray
     y: np.ndarray | None
 
 
-def load_inputs(folder, network):
-    """:class:`Inputs` of a :class:`Network` in ``folder``; those that calibrate are not among
-    ``x``."""
+def load_inputs(folder: str | Path, network: Network) -> Inputs:
+    """Reads the :class:`Inputs` of a :class:`Network` from ``folder``; calibration inputs are not
+    among ``x``."""
     path = Path(folder, network.data)
     try:
         arrays = load_archive(path)

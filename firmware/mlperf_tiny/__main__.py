@@ -8,6 +8,7 @@ equal on reference, golden model and virtual board.
 
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 from quintet.tools.console import Console
@@ -19,7 +20,8 @@ from . import BARS, NETWORKS, PRESETS, load_inputs
 _BOARD = "ulx3s-85f"
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     parser = Parser(prog="mlperf_tiny", description=__doc__)
     parser.add_argument("folder", help="folder with the networks and data/")
     parser.add_argument("--isa", action="append", choices=sorted(BARS), help="these cores only")

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU's networks and programs: layout of matrices, code, training, jobs."""
+"""OpenTPU's networks and programs: code, training, jobs."""

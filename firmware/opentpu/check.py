@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The checker: application against simulator in float32, simulator against a run in int8
-(specification, section 7.3).
+"""Checker of OpenTPU results: compares application and simulator in float32, and simulator and a
+run in int8 (specification, section 7.3).
 
 ``python -m quintet.firmware.opentpu.check --float APP.npy float32.npy --int8 RUN.npy int8.npy [--at
 VECTOR]``; either pair may be left out. Exit code 0: equal, 1: different, 2: bad input.
 """
 
+import argparse
 import sys
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -18,7 +20,15 @@ from ..commandline import Parser, guarded
 __all__ = ["compare", "main", "parser", "run"]
 
 
-def compare(got, want, *, at=0, rtol=0.0, atol=0.0, interleaved=False):
+def compare(
+    got: np.ndarray,
+    want: np.ndarray,
+    *,
+    at: int = 0,
+    rtol: float = 0.0,
+    atol: float = 0.0,
+    interleaved: bool = False,
+) -> tuple[int, int, float, float] | None:
     """First difference between results and vectors of host memory.
 
     Parameters
@@ -42,8 +52,8 @@ def compare(got, want, *, at=0, rtol=0.0, atol=0.0, interleaved=False):
     """
     if got.ndim != 2 or want.ndim != 2 or not got.shape[1] or not want.shape[1]:
         raise ValueError(
-            f"results must be [rows, columns] and host memory [vectors, n], not "
-            f"{list(got.shape)} and {list(want.shape)}"
+            f"results and host memory have the shapes {list(got.shape)} and "
+            f"{list(want.shape)}: expected [rows, columns] and [vectors, n]"
         )
     (rows, columns), n = got.shape, want.shape[1]
     blocks = -(-columns // n)
@@ -75,8 +85,8 @@ def compare(got, want, *, at=0, rtol=0.0, atol=0.0, interleaved=False):
     )
 
 
-def parser(prog, description):
-    """The options of every checker: where results begin, tolerances."""
+def parser(prog: str, description: str) -> Parser:
+    """Argument parser of the checkers: position of the results, tolerances."""
     made = Parser(prog=prog, description=description)
     made.add_argument(
         "--at", type=int, default=0, help="first host vector of the results (default 0)"
@@ -95,8 +105,15 @@ def parser(prog, description):
     return made
 
 
-def run(prog, options, *, floats, ints, ints_at):
-    """Compare the pairs of files ``floats`` and ``ints`` (or ``None``); returns the exit code."""
+def run(
+    prog: str,
+    options: argparse.Namespace,
+    *,
+    floats: Sequence[str] | None,
+    ints: Sequence[str] | None,
+    ints_at: int,
+) -> int:
+    """Compares the pairs of files ``floats`` and ``ints`` (or ``None``); returns the exit code."""
 
     def work():
         worst = 0
@@ -109,7 +126,7 @@ def run(prog, options, *, floats, ints, ints_at):
             got, want = (read_array(name) for name in files)
             try:
                 if kind == "int8" and not got.dtype == want.dtype == np.int8:
-                    raise ValueError(f"int8 results must be int8, not {got.dtype} and {want.dtype}")
+                    raise ValueError(f"types {got.dtype} and {want.dtype}: expected int8 for both")
                 difference = compare(
                     got, want, at=at, rtol=rtol, atol=atol, interleaved=options.interleaved
                 )
@@ -129,7 +146,8 @@ def run(prog, options, *, floats, ints, ints_at):
     return guarded(prog, work)
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     made = parser("check", "Compare application, simulator and hardware.")
     made.add_argument(
         "--float",

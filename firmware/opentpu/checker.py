@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The checker under the source's names of options and files: :mod:`.check` of what an application,
-``sim`` and ``runtpu`` wrote.
+"""Checker with the original project's option and file names: :mod:`.check` of the files that an
+application, ``sim`` and ``runtpu`` wrote.
 
 ``python -m quintet.firmware.opentpu.checker`` compares ``gt32.npy`` with ``sim32.npy``, and
 ``sim8.npy`` with ``hw8.npy``.
 """
 
 import sys
+from collections.abc import Sequence
 
 from . import check
 
@@ -20,7 +21,8 @@ _FILES = {
 }
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     parser = check.parser("checker", "Compare gt32 with sim32, and hw8 with sim8.")
     for name, text in _FILES.items():
         parser.add_argument(

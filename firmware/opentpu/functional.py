@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The functional simulator, in 8-bit integer and in 32-bit float mode (specification, section 7.3).
+"""Functional simulator of OpenTPU, in 8-bit integer and in 32-bit float mode (specification,
+section 7.3).
 
 ``python -m quintet.firmware.opentpu.functional PROG HOSTMEM.npy WEIGHTS.npy --out DIR`` runs a
 program twice and writes host memory as it is afterwards: ``int8.npy`` and ``float32.npy``, both
 [vectors, n].
 """
 
+from __future__ import annotations
+
 import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,18 +28,21 @@ from quintet.tools.outputs import place_below, write_places
 
 from ..commandline import Parser, guarded
 
+if TYPE_CHECKING:
+    from quintet.gateware.isa.outcome import Outcome
+
 __all__ = ["FunctionalError", "check_arrays", "grown", "main", "places", "simulate", "vectors_used"]
 
 _MOST_VECTORS = 1 << 22
 
 
 class FunctionalError(InputError):
-    """Data that do not fit the program, or a run that ended with a fault; the message says
+    """Arrays that do not fit the program, or a run that ended with a fault; the message says
     which."""
 
 
-def vectors_used(program):
-    """Host vectors that RHM and WHM of ``program`` (bytes) name: one more than the highest."""
+def vectors_used(program: bytes) -> int:
+    """Host vectors that RHM and WHM of ``program`` (bytes) access: one more than the highest."""
     highest = 0
     for at in range(0, len(program), 14):
         word = program[at : at + 14]
@@ -49,32 +57,34 @@ def vectors_used(program):
     return highest
 
 
-def check_arrays(hostmem, weights, *, integers=True):
-    """The side n of the array that ``hostmem`` [vectors, n] and ``weights`` [tiles, n, n] are for;
-    :class:`FunctionalError` if there is none, or if they are not int8."""
+def check_arrays(hostmem: np.ndarray, weights: np.ndarray, *, integers: bool = True) -> int:
+    """The side n of the array for ``hostmem`` [vectors, n] and ``weights`` [tiles, n, n]; raises
+    :class:`FunctionalError` if their shapes disagree or they are not int8."""
     if hostmem.ndim != 2:
-        raise FunctionalError(f"host memory must be [vectors, n], not {list(hostmem.shape)}")
+        raise FunctionalError(
+            f"host memory has the shape {list(hostmem.shape)}: expected [vectors, n]"
+        )
     n = hostmem.shape[1]
     for name, array, shape in (("host memory", hostmem, (n,)), ("weights", weights, (n, n))):
         if array.shape[1:] != shape:
             raise FunctionalError(
-                f"{name} must have the shape [..., {', '.join(map(str, shape))}], not "
-                f"{list(array.shape)}"
+                f"{name}: the shape is {list(array.shape)}, expected {name} of the shape "
+                f"[..., {', '.join(map(str, shape))}]"
             )
         if integers and array.dtype != np.int8:
-            raise FunctionalError(f"{name} must be int8 in integer mode, not {array.dtype}")
+            raise FunctionalError(f"{name} holds {array.dtype}: expected int8 in integer mode")
     return n
 
 
-def grown(program, hostmem):
-    """``hostmem`` with zeros behind, up to the last vector that ``program`` (bytes) names."""
+def grown(program: bytes, hostmem: np.ndarray) -> np.ndarray:
+    """``hostmem`` extended by zeros up to the last vector that ``program`` (bytes) accesses."""
     host = np.zeros((max(len(hostmem), vectors_used(program)), hostmem.shape[1]), hostmem.dtype)
     host[: len(hostmem)] = hostmem
     return host
 
 
-def places(size, host, weights):
-    """Registers of the regions behind a program of ``size`` bytes at address 0."""
+def places(size: int, host: np.ndarray, weights: np.ndarray) -> dict[str, int]:
+    """Registers of the memory regions behind a program of ``size`` bytes at address 0."""
     base = _align(size)
     limit = base + host.size
     tiles = _align(limit)
@@ -90,14 +100,22 @@ def _align(address):
     return -(-address // 64) * 64
 
 
-def simulate(program, hostmem, weights, params, *, mode="int8", registers=None):
-    """Run ``program`` and return host memory as it is afterwards.
+def simulate(
+    program: bytes,
+    hostmem: np.ndarray,
+    weights: np.ndarray,
+    params: dict[str, Any],
+    *,
+    mode: str = "int8",
+    registers: Mapping[str, int] | None = None,
+) -> tuple[np.ndarray, Outcome]:
+    """Runs ``program`` and returns host memory after it.
 
     Parameters
     ----------
     program : bytes
     hostmem : [vectors, n], int8 (or float32 in float mode);
-        grown with zeros to what the program names
+        extended by zeros to the last vector that the program accesses
     weights : [tiles, n, n], likewise
     params : dict of build parameters
     mode : ``"int8"`` or ``"float32"``
@@ -124,10 +142,10 @@ def simulate(program, hostmem, weights, params, *, mode="int8", registers=None):
     if mode == "int8":
         memory[at["hostmem_base"] : at["hostmem_limit"]] = host.view(np.uint8).ravel()
         memory[at["weights_base"] : at["weights_limit"]] = tiles.view(np.uint8).ravel()
-        outcome = Model(params, memory).run(values)
+        outcome = Model(dict(params), memory).run(values)
         host = memory[at["hostmem_base"] : at["hostmem_limit"]].view(np.int8).reshape(-1, n).copy()
     else:
-        outcome = Model(params, memory, mode=mode, hostmem=host, weights=tiles).run(values)
+        outcome = Model(dict(params), memory, mode=mode, hostmem=host, weights=tiles).run(values)
     if outcome.fault is not None:
         fault = outcome.fault
         raise FunctionalError(
@@ -149,7 +167,7 @@ def _run(options, names):
     given = dict(item.split("=", 1) if "=" in item else (item, "") for item in options.params)
     params = SPACE.resolve(options.preset, {"n": n, **given})
     if params["n"] != n:
-        raise ParameterError(f"parameter n must be {n}, as the data have it, not {params['n']}")
+        raise ParameterError(f"parameter n = {params['n']}: expected {n}, the size of the data")
     program = load_program(SOFTWARE, options.program, params).data
     float_host = _load(options.float_hostmem, "float inputs") if options.float_hostmem else hostmem
     float_weights = (
@@ -173,8 +191,13 @@ def _run(options, names):
     return 0
 
 
-def main(argv=None, *, prog="functional", names=None):
-    """The command. ``names``: of the files it writes, by mode."""
+def main(
+    argv: Sequence[str] | None = None,
+    *,
+    prog: str = "functional",
+    names: Mapping[str, str] | None = None,
+) -> int:
+    """The command. ``names``: of the files that it writes, by mode."""
     names = names or {"int8": "int8.npy", "float32": "float32.npy"}
     parser = Parser(prog=prog, description="Simulate an OpenTPU program in int8 and float32.")
     parser.add_argument("program", type=Path, help="assembly (.a, .s) or binary (.out, .bin)")
@@ -186,11 +209,11 @@ def main(argv=None, *, prog="functional", names=None):
     parser.add_argument(
         "--float-hostmem",
         metavar="FILE",
-        help="float inputs; otherwise the int8 ones, taken as numbers",
+        help="float inputs; default: the int8 ones as numbers",
     )
     parser.add_argument("--float-weights", metavar="FILE", help="float weights, likewise")
     parser.add_argument(
-        "--preset", help="sizes (default: the room's default preset); n is the data's"
+        "--preset", help="sizes (default: the core's default preset); n is the data's"
     )
     parser.add_argument(
         "-P",

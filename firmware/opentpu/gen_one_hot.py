@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Generates int8 data for the two-layer network: a training matrix, its labels, test vectors
-(specification, section 7.3).
+"""Generator of random int8 data for the two-layer network: a training matrix, its labels, test
+vectors (specification, section 7.3).
 
 python -m quintet.firmware.opentpu.gen_one_hot --path simple_train --shape 8 8 --range -5 5
 python -m quintet.firmware.opentpu.gen_one_hot --path simple_train_label --shape 8 1 --range 0 2
@@ -9,6 +9,7 @@ python -m quintet.firmware.opentpu.gen_one_hot --path simple_test --shape 100 8 
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,17 +17,17 @@ import numpy as np
 __all__ = ["generate", "main"]
 
 
-def generate(shape, low, high, *, diagonal=None, seed=0):
+def generate(
+    shape: Sequence[int], low: int, high: int, *, diagonal: int | None = None, seed: int = 0
+) -> np.ndarray:
     """Random int8 [rows, columns] with ``low <= value < high``; ``diagonal``: this value on the
     main diagonal."""
     if not -128 <= low < high <= 128:
-        raise ValueError(
-            f"range must be two integers LOW < HIGH from -128 to 128, not {low} {high}"
-        )
+        raise ValueError(f"range {low} {high}: expected two integers LOW < HIGH from -128 to 128")
     if len(shape) != 2 or min(shape) < 1:
-        raise ValueError(f"shape must be two positive integers, not {' '.join(map(str, shape))}")
+        raise ValueError(f"shape {' '.join(map(str, shape))}: expected two positive integers")
     if diagonal is not None and not -128 <= diagonal <= 127:
-        raise ValueError(f"diagonal must be -128 to 127, not {diagonal}")
+        raise ValueError(f"diagonal {diagonal}: expected -128 to 127")
     data = np.random.default_rng(seed).integers(low, high, shape).astype(np.int8)
     if diagonal is not None:
         np.fill_diagonal(data, diagonal)
@@ -37,7 +38,8 @@ def _number(text):
     return int(text.strip().rstrip(","), 0)  # the source's example writes `--range 1, 9`
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     parser = argparse.ArgumentParser(
         prog="gen_one_hot", description="Write random int8 data as .npy."
     )

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes jobs: program, data and TOML for a network on given sizes (docs/how/contracts.md;
-specification, section 7)."""
+"""Writer of OpenTPU jobs: program, data and TOML of a network on given sizes
+(docs/how/contracts.md; specification, section 7)."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +14,10 @@ from quintet.tools.jobs.job import Job, Load, Save, Source
 from quintet.tools.jobs.recognition import Recognition
 from quintet.tools.kernels.opentpu.layout import blocks
 from quintet.tools.kernels.opentpu.network import Network
+
+if TYPE_CHECKING:
+    from quintet.tools.kernels.opentpu.network import Layer
+    from quintet.tools.kernels.opentpu.program import Program
 
 __all__ = ["network_job", "write_job"]
 
@@ -19,28 +27,28 @@ def _align(address, step=64):
 
 
 def write_job(
-    folder,
-    name,
-    program,
-    params,
-    hostmem,
-    tiles,
-    results,
+    folder: str | Path,
+    name: str,
+    program: Program,
+    params: dict[str, Any],
+    hostmem: np.ndarray,
+    tiles: np.ndarray,
+    results: tuple[int, int],
     *,
-    comment="",
-    cycles=100_000_000,
-    extra=None,
-    memory=None,
-    recognition=None,
-):
-    """Write ``name.toml``, ``name.a`` and ``name.npz`` into ``folder``.
+    comment: str = "",
+    cycles: int = 100_000_000,
+    extra: Mapping[str, np.ndarray] | None = None,
+    memory: int | None = None,
+    recognition: Recognition | None = None,
+) -> Path:
+    """Writes ``name.toml``, ``name.a`` and ``name.npz`` into ``folder``.
 
     Parameters
     ----------
-    folder, name : where, and what the files are called
+    folder, name : of the files
     program : Program
     params : dict
-        What the job asks of its target, as ``[params]``: ``n`` at least.
+        Requirements of the job on its target, as ``[params]``: ``n`` at least.
     hostmem : int8 [vectors, n], host memory from its vector 0
     tiles : int8 [tiles, n, n], weight memory
     results : (first host vector, number of vectors) to save, as ``<name>_out.npy``
@@ -97,19 +105,19 @@ def write_job(
 
 
 def network_job(
-    folder,
-    name,
-    layers,
-    inputs,
-    params,
+    folder: str | Path,
+    name: str,
+    layers: Sequence[Layer],
+    inputs: np.ndarray,
+    params: dict[str, Any],
     *,
-    batch=None,
-    comment="",
-    cycles=100_000_000,
-    memory=None,
-    extra=None,
-    labels=None,
-):
+    batch: int | None = None,
+    comment: str = "",
+    cycles: int = 100_000_000,
+    memory: int | None = None,
+    extra: Mapping[str, np.ndarray] | None = None,
+    labels: np.ndarray | None = None,
+) -> Path:
     """The job that applies ``layers`` to int8 ``inputs`` [rows, K] on a core of ``params``; each
     layer is a :class:`~quintet.tools.kernels.opentpu.network.Layer`.
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs that measure the core: a random multilayer perceptron, or a single product (specification,
-section 10.3, W1 to W10).
+"""Benchmark jobs: a random multilayer perceptron, or a single product (specification, section 10.3,
+W1 to W10).
 
     python -m quintet.firmware.opentpu.mlp DIR
         256-256-256-16, batch 128, N = 8 (W10)
@@ -14,7 +14,9 @@ Beside the job it writes ``<name>_want.npy``: the results by plain numpy, as the
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +29,11 @@ from .jobs import network_job
 __all__ = ["main", "make_job", "random_network"]
 
 
-def random_network(sizes, rows, seed=0):
-    """Random int8 layers (ReLU between them, the low byte at the end), inputs [rows, sizes[0]] and,
-    by numpy, results."""
+def random_network(
+    sizes: Sequence[int], rows: int, seed: int = 0
+) -> tuple[list[Layer], np.ndarray, np.ndarray]:
+    """Random int8 layers (ReLU between them, the low byte at the end), inputs [rows, sizes[0]], and
+    results by numpy."""
     rng = np.random.default_rng(seed)
     layers = [
         Layer(
@@ -45,8 +49,16 @@ def random_network(sizes, rows, seed=0):
     return layers, inputs, values
 
 
-def make_job(folder, params, *, sizes=(256, 256, 256, 16), batch=128, name=None, seed=0):
-    """Write the job and what it must give; returns the job's path."""
+def make_job(
+    folder: str | Path,
+    params: dict[str, Any],
+    *,
+    sizes: Sequence[int] = (256, 256, 256, 16),
+    batch: int = 128,
+    name: str | None = None,
+    seed: int = 0,
+) -> Path:
+    """Writes the job and its expected results; returns the job's path."""
     layers, inputs, results = random_network(sizes, batch, seed)
     name = name or f"mlp_{'_'.join(map(str, sizes))}_b{batch}_n{params['n']}"
     comment = (
@@ -60,14 +72,15 @@ def make_job(folder, params, *, sizes=(256, 256, 256, 16), batch=128, name=None,
     return path
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     parser = argparse.ArgumentParser(prog="mlp", description="Write a job that measures the core.")
     parser.add_argument("folder", type=Path)
     parser.add_argument(
         "--layers", type=int, nargs="+", default=[256, 256, 256, 16], metavar="SIZE"
     )
     parser.add_argument("--batch", type=int, default=128, help="rows of input, 1 to 256")
-    parser.add_argument("--preset", help="sizes (default: the room's default preset)")
+    parser.add_argument("--preset", help="sizes (default: the core's default preset)")
     parser.add_argument(
         "-P",
         dest="params",

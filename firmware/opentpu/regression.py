@@ -14,6 +14,7 @@ cases as host memory, the weights as tiles, and the outputs of both layers as ve
 
 import argparse
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -35,10 +36,10 @@ _HIDDEN = 16
 _TEST = 89  # a fifth of the 442 patients
 
 
-def load():
-    """Integer features int8 [rows, 11] (the last is a constant, for the bias) and targets float32
-    [rows, 1] scaled to mean 0 and deviation 1, for training and test: ((x, y), (x, y)), by a fixed
-    split."""
+def load() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
+    """The diabetes data, ((x, y), (x, y)) for training and test by a fixed split: integer features
+    int8 [rows, 11] (the last is a constant, for the bias) and targets float32 [rows, 1] scaled to
+    mean 0 and deviation 1."""
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes(scaled=False)
@@ -58,7 +59,8 @@ def _correlation(a, b):
     return float(np.corrcoef(a.ravel().astype(np.float64), b.ravel().astype(np.float64))[0, 1])
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     parser = argparse.ArgumentParser(
         prog="regression", description="Train the regression example (extra `train`)."
     )
@@ -76,7 +78,7 @@ def main(argv=None):
     parser.add_argument("--epochs", type=int, default=2000)
     options = parser.parse_args(argv)
     if not 1 <= options.N <= _TEST:
-        parser.error(f"--N must be 1 to {_TEST}, not {options.N}")
+        parser.error(f"--N {options.N}: expected 1 to {_TEST}")
     try:
         params = SPACE.resolve("sim", {"n": options.size})
     except ValueError as error:

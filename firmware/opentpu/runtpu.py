@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a program on a core with the source's three files: program, host memory, weights
+"""Runs a program on a core with the original project's three files: program, host memory, weights
 (specification, section 7.3).
 
     python -m quintet.firmware.opentpu.runtpu PROG HOSTMEM.npy WEIGHTS.npy \\
         [--on TARGET] [--out hw8.npy]
 
-Prints host memory as it is afterwards, a line a vector, and writes it as int8 [vectors, n].
+Prints host memory after the run, a line per vector, and writes it as int8 [vectors, n].
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+
+import numpy as np
 
 from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import load_program
@@ -26,7 +29,14 @@ from .functional import check_arrays, grown, places
 __all__ = ["job_of", "main"]
 
 
-def job_of(program, hostmem, weights, *, name="hw8.npy", cycles=None):
+def job_of(
+    program: str | Path,
+    hostmem: np.ndarray,
+    weights: np.ndarray,
+    *,
+    name: str = "hw8.npy",
+    cycles: int | None = None,
+) -> Job:
     """The job of a program (path), ``hostmem`` int8 [vectors, n] and ``weights`` int8 [tiles, n,
     n]; it saves all of host memory.
 
@@ -87,7 +97,8 @@ def _run(options):
     return Exit.OK
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     parser = Parser(
         prog="runtpu", description="Run an OpenTPU program on a core, virtual or physical."
     )

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The functional simulator under the source's names: :mod:`.functional` that writes ``sim8.npy``
-and ``sim32.npy``.
+"""Functional simulator with the original project's file names: :mod:`.functional` that writes
+``sim8.npy`` and ``sim32.npy``.
 
 ``python -m quintet.firmware.opentpu.sim PROG HOSTMEM.npy WEIGHTS.npy``
 """
 
 import sys
+from collections.abc import Sequence
 
 from . import functional
 
 __all__ = ["main"]
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     return functional.main(argv, prog="sim", names={"int8": "sim8.npy", "float32": "sim32.npy"})
 
 

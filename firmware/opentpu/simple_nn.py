@@ -15,6 +15,7 @@ data and job for the test vectors, in batches.
 """
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -31,15 +32,25 @@ from .jobs import network_job
 __all__ = ["apply", "main", "quantise", "train"]
 
 
-def apply(weights, inputs):
+def apply(weights: Sequence[np.ndarray], inputs: np.ndarray) -> np.ndarray:
     """The float network: ReLU after the first layer, nothing after the second; float32
     throughout."""
     hidden = np.maximum(inputs.astype(np.float32) @ weights[0], np.float32(0))
     return hidden @ weights[1]
 
 
-def train(inputs, labels, *, epochs=2000, rate=None, seed=0, hidden=None, limits=None):
-    """Least squares by Adam on the whole set: float32 weights [n, hidden] and [hidden, outputs].
+def train(
+    inputs: np.ndarray,
+    labels: np.ndarray,
+    *,
+    epochs: int = 2000,
+    rate: float | None = None,
+    seed: int = 0,
+    hidden: int | None = None,
+    limits: Sequence[int] | None = None,
+) -> list[np.ndarray]:
+    """Trains the network by least squares with Adam on the whole set: float32 weights [n, hidden]
+    and [hidden, outputs].
 
     ``inputs`` [rows, n], ``labels`` [rows, outputs]; ``hidden``: units, by default n. ``rate``: by
     default 0.01, and less where n is more than 8, since a sum moves by n weights in a step. With
@@ -87,9 +98,9 @@ def train(inputs, labels, *, epochs=2000, rate=None, seed=0, hidden=None, limits
     return used()
 
 
-def quantise(weights, inputs):
-    """int8 weights scaled so that no sum of ``inputs`` leaves a byte, and the factor from float to
-    integer results.
+def quantise(weights: Sequence[np.ndarray], inputs: np.ndarray) -> tuple[list[np.ndarray], float]:
+    """int8 weights, scaled so that no sum of ``inputs`` exceeds a byte, and the factor from float
+    to integer results.
 
     Without normalisation a sum is its own result: each layer gets the largest scale whose rounded
     sums stay in -128..127.
@@ -109,7 +120,8 @@ def quantise(weights, inputs):
     return result, factor
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> int:
+    """The command."""
     parser = Parser(prog="simple_nn", description="Train the simple two-layer network.")
     parser.add_argument(
         "--path",
@@ -148,18 +160,18 @@ def main(argv=None):
         for name, array in data.items():
             if array.dtype != np.int8 or array.ndim != 2:
                 raise ValueError(
-                    f"{name} must be int8 [rows, columns], not {array.dtype} {list(array.shape)}"
+                    f"{name} holds {array.dtype} {list(array.shape)}: expected int8 [rows, columns]"
                 )
         inputs, labels = data["--path"], data["--label"]
         n = inputs.shape[1]
         if len(inputs) != len(labels) or labels.shape[1] > n:
             raise ValueError(
-                f"--label must have {len(inputs)} rows and at most {n} columns, not "
-                f"{list(labels.shape)}"
+                f"--label holds {list(labels.shape)}: expected {len(inputs)} rows and at "
+                f"most {n} columns"
             )
         test = data.get("--test", inputs)
         if test.shape[1] != n:
-            raise ValueError(f"--test must have {n} columns, not {test.shape[1]}")
+            raise ValueError(f"--test has {test.shape[1]} columns: expected {n}")
         params = SPACE.resolve(options.preset, {"n": n})
         if options.out.suffix or options.out.exists() and not options.out.is_dir():
             raise ValueError(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes OpenTPU's digits networks: ``python -m quintet.firmware.opentpu.train_digits``. Needs the
+"""Trains OpenTPU's digits networks: ``python -m quintet.firmware.opentpu.train_digits``. Needs the
 extra ``train``.
 
 Two networks 64-32-10; the split, and the float network, are those of ``firmware/digits``.
@@ -15,6 +15,7 @@ The bias is weight row 0: pixel 0, black in every image of the set, is a constan
 """
 
 import argparse
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -30,8 +31,9 @@ _PLAIN_SHIFT = 2  # pixels 0..16 -> 0..4
 _LIMITS = (3, 1)  # |weights| of the plain network's layers
 
 
-def prepare(images, *, norm):
-    """Pixels 0..16 [count, 64] -> the network's int8 inputs, the constant in place of pixel 0."""
+def prepare(images: np.ndarray, *, norm: bool) -> np.ndarray:
+    """The network's int8 inputs from pixels 0..16 [count, 64], with the constant in place of pixel
+    0."""
     if norm:
         return with_bias(images)
     inputs = (np.asarray(images) >> _PLAIN_SHIFT).astype(np.int8)
@@ -39,9 +41,11 @@ def prepare(images, *, norm):
     return inputs
 
 
-def quantise(weights, images):
-    """Float network -> int8 weights and the CFG norm values of both layers, from the sums of the
-    training images."""
+def quantise(
+    weights: Sequence[np.ndarray], images: np.ndarray
+) -> tuple[list[np.ndarray], list[int]]:
+    """int8 weights of the float network, and the CFG norm values of both layers, from the sums of
+    the training images."""
     inputs = prepare(images, norm=True).astype(np.int64)
     result, norms = [], []
     for k, w in enumerate(weights):
@@ -85,7 +89,8 @@ def _norm_logits(weights, norms, inputs):
     return values
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
     parser = argparse.ArgumentParser(
         prog="train_digits", description="Train the digits networks (extra `train`)."
     )

@@ -2,6 +2,8 @@
 """The digits CNN in floating point: 3x3 1->16, ReLU, 2x2 max-pool; 3x3 16->32, ReLU, 2x2 max-pool;
 128->64, ReLU; 64->10."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 __all__ = ["LAYERS", "as_matrix", "forward"]
@@ -20,8 +22,8 @@ def _patches(values):
     )
 
 
-def as_matrix(weights):
-    """Weights as the matrix that rows of inputs are multiplied with."""
+def as_matrix(weights: np.ndarray) -> np.ndarray:
+    """Weights as the matrix that rows of inputs are multiplied by."""
     return (
         weights.transpose(2, 3, 1, 0).reshape(-1, weights.shape[0])
         if weights.ndim == 4
@@ -34,8 +36,10 @@ def _pool(values):
     return values.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
 
 
-def forward(model, images):
-    """Every layer's values, in float; ``images`` [count, 8, 8, 1] from 0 to 1. ``model``: name ->
+def forward(
+    model: Mapping[str, tuple[np.ndarray, np.ndarray]], images: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Values of every layer, in float; ``images`` [count, 8, 8, 1] from 0 to 1. ``model``: name ->
     (weights, bias)."""
     found = {"image": images}
     x = images

@@ -8,7 +8,9 @@ A network in the manner of LeNet on the 8x8 images of the UCI handwritten digits
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +22,7 @@ __all__ = ["main", "quantise", "train"]
 
 
 def _unpatch(grads, channels):
-    """What :func:`~.float_network._patches` does to gradients."""
+    """Backward pass of :func:`~.float_network._patches`."""
     n, h, w, _ = grads.shape
     padded = np.zeros((n, h + 2, w + 2, channels), grads.dtype)
     for k in range(9):
@@ -59,22 +61,31 @@ def _backward(model, found, grad):
     return result
 
 
-def train(images, labels, *, seed=1, epochs=60, rate=0.003, decay=1e-4):
-    """Adam on the cross-entropy, images shifted and varied at random. ``images`` [count, 64] of 0
-    to 16.
+def train(
+    images: np.ndarray,
+    labels: np.ndarray,
+    *,
+    seed: int = 1,
+    epochs: int = 60,
+    rate: float = 0.003,
+    decay: float = 1e-4,
+) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+    """Trains the CNN by Adam on the cross-entropy, with random shifts and variations of the images.
+    ``images`` [count, 64] of 0 to 16.
 
     Returns the model: name -> (weights, bias) in float32.
     """
     rng = np.random.default_rng(seed)
-    model = {}
+    trained: dict[str, list[np.ndarray]] = {}
     for name, shape in LAYERS.items():
         spread = np.sqrt(2 / np.prod(shape[1:]))
-        model[name] = [
+        trained[name] = [
             rng.normal(0, spread, shape).astype(np.float32),
             np.zeros(shape[0], np.float32),
         ]
     moments = {
-        name: [[np.zeros_like(p), np.zeros_like(p)] for p in parts] for name, parts in model.items()
+        name: [[np.zeros_like(p), np.zeros_like(p)] for p in parts]
+        for name, parts in trained.items()
     }
     size, step = 64, 0
     steps = epochs * (len(images) // size)
@@ -83,6 +94,7 @@ def train(images, labels, *, seed=1, epochs=60, rate=0.003, decay=1e-4):
         varied = (augment(images, rng, 0.5) / 16).astype(np.float32).reshape(-1, 8, 8, 1)
         for at in range(0, len(images) - size + 1, size):
             index = order[at : at + size]
+            model = {name: (weights, bias) for name, (weights, bias) in trained.items()}
             found = forward(model, varied[index])
             grad = np.exp(found["dense2"] - found["dense2"].max(axis=1, keepdims=True))
             grad /= grad.sum(axis=1, keepdims=True)
@@ -95,10 +107,10 @@ def train(images, labels, *, seed=1, epochs=60, rate=0.003, decay=1e-4):
                     first += 0.1 * (slope - first)
                     second += 0.01 * (slope * slope - second)
                     move = first / (1 - 0.9**step) / (np.sqrt(second / (1 - 0.99**step)) + 1e-8)
-                    model[name][k] = model[name][k] * (1 - decay * (k == 0)) - (
+                    trained[name][k] = trained[name][k] * (1 - decay * (k == 0)) - (
                         speed * move
                     ).astype(np.float32)
-    return {name: tuple(parts) for name, parts in model.items()}
+    return {name: (weights, bias) for name, (weights, bias) in trained.items()}
 
 
 def _fraction(most, limit, highest=14):
@@ -106,13 +118,15 @@ def _fraction(most, limit, highest=14):
     return min(highest, int(np.floor(np.log2(limit / most))))
 
 
-def quantise(model, images):
-    """Integers and fraction lengths.
+def quantise(
+    model: Mapping[str, tuple[np.ndarray, np.ndarray]], images: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Integer weights and fraction lengths of a float model.
 
     Parameters
     ----------
-    model : as :func:`train` gives it
-    images : training images [count, 64], whose values decide how far each layer reaches
+    model : as :func:`train` returns it
+    images : training images [count, 64], whose values determine the range of each layer
 
     Returns
     -------
@@ -133,7 +147,8 @@ def quantise(model, images):
     return result
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
     parser = argparse.ArgumentParser(
         prog="train_digits", description="Train the digits CNN (extra `train`)."
     )
@@ -163,7 +178,8 @@ def main(argv=None):
     options.out.parent.mkdir(parents=True, exist_ok=True)
     floats = {f"{name}_float": w for name, (w, _) in model.items()}
     floats |= {f"{name}_float_b": b for name, (_, b) in model.items()}
-    np.savez_compressed(options.out, **whole, **floats)
+    arrays: dict[str, Any] = {**whole, **floats}
+    np.savez_compressed(options.out, **arrays)
     print(f"wrote {options.out}")
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's networks and jobs."""
+"""Networks and jobs for PIM."""

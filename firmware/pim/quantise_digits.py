@@ -8,7 +8,9 @@ layer a shift; only the training images decide about the shifts.
 """
 
 import argparse
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -41,10 +43,11 @@ def _layer(result, name, weights, bias, reach, given, last):
     return out
 
 
-def quantise_mlp(weights, images):
-    """Arrays ``mlp1_w`` .. of float ``weights`` (two matrices); ``images`` [count, 64] of 0 to
-    16."""
-    values, result, given = with_bias(images).astype(np.float64), {}, 0
+def quantise_mlp(weights: Sequence[np.ndarray], images: np.ndarray) -> dict[str, np.ndarray]:
+    """Arrays ``mlp1_w`` etc. of the quantised MLP, from float ``weights`` (two matrices);
+    ``images`` [count, 64] of 0 to 16."""
+    result: dict[str, np.ndarray] = {}
+    values, given = with_bias(images).astype(np.float64), 0
     for k, w in enumerate(weights):
         sums = values @ w
         values = np.maximum(sums, 0)
@@ -53,11 +56,14 @@ def quantise_mlp(weights, images):
     return result
 
 
-def quantise_cnn(model, images):
-    """Arrays ``conv1_w`` .. of a float ``model`` (name -> weights and bias as ``train`` of the
-    OPU's script gives them)."""
+def quantise_cnn(
+    model: Mapping[str, tuple[np.ndarray, np.ndarray]], images: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Arrays ``conv1_w`` etc. of the quantised CNN, from a float ``model`` (name -> weights and
+    bias, as ``train`` of the OPU's script returns it)."""
     found = forward(model, (images / 16).astype(np.float32).reshape(-1, 8, 8, 1))
-    result, given = {}, 4
+    result: dict[str, np.ndarray] = {}
+    given = 4
     for name in LAYERS:
         weights, bias = model[name]
         # (rows, columns, channels in, out), or (inputs, outputs).
@@ -74,7 +80,8 @@ def quantise_cnn(model, images):
     return result
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
     parser = argparse.ArgumentParser(
         prog="quantise_digits", description="Quantise the digits networks (extra `train`)."
     )
@@ -92,7 +99,8 @@ def main(argv=None):
     for name in ("mlp", "cnn"):
         print(f"{name}, held out: {accuracy_of(result, name, test, answers):.4f}")
     options.out.parent.mkdir(parents=True, exist_ok=True)
-    np.savez_compressed(options.out, **result)
+    arrays: dict[str, Any] = {**result}
+    np.savez_compressed(options.out, **arrays)
     print(f"wrote {options.out}")
 
 

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The web application: a page, its state, requests, and a stream of events, all below a secret part
-of the address.
+"""Web application of the studio: a page, its state, requests, and a stream of events, below a
+secret path prefix.
 
-Whoever does not know the token sees nothing. A post must come from this page itself: a browser says
-from where (``Origin``), and other pages cannot read what they are not told. No file but those of
-the page can be had, none can be written.
+Without the token nothing is visible. A post must come from this page itself, by its ``Origin``
+header; other pages cannot read its answers. Only the files of the page can be read, none can be
+written.
 """
+
+from __future__ import annotations
 
 import asyncio
 import json
 import queue
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from starlette.applications import Starlette
 from starlette.requests import ClientDisconnect
@@ -20,13 +23,16 @@ from starlette.routing import Route
 from quintet.tools.errors import InputError
 from quintet.tools.report.page import STYLE
 
+if TYPE_CHECKING:
+    from .studio import Studio
+
 __all__ = ["MOST_BYTES", "make_application"]
 
 #: Bytes of a post, at most.
 MOST_BYTES = 1 << 20
 
 _PAGE = Path(__file__).parent / "page"
-#: Name in the address -> the file, and what it is.
+#: Name in the address -> the file and its media type.
 _FILES = {
     "": (_PAGE / "index.html", "text/html"),
     "studio.js": (_PAGE / "studio.js", "text/javascript"),
@@ -53,7 +59,7 @@ MOST_LISTENERS = 16
 BODY_SECONDS = 20.0
 
 
-def make_application(studio, token, port):
+def make_application(studio: Studio, token: str, port: int) -> Starlette:
     """The application of ``studio`` below ``/token/`` on 127.0.0.1, ``port``."""
     hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 

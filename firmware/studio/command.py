@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Draw a digit and see the machines recognise it, on a web page that only this machine can reach.
+"""Draw a digit and see it recognised by the cores, on a web page that only this machine can reach.
 
 Prints the page's address, opens it in the browser, and serves until it is interrupted (ctrl-C).
 Needs the extra "studio" (pip install onnx starlette uvicorn).
 """
 
+from __future__ import annotations
+
+import argparse
 from contextlib import contextmanager, nullcontext
+from typing import TYPE_CHECKING
 
 from quintet.gateware.requirements import extra_command
 from quintet.tools.errors import Exit, InputError, NoDeviceError
+
+if TYPE_CHECKING:
+    from quintet.tools.console import Console
 
 #: What the page begins with, where a virtual board of it can be had.
 _BOARD = "ulx3s-85f"
 
 
-def arguments(parser):
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--board",
         default=_BOARD,
@@ -47,7 +54,7 @@ def arguments(parser):
     parser.add_argument("--no-browser", action="store_true", help="only print the page's address")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     if not 0 <= args.port < 65536:
         raise InputError(f"--port {args.port}: expected 0 to 65535")
     try:
@@ -63,7 +70,7 @@ def run(args, console):
     from .places import first_places, list_places
     from .studio import Studio
 
-    networks = [
+    networks: list[DigitsNetwork | PlanNetwork] = [
         DigitsNetwork("cnn", "Digits, convolutions", "cnn.onnx"),
         DigitsNetwork("mlp", "Digits, 64-32-10", "mlp.onnx"),
     ]

@@ -1,30 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks that the page offers: the digits', compiled for every machine, and plans from the
-command line."""
+"""Networks of the studio: the digits', compiled for every core, and plans from the command line."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from .pictures import image_shape
+
+if TYPE_CHECKING:
+    from quintet.tools.compiler.graph import Port
+    from quintet.tools.compiler.plan import Plan
+    from quintet.tools.compiler.target_build import TargetBuild
 
 __all__ = ["DigitsNetwork", "PlanNetwork", "described"]
 
 
 class DigitsNetwork:
-    """One of the shipped networks for digits, for every instruction set.
+    """A shipped digits network, for every instruction set.
 
     Parameters
     ----------
-    key, title : name, and what the page calls it
+    key, title : name, and title on the page
     file : name of the model in ``firmware/digits``
     """
 
     digits = True
-    isa = None
+    isa: str | None = None
 
-    def __init__(self, key, title, file):
+    def __init__(self, key: str, title: str, file: str) -> None:
         self.key, self.title, self._file = key, title, file
-        self._plans = {}
+        self._plans: dict[str, Plan] = {}
 
     @cached_property
     def _graph(self):
@@ -35,11 +43,12 @@ class DigitsNetwork:
         return import_onnx(digits.FOLDER / self._file)
 
     @property
-    def inputs(self):
+    def inputs(self) -> Sequence[Port]:
+        """Inputs of the network."""
         return self._graph.inputs
 
-    def plan(self, build):
-        """The plan for a :class:`~quintet.tools.compiler.target_build.TargetBuild`."""
+    def plan(self, build: TargetBuild) -> Plan:
+        """The plan for a build, compiled on first use."""
         if build.target not in self._plans:
             from quintet.gateware.isa.files import load_archive
             from quintet.tools.compiler.planning import compile_graph
@@ -54,11 +63,11 @@ class DigitsNetwork:
 
 
 class PlanNetwork:
-    """The plan in ``folder``, for machines of its build."""
+    """A compiled network from the folder of a plan, for targets of its build."""
 
     digits = False
 
-    def __init__(self, key, folder):
+    def __init__(self, key: str, folder: str | Path) -> None:
         from quintet.tools.compiler.plan import load_plan
 
         self.key, self._plan = key, load_plan(folder)
@@ -66,16 +75,17 @@ class PlanNetwork:
         self.title = f"{self._plan.network} ({Path(folder).name})"
 
     @property
-    def inputs(self):
+    def inputs(self) -> Sequence[Port]:
+        """Inputs of the network."""
         return self._plan.inputs
 
-    def plan(self, build):
-        """The plan; a target of another build than its own refuses it."""
+    def plan(self, build: TargetBuild) -> Plan:
+        """The plan; a target of another build refuses it."""
         return self._plan
 
 
-def described(network):
-    """What the page is told of a network."""
+def described(network: DigitsNetwork | PlanNetwork) -> dict[str, Any]:
+    """Description of a network for the page."""
     port = network.inputs[0]
     shape = image_shape(port.shape) if len(network.inputs) == 1 else None
     return {

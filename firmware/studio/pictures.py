@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pictures from the page as inputs of a network."""
+"""Converts drawings and images from the page to inputs of a network."""
 
 import math
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ __all__ = ["digit", "image_shape", "image_values", "npy_values", "probabilities"
 _SIDE, _CELL = 8, 4
 
 
-def digit(ink):
+def digit(ink: np.ndarray) -> np.ndarray:
     """Pixels 0 to 16, float64 [64], of a drawing, uint8 [rows, columns] with 0 for paper and 255
     for ink.
 
@@ -53,9 +54,9 @@ def _resized(picture, height, width):
     return _weights(picture.shape[0], height) @ picture @ _weights(picture.shape[1], width).T
 
 
-def image_shape(shape):
-    """(height, width, channels, channels first) of an input of ``shape`` that can be a picture,
-    else ``None``.
+def image_shape(shape: Sequence[int]) -> tuple[int, int, int, bool] | None:
+    """(height, width, channels, channels first) of an input of ``shape`` that can be an image, or
+    ``None``.
 
     A plane [height, width], three axes with 1 or 3 channels first or last, or a square of pixels in
     one axis.
@@ -63,26 +64,26 @@ def image_shape(shape):
     if len(shape) == 3 and shape[0] in (1, 3):
         return shape[1], shape[2], shape[0], True
     if len(shape) == 3 and shape[2] in (1, 3):
-        return *shape, False
+        return shape[0], shape[1], shape[2], False
     if len(shape) == 2:
-        return *shape, 1, False
+        return shape[0], shape[1], 1, False
     if len(shape) == 1 and (side := math.isqrt(shape[0])) ** 2 == shape[0]:
         return side, side, 1, False
     return None
 
 
-def image_values(rgb, shape, low, high):
+def image_values(rgb: np.ndarray, shape: Sequence[int], low: float, high: float) -> np.ndarray:
     """An input of ``shape``, float64, of ``rgb``, uint8 [height, width, 3]: 0 becomes ``low`` and
     255 ``high``."""
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"range {low:g} to {high:g}: expected two numbers, the lower one first")
     found = image_shape(shape)
     if found is None:
-        raise InputError(f"an input of the shape {list(shape)} is no picture; give it as .npy")
+        raise InputError(f"an input of the shape {list(shape)} cannot be an image; give it as .npy")
     height, width, channels, first = found
     if rgb.shape != (height, width, 3):
         raise InputError(
-            f"the picture has {rgb.shape[1]} x {rgb.shape[0]} pixels, expected {width} x {height}"
+            f"the image has {rgb.shape[1]} x {rgb.shape[0]} pixels, expected {width} x {height}"
         )
     values = rgb.astype(np.float64)
     if channels == 1:
@@ -91,18 +92,18 @@ def image_values(rgb, shape, low, high):
     return (values.transpose(2, 0, 1) if first else values).reshape(shape)
 
 
-def npy_values(data, shape):
-    """An input of ``shape`` from the bytes of an ``.npy``; of several its first. Pickled objects
-    are never read."""
+def npy_values(data: bytes, shape: Sequence[int]) -> np.ndarray:
+    """An input of ``shape`` from the bytes of an ``.npy``; of several inputs the first. Pickled
+    objects are never read."""
     with tempfile.TemporaryDirectory(prefix="quintet-") as folder:
         path = Path(folder, "upload.npy")
         path.write_bytes(data)
         try:
             array = np.asarray(load_array(path), np.float64)
         except FileError as error:
-            raise InputError(f"this is no .npy of numbers: {error.trouble}") from None
+            raise InputError(f"expected an .npy of numbers: {error.trouble}") from None
         except (TypeError, ValueError):
-            raise InputError("this is no .npy of numbers") from None
+            raise InputError("expected an .npy of numbers") from None
     if array.shape[1:] == tuple(shape) and len(array):
         array = array[0]
     if array.shape != tuple(shape) or not np.isfinite(array).all():
@@ -113,8 +114,8 @@ def npy_values(data, shape):
     return array
 
 
-def probabilities(scores):
-    """Scores as shares that sum to 1: themselves where they are that already, else by softmax."""
+def probabilities(scores: np.ndarray) -> np.ndarray:
+    """Scores as shares that sum to 1: unchanged if they already do, otherwise by softmax."""
     scores = np.asarray(scores, np.float64).reshape(-1)
     if scores.min() >= 0 and abs(scores.sum() - 1) < 0.02:
         return scores / scores.sum()

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where networks may run: golden models, virtual boards of every board and core that fit together,
-and the connected boards of the command line."""
+"""Targets that the studio offers: golden models, virtual boards of every board and core that fit
+together, and the connected boards of the command line."""
+
+from collections.abc import Iterable, Sequence
 
 from quintet.tools.errors import InputError
 
 __all__ = ["first_places", "list_places"]
 
 
-def list_places(ports=()):
+def list_places(ports: Iterable[str] = ()) -> list[tuple[str, str, str]]:
     """List of (target's name, ISA, label), for each ISA its golden model first. ``ports``:
-    connected boards, which are opened and asked what they hold.
+    connected boards, which are opened to identify their core.
 
     Raises
     ------
@@ -19,27 +21,27 @@ def list_places(ports=()):
         As of :func:`~quintet.tools.targets.open_target`.
     """
     from quintet.boards import board_names, open_board
-    from quintet.gateware.cores import open_room
+    from quintet.gateware.cores import open_core
     from quintet.tools.compiler.backends import backend_names
 
     boards = [open_board(name) for name in board_names()]
     connected = [_connected(port) for port in ports]
     found = []
     for isa in backend_names():
-        room = open_room(isa)
+        package = open_core(isa)
         found.append((f"model:{isa}", isa, "golden model"))
         found += [place for place in connected if place[1] == isa]
         found += [
             (f"sim:{board.name}/{isa}", isa, f"{board.name}, virtual")
             for board in boards
-            if _fits(board, room)
+            if _fits(board, package)
         ]
     return found
 
 
-def _fits(board, room):
+def _fits(board, package):
     """Whether some preset of a core was not found too large for a board."""
-    return any((room.name, preset) not in board.no_room for preset in board.presets(room))
+    return any((package.name, preset) not in board.too_large for preset in board.presets(package))
 
 
 def _connected(port):
@@ -56,9 +58,11 @@ def _connected(port):
         return port, target.info.isa, f"{target.info.board}, {public_name(port)}"
 
 
-def first_places(places, board, ports=()):
-    """Names of the places that the page begins with, one an ISA: a connected board, else the
-    virtual one named ``board``, else the golden model.
+def first_places(
+    places: Sequence[tuple[str, str, str]], board: str | None, ports: Sequence[str] = ()
+) -> list[str]:
+    """Names of the initially selected targets, one per ISA: a connected board, else the virtual one
+    named ``board``, else the golden model.
 
     Raises
     ------
@@ -69,7 +73,7 @@ def first_places(places, board, ports=()):
         from quintet.boards import open_board
 
         open_board(board)
-    found = {}
+    found: dict[str, tuple[int, str]] = {}
     for name, isa, _ in places:
         rank = (
             0

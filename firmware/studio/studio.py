@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""All that the page can do, without the web: networks, machines, requests, and events for everybody
-who listens."""
+"""The studio without its web interface: networks, targets, requests, and events for all
+listeners."""
+
+from __future__ import annotations
 
 import base64
 import binascii
@@ -8,14 +10,19 @@ import itertools
 import queue
 import threading
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quintet.tools.errors import InputError
 
-from .machine import PATIENCE, Machine
 from .networks import described
 from .pictures import digit, image_shape, image_values, npy_values
+from .target import PATIENCE, StudioTarget
+
+if TYPE_CHECKING:
+    from .networks import DigitsNetwork, PlanNetwork
 
 __all__ = ["Studio"]
 
@@ -24,36 +31,43 @@ _MOST = 512
 
 
 class Studio:
-    """Networks and machines behind one page.
+    """Networks and targets behind one page.
 
     Parameters
     ----------
     networks : list of :class:`~.networks.DigitsNetwork` and :class:`~.networks.PlanNetwork`
-    places : list of (target's name, ISA, label): where networks may run;
-        nothing else can be opened from the page
+    places : list of (target's name, ISA, label), the targets that the page may open
     chosen : names of the places that the page begins with, opened at once
     """
 
-    def __init__(self, networks, places, chosen=()):
+    def __init__(
+        self,
+        networks: Sequence[DigitsNetwork | PlanNetwork],
+        places: Iterable[tuple[str, str, str]],
+        chosen: Iterable[str] = (),
+    ) -> None:
         self.networks = {network.key: network for network in networks}
-        self.machines = {name: Machine(name, isa, label, self._tell) for name, isa, label in places}
+        self.targets = {
+            name: StudioTarget(name, isa, label, self._tell) for name, isa, label in places
+        }
         self.chosen = list(chosen)
-        self._listeners, self._lock, self._numbers = set(), threading.Lock(), itertools.count(1)
+        self._listeners: set[queue.SimpleQueue[dict[str, Any]]] = set()
+        self._lock, self._numbers = threading.Lock(), itertools.count(1)
         #: Set when streams of events shall end.
         self.ended = threading.Event()
         for name in self.chosen:
-            self.machines[name].open(networks[0])
+            self.targets[name].open(networks[0])
 
-    def described(self):
-        """What there is, for the page."""
+    def described(self) -> dict[str, Any]:
+        """Description of networks and targets for the page."""
         return {
             "networks": [described(network) for network in self.networks.values()],
-            "machines": [machine.described() for machine in self.machines.values()],
+            "machines": [target.described() for target in self.targets.values()],
             "chosen": self.chosen,
         }
 
-    def recognise(self, request):
-        """Put one input through one network on some machines; the answers are events.
+    def recognise(self, request: Mapping[str, Any]) -> dict[str, Any]:
+        """Runs one input through one network on some targets; the answers are events.
 
         Parameters
         ----------
@@ -75,11 +89,11 @@ class Studio:
         names = request.get("machines")
         if not isinstance(names, list) or not names:
             raise InputError("machines: expected a list of at least one")
-        machines = [self._known("machine", name, self.machines) for name in names]
-        for machine in machines:
-            if network.isa not in (None, machine.isa):
+        targets = [self._known("machine", name, self.targets) for name in names]
+        for target in targets:
+            if network.isa not in (None, target.isa):
                 raise InputError(
-                    f"{network.title} is compiled for {network.isa}, not for {machine.isa}"
+                    f"{network.title} is compiled for {network.isa}, not for {target.isa}"
                 )
         if len(network.inputs) != 1:
             raise InputError(
@@ -88,8 +102,8 @@ class Studio:
         port = network.inputs[0]
         values = self._values(request.get("input"), network, port.shape)
         number = next(self._numbers)
-        for machine in machines:
-            machine.run(number, network, {port.name: values})
+        for target in targets:
+            target.run(number, network, {port.name: values})
         answer = {"request": number}
         if network.digits:
             answer["pixels"] = values.tolist()
@@ -110,7 +124,9 @@ class Studio:
             raise InputError("input: expected an object")
         kind = given.get("kind")
         if kind in ("ink", "example") and not network.digits:
-            raise InputError(f"{network.title} takes no digits; give it a picture or an .npy")
+            raise InputError(
+                f"{network.title} is not a digits network; expected an image or an .npy"
+            )
         if kind == "ink":
             return digit(_bytes(given, _side(given, "height"), _side(given, "width")))
         if kind == "example":
@@ -124,7 +140,7 @@ class Studio:
             found = image_shape(shape)
             if found is None:
                 raise InputError(
-                    f"an input of the shape {list(shape)} is no picture; give it as .npy"
+                    f"an input of the shape {list(shape)} cannot be an image; give it as .npy"
                 )
             return image_values(
                 _bytes(given, found[0], found[1], 3),
@@ -140,20 +156,22 @@ class Studio:
 
     @property
     def listeners(self) -> int:
-        """Number of queues that get events."""
+        """Number of queues that receive events."""
         with self._lock:
             return len(self._listeners)
 
-    def listen(self, most: int | None = None) -> queue.SimpleQueue | None:
-        """A queue that gets every event from now on; ``None`` if ``most`` others get them."""
-        listener = queue.SimpleQueue()
+    def listen(self, most: int | None = None) -> queue.SimpleQueue[dict[str, Any]] | None:
+        """Returns a queue that receives every event from now on, or ``None`` if ``most`` other
+        queues already do."""
+        listener: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         with self._lock:
             if most is not None and len(self._listeners) >= most:
                 return None
             self._listeners.add(listener)
         return listener
 
-    def leave(self, listener):
+    def leave(self, listener: queue.SimpleQueue[dict[str, Any]]) -> None:
+        """Removes a queue of :meth:`listen`."""
         with self._lock:
             self._listeners.discard(listener)
 
@@ -162,13 +180,14 @@ class Studio:
             for listener in self._listeners:
                 listener.put(event)
 
-    def close(self):
+    def close(self) -> None:
+        """Closes all targets."""
         self.ended.set()
-        for machine in self.machines.values():
-            machine.end()
+        for target in self.targets.values():
+            target.end()
         until = time.monotonic() + PATIENCE
-        for machine in self.machines.values():
-            machine.wait(until - time.monotonic())
+        for target in self.targets.values():
+            target.wait(until - time.monotonic())
 
 
 def _data(given):

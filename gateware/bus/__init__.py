@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Wishbone side of a SoC: decoder, registers, ROM, watchdog."""
+"""Wishbone bus of a SoC: decoder, registers, ROM, watchdog."""

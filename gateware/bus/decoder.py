@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address decoder: the slave of a bus cycle (docs/how/contracts.md, section 4)."""
+"""Wishbone address decoder (docs/how/contracts.md, section 4)."""
+
+from collections.abc import Mapping
 
 from amaranth import Const, Module, Signal
 from amaranth.lib import wiring
@@ -11,7 +13,7 @@ __all__ = ["BusDecoder"]
 
 
 class BusDecoder(wiring.Component):
-    """One Wishbone master, several slaves, each in its window of the address space.
+    """Address decoder: one Wishbone master, several slaves, each in its window.
 
     The address is compared in a cycle of its own: slaves see a bus cycle one clock cycle later than
     the master offers it, and the way from the master's address to a slave's inputs is cut by a
@@ -32,17 +34,17 @@ class BusDecoder(wiring.Component):
     Raises
     ------
     ValueError
-        A window is not aligned, not of this width, overlaps another, or its name is taken.
+        A window is not aligned, not of this width, overlaps another, or its name is used twice.
     """
 
-    def __init__(self, *, windows):
+    def __init__(self, *, windows: Mapping[str, tuple[int, wiring.Signature]]) -> None:
         self._windows = {}
         members = {
             "bus": In(
                 wishbone.Signature(addr_width=30, data_width=32, granularity=8, features={"err"})
             )
         }
-        taken = []
+        taken: list[tuple[str, int, int]] = []
         for name, (base, signature) in windows.items():
             if name in members:
                 raise ValueError(f"Name of a window must be a new one, not {name!r}")
@@ -69,7 +71,7 @@ class BusDecoder(wiring.Component):
             self._windows[name] = (base, signature.addr_width)
         super().__init__(members)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bus = self.bus
         compared = Signal()  # the address is, and the cycle has no answer yet

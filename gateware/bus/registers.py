@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The SoC's own registers (docs/how/contracts.md, section 4)."""
+"""Registers of the SoC itself (docs/how/contracts.md, section 4)."""
 
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
@@ -30,8 +30,8 @@ SOC_REGISTERS = {
 
 
 class SoCRegisters(wiring.Component):
-    """Identification, interrupt, cycle counter, LED and reset; 32-bit words, answered in the next
-    cycle.
+    """SoC registers: identification, interrupt, cycle counter, LED and reset; 32-bit words,
+    answered in the next cycle.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class SoCRegisters(wiring.Component):
     led, reset : Out. ``reset`` is high for one cycle.
     """
 
-    def __init__(self, *, reset_delay_bits=16):
+    def __init__(self, *, reset_delay_bits: int = 16) -> None:
         if not isinstance(reset_delay_bits, int) or not 1 <= reset_delay_bits <= 32:
             raise ValueError(f"Reset delay must be 1 to 32 bits, not {reset_delay_bits!r}")
         self._reset_delay_bits = reset_delay_bits
@@ -63,7 +63,7 @@ class SoCRegisters(wiring.Component):
         memory_map.add_resource(self, name=("soc",), size=256)
         self.bus.memory_map = memory_map
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bus = self.bus
         cycles = Signal(32)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A ROM on the bus, in block RAM."""
+"""Wishbone ROM in block RAM."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
@@ -11,8 +11,8 @@ __all__ = ["ROM"]
 
 
 class ROM(wiring.Component):
-    """32-bit words, read-only; answered two cycles later, writes are answered and ignored. Past its
-    end it repeats.
+    """Wishbone ROM: 32-bit words, read-only; answered two cycles later, writes are answered and
+    ignored. Past its end it repeats.
 
     The block RAM is 16 bits wide: 512 bytes are one of an iCE40's.
 
@@ -28,7 +28,7 @@ class ROM(wiring.Component):
     bus : In, Wishbone of 32 data bits, granularity 8
     """
 
-    def __init__(self, *, data, size=4096):
+    def __init__(self, *, data: bytes, size: int = 4096) -> None:
         data = bytes(data)
         if not isinstance(size, int) or isinstance(size, bool) or size < 8 or size & (size - 1):
             raise ValueError(f"Size of a ROM must be a power of two of at least 8, not {size!r}")
@@ -43,7 +43,7 @@ class ROM(wiring.Component):
         memory_map.add_resource(self, name=("rom",), size=size)
         self.bus.memory_map = memory_map
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bus = self.bus
         depth = max(4, 1 << (len(self._halves) - 1).bit_length())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The one place where amaranth-soc is imported from.
+"""Imports from amaranth-soc, in one place.
 
 The registry's package of that name is an empty placeholder; ``luna_soc`` puts the real library on
 the path when it is imported. Never import ``luna_soc.gateware.vendor``: that is a second copy whose

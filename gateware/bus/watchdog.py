@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bus watchdog: ends a cycle that no one answers (docs/how/contracts.md, section 4)."""
+"""Bus watchdog: timeout of unanswered Wishbone cycles (docs/how/contracts.md, section 4)."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -11,7 +11,7 @@ __all__ = ["BusWatchdog"]
 
 
 class BusWatchdog(wiring.Component):
-    """Stands between a master and the decoder; ends every cycle with ``err`` that lasts too long,
+    """Timeout between a master and the decoder: ends every cycle with ``err`` that lasts too long,
     and registers the answers.
 
     amaranth-soc's decoder never answers an address that nobody has, and a slave may be stuck. The
@@ -33,7 +33,7 @@ class BusWatchdog(wiring.Component):
         of a stuck cycle is not heard.
     """
 
-    def __init__(self, *, limit=2048, patience=1):
+    def __init__(self, *, limit: int = 2048, patience: int = 1) -> None:
         if (
             not isinstance(limit, int)
             or isinstance(limit, bool)
@@ -49,7 +49,7 @@ class BusWatchdog(wiring.Component):
         )
         super().__init__({"master": In(signature), "slave": Out(signature)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         master, slave = self.master, self.slave
         count = Signal(range(self.limit))

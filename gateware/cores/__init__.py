@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the cores: every folder here with an ``isa.py``, and every entry point of the group
-``quintet.cores``."""
+"""Registry of the cores: every folder here with an ``isa.py``, and every entry point of the
+group ``quintet.cores``."""
+
+from __future__ import annotations
 
 import importlib
 import importlib.util
 from functools import cache, cached_property
 from pathlib import Path
+from types import ModuleType
 
 from ..plugins import plugins
 from ..suggestions import suggestion
 
-__all__ = ["Room", "RoomError", "open_room", "room_names"]
+__all__ = ["CorePackage", "CoreError", "open_core", "core_names"]
 
 
-class RoomError(LookupError):
-    """No core of that name; the message lists those there are."""
+class CoreError(LookupError):
+    """No core of that name, or a core without gateware; the message says which cores there are."""
 
 
-class Room:
-    """One ISA's room; its modules are imported when first used (``core`` alone needs Amaranth).
+class CorePackage:
+    """Package of one ISA: its table, software, parameters, golden model and gateware, each imported
+    when first used (``core`` alone needs Amaranth).
 
     Attributes
     ----------
@@ -29,16 +33,16 @@ class Room:
     params : module ``params`` (``SPACE``: parameters and presets)
     model : module ``model`` (``Model``: the golden model)
     core : module ``core`` (``variant``: the engine that a build gets).
-        Raises :class:`RoomError` where there is none
-    has_core : bool, whether there is gateware: a room may begin with its golden model
+        Raises :class:`CoreError` where there is none
+    has_core : bool, whether there is gateware: a core may begin with its golden model
     """
 
-    def __init__(self, name, package):
+    def __init__(self, name: str, import_name: str) -> None:
         self.name = name
-        self.package = package
+        self.import_name = import_name
 
     def _module(self, part):
-        return importlib.import_module(f"{self.package}.{part}")
+        return importlib.import_module(f"{self.import_name}.{part}")
 
     isa = cached_property(lambda self: self._module("isa"))
     software = cached_property(lambda self: self._module("software"))
@@ -46,13 +50,15 @@ class Room:
     model = cached_property(lambda self: self._module("model"))
 
     @cached_property
-    def has_core(self):
-        return importlib.util.find_spec(f"{self.package}.core") is not None
+    def has_core(self) -> bool:
+        """Whether the package has gateware, and not a golden model alone."""
+        return importlib.util.find_spec(f"{self.import_name}.core") is not None
 
     @cached_property
-    def core(self):
+    def core(self) -> ModuleType:
+        """Module with the gateware's ``variant``; raises :class:`CoreError` without gateware."""
         if not self.has_core:
-            raise RoomError(
+            raise CoreError(
                 f"{self.name} has no gateware, only a golden model; its programs run on "
                 f"model:{self.name}"
             )
@@ -76,14 +82,14 @@ def _load(entry):
     _ = importlib.import_module(f"{entry.value}.params").SPACE.presets
 
 
-def room_names():
+def core_names() -> list[str]:
     """Names of all cores, in-tree ones first."""
     return list(_packages())
 
 
 @cache
-def open_room(name):
-    """The :class:`Room` of ISA ``name``."""
+def open_core(name: str) -> CorePackage:
+    """The :class:`CorePackage` of ISA ``name``."""
     if name not in _packages():
-        raise RoomError(f"no ISA named {name!r}{suggestion(name, _packages(), 'there are')}")
-    return Room(name, _packages()[name])
+        raise CoreError(f"no ISA named {name!r}{suggestion(name, _packages(), 'there are')}")
+    return CorePackage(name, _packages()[name])

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads files that others wrote: regular files only, sizes before contents, nothing evaluated. Pure
-Python but for arrays.
+"""Safe readers of untrusted files: regular files only, sizes checked before contents, nothing
+evaluated. Pure Python but for arrays.
 
 Every program, array, archive and job is read here, so that a file can neither hang its reader nor
 take memory that its limit does not allow. Limits are in bytes.
 """
+
+from __future__ import annotations
 
 import ast
 import errno
@@ -16,9 +18,17 @@ import struct
 import tempfile
 import zipfile
 import zlib
+from collections.abc import Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+from ..suggestions import suggestion
 
 __all__ = [
     "LARGEST",
@@ -54,13 +64,21 @@ _KINDS = (
 
 
 class FileError(ValueError):
-    """A file that is not read; the text names it and says in one line what is wrong.
+    """A file that is refused; the text names it and says in one line what is wrong.
 
     ``trouble`` is the text behind the name, ``reason`` its core, ``missing`` whether there is no
     such file, ``keys`` the arrays of an archive that lacks the one asked for.
     """
 
-    def __init__(self, path, reason, *, unreadable=False, missing=False, keys=None):
+    def __init__(
+        self,
+        path: Path | str,
+        reason: str,
+        *,
+        unreadable: bool = False,
+        missing: bool = False,
+        keys: Iterable[str] | None = None,
+    ) -> None:
         self.path, self.reason, self.missing, self.keys = path, reason, missing, keys
         self.trouble = f"cannot be read ({reason})" if unreadable else reason
         super().__init__(f"{path} {self.trouble}")
@@ -102,7 +120,7 @@ def _check_kind(path, found):
         raise FileError(path, f"{kind}, expected a regular file", unreadable=True)
 
 
-def read_bytes(path, most=LARGEST):
+def read_bytes(path: Path | str, most: int = LARGEST) -> bytes:
     """The bytes of a regular file."""
     with _opened(path, most) as (file, size):
         data = file.read(size + 1)
@@ -113,12 +131,12 @@ def read_bytes(path, most=LARGEST):
 
 @dataclass(frozen=True)
 class StoredBytes:
-    """A file of which only the size has been looked at."""
+    """A file on disk of which only the size has been read."""
 
-    path: object
+    path: str | Path
     size: int
 
-    def read(self):
+    def read(self) -> bytes:
         """Its bytes. Raises :class:`FileError` if it is another one by now."""
         data = read_bytes(self.path)
         if len(data) != self.size:
@@ -126,13 +144,13 @@ class StoredBytes:
         return data
 
 
-def stored_bytes(path, most=LARGEST):
+def stored_bytes(path: Path | str, most: int = LARGEST) -> StoredBytes:
     """The :class:`StoredBytes` of a regular file."""
     with _opened(path, most) as (_, size):
         return StoredBytes(path, size)
 
 
-def write_whole(path, data):
+def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
     """Writes ``data`` (text or bytes) to ``path``, whole or not at all. Raises ``OSError``."""
     path = Path(path)
     data = data.encode() if isinstance(data, str) else data
@@ -179,7 +197,7 @@ def _inflated(path, data):
         yield piece
 
 
-def gunzip(path, data, most=MOST_TEXT):
+def gunzip(path: str | Path, data: bytes, most: int = MOST_TEXT) -> bytes:
     """The contents of the gzip file ``path`` whose bytes are ``data``; nothing is kept before the
     whole is known to fit."""
     size = 0
@@ -195,20 +213,20 @@ def gunzip(path, data, most=MOST_TEXT):
 
 @dataclass(frozen=True)
 class StoredArray:
-    """An array in a file, of which only the header has been read.
+    """An array on disk, of which only the header has been read.
 
     ``path`` of a ``.npy``, or of an archive with ``key``; ``dtype``, ``shape``, ``fortran`` (order
     of its elements), ``size`` in bytes.
     """
 
-    path: object
+    path: str | Path
     key: str | None
-    dtype: object
-    shape: tuple
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
     fortran: bool
     size: int
 
-    def read(self):
+    def read(self) -> np.ndarray:
         """The array. Raises :class:`FileError` if the file is damaged or another one by now."""
         import numpy as np
 
@@ -222,14 +240,14 @@ class StoredArray:
             values = np.empty(self.size, np.uint8)
             at = 0
             while at < self.size:
-                count = file.readinto(memoryview(values)[at : at + _CHUNK * 16])
+                count = file.readinto(memoryview(values.data)[at : at + _CHUNK * 16])
                 if not count:
                     raise FileError(self.path, f"{what}is truncated")
                 at += count
         return values.view(self.dtype).reshape(self.shape, order="F" if self.fortran else "C")
 
 
-def stored_array(path, key=None, most=LARGEST):
+def stored_array(path: Path | str, key: str | None = None, most: int = LARGEST) -> StoredArray:
     """The :class:`StoredArray` of a ``.npy``, or of the array ``key`` of an archive; ``most`` holds
     for the array and for the file.
 
@@ -243,12 +261,12 @@ def stored_array(path, key=None, most=LARGEST):
         return StoredArray(path, key, *_header(path, file, size, what, most))
 
 
-def load_array(path, key=None, most=MOST_ARRAY):
+def load_array(path: str | Path, key: str | None = None, most: int = MOST_ARRAY) -> np.ndarray:
     """As :func:`stored_array`, read."""
     return stored_array(path, key, most).read()
 
 
-def load_archive(path, most=MOST_ARRAY):
+def load_archive(path: Path | str, most: int = MOST_ARRAY) -> dict[str, np.ndarray]:
     """All arrays of an archive, name -> array; ``most`` holds for their sum."""
     with _opened(path, most) as (file, size), _archive(path, file, size) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > most:
@@ -268,9 +286,7 @@ def _array_file(path, key, most):
         with _archive(path, file, size) as archive:
             keys = _keys(archive)
             if key not in keys:
-                raise FileError(
-                    path, f"has no array '{key}'; it has {', '.join(keys) or 'none'}", keys=keys
-                )
+                raise FileError(path, f"has no array '{key}'{suggestion(key, keys)}", keys=keys)
             entry = archive.getinfo(keys[key])
             # Other methods unpack more at once than they are asked for.
             if (

@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One instruction of a table: its fields, the conditions on them, and how it is written. Pure
-Python.
+"""Instructions of an instruction table: fields, rules on them, and assembly syntax. Pure Python.
 
 ``table.py`` exports what stands here; import it from there.
 """
 
+from __future__ import annotations
+
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from .operands import Coding, Form, number_text
+from .parameters import Params
+
+if TYPE_CHECKING:
+    from .asm.assembler import Assembler
+
 
 __all__ = [
     "Field",
@@ -25,13 +31,18 @@ __all__ = [
 ]
 
 
+#: Items of an operand syntax: ``("literal", text with the blanks behind it)``, ``("operand",
+#: name)`` and ``("optional", items)``.
+SyntaxTree: TypeAlias = tuple[tuple[str, Any], ...]
+
+
 class TableError(ValueError):
     """An inconsistent table, an unknown mnemonic or an illegal value; the message names it."""
 
 
-def built(params, only_if):
-    """Whether what ``only_if`` names is there: no condition, no parameters given, or one of the
-    named ones true."""
+def built(params: Params | None, only_if: str | tuple[str, ...]) -> bool:
+    """Whether an optional feature is built: ``only_if`` names no parameter, no parameters are
+    given, or one of the named parameters is true."""
     names = (only_if,) if isinstance(only_if, str) else only_if
     return not only_if or params is None or any(params.get(name, True) for name in names)
 
@@ -61,8 +72,8 @@ class Field:
     name: str
     hi: int
     lo: int
-    legal: Any = None
-    limit: Any = None
+    legal: range | tuple[int, ...] | None = None
+    limit: range | tuple[int, ...] | None = None
     coding: Coding = Coding()
     form: Form = Form()
     default: int | None = None
@@ -76,40 +87,45 @@ class Field:
     doc: str = ""
 
     @property
-    def width(self):
+    def width(self) -> int:
+        """Width in bits."""
         return self.hi - self.lo + 1
 
     @property
-    def mask(self):
+    def mask(self) -> int:
+        """Bits of the field in its word."""
         return ((1 << self.width) - 1) << self.lo
 
     @property
-    def title(self):
+    def title(self) -> str:
+        """Name in assembly and messages."""
         return self.label or self.name
 
     @cached_property
-    def values(self):
-        """What the core accepts."""
+    def values(self) -> range | tuple[int, ...]:
+        """Values that the core accepts."""
         return self.coding.values(self.width) if self.legal is None else self.legal
 
     @cached_property
-    def written(self):
-        """What the assembler accepts."""
+    def written(self) -> range | tuple[int, ...]:
+        """Values that the assembler accepts."""
         return self.values if self.limit is None else self.limit
 
-    def insert(self, value):
+    def insert(self, value: int) -> int:
+        """Bits of ``value`` at the field's place in a word."""
         return self.coding.encode(value, self.width) << self.lo
 
-    def bits(self, word):
+    def bits(self, word: int) -> int:
+        """Raw bits of the field in ``word``."""
         return word >> self.lo & (1 << self.width) - 1
 
-    def extract(self, word):
+    def extract(self, word: int) -> int | None:
         """The value in ``word``; ``None`` if it is illegal."""
         value = self.coding.decode(self.bits(word), self.width)
         return value if value is not None and value in self.values else None
 
     @property
-    def expected(self):
+    def expected(self) -> str:
         """The accepted values, for a message."""
         values = self.written
         if isinstance(values, range) and values.step == 1:
@@ -129,22 +145,23 @@ class Rule:
     """
 
     fault: str
-    check: Callable
-    message: Any
+    check: Callable[[dict[str, Any], Params | None], int | None]
+    message: str | Callable[[dict[str, Any], Params | None], str]
     field: str = ""
     severity: str = "error"
 
-    def text(self, values, params):
+    def text(self, values: dict[str, int], params: Params | None) -> str:
+        """Message of the rule for an instruction with ``values``."""
         return self.message if isinstance(self.message, str) else self.message(values, params)
 
 
-def parse_syntax(text):
-    """The tree of an operand form.
+def parse_syntax(text: str) -> SyntaxTree:
+    """Syntax tree of an operand syntax such as ``{rd}, <{offset}>``.
 
     Its items are ``("literal", text with the blanks behind it)``, ``("operand", name)`` and
     ``("optional", items)``.
     """
-    stack = [[]]
+    stack: list[list[tuple[str, Any]]] = [[]]
     for match in re.finditer(r"\{(\w+)\}|[<>]|(?:[\w.]+|[^\s{}<>])\s*", text):
         token = match.group()
         if token == "<":
@@ -163,7 +180,7 @@ def parse_syntax(text):
     return tuple(stack[0])
 
 
-def named_operands(items):
+def named_operands(items: SyntaxTree) -> Iterator[str]:
     """Names of the operands in a syntax tree."""
     for kind, item in items:
         if kind == "optional":
@@ -186,26 +203,34 @@ def _usage(items, fields):
 
 
 class Written:
-    """What instructions and macros share: fields, and the text they are written as."""
+    """Base class of instructions and macros: fields and assembly syntax."""
 
-    def __repr__(self):
+    mnemonic: str
+    fields: tuple[Field, ...]
+    syntax: str | tuple[str, ...] | None
+    aliases: tuple[str, ...]
+    rules: tuple[Rule, ...]
+
+    def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.mnemonic}>"
 
     @cached_property
-    def by_name(self):
+    def by_name(self) -> dict[str, Field]:
+        """Fields by name."""
         return {f.name: f for f in self.fields}
 
     @cached_property
-    def flags(self):
+    def flags(self) -> tuple[Field, ...]:
+        """One-bit fields that a letter after the mnemonic sets."""
         return tuple(f for f in self.fields if f.flag)
 
     @cached_property
-    def operands(self):
+    def operands(self) -> tuple[Field, ...]:
         """Fields written after the mnemonic, in the table's order."""
         return tuple(f for f in self.fields if not f.flag)
 
     @cached_property
-    def syntaxes(self):
+    def syntaxes(self) -> tuple[SyntaxTree, ...]:
         """The forms of the operands, parsed (:func:`parse_syntax`)."""
         given = self.syntax
         if given is None:
@@ -213,8 +238,8 @@ class Written:
         return tuple(parse_syntax(s) for s in ((given,) if isinstance(given, str) else given))
 
     @property
-    def usage(self):
-        """How the instruction is written, for messages and the reference."""
+    def usage(self) -> str:
+        """Usage line of the instruction, for messages and the reference."""
         flags = f"[.{''.join(f.flag for f in self.flags)}]" if self.flags else ""
         return f"{self.mnemonic}{flags} {_usage(self.syntaxes[0], self.by_name)}".strip()
 
@@ -242,17 +267,17 @@ class Instruction(Written):
 
     mnemonic: str
     opcode: int
-    fields: tuple = ()
-    syntax: Any = None
-    fixed: tuple = ()
-    ignored: tuple = ()
-    rules: tuple = ()
-    only_if: Any = ""
+    fields: tuple[Field, ...] = ()
+    syntax: str | tuple[str, ...] | None = None
+    fixed: tuple[tuple[int, int, int], ...] = ()
+    ignored: tuple[tuple[int, int], ...] = ()
+    rules: tuple[Rule, ...] = ()
+    only_if: str | tuple[str, ...] = ""
     unbuilt: str = ""
-    aliases: tuple = ()
+    aliases: tuple[str, ...] = ()
     doc: str = ""
 
-    def unpack(self, word):
+    def unpack(self, word: int) -> dict[str, Any]:
         """Values by field name; ``None`` where the bits are illegal."""
         return {f.name: f.extract(word) for f in self.fields}
 
@@ -266,9 +291,9 @@ class Macro(Written):
     """
 
     mnemonic: str
-    fields: tuple
-    expand: Callable
-    syntax: Any = None
-    aliases: tuple = ()
-    rules: tuple = ()
+    fields: tuple[Field, ...]
+    expand: Callable[[dict[str, int], Assembler], Iterable[tuple[str, dict[str, int]]]]
+    syntax: str | tuple[str, ...] | None = None
+    aliases: tuple[str, ...] = ()
+    rules: tuple[Rule, ...] = ()
     doc: str = ""

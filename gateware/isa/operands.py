@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How the value of a field is coded in its bits, and how it is written in assembly. Pure Python.
+"""Codings and forms of instruction fields: values to bits, and values to assembly text. Pure
+Python.
 
 A *coding* maps the value a programmer means to the bits of the field and back (256 is coded 0, 64
-channels are coded
-6). A *form* maps the text of an operand to that value and back (``norm``, ``$5``, ``0x1f``). Both
-are small frozen
-objects, so that an ISA's table stays declarative; an ISA with a stranger habit brings a class of
-its own with the same methods.
+channels are coded 6). A *form* maps the text of an operand to that value and back (``norm``,
+``$5``, ``0x1f``). Both are small frozen objects, so that an ISA's table stays declarative; an ISA
+with an unusual coding brings a class of its own with the same methods.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .asm.cursor import Cursor
+    from .instruction import Field
+
 
 __all__ = [
     "Coding",
@@ -25,7 +32,7 @@ __all__ = [
 ]
 
 
-def number_text(value):
+def number_text(value: int) -> str:
     """``value`` for a message: decimal while a reader can still take it in, hexadecimal above 64
     bits."""
     return str(value) if abs(value) < 1 << 64 else f"{value:#x}"
@@ -33,78 +40,79 @@ def number_text(value):
 
 @dataclass(frozen=True)
 class Coding:
-    """Unsigned: the value is the bits. The base of all codings."""
+    """Unsigned coding: the value is the bits. Base class of all codings."""
 
-    def values(self, width):
+    def values(self, width: int) -> range | tuple[int, ...]:
         """All values that ``width`` bits can hold, as a ``range`` or a sorted tuple."""
         return range(1 << width)
 
-    def encode(self, value, width):
+    def encode(self, value: int, width: int) -> int:
         """Bits of ``value``, which is one of :meth:`values`."""
         return value & ((1 << width) - 1)
 
-    def decode(self, bits, width):
+    def decode(self, bits: int, width: int) -> int | None:
         """The value of ``bits``; ``None`` where the bits mean nothing."""
         return bits
 
 
 @dataclass(frozen=True)
 class Signed(Coding):
-    """Two's complement."""
+    """Two's-complement coding."""
 
-    def values(self, width):
+    def values(self, width: int) -> range:
         return range(-(1 << width - 1), 1 << width - 1)
 
-    def decode(self, bits, width):
+    def decode(self, bits: int, width: int) -> int:
         return bits - (bits >> width - 1 << width)
 
 
 @dataclass(frozen=True)
 class Either(Signed):
-    """Two's complement; the unsigned reading of the same bits is taken as well (``-1`` or
+    """Two's-complement coding that accepts unsigned values of the same bits as well (``-1`` or
     ``0xffffffff``)."""
 
-    def values(self, width):
+    def values(self, width: int) -> range:
         return range(-(1 << width - 1), 1 << width)
 
 
 @dataclass(frozen=True)
 class Modulo(Coding):
-    """1 to ``size``, where ``size`` itself is coded 0."""
+    """Modulo coding: 1 to ``size``, where ``size`` itself is coded 0."""
 
     size: int
 
-    def values(self, width):
+    def values(self, width: int) -> range:
         return range(1, self.size + 1)
 
-    def encode(self, value, width):
+    def encode(self, value: int, width: int) -> int:
         return value % self.size
 
-    def decode(self, bits, width):
+    def decode(self, bits: int, width: int) -> int:
         return bits or self.size
 
 
 @dataclass(frozen=True)
 class Log2(Coding):
-    """Powers of two from ``2**low`` to ``2**high``, coded as their logarithm."""
+    """Logarithmic coding: powers of two from ``2**low`` to ``2**high``, coded as their
+    logarithm."""
 
     low: int
     high: int
 
-    def values(self, width):
+    def values(self, width: int) -> tuple[int, ...]:
         return tuple(1 << k for k in range(self.low, self.high + 1))
 
-    def encode(self, value, width):
+    def encode(self, value: int, width: int) -> int:
         return value.bit_length() - 1
 
-    def decode(self, bits, width):
+    def decode(self, bits: int, width: int) -> int | None:
         return 1 << bits if self.low <= bits <= self.high else None
 
 
 @dataclass(frozen=True)
 class Form:
-    """Text of an operand. ``cursor`` is the assembler's place in the statement
-    (``gateware/isa/asm/cursor.py``).
+    """Assembly form of an operand, an expression unless a subclass says otherwise. ``cursor`` is
+    the assembler's place in the statement (``gateware/isa/asm/cursor.py``).
 
     ``commas`` of a class says that its text may hold commas, so that operands cannot be counted by
     them.
@@ -112,32 +120,32 @@ class Form:
 
     commas = False
 
-    def parse(self, cursor, field):
+    def parse(self, cursor: Cursor, field: Field) -> int:
         """The value written at ``cursor``, which moves past it."""
         return cursor.expression()
 
-    def format(self, value):
+    def format(self, value: int) -> str:
         """The canonical text of ``value``."""
         return str(value)
 
 
 @dataclass(frozen=True)
 class Number(Form):
-    """An integer expression; printed in base 10 or 16."""
+    """Numeric operand: an integer expression, printed in base 10 or 16."""
 
     base: int = 10
 
-    def format(self, value):
+    def format(self, value: int) -> str:
         return f"{value:#x}" if self.base == 16 else str(value)
 
 
 @dataclass(frozen=True)
 class Prefixed(Form):
-    """A numbered thing: ``prefix`` (``$`` or ``$a``) and a decimal number, written together."""
+    """Numbered operand: ``prefix`` (``$`` or ``$a``) and a decimal number, written together."""
 
     prefix: str
 
-    def parse(self, cursor, field):
+    def parse(self, cursor: Cursor, field: Field) -> int:
         number = cursor.take_prefixed(self.prefix)
         if number is None:
             cursor.fail(
@@ -146,31 +154,31 @@ class Prefixed(Form):
             )
         return number
 
-    def format(self, value):
+    def format(self, value: int) -> str:
         return f"{self.prefix}{value}"
 
 
 @dataclass(frozen=True)
 class Named(Form):
-    """One of a set of names.
+    """Symbolic operand: one of a set of names.
 
     ``names`` are pairs (name, value), the canonical name of a value first; ``numbers`` says whether
-    an expression is taken as well, ``prefix`` (``$r``) whether a numbered form is; ``fold`` whether
-    case does not matter. A constant of the same name is hidden.
+    an expression is accepted as well, ``prefix`` (``$r``) whether a numbered form is; ``fold``
+    whether case does not matter. A constant of the same name is hidden.
     """
 
-    names: tuple
+    names: tuple[tuple[str, int], ...]
     numbers: bool = True
     fold: bool = True
     prefix: str = ""
 
-    def parse(self, cursor, field):
+    def parse(self, cursor: Cursor, field: Field) -> int:
         number = cursor.take_prefixed(self.prefix) if self.prefix else None
         if number is not None:
             return number
         word = cursor.peek_name()
         for name, value in self.names if word is not None else ():
-            if word == name or self.fold and word.lower() == name.lower():
+            if word == name or word is not None and self.fold and word.lower() == name.lower():
                 cursor.advance()
                 return value
         if not self.numbers or word is not None and not cursor.is_symbol(word):
@@ -181,7 +189,7 @@ class Named(Form):
             )
         return cursor.expression()
 
-    def format(self, value):
+    def format(self, value: int) -> str:
         for name, number in self.names:
             if number == value:
                 return name

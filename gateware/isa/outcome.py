@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a run gives, on every target alike. Pure Python."""
+"""Outcome of a run: status, fault report and counters. Pure Python."""
 
 from dataclasses import dataclass, field
 
@@ -8,8 +8,8 @@ __all__ = ["FaultReport", "Outcome", "RunFault", "UndefinedResult"]
 
 @dataclass(frozen=True)
 class FaultReport:
-    """Why a run ended early: number and name of the fault, byte address of the instruction, and its
-    detail."""
+    """Fault report, why a run ended early: number and name of the fault, byte address of the
+    instruction, and its detail."""
 
     code: int
     name: str
@@ -19,14 +19,14 @@ class FaultReport:
 
 @dataclass
 class Outcome:
-    """End of a run: ``status`` is ``"done"``, ``"fault"`` or ``"aborted"``; counters and read-only
-    registers by name; ``notes``: what the target knows of the end beyond that, in sentences."""
+    """Outcome of a run: ``status`` is ``"done"``, ``"fault"`` or ``"aborted"``; ``counters`` and
+    read-only registers (``values``) by name; ``notes``: further sentences of the target."""
 
     status: str
     fault: FaultReport | None = None
-    counters: dict = field(default_factory=dict)
-    values: dict = field(default_factory=dict)
-    notes: list = field(default_factory=list, compare=False)
+    counters: dict[str, int] = field(default_factory=dict)
+    values: dict[str, int] = field(default_factory=dict)
+    notes: list[str] = field(default_factory=list, compare=False)
 
 
 class UndefinedResult(Exception):
@@ -36,7 +36,7 @@ class UndefinedResult(Exception):
     ``pc``: byte address of what is to blame in the program, ``None`` until it is known.
     """
 
-    def __init__(self, message, pc=None):
+    def __init__(self, message: str, pc: int | None = None) -> None:
         super().__init__(message)
         self.pc = pc
 
@@ -49,7 +49,15 @@ class RunFault(Exception):
     instruction in its program; ``pc``, a byte address; ``core``, number of a core.
     """
 
-    def __init__(self, name, detail=0, index=None, *, pc=None, core=None):
+    def __init__(
+        self,
+        name: str,
+        detail: int = 0,
+        index: int | None = None,
+        *,
+        pc: int | None = None,
+        core: int | None = None,
+    ) -> None:
         super().__init__(f"{name}, detail {detail:#x}")
         self.name, self.detail, self.index, self.pc, self.core = (
             name,

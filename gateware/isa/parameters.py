@@ -2,12 +2,17 @@
 """Build parameters and presets of a core. Pure Python: the loader uses it where no FPGA tool is
 installed."""
 
+from __future__ import annotations
+
 import hashlib
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeAlias
+
+from ..suggestions import suggestion
+from .peaks import Peaks
 
 __all__ = [
     "CAPACITIES",
@@ -17,21 +22,32 @@ __all__ = [
     "Parameter",
     "ParameterError",
     "ParameterSpace",
+    "Params",
     "Preset",
     "elaborating",
     "params_hash",
 ]
 
+#: Every build parameter of a core by name: integers, booleans or strings.
+Params: TypeAlias = Mapping[str, Any]
+
 #: FPGA codes of preset names; a board falls back along the chain of its family to the next smaller
 #: one.
-FPGAS = {"85f": "45f", "45f": "25f", "25f": None, "hx8k": "up5k", "up5k": None, "sim": None}
+FPGAS: dict[str, str | None] = {
+    "85f": "45f",
+    "45f": "25f",
+    "25f": None,
+    "hx8k": "up5k",
+    "up5k": None,
+    "sim": None,
+}
 #: Primitives of smaller FPGAs of its family that an FPGA has not got.
-LACKS = {"hx8k": {"SB_MAC16", "SB_SPRAM256KA"}}
+LACKS: dict[str, set[str]] = {"hx8k": {"SB_MAC16", "SB_SPRAM256KA"}}
 
 
 @dataclass(frozen=True)
 class Capacity:
-    """What an FPGA has: logic cells, and products of two bytes that its DSPs make at a time."""
+    """Resources of an FPGA: logic cells, and 8 x 8 products that its DSPs make in one cycle."""
 
     cells: int
     products: int
@@ -53,9 +69,9 @@ class ParameterError(ValueError):
 
 
 @contextmanager
-def elaborating(what):
-    """What parts of the design ``what`` refuse only when they are elaborated, as a multiplier's
-    widths, is told as a wrong size is."""
+def elaborating(what: str) -> Iterator[None]:
+    """Context in which ``what`` is elaborated: a ``ValueError`` of a component, such as a
+    multiplier of an unsupported width, becomes a :class:`ParameterError`."""
     try:
         yield
     except ParameterError:
@@ -74,14 +90,14 @@ class Parameter:
     """
 
     name: str
-    kind: type  # int, bool or str
+    kind: type[int | bool | str]  # int, bool or str
     legal: Any
     default: Any
     doc: str
     job: str = "free"
     legal_text: str = ""
 
-    def parse(self, value):
+    def parse(self, value: Any) -> int | bool | str:
         """``value`` (of this kind, or its text as in ``-P name=value``) checked and converted."""
         if isinstance(value, str) and self.kind is not str:
             text = value.strip().lower()
@@ -100,7 +116,8 @@ class Parameter:
         return self.legal(value) if callable(self.legal) else value in self.legal
 
     @property
-    def expected(self):
+    def expected(self) -> str:
+        """Legal values, for a message."""
         if self.legal_text:
             return self.legal_text
         if isinstance(self.legal, range):
@@ -113,28 +130,33 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named set of sizes, ``<fpga>[-variant]``. Parameters not named have their defaults.
-    ``clock_mhz``: main clock that a SoC with it is built for, where that is not the board's own.
-    ``beats``: bytes of the memory's beats that its engine can have, where not any. ``needs``:
-    primitives of its FPGA that not every larger one of the family has (:data:`LACKS`). ``on_chip``:
-    bytes of main memory that a SoC with it has in block RAM, from address 0."""
+    """A named set of parameter values, ``<fpga>[-variant]``; the others have their defaults.
+
+    Attributes
+    ----------
+    clock_mhz : main clock of a SoC with this preset; ``None``: the board's own.
+    beats : beat sizes of main memory, in bytes, that the engine supports; ``None``: any.
+    needs : primitives of its FPGA that not every larger one of the family has (:data:`LACKS`).
+    on_chip : bytes of main memory that a SoC with it has in block RAM, from address 0.
+    """
 
     name: str
-    values: dict = field(default_factory=dict)
+    values: Params = field(default_factory=dict)
     default: bool = False
     doc: str = ""
     clock_mhz: float | None = None
-    beats: tuple | None = None
-    needs: tuple = ()
+    beats: tuple[int, ...] | None = None
+    needs: tuple[str, ...] = ()
     on_chip: int = 0
 
     @property
-    def fpga(self):
+    def fpga(self) -> str:
+        """FPGA code, the first part of the name."""
         return self.name.split("-")[0]
 
 
 class ParameterSpace:
-    """All parameters and presets of one core.
+    """Design space of one core: its build parameters and presets.
 
     Parameters
     ----------
@@ -149,12 +171,12 @@ class ParameterSpace:
 
     def __init__(
         self,
-        isa,
-        parameters,
-        presets,
-        check: Callable[[dict], None] | None = None,
-        peaks: Callable[[dict], Any] | None = None,
-    ):
+        isa: str,
+        parameters: Iterable[Parameter],
+        presets: Iterable[Preset],
+        check: Callable[[Params], None] | None = None,
+        peaks: Callable[[Params], Peaks] | None = None,
+    ) -> None:
         self.isa = isa
         self._peaks = peaks
         self.parameters = {p.name: p for p in parameters}
@@ -168,15 +190,16 @@ class ParameterSpace:
             raise ParameterError(f"{isa}: exactly one preset must be the default")
 
     @property
-    def default_preset(self):
+    def default_preset(self) -> str:
+        """Name of the default preset."""
         return next(p.name for p in self.presets.values() if p.default)
 
-    def preset_for(self, fpga, beats=None):
+    def preset_for(self, fpga: str, beats: Collection[int] | None = None) -> str | None:
         """Name of the first preset of ``fpga``, else of the next smaller FPGA of its family, else
         ``None``."""
         return next(iter(self.presets_for(fpga, beats)), None)
 
-    def presets_for(self, fpga, beats=None):
+    def presets_for(self, fpga: str, beats: Collection[int] | None = None) -> list[str]:
         """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its
         family whose primitives it has; with ``beats``, the sizes that a memory's beats can have,
         only those whose engine can have one of them."""
@@ -192,12 +215,12 @@ class ParameterSpace:
             fpga = FPGAS.get(fpga)
         return names
 
-    def peaks(self, params):
+    def peaks(self, params: Params) -> Peaks | None:
         """The :class:`~.peaks.Peaks` of a build with ``params``, every parameter's value; ``None``
         where the core declares none."""
         return None if self._peaks is None else self._peaks(params)
 
-    def resolve(self, preset=None, overrides=None):
+    def resolve(self, preset: str | None = None, overrides: Params | None = None) -> dict[str, Any]:
         """Every parameter's value, as a dict in declaration order.
 
         Raises
@@ -208,13 +231,13 @@ class ParameterSpace:
         preset = preset or self.default_preset
         if preset not in self.presets:
             raise ParameterError(
-                f"{self.isa} has no preset {preset!r}; it has {', '.join(self.presets)}"
+                f"{self.isa} has no preset {preset!r}{suggestion(preset, self.presets)}"
             )
         given = {**self.presets[preset].values, **(overrides or {})}
         for name in given:
             if name not in self.parameters:
                 raise ParameterError(
-                    f"{self.isa} has no parameter {name!r}; it has {', '.join(self.parameters)}"
+                    f"{self.isa} has no parameter {name!r}{suggestion(name, self.parameters)}"
                 )
         values = {p.name: p.parse(given.get(p.name, p.default)) for p in self.parameters.values()}
         if self._check is not None:
@@ -222,7 +245,7 @@ class ParameterSpace:
         return values
 
 
-def params_hash(values):
+def params_hash(values: Params) -> int:
     """First 32 bits of the SHA-256 of the parameters in canonical JSON (sorted keys, no blanks)."""
     text = json.dumps(values, sort_keys=True, separators=(",", ":"))
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a build can do in a cycle at most: what a roofline is drawn of, and what "of peak" means.
+"""Peak rates of a build: the ceilings of its roofline, and the reference of every "% of peak".
 Pure Python."""
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MEMORY_WORDS = {"SRAM": 2}
 
 @dataclass(frozen=True)
 class Peaks:
-    """Ceilings of a build, declared by its core's ``params.py``.
+    """Peak compute and memory rates of a build, declared by its core's ``params.py``.
 
     Attributes
     ----------
@@ -29,16 +29,16 @@ class Peaks:
     macs: float
     port_bytes: float | None = None
     clock_ratio: float = 1.0
-    byte_counters: tuple = ("bytes_read", "bytes_written")
+    byte_counters: tuple[str, ...] = ("bytes_read", "bytes_written")
     uncounted: str = ""
 
-    def bytes_a_cycle(self, kind, beat_bytes):
+    def bytes_a_cycle(self, kind: str, beat_bytes: int) -> float:
         """Bytes that move in a cycle of the counters, reads and writes together, with a memory of
         this kind and beat."""
         most = memory_bytes(kind, beat_bytes)
         return (most if self.port_bytes is None else min(most, self.port_bytes)) / self.clock_ratio
 
 
-def memory_bytes(kind, beat_bytes):
+def memory_bytes(kind: str, beat_bytes: int) -> int:
     """Bytes that a main memory moves in a cycle of the main clock."""
     return min(beat_bytes, MEMORY_WORDS.get(kind, beat_bytes))

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a reader of an ISA's own program form gives, and how it refuses (``FileForm.read`` in
-``table.py``). Pure Python."""
+"""Result and error of the readers of ISA-specific program files (``FileForm.read`` in
+``software.py``). Pure Python."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = ["FormError", "ProgramFile"]
 
 
 @dataclass(frozen=True)
 class ProgramFile:
-    """A program that was read.
+    """A program read from an ISA-specific program file.
 
     Attributes
     ----------
@@ -19,14 +20,16 @@ class ProgramFile:
     """
 
     data: bytes
-    lines: dict = field(default_factory=dict)
-    extra: dict = field(default_factory=dict)
+    lines: dict[int, int] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
 
 class FormError(ValueError):
     """A program file that is refused: ``message``, ``expected``, and ``line`` and ``column`` from
     1, or ``None``. Who reads the file for a user names it in front."""
 
-    def __init__(self, message, line=None, column=None, expected=""):
+    def __init__(
+        self, message: str, line: int | None = None, column: int | None = None, expected: str = ""
+    ) -> None:
         self.message, self.line, self.column, self.expected = message, line, column, expected
         super().__init__(message + (f", expected {expected}" if expected else ""))

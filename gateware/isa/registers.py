@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all cores share of their control block and faults: names, offsets, numbers. Pure Python.
+"""Control block registers, counters and faults that all cores share: names, offsets, numbers. Pure
+Python.
 
 Rooms declare their own registers, counters and faults with the types here, in ``isa.py``.
 """
@@ -10,7 +11,7 @@ __all__ = ["COMMON_COUNTERS", "COMMON_REGISTERS", "Counter", "Fault", "Register"
 
 
 class StallClass:
-    """What a busy cycle counts as: exactly one of these each cycle."""
+    """Class of a busy cycle; every busy cycle counts as exactly one of these."""
 
     WORK = 0
     FETCH = 1
@@ -52,15 +53,15 @@ class Register:
     align: int = 1
 
     @property
-    def given(self):
+    def given(self) -> bool:
         """Whether a run is given its value: it may be written, and keeps what was written."""
         return "w" in self.access and not self.clears
 
-    def reset_of(self, index=0):
+    def reset_of(self, index: int = 0) -> int:
         """Reset value of entry ``index``."""
         return self.reset + index * self.reset_step & (1 << self.width) - 1
 
-    def check_aligned(self, value):
+    def check_aligned(self, value: int) -> None:
         """Refuse, with a ``ValueError``, a value that is no multiple of ``align``."""
         if value % self.align:
             raise ValueError(f"expected a multiple of {self.align}")

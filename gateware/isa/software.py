@@ -1,32 +1,67 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program side of an instruction set: what assembler, disassembler and jobs do beyond the
+"""Hooks of an ISA's software: what its assembler, disassembler and jobs do beyond the instruction
 table. Pure Python.
 
-A room's ``software.py`` binds these hooks to its table, so that the table itself depends on nothing
-but encoding.
+A core package's ``software.py`` binds these hooks to its table, so that the table itself depends on
+nothing but encoding.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from .outcome import Outcome
+from .parameters import Params
+from .program_file import ProgramFile
 from .table import Isa
 
-__all__ = ["Directive", "FileForm", "Software"]
+if TYPE_CHECKING:
+    from .asm.assembler import Assembler, Item
+    from .asm.cursor import Cursor
+    from .asm.errors import Place
+    from .asm.program import Program
+
+
+__all__ = ["BulkReader", "Directive", "FileForm", "Software", "StatementReader"]
+
+
+class BulkReader(Protocol):
+    """Reader of long runs of plain lines at once, for programs of many words."""
+
+    def read(self, lines: list[str], begin: int) -> tuple[Any, int]:
+        """``(value, count)`` of the lines from ``begin``; a ``value`` of ``None`` where the next
+        ``count`` lines are to be read one by one."""
+
+    def emit(self, assembler: Assembler, value: Any, place: Place) -> None:
+        """Appends ``value`` to the current section."""
+
+
+class StatementReader(Protocol):
+    """Reader of the statements of an ISA whose statements are more than operands by the table."""
+
+    def statement(self, name: str, cursor: Cursor, place: Place) -> None:
+        """Reads one statement, ``name`` with its dot where it is a directive."""
+
+    def finish(self) -> dict[str, Any]:
+        """Emits the words; returns what ``Program.extra`` gets."""
 
 
 @dataclass(frozen=True)
 class Directive:
-    """A directive of the ISA's own: ``handle(assembler, cursor)`` is called with the cursor behind
+    """A directive of one ISA: ``handle(assembler, cursor)`` is called with the cursor behind
     its name."""
 
     name: str
-    handle: Callable
+    handle: Callable[[Assembler, Cursor], None]
     doc: str = ""
 
 
 @dataclass(frozen=True)
 class FileForm:
-    """A form of program file. ``kind`` ``"assembly"`` and ``"binary"`` (the bytes as they lie in
+    """A program file format. ``kind`` ``"assembly"`` and ``"binary"`` (the bytes as they lie in
     memory) are built in.
 
     Any other brings ``read(software, path, params)`` if it can be read, which gives a program or a
@@ -36,33 +71,30 @@ class FileForm:
     """
 
     kind: str
-    read: Callable | None = None
-    write: Callable | None = None
+    read: Callable[[Software, str | Path, Params | None], Program | ProgramFile] | None = None
+    write: Callable[[Software, Program, str | Path], object] | None = None
     doc: str = ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Software:
-    """The programs of one instruction set. Without hooks a program is its words, one after another.
+    """Software side of an ISA: program files and assembler hooks. Without hooks a program is its
+    words, one after another.
 
     Parameters
     ----------
     isa : Isa
     forms : suffix of a program file -> :class:`FileForm`.
     directives : tuple of :class:`Directive`.
-    bulk : callable giving an object that reads long runs of plain lines at once:
-        ``read(lines, begin)`` gives ``(value, lines)``, a value of ``None`` where the next
-        ``lines`` lines are to be read one by one; ``emit(assembler, value, place)`` appends it to
-        the current section.
+    bulk : callable giving a :class:`BulkReader`.
     lint : ``(items, params)`` -> pairs (index or ``None``, message):
         warnings about a whole program; triples with a third element ``"error"`` refuse it.
     link : ``(assembler) -> bytes``: makes the image of what was assembled,
         if that is more than its words (docs/how/assembler.md).
     statement_reader : class called with the assembler,
-        for an ISA whose statements are more than operands by the table: its ``statement(name,
-        cursor, place)`` gets every statement but the directives that all share, ``name`` with its
-        dot where it is a directive; ``finish()`` emits the words, and gives a dict for
-        ``Program.extra`` (docs/how/assembler.md).
+        for an ISA whose statements are more than operands by the table: a
+        :class:`StatementReader`, which gets every statement but the directives that all share
+        (docs/how/assembler.md).
     listing : ``(software, data, params, text) -> str``:
         the disassembly of such an image; ``text(word, stored, storage)`` gives the line of a word
         that lies there as the bytes ``stored`` (``storage``: by default the usual one). Raises
@@ -80,21 +112,23 @@ class Software:
     """
 
     isa: Isa
-    forms: Mapping = field(
+    forms: Mapping[str, FileForm] = field(
         default_factory=lambda: {
             ".s": FileForm("assembly", doc="assembly"),
             ".bin": FileForm("binary", doc="the words as they lie in memory"),
         }
     )
-    directives: tuple = ()
-    bulk: Callable | None = None
-    lint: Callable | None = None
-    link: Callable | None = None
-    statement_reader: Callable | None = None
-    listing: Callable | None = None
-    passes: Mapping = field(default_factory=dict)
-    check_job: Callable | None = None
-    explain: Callable | None = None
+    directives: tuple[Directive, ...] = ()
+    bulk: Callable[[], BulkReader] | None = None
+    lint: Callable[[list[Item], Params | None], Iterable[tuple[Any, ...]]] | None = None
+    link: Callable[[Assembler], bytes] | None = None
+    statement_reader: Callable[[Assembler], StatementReader] | None = None
+    listing: Callable[..., str] | None = None
+    passes: Mapping[str, Callable[[Software, Program, Params], Program]] = field(
+        default_factory=dict
+    )
+    check_job: Callable[[Program, dict[str, int], Params], Iterable[str] | None] | None = None
+    explain: Callable[[Program, int, Outcome], list[str]] | None = None
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Software {self.isa.name}>"

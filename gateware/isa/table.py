@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of an instruction set: every instruction declared once. Pure Python.
+"""Instruction tables: every instruction of an ISA declared once. Pure Python.
 
 The assembler, the disassembler, the decoder's layouts, the random programs of the tests and the
 reference pages are made of what stands here. An instruction is a *word*, an integer with bit 0 the
@@ -8,12 +8,16 @@ big-endian, two sizes in one stream) is the affair of a
 :class:`Storage`.
 """
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from .instruction import Field, Instruction, Macro, Rule, TableError, built
+from .parameters import Params
+from .registers import Counter, Fault, Register
 from .table_check import check_table, mask
 
 __all__ = [
@@ -33,22 +37,22 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Storage:
-    """How words lie in memory: ``bits`` wide, in ``size`` bytes, upper bits zero, ``order``
-    ``"little"`` or ``"big"``.
+    """Storage format of words in memory: ``bits`` wide, in ``size`` bytes, upper bits zero,
+    ``order`` ``"little"`` or ``"big"``.
 
     A subclass may mix sizes: :meth:`store` and :meth:`load` are all that is asked of it.
     """
 
     bits: int
     size: int
-    order: str = "little"
+    order: Literal["little", "big"] = "little"
     name: str = ""
 
-    def store(self, word):
+    def store(self, word: int) -> bytes:
         """The bytes of ``word``. Raises ``ValueError`` if this storage has no form for it."""
         return word.to_bytes(self.size, self.order)
 
-    def raw(self, value):
+    def raw(self, value: int) -> bytes:
         """The bytes of a raw instruction given by ``.word``, legal or not, unused upper bits
         included.
 
@@ -58,7 +62,7 @@ class Storage:
             raise ValueError(f"the word does not fit, expected 0 to {(1 << 8 * self.size) - 1:#x}")
         return value.to_bytes(self.size, self.order)
 
-    def load(self, data, offset=0):
+    def load(self, data: bytes, offset: int = 0) -> tuple[int, int] | None:
         """``(word, bytes taken)`` at ``offset``; ``None`` if ``data`` ends before the word does."""
         if offset + self.size > len(data):
             return None
@@ -74,16 +78,17 @@ class Part:
     hi: int
     lo: int
     detail: int | None = None
-    parts: tuple = ()
+    parts: tuple[Part, ...] = ()
 
     @property
-    def width(self):
+    def width(self) -> int:
+        """Width in bits."""
         return self.hi - self.lo + 1
 
 
 @dataclass(frozen=True)
 class Syntax:
-    """What differs between the assembly texts of the ISAs.
+    """Lexical rules of an ISA's assembly language.
 
     Parameters
     ----------
@@ -94,11 +99,11 @@ class Syntax:
     macros : tuple of :class:`Macro`.
     """
 
-    comments: tuple = ("#",)
+    comments: tuple[str, ...] = ("#",)
     fold: bool = False
     named: bool = False
     multiline: bool = False
-    macros: tuple = ()
+    macros: tuple[Macro, ...] = ()
 
 
 class Decoded(NamedTuple):
@@ -106,7 +111,7 @@ class Decoded(NamedTuple):
     raises, if any."""
 
     instruction: Instruction | None
-    values: dict
+    values: dict[str, Any]
     fault: str | None
     detail: int
 
@@ -117,7 +122,7 @@ class Isa:
 
     Parameters
     ----------
-    name : folder of its room. ``title`` : for people. ``tag`` : four characters.
+    name : folder of its core package. ``title`` : for people. ``tag`` : four characters.
         ``version`` : (major, minor).
     program_align : alignment of ``program_at``, in bytes.
     registers, counters, faults : tuples of the types of ``registers.py``;
@@ -135,44 +140,45 @@ class Isa:
     name: str
     title: str
     tag: str
-    version: tuple
+    version: tuple[int, int]
     program_align: int
-    storage: tuple
-    parts: tuple
-    instructions: tuple
-    faults: tuple
-    registers: tuple = ()
-    counters: tuple = ()
+    storage: tuple[Storage, ...]
+    parts: tuple[Part, ...]
+    instructions: tuple[Instruction, ...]
+    faults: tuple[Fault, ...]
+    registers: tuple[Register, ...] = ()
+    counters: tuple[Counter, ...] = ()
     syntax: Syntax = Syntax()
     rest: str = "zero"
     opcode_fault: str = "illegal_opcode"
     field_fault: str = "bad_field"
-    fault_detail: Callable | None = None
+    fault_detail: Callable[[int, Field | Part | None], int] | None = None
     doc: str = ""
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_table(self)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"<Isa {self.name}>"
 
-    # What others look up
+    # Look-up tables
 
     @property
-    def bits(self):
+    def bits(self) -> int:
         """Width of a word."""
         return self.storage[0].bits
 
     @cached_property
-    def opcode_part(self):
+    def opcode_part(self) -> Part:
+        """Part of a word that holds the opcode."""
         return next(part for part in self.parts if part.name == "opcode")
 
     @cached_property
-    def opcodes(self):
+    def opcodes(self) -> dict[str, int]:
         """Mnemonic -> opcode."""
         return {i.mnemonic: i.opcode for i in self.instructions}
 
-    def with_role(self, role):
+    def with_role(self, role: str) -> tuple[str, ...]:
         """Mnemonics of the instructions that have an operand of ``role``, in the table's order."""
         found = tuple(
             i.mnemonic for i in self.instructions if any(f.role == role for f in i.fields)
@@ -182,31 +188,33 @@ class Isa:
         return found
 
     @cached_property
-    def fault_codes(self):
+    def fault_codes(self) -> dict[str, int]:
         """Name of a fault -> its number."""
         return {f.name: f.code for f in self.faults}
 
     @cached_property
-    def fault_names(self):
+    def fault_names(self) -> dict[int, str]:
         """Number of a fault -> its name."""
         return {f.code: f.name for f in self.faults}
 
     @cached_property
-    def register_map(self):
+    def register_map(self) -> dict[str, Register]:
         """Name -> ``Register`` of the ISA's own registers."""
         return {r.name: r for r in self.registers}
 
     @cached_property
-    def mnemonics(self):
+    def mnemonics(self) -> dict[str, tuple[Instruction | Macro, ...]]:
         """Mnemonic or alias (folded where the syntax folds) -> tuple of instructions and macros
         that share it."""
-        found = {}
-        for entry in (*self.instructions, *self.syntax.macros):
+        found: dict[str, list[Instruction | Macro]] = {}
+        entries: tuple[Instruction | Macro, ...] = (*self.instructions, *self.syntax.macros)
+        for entry in entries:
             for name in (entry.mnemonic, *entry.aliases):
                 found.setdefault(self.fold(name), []).append(entry)
-        return {name: tuple(entries) for name, entries in found.items()}
+        return {name: tuple(same) for name, same in found.items()}
 
-    def fold(self, name):
+    def fold(self, name: str) -> str:
+        """``name`` as it is compared: in upper case where the syntax ignores case."""
         return name.upper() if self.syntax.fold else name
 
     @cached_property
@@ -234,11 +242,11 @@ class Isa:
             found[instruction] = fixed, value, rest
         return found
 
-    def zero_mask(self, instruction):
+    def zero_mask(self, instruction: Instruction) -> int:
         """Bits of the word that must be zero in ``instruction``, all optional fields built."""
         return self._masks[instruction][2]
 
-    def part_masks(self, instruction, params=None):
+    def part_masks(self, instruction: Instruction, params: Params | None = None) -> dict[str, int]:
         """Bits that must be zero in ``instruction``, by part: ``{part name: mask}``, bit 0 the
         part's lowest.
 
@@ -254,7 +262,7 @@ class Isa:
 
     # Words
 
-    def encode(self, mnemonic, **values):
+    def encode(self, mnemonic: str, **values: int) -> int:
         """The word of an instruction; optional operands and flags left out have their defaults
         (flags 0).
 
@@ -272,7 +280,7 @@ class Isa:
         instruction = fitting[0] if fitting else candidates[0]
         return self.pack(instruction, values)
 
-    def pack(self, instruction, values):
+    def pack(self, instruction: Instruction, values: dict[str, int]) -> int:
         """The word of ``instruction`` with ``values`` by field name, checked as :meth:`encode`
         does."""
         for name in values:
@@ -293,7 +301,7 @@ class Isa:
             word |= f.insert(value)
         return word
 
-    def match(self, word):
+    def match(self, word: int) -> Instruction | None:
         """The instruction whose opcode and fixed bits ``word`` has, or ``None``."""
         part = self.opcode_part
         for instruction in self._by_opcode.get(word >> part.lo & mask(part.width - 1, 0), ()):
@@ -302,7 +310,7 @@ class Isa:
                 return instruction
         return None
 
-    def decode(self, word, params=None):
+    def decode(self, word: int, params: Params | None = None) -> Decoded:
         """:class:`Decoded` of ``word``, with the fault that its bits and the build parameters alone
         decide.
 
@@ -313,7 +321,9 @@ class Isa:
         instruction = self.match(word)
         if instruction is not None and not built(params, instruction.only_if):
             if instruction.unbuilt:
-                return Decoded(self.mnemonics[self.fold(instruction.unbuilt)][0], {}, None, 0)
+                acts_as = self.mnemonics[self.fold(instruction.unbuilt)][0]
+                assert isinstance(acts_as, Instruction)
+                return Decoded(acts_as, {}, None, 0)
             instruction = None
         if instruction is None:
             part = self.opcode_part
@@ -364,12 +374,12 @@ class Isa:
                 return part.detail
         return 0
 
-    def store(self, words):
+    def store(self, words: int | Iterable[int]) -> bytes:
         """The bytes of ``words`` (one word or several), in the usual storage."""
         words = (words,) if isinstance(words, int) else words
         return b"".join(self.storage[0].store(word) for word in words)
 
-    def load(self, data):
+    def load(self, data: bytes) -> list[int]:
         """The words of ``data``, in the usual storage; raises :class:`TableError` if it ends inside
         one."""
         words, offset = [], 0

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Refuses an instruction table that contradicts itself. Pure Python."""
+"""Consistency check of instruction tables. Pure Python."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from .instruction import TableError, named_operands
+
+if TYPE_CHECKING:
+    from .table import Isa
+
 
 __all__ = ["check_table", "mask"]
 
 
-def mask(hi, lo):
-    """Ones from bit ``hi`` to bit ``lo``."""
+def mask(hi: int, lo: int) -> int:
+    """Bit mask with ones from bit ``hi`` to bit ``lo``."""
     return ((1 << hi - lo + 1) - 1) << lo
 
 
-def check_table(isa):
+def check_table(isa: Isa) -> None:
     """Refuses a table that contradicts itself. Raises :class:`TableError`."""
     if len(isa.tag) != 4:
         raise TableError(f"{isa.name}: tag {isa.tag!r} must have four characters")

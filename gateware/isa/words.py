@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Words for tests, made of an ISA's table: random ones, extremes of every field, everything
-illegal. Pure Python."""
+"""Test words from an ISA's table: random words, extremes of every field, and illegal words. Pure
+Python."""
 
 import random
+from collections.abc import Collection, Iterator, Mapping
+from typing import TypeAlias
 
-from .table import Instruction, TableError, built
+from .parameters import Params
+from .table import Decoded, Instruction, Isa, TableError, built
 
 __all__ = ["extreme_words", "illegal_words", "random_values", "random_word"]
+
+#: By field name, the values to choose from.
+Limits: TypeAlias = Mapping[str, range | tuple[int, ...]]
 
 _TRIES = 2000
 
@@ -22,7 +28,9 @@ def _candidates(isa, params, mnemonics):
     return found
 
 
-def random_values(instruction, rng, limits=None):
+def random_values(
+    instruction: Instruction, rng: random.Random, limits: Limits | None = None
+) -> dict[str, int]:
     """Values for the fields of ``instruction``: extremes often, small ones more often than large
     ones.
 
@@ -53,7 +61,14 @@ def _size(choice):
     )
 
 
-def random_word(isa, rng, legal=True, params=None, mnemonics=None, limits=None):
+def random_word(
+    isa: Isa,
+    rng: random.Random,
+    legal: bool = True,
+    params: Params | None = None,
+    mnemonics: Collection[str] | None = None,
+    limits: Limits | None = None,
+) -> int:
     """One word, legal (raises no fault by its bits and ``params``) or illegal.
 
     Parameters
@@ -97,7 +112,9 @@ def _damage(isa, word, rng):
     return word ^ 1 << rng.randrange(isa.bits)
 
 
-def extreme_words(isa, instruction, params=None):
+def extreme_words(
+    isa: Isa, instruction: Instruction | str, params: Params | None = None
+) -> Iterator[int]:
     """Legal words of ``instruction`` (an :class:`Instruction` or a mnemonic), without repetition.
 
     All fields lowest, all highest, each field at each end while the others are lowest; where that
@@ -124,7 +141,7 @@ def extreme_words(isa, instruction, params=None):
                 break
 
 
-def illegal_words(isa, params=None):
+def illegal_words(isa: Isa, params: Params | None = None) -> Iterator[tuple[int, Decoded]]:
     """Pairs (word, :class:`~.table.Decoded`) that cover what a decoder must refuse.
 
     Every undefined opcode, every bit that must be zero set alone, the lowest and highest illegal

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's side of the host link: requests in frames become bus cycles (docs/how/link.md)."""
+"""Link bridge, the board side of the host link: framed requests become bus cycles
+(docs/how/link.md)."""
 
 from types import SimpleNamespace
 
@@ -21,7 +22,7 @@ __all__ = ["LinkBridge"]
 
 
 class LinkBridge(wiring.Component):
-    """Executes the requests of the host, each at most once, and answers them.
+    """Link bridge: executes each request of the host at most once, and answers it.
 
     Parameters
     ----------
@@ -55,7 +56,14 @@ class LinkBridge(wiring.Component):
         An argument is not what is said above.
     """
 
-    def __init__(self, *, info_address=INFO_ADDRESS, buffer=1024, pipelined=False, family=None):
+    def __init__(
+        self,
+        *,
+        info_address: int = INFO_ADDRESS,
+        buffer: int = 1024,
+        pipelined: bool = False,
+        family: str | None = None,
+    ) -> None:
         if not isinstance(info_address, int) or isinstance(info_address, bool):
             raise TypeError(f"info_address must be an integer, not {info_address!r}")
         if not 0 <= info_address < 2**32 or info_address % 4:
@@ -108,7 +116,7 @@ class LinkBridge(wiring.Component):
             fetch.en.eq(go | reset),
         ]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         m.submodules.receiver = receiver = self._receiver
         m.submodules.transmitter = transmitter = self._transmitter

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CRC-32 of zlib, Ethernet and PNG, four bits a cycle."""
+"""CRC-32 generator (zlib, Ethernet, PNG), four bits per cycle."""
 
 from functools import reduce
 from operator import xor
@@ -54,7 +54,7 @@ class CRC32(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Four steps of the bit-serial register, as a sum over GF(2): bit i of what follows is bit i
         # + 4 and those bits of (data ^ low bits) whose table entry has bit i.

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames: COBS-encoded contents, ended by a zero byte (docs/how/link.md, "Frames")."""
+"""COBS framing of the host link: encoded contents, ended by a zero byte (docs/how/link.md,
+"Frames")."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -25,7 +26,7 @@ def _delay(m, value, cycles):
 
 
 class FrameReceiver(wiring.Component):
-    """Buffers received bytes and gives out the contents of the oldest frame, as often as wanted.
+    """Frame decoder: buffers received bytes and replays the contents of the oldest frame on demand.
 
     Bytes go to a ring buffer as they are, zeros included. A cursor goes through the oldest frame
     and decodes it; the frame stays in the buffer until it is released. A frame that fills the whole
@@ -58,7 +59,7 @@ class FrameReceiver(wiring.Component):
     Throughput: a byte in every two cycles, three with ``latency`` 2.
     """
 
-    def __init__(self, *, depth=1024, latency=1, family=None):
+    def __init__(self, *, depth: int = 1024, latency: int = 1, family: str | None = None) -> None:
         _check_depth("depth", depth)
         self._depth = depth
         self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
@@ -71,7 +72,7 @@ class FrameReceiver(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.buffer = buffer = self._buffer
 
@@ -143,7 +144,7 @@ class FrameReceiver(wiring.Component):
 
 
 class FrameTransmitter(wiring.Component):
-    """Encodes frames into a buffer and sends them.
+    """Frame encoder: encodes frames into a buffer and sends them.
 
     In front of each block a byte is left out; when the block ends, its length is written there.
     What lies before the hole is complete and on its way.
@@ -168,7 +169,7 @@ class FrameTransmitter(wiring.Component):
     or at the end.
     """
 
-    def __init__(self, *, depth=512, latency=1, family=None):
+    def __init__(self, *, depth: int = 512, latency: int = 1, family: str | None = None) -> None:
         _check_depth("depth", depth)
         self._depth = depth
         self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
@@ -179,7 +180,7 @@ class FrameTransmitter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.buffer = buffer = self._buffer
 
@@ -187,7 +188,7 @@ class FrameTransmitter(wiring.Component):
         write = Signal(range(self._depth), init=1)
         behind = Signal(
             range(self._depth), init=2
-        )  # write + 1: room for a byte decides what the bridge does in this cycle
+        )  # write + 1: space for a byte decides what the bridge does in this cycle
         read = Signal(range(self._depth))
         length = Signal(8, init=1)  # of this block, as it will stand in the hole
         ending = Signal()  # the last block is closed; the frame's zero is next

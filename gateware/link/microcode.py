@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program of the link's engine, and its assembler. Pure Python.
+"""Microprogram of the link bridge, and its assembler. Pure Python.
 
 The engine does one step a cycle. A step names the step that follows, or two of them and a
 condition; the two then lie side by side, so that the condition is the lowest bit of the next
 address and nothing has to be counted or added. A step that follows in several such pairs has a copy
-in each: the memory is a block RAM, and has room.
+in each: the memory is a block RAM, and has space.
 """
 
+from __future__ import annotations
+
 import enum
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from .protocol import Status
@@ -16,7 +19,7 @@ __all__ = ["Action", "Source", "Step", "When", "assemble"]
 
 
 class Source(enum.IntEnum):
-    """Where the byte of a step comes from."""
+    """Source of a step's byte."""
 
     FRAME = 0
     OPERATION = 1
@@ -35,7 +38,7 @@ class Source(enum.IntEnum):
 
 
 class Action(enum.IntEnum):
-    """What else a step does with its byte."""
+    """Further action of a step on its byte."""
 
     NONE = 0
     OPERATION = 1  # a request begins
@@ -56,7 +59,7 @@ class Action(enum.IntEnum):
 
 
 class When(enum.IntEnum):
-    """Conditions."""
+    """Branch conditions."""
 
     NEVER = 0
     MORE = 1  # the frame goes on
@@ -81,8 +84,8 @@ class When(enum.IntEnum):
 
 @dataclass(frozen=True)
 class Step:
-    """One step. It waits for the frame (``take``), the transmitter (``emit``) or the bus (``bus``)
-    if it uses them."""
+    """One micro-instruction. It waits for the frame (``take``), the transmitter (``emit``) or the
+    bus (``bus``) if it uses them."""
 
     source: int = 0
     action: int = 0
@@ -287,8 +290,8 @@ PROGRAM = _program(
 )
 
 
-def assemble(program=None):
-    """The program as it lies in memory, from address 0: a list of dicts, field -> value.
+def assemble(program: Mapping[str, Step] | None = None) -> list[dict[str, int]]:
+    """Assembles the microprogram: a list of words from address 0, each a dict of field values.
 
     Fields are ``source``, ``action``, ``when``, ``target`` and the flags of :class:`Step`. The step
     after one is at ``target``, with the lowest bit set if the condition holds. Unused addresses
@@ -300,17 +303,17 @@ def assemble(program=None):
         The program names a step that it has not, or is longer than 256.
     """
     program = PROGRAM if program is None else program
-    places = {("start",): 0}
+    places: dict[tuple[str, ...], int] = {("start",): 0}
     free = 2
-    waiting = [("start",)]
-    words = {}
+    waiting: list[tuple[str, ...]] = [("start",)]
+    words: dict[int, dict[str, int]] = {}
     while waiting:
         group = waiting.pop(0)
         for offset, name in enumerate(group):
             if name not in program:
                 raise ValueError(f"the program has no step {name!r}")
             step = program[name]
-            following = (step.goto, step.then) if step.when else (step.goto,)
+            following: tuple[str, ...] = (step.goto, step.then) if step.when else (step.goto,)
             if following not in places:
                 places[following] = free
                 free += 2
@@ -323,6 +326,6 @@ def assemble(program=None):
                 **{flag: int(getattr(step, flag)) for flag in Step.FLAGS},
             }
     if free > 256:
-        raise ValueError(f"the program needs {free} steps; there is room for 256")
+        raise ValueError(f"the program needs {free} steps, expected at most 256")
     empty = dict.fromkeys(words[0], 0)
     return [words.get(address, empty) for address in range(free)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers of the link protocol (docs/how/link.md), for gateware and host alike. Pure Python."""
+"""Constants of the link protocol (docs/how/link.md), for gateware and host alike. Pure Python."""
 
 import enum
 
@@ -40,6 +40,8 @@ OVERHEAD = 12
 
 
 class Operation(enum.IntEnum):
+    """Operation codes of requests."""
+
     IDENTIFY = 0
     READ = 1
     WRITE = 2
@@ -50,25 +52,29 @@ class Operation(enum.IntEnum):
     CHECKSUM_STRIDED = 7
 
     @property
-    def strided(self):
-        """Goes over runs."""
+    def strided(self) -> bool:
+        """Whether the operation addresses strided runs of bytes."""
         return self >= 4
 
     @property
-    def writes(self):
+    def writes(self) -> bool:
+        """Whether the operation writes."""
         return self in (Operation.WRITE, Operation.WRITE_STRIDED, Operation.FILL)
 
     @property
-    def carries(self):
-        """The request has data."""
+    def carries(self) -> bool:
+        """Whether the request carries data."""
         return self in (Operation.WRITE, Operation.WRITE_STRIDED)
 
     @property
-    def sums(self):
+    def sums(self) -> bool:
+        """Whether the operation answers with a checksum."""
         return self in (Operation.CHECKSUM, Operation.CHECKSUM_STRIDED)
 
 
 class Status(enum.IntEnum):
+    """Status codes of answers."""
+
     OK = 0
     BUS_ERROR = 1
     SEQUENCE = 2
@@ -76,14 +82,13 @@ class Status(enum.IntEnum):
     BAD_REQUEST = 4
 
 
-def step_of(run, stride):
-    """What a frame says of the distance ``stride`` of runs of ``run`` bytes: what is left of it
-    behind the words of a run that does not begin at a word's first byte; ``None`` if a frame cannot
-    say it."""
+def step_of(run: int, stride: int) -> int | None:
+    """Stride of runs as a frame encodes it: less the words of a run of ``run`` bytes that does not
+    begin at a word's first byte; ``None`` if a frame cannot encode it."""
     step = stride - (run + 3 & ~3) - 4
     return step if -0x8000 <= step < 0x8000 else None
 
 
-def stride_of(run, step):
-    """The distance of runs that a frame speaks of."""
+def stride_of(run: int, step: int) -> int:
+    """Stride of runs encoded in a frame; the inverse of :func:`step_of`."""
     return step + (run + 3 & ~3) + 4

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the bytes of a request lie: addresses, lanes of words and counts, over one run of bytes or
-over many."""
+"""Address generator of the link bridge: addresses, byte lanes and counts of one or many runs of
+bytes."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -12,7 +12,7 @@ __all__ = ["RunWalker"]
 
 
 class RunWalker(wiring.Component):
-    """Goes over the bytes of a request, four lanes a word, one lane a step.
+    """Walks the bytes of a request, four lanes per word, one lane per step.
 
     A run begins at the address. When its bytes are over while others are to go, the address moves
     on to the next run: the engine's program has it pass words (``data`` and ``advance``) until it
@@ -99,7 +99,7 @@ class RunWalker(wiring.Component):
         self.lane = Signal(2)
         self.carry = Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         left = Signal(16, reset_less=True)
         over = Signal(reset_less=True)

@@ -12,8 +12,8 @@ __all__ = ["UARTReceiver", "UARTTransmitter", "divider"]
 TOLERANCE = 0.002
 
 
-def divider(clock_hz, baud):
-    """Phase increment and accumulator width of a rate.
+def divider(clock_hz: float, baud: float) -> tuple[int, int]:
+    """Phase increment and accumulator width of a baud-rate generator.
 
     An accumulator of ``width`` bits that grows by ``increment`` each cycle overflows once a bit.
     The width is the smallest with which the rate is right within 0.2 %.
@@ -48,7 +48,7 @@ def divider(clock_hz, baud):
 
 
 class UARTReceiver(wiring.Component):
-    """Receives bytes.
+    """UART receiver.
 
     The line is synchronised by two flip-flops. A falling edge starts a byte; every bit is sampled
     in its middle, the start bit too, which must still be low (a shorter pulse is noise). After the
@@ -78,7 +78,7 @@ class UARTReceiver(wiring.Component):
     Raises: see :func:`divider`.
     """
 
-    def __init__(self, *, clock_hz, baud):
+    def __init__(self, *, clock_hz: float, baud: float) -> None:
         self._increment, self._width = divider(clock_hz, baud)
         super().__init__(
             {
@@ -89,7 +89,7 @@ class UARTReceiver(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         line = Signal(init=1)
         m.submodules.synchroniser = FFSynchronizer(self.line, line, init=1)
@@ -143,7 +143,7 @@ class UARTReceiver(wiring.Component):
 
 
 class UARTTransmitter(wiring.Component):
-    """Sends bytes, back to back when they are offered in time.
+    """UART transmitter; sends bytes back to back when they are offered in time.
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ class UARTTransmitter(wiring.Component):
     Raises: see :func:`divider`.
     """
 
-    def __init__(self, *, clock_hz, baud):
+    def __init__(self, *, clock_hz: float, baud: float) -> None:
         self._increment, self._width = divider(clock_hz, baud)
         super().__init__(
             {
@@ -171,7 +171,7 @@ class UARTTransmitter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         phase = Signal(self._width)
         following = Signal(self._width + 1)

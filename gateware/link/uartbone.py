@@ -12,8 +12,8 @@ __all__ = ["Command", "UARTBone"]
 
 
 class Command(enum.Enum, shape=8):
-    """First byte of a request; then come the number of words (0: 256), the word address,
-    big-endian, and a write's words."""
+    """Command, the first byte of a request; then come the number of words (0: 256), the word
+    address, big-endian, and a write's words."""
 
     WRITE_INCREMENT = 1
     READ_INCREMENT = 2
@@ -22,7 +22,7 @@ class Command(enum.Enum, shape=8):
 
 
 class UARTBone(wiring.Component):
-    """Executes UARTBone's requests. Words are 32 bits, big-endian on the line.
+    """UARTBone bridge: executes LiteX's requests. Words are 32 bits, big-endian on the line.
 
     A request that stays incomplete for 100 ms is forgotten. An unknown command is dropped with its
     length and address. A bus cycle that ends with ``err`` counts as done, and reads all ones: the
@@ -39,7 +39,7 @@ class UARTBone(wiring.Component):
     bus : Out, Wishbone master of 30 word-address bits, with ``err``; one classic cycle a word
     """
 
-    def __init__(self, *, clock_hz):
+    def __init__(self, *, clock_hz: int) -> None:
         if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or clock_hz < 10:
             raise ValueError(f"Main clock must be an integer of Hz from 10, not {clock_hz!r}")
         self._patience = clock_hz // 10
@@ -55,7 +55,7 @@ class UARTBone(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         rx, tx, bus = self.rx, self.tx, self.bus
         command, left = Signal(8), Signal(8)  # words to come after this one, modulo 256

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Memory arbiter: one memory, several ports (docs/how/contracts.md, section 2)."""
 
+from collections.abc import Iterable
+from typing import cast
+
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.fifo import SyncFIFOBuffered
@@ -14,7 +17,7 @@ __all__ = ["MemoryArbiter"]
 
 
 class MemoryArbiter(wiring.Component):
-    """Shares one memory port between several, round robin by request.
+    """Round-robin arbiter: shares one memory port between several, request by request.
 
     A request is taken from the port whose turn it is, as soon as the memory has taken the one
     before; the choice is registered, so that a request reaches the memory one cycle after it was
@@ -50,7 +53,9 @@ class MemoryArbiter(wiring.Component):
         For an argument out of range.
     """
 
-    def __init__(self, *, beat_bytes, ports, outstanding=4, buffers=0):
+    def __init__(
+        self, *, beat_bytes: int, ports: int, outstanding: int = 4, buffers: int | Iterable[int] = 0
+    ) -> None:
         if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= 16:
             raise ValueError(f"Number of ports must be an integer from 1 to 16, not {ports!r}")
         if (
@@ -65,7 +70,7 @@ class MemoryArbiter(wiring.Component):
         if isinstance(buffers, int) and not isinstance(buffers, bool):
             buffers = (buffers,) * ports
         try:
-            buffers = tuple(buffers)
+            buffers = tuple(cast(Iterable[int], buffers))
         except TypeError:
             raise ValueError(
                 f"Buffers must be an integer or one integer per port, not {buffers!r}"
@@ -105,16 +110,16 @@ class MemoryArbiter(wiring.Component):
         self._now, self._after = Signal(writing), Signal(writing)
         self._now_valid, self._after_valid = Signal(), Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         memory = self.memory
         order = m.submodules.order = self._order
 
         # Whose turn it is.
-        rooms = [self._room(m, i) for i in range(self.ports)]
+        spaces = [self._space(m, i) for i in range(self.ports)]
         asks = Signal(self.ports)
         m.d.comb += asks.eq(
-            Cat(port.req.valid & room for port, room in zip(self.port, rooms, strict=True))
+            Cat(port.req.valid & space for port, space in zip(self.port, spaces, strict=True))
         )
         turn, choice = self._turn, Signal.like(self._turn)
         with m.Switch(turn):
@@ -151,15 +156,15 @@ class MemoryArbiter(wiring.Component):
             m.d.comb += port.req.ready.eq(grant & (choice == i))
 
         self._route_writes(m, grant, choice, chosen, writes_ready)
-        self._route_answers(m, order, grant, choice, rooms)
+        self._route_answers(m, order, grant, choice, spaces)
         return m
 
-    def _room(self, m, i):
+    def _space(self, m, i):
         """Whether all answers to the request that port ``i`` offers fit into its buffer."""
-        room = Signal(name=f"room_{i}")
+        space = Signal(name=f"room_{i}")
         if not self.buffers[i]:
-            m.d.comb += room.eq(1)
-        return room
+            m.d.comb += space.eq(1)
+        return space
 
     def _route_writes(self, m, grant, choice, chosen, writes_ready):
         memory = self.memory
@@ -193,7 +198,7 @@ class MemoryArbiter(wiring.Component):
         with m.Elif(new):
             m.d.sync += [after.owner.eq(choice), after.left.eq(chosen.beats), after_valid.eq(1)]
 
-    def _route_answers(self, m, order, grant, choice, rooms):
+    def _route_answers(self, m, order, grant, choice, spaces):
         memory = self.memory
         head = order.o
         reads, writes = Signal(), Signal()
@@ -223,9 +228,9 @@ class MemoryArbiter(wiring.Component):
             else:
                 take = Signal(name=f"take_{i}")
                 m.d.comb += take.eq(grant & (choice == i))
-                self._buffer(m, i, mine, reads, writes, take, rooms[i])
+                self._buffer(m, i, mine, reads, writes, take, spaces[i])
 
-    def _buffer(self, m, i, mine, reads, writes, take, room):
+    def _buffer(self, m, i, mine, reads, writes, take, space):
         """Answers of port ``i``, read data and acknowledgements in one queue."""
         memory, port, depth = self.memory, self.port[i], self.buffers[i]
         entry = data.StructLayout({"r": memory.r.payload.shape(), "ack": 1})
@@ -261,7 +266,7 @@ class MemoryArbiter(wiring.Component):
         m.d.comb += needs.eq(1)
         with m.If(~asked.write):
             m.d.comb += needs.eq(asked.beats + 1)
-        m.d.comb += room.eq((reserved == 0) | (reserved + needs <= depth))
+        m.d.comb += space.eq((reserved == 0) | (reserved + needs <= depth))
         m.d.sync += reserved.eq(reserved - taken)
         with m.If(take):
             m.d.sync += reserved.eq(reserved + needs - taken)

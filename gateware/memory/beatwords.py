@@ -12,7 +12,7 @@ __all__ = ["BeatsToWords"]
 
 
 class BeatsToWords(wiring.Component):
-    """Beats of bursts, in order -> the words that were asked for, in order.
+    """Width converter: a stream of read beats to a stream of the requested 32-bit words, in order.
 
     A word a cycle where beats are as wide or wider, else a beat a cycle; no latency: a word is
     offered while its last beat is. Of wide beats the first may begin with words that nobody asked
@@ -34,7 +34,7 @@ class BeatsToWords(wiring.Component):
     words : Out(stream): ``word``, ``error`` (of any of its beats), ``last`` of its burst
     """
 
-    def __init__(self, *, beat_bytes, count_bits=6):
+    def __init__(self, *, beat_bytes: int, count_bits: int = 6) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         self._log = exact_log2(beat_bytes)
         self._gone = Signal(count_bits)  # words of the burst that went
@@ -53,7 +53,7 @@ class BeatsToWords(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         words, gone = self.words, self._gone
         m.d.comb += words.payload.last.eq(gone == self.burst.words)

@@ -32,7 +32,7 @@ class BlockRAMMemory(wiring.Component):
 
     kind = "block RAM"
 
-    def __init__(self, *, size, beat_bytes, init=b""):
+    def __init__(self, *, size: int, beat_bytes: int, init: bytes = b"") -> None:
         self._server = WordServer(size=size, beat_bytes=beat_bytes)
         init = bytes(init)
         if len(init) > size:
@@ -47,7 +47,7 @@ class BlockRAMMemory(wiring.Component):
         ]
         super().__init__({"port": In(MemoryPort(beat_bytes))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         server = m.submodules.server = self._server
         memory = m.submodules.memory = Memory(

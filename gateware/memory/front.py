@@ -13,7 +13,7 @@ __all__ = ["WishboneFront"]
 
 
 class WishboneFront(wiring.Component):
-    """32-bit Wishbone slave with byte enables -> memory port.
+    """Wishbone bridge: a 32-bit Wishbone slave with byte enables in front of a memory port.
 
     One word at a time: a word is one beat where beats are of 4 bytes or more, else a burst of 4 /
     ``beat_bytes``. ``ack`` or ``err`` comes with the last answer of the memory, one cycle after the
@@ -38,7 +38,7 @@ class WishboneFront(wiring.Component):
     memory : Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes, size=1 << 31):
+    def __init__(self, *, beat_bytes: int, size: int = 1 << 31) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         if (
             not isinstance(size, int)
@@ -64,7 +64,7 @@ class WishboneFront(wiring.Component):
         memory_map.add_resource(self, name=("memory",), size=size)
         self.bus.memory_map = memory_map
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bus, memory = self.bus, self.memory
         beats = max(1, 4 // self.beat_bytes)

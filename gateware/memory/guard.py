@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory protection: nothing of a core reaches memory outside its window (docs/how/contracts.md,
+"""Memory protection: a core reaches no memory outside its window (docs/how/contracts.md,
 section 2)."""
 
 from amaranth import Module, Signal
@@ -17,8 +17,8 @@ WINDOW_SHIFT = 6
 
 
 class WindowGuard(wiring.Component):
-    """Passes requests that lie in a window of memory, answers all others itself with ``error``, in
-    order.
+    """Window check of a memory port: passes requests inside the window, answers others with
+    ``error``, in order.
 
     Requests and write data are registered: one cycle of latency each, one request and one beat a
     cycle. Answers pass without latency. A request outside waits until all earlier ones are
@@ -26,7 +26,7 @@ class WindowGuard(wiring.Component):
     only then does the next one pass.
 
     With ``clear`` high nothing new is accepted and nothing is answered; what the memory was asked
-    before is paid (write beats with ``mask`` 0) and what it answers is swallowed. The side that
+    before is drained (write beats with ``mask`` 0) and what it answers is swallowed. The side that
     asks may be reset at once, in any state, in the cycle that ``clear`` rises; keep ``clear`` high
     until ``idle``.
 
@@ -54,7 +54,7 @@ class WindowGuard(wiring.Component):
         For an argument out of range.
     """
 
-    def __init__(self, *, beat_bytes, outstanding=7, pipelined=False):
+    def __init__(self, *, beat_bytes: int, outstanding: int = 7, pipelined: bool = False) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         if (
             not isinstance(outstanding, int)
@@ -85,7 +85,7 @@ class WindowGuard(wiring.Component):
         self._count = Signal(
             range(outstanding + 1)
         )  # outstanding requests: the memory has yet to answer, the held included
-        self._owed = Signal(range(outstanding * MAX_BEATS + 1))  # outstanding write beats
+        self._write_beats = Signal(range(outstanding * MAX_BEATS + 1))  # outstanding write beats
         self._acknowledge = Signal()  # all beats of a refused write were swallowed
         # The stages of ``pipelined``: sum made, comparison made.
         self._summed_valid, self._summed, self._last = (
@@ -95,13 +95,13 @@ class WindowGuard(wiring.Component):
         )
         self._comes, self._compared, self._fits = Signal(), Signal(RequestLayout()), Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, memory = self.port, self.memory
         shift = self.beat_bytes.bit_length() - 1
 
         held, inside, request = self._held, self._inside, self._request
-        count, owed = self._count, self._owed
+        count, owed = self._count, self._write_beats
 
         def end(request):
             return (request.address[shift:] + request.beats)[WINDOW_SHIFT - shift :]

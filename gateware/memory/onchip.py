@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory whose lowest bytes are on chip, and whose rest is another memory."""
+"""Hybrid main memory: the lowest bytes in block RAM, the rest in another memory."""
 
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from ..parts.queues import StreamBuffer
 from .partial import PartialWrites
 from .pipelined import PipelinedBlockRAM
 from .port import MemoryPort
@@ -15,11 +16,10 @@ __all__ = ["OnChipMemory"]
 
 
 class OnChipMemory(wiring.Component):
-    """A backing made of two: block RAM below `on_chip`, `rest` from there on, at unchanged
-    addresses.
+    """Hybrid main memory: block RAM below `on_chip`, `rest` from there on, at unchanged addresses.
 
-    The lowest `on_chip` bytes of `rest` are never used. Latency: that of `PipelinedBlockRAM`, or
-    that of `rest`. Throughput: one beat per cycle, of `rest` one of its beats.
+    The lowest `on_chip` bytes of `rest` are never used. Latency: a cycle of the split, and that of
+    `PipelinedBlockRAM`, or of `rest`. Throughput: one beat per cycle, of `rest` one of its beats.
 
     Parameters
     ----------
@@ -30,6 +30,7 @@ class OnChipMemory(wiring.Component):
         Bytes of block RAM, a multiple of 64 and less than `rest` has.
     beat_bytes : int
         Bytes of a beat: 2, 4, 8 or 16.
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
     -------
@@ -46,7 +47,14 @@ class OnChipMemory(wiring.Component):
     #: Partial beats reach both memories as they are; what `rest` needs for them stands inside.
     masks = True
 
-    def __init__(self, *, rest, on_chip, beat_bytes):
+    def __init__(
+        self,
+        *,
+        rest: wiring.Component,
+        on_chip: int,
+        beat_bytes: int,
+        family: str | None = None,
+    ) -> None:
         self.rest, self.size, self.on_chip, self.beat_bytes = rest, rest.size, on_chip, beat_bytes
         self.kind, self.rest_beat_bytes = (
             getattr(rest, "kind", type(rest).__name__),
@@ -56,7 +64,7 @@ class OnChipMemory(wiring.Component):
             if hasattr(rest, name):
                 setattr(self, name, getattr(rest, name))
         self._split = MemorySplit(beat_bytes=beat_bytes, border=on_chip, size=rest.size)
-        self._low = PipelinedBlockRAM(size=on_chip, beat_bytes=beat_bytes)
+        self._low = PipelinedBlockRAM(size=on_chip, beat_bytes=beat_bytes, family=family)
         self._adapter = None
         if beat_bytes != rest.beat_bytes:
             # The split lets no request pass that leaves the memory in part.
@@ -66,7 +74,11 @@ class OnChipMemory(wiring.Component):
             members["pins"] = rest.signature.members["pins"]
         super().__init__(members)
 
-    def elaborate(self, platform):
+    def floorplan(self, device: str) -> dict[str, str]:
+        """Places of block RAMs by their names, as of ``Engine.floorplan``."""
+        return {f"low.{name}": place for name, place in self._low.floorplan(device).items()}
+
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         split = m.submodules.split = self._split
         rest = m.submodules.rest = self.rest
@@ -84,7 +96,13 @@ class OnChipMemory(wiring.Component):
             m.submodules.adapter = self._adapter
             wiring.connect(m, self._adapter.memory, port)
             port = self._adapter.port
-        wiring.connect(m, split.high, port)
+        # Whether the other memory takes a beat to write is known late in a cycle, and would have to
+        # reach every bit of the registers in front.
+        writes = m.submodules.writes = StreamBuffer(shape=port.w.payload.shape())
+        wiring.connect(m, split.high.w, writes.i)
+        wiring.connect(m, writes.o, port.w)
+        for name in ("req", "r", "ack"):
+            wiring.connect(m, getattr(split.high, name), getattr(port, name))
         if hasattr(rest, "pins"):
             wiring.connect(m, rest.pins, wiring.flipped(self.pins))
         return m

@@ -16,8 +16,8 @@ __all__ = ["PartialWrites"]
 
 
 class PartialWrites(wiring.Component):
-    """Read-modify-write stage, behind the arbiter and in front of a memory that writes whole beats
-    only.
+    """Read-modify-write stage: stands behind the arbiter and in front of a memory that writes whole
+    beats only.
 
     Reads pass, one register behind. A write is collected in pieces of ``chunk`` beats at most; a
     piece in which every beat is whole is written as it is, otherwise the beats from the first to
@@ -43,7 +43,7 @@ class PartialWrites(wiring.Component):
     port : In(MemoryPort), memory : Out(MemoryPort), whose ``mask`` is all ones
     """
 
-    def __init__(self, *, beat_bytes, chunk=32):
+    def __init__(self, *, beat_bytes: int, chunk: int = 32) -> None:
         check_beat_bytes(beat_bytes, (2, 4, 8, 16))
         if (
             not isinstance(chunk, int)
@@ -56,7 +56,7 @@ class PartialWrites(wiring.Component):
             {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         port, memory = self.port, self.memory
         beat, chunk = self.beat_bytes, self.chunk

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory in many blocks of block RAM, pipelined so that its size does not slow the clock."""
+"""Pipelined main memory in block RAM, whose clock does not depend on its size."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
-from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, connect, flipped
 
 from ..arguments import check_beat_bytes
-from ..parts.queues import ShiftQueue, StreamBuffer
+from ..parts.queues import RAMQueue, StreamBuffer
+from ..primitives.maskedram import MaskedRAM
 from .port import MemoryPort, RequestLayout
 from .words import check_size
 
@@ -22,10 +22,11 @@ class PipelinedBlockRAM(wiring.Component):
     takes most of a clock period. Here only registers drive them, and none of them ever waits: a
     read is begun only if the queue of answers has space for its beat (a credit).
 
-    Latency: the first beat of a read is offered 6 cycles after its request was taken, the
-    acknowledgement of a write 5 cycles after its last beat. Throughput: one beat per cycle, bursts
-    and single beats back to back. A request that is out of bounds is answered with an error and
-    writes nothing.
+    Latency: the first beat of a read is offered 7 cycles after its request was taken, the
+    acknowledgement of a write 6 cycles after its last beat; a cycle more where the RAM consists of
+    several banks (:func:`~quintet.gateware.primitives.maskedram.banks_of`). Throughput: one beat
+    per cycle, bursts and single beats back to back. A request that is out of bounds is answered
+    with an error and writes nothing.
 
     Parameters
     ----------
@@ -33,6 +34,7 @@ class PipelinedBlockRAM(wiring.Component):
         Bytes, a multiple of `beat_bytes`.
     beat_bytes : int
         1, 2, 4, 8 or 16.
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
     -------
@@ -42,24 +44,27 @@ class PipelinedBlockRAM(wiring.Component):
 
     kind = "block RAM"
 
-    #: Cycles from the step that begins a read to the one in which its credit can be spent again:
-    #: the registers in front of the blocks and behind them, the queue, the count.
-    CREDITS = 5
-
-    def __init__(self, *, size, beat_bytes):
+    def __init__(self, *, size: int, beat_bytes: int, family: str | None = None) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes)
         self.size = size
         self.beat_bytes = beat_bytes
+        self._ram = MaskedRAM(width=beat_bytes, depth=size // beat_bytes, family=family)
+        #: Cycles from the step that begins a read to the one in which its credit can be spent
+        #: again: the register in front of the RAM, the RAM, the queue, the count.
+        self._most = self._ram.latency + 3
         super().__init__({"port": In(MemoryPort(beat_bytes))})
 
-    def elaborate(self, platform):
+    def floorplan(self, device: str) -> dict[str, str]:
+        """Places of block RAMs by their names, as of ``Engine.floorplan``."""
+        return {f"ram.{name}": place for name, place in self._ram.floorplan(device).items()}
+
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.port
         words = self.size // self.beat_bytes
         shift = self.beat_bytes.bit_length() - 1
-        memory = m.submodules.memory = Memory(shape=8 * self.beat_bytes, depth=words, init=[])
-        reader, writer = memory.read_port(), memory.write_port(granularity=8)
+        ram = m.submodules.ram = self._ram
         requests = m.submodules.requests = StreamBuffer(shape=RequestLayout())
         writes = m.submodules.writes = StreamBuffer(shape=port.w.payload.shape())
         connect(m, flipped(port.req), requests.i)
@@ -67,16 +72,16 @@ class PipelinedBlockRAM(wiring.Component):
 
         # Beats that an answer belongs to.
         answer = data.StructLayout({"valid": 1, "ack": 1, "error": 1, "last": 1})
-        answers = m.submodules.answers = ShiftQueue(
-            shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1}), depth=self.CREDITS
+        answers = m.submodules.answers = RAMQueue(
+            shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1})
         )
 
         # The walk over the beats of a request.
         busy, write, error = Signal(), Signal(), Signal()
-        address, left = Signal(len(reader.addr)), Signal(8)
+        address, left = Signal(len(ram.address)), Signal(8)
         asked = requests.o.payload
         low, high = asked.address[shift:][: len(address)], asked.address[shift + len(address) :]
-        credits = Signal(range(self.CREDITS + 1), init=self.CREDITS)
+        credits = Signal(range(self._most + 1), init=self._most)
         step, ends, spent, returned = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             step.eq(busy & credits.any() & (~write | writes.o.valid)),
@@ -96,37 +101,33 @@ class PipelinedBlockRAM(wiring.Component):
                 error.eq((low + asked.beats >= words) | (high.any() if len(high) else 0)),
             ]
 
-        # Stage 1: registers in front of the blocks.
-        address_s1, write_s1 = Signal.like(reader.addr), Signal.like(port.w.payload)
-        answer_s1, answer_s2, answer_s3 = Signal(answer), Signal(answer), Signal(answer)
+        # Registers in front of the RAM, and what each of its answers is for.
+        steps = [Signal(answer, name=f"answer_s{k + 1}") for k in range(1 + ram.latency)]
+        address_s1, write_s1 = Signal.like(ram.address), Signal.like(port.w.payload)
         m.d.comb += [
-            reader.addr.eq(address_s1),
-            reader.en.eq(1),
-            writer.addr.eq(address_s1),
-            writer.data.eq(write_s1.data),
-            writer.en.eq(write_s1.mask),
+            ram.address.eq(address_s1),
+            ram.write_data.eq(write_s1.data),
+            ram.mask.eq(write_s1.mask),
         ]
         m.d.sync += [
             address_s1.eq(address),
             write_s1.data.eq(writes.o.payload.data),
             write_s1.mask.eq(Mux(step & write & ~error, writes.o.payload.mask, 0)),
-            answer_s1.valid.eq(spent),
-            answer_s1.ack.eq(write),
-            answer_s1.error.eq(error),
-            answer_s1.last.eq(left == 0),
+            steps[0].valid.eq(spent),
+            steps[0].ack.eq(write),
+            steps[0].error.eq(error),
+            steps[0].last.eq(left == 0),
         ]
-        # Stage 2: the blocks' own registers. Stage 3: a register behind them.
-        data_s3 = Signal.like(reader.data, reset_less=True)
-        m.d.sync += [answer_s2.eq(answer_s1), answer_s3.eq(answer_s2), data_s3.eq(reader.data)]
+        m.d.sync += [later.eq(now) for now, later in zip(steps, steps[1:], strict=False)]
 
         # The queue of answers.
-        put, got = answers.i.payload, answers.o.payload
+        put, got = answers.entry, answers.o.payload
         m.d.comb += [
-            answers.i.valid.eq(answer_s3.valid),
-            put.r.data.eq(data_s3),
-            put.r.error.eq(answer_s3.error),
-            put.r.last.eq(answer_s3.last),
-            put.ack.eq(answer_s3.ack),
+            answers.put.eq(steps[-1].valid),
+            put.r.data.eq(ram.read_data),
+            put.r.error.eq(steps[-1].error),
+            put.r.last.eq(steps[-1].last),
+            put.ack.eq(steps[-1].ack),
             port.r.valid.eq(answers.o.valid & ~got.ack),
             port.r.payload.eq(got.r),
             port.ack.valid.eq(answers.o.valid & got.ack),

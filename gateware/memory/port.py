@@ -12,7 +12,7 @@ MAX_BEATS = 256
 
 
 class RequestLayout(data.StructLayout):
-    """One burst.
+    """Request of a burst: address, direction and number of beats.
 
     Members
     -------
@@ -26,17 +26,17 @@ class RequestLayout(data.StructLayout):
 
 
 class WriteLayout(data.StructLayout):
-    """One beat to write: ``data`` (little-endian bytes) and ``mask``, one bit a byte, 1 = write
+    """Write beat: ``data`` (little-endian bytes) and ``mask``, one bit a byte, 1 = write
     this byte."""
 
-    def __init__(self, beat_bytes):
+    def __init__(self, beat_bytes: int) -> None:
         super().__init__({"data": unsigned(8 * beat_bytes), "mask": unsigned(beat_bytes)})
 
 
 class ReadLayout(data.StructLayout):
-    """One beat read: ``data``, ``error``, and ``last`` on the last beat of its request."""
+    """Read beat: ``data``, ``error``, and ``last`` on the last beat of its request."""
 
-    def __init__(self, beat_bytes):
+    def __init__(self, beat_bytes: int) -> None:
         super().__init__(
             {"data": unsigned(8 * beat_bytes), "error": unsigned(1), "last": unsigned(1)}
         )
@@ -58,7 +58,7 @@ class MemoryPort(wiring.Signature):
     ack : In, stream of ``error`` (1 bit), one a write request
     """
 
-    def __init__(self, beat_bytes):
+    def __init__(self, beat_bytes: int) -> None:
         if (
             not isinstance(beat_bytes, int)
             or isinstance(beat_bytes, bool)
@@ -78,11 +78,12 @@ class MemoryPort(wiring.Signature):
         )
 
     @property
-    def beat_bytes(self):
+    def beat_bytes(self) -> int:
+        """Bytes of a beat."""
         return self._beat_bytes
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, MemoryPort) and self._beat_bytes == other._beat_bytes
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"MemoryPort({self._beat_bytes})"

@@ -1,22 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Register stage of a memory port."""
 
-from amaranth import Module, Mux
+from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
-from ..parts.queues import StreamBuffer
+from ..parts.queues import RAMQueue, StreamBuffer
 from .port import MemoryPort
 
 __all__ = ["PortBuffer"]
 
+#: Bytes of a beat from which on answers wait in distributed RAM.
+_WIDE = 8
+
 
 class PortBuffer(wiring.Component):
-    """Registers in both directions of a memory port: no combinational path passes. Latency: a cycle
-    each way; one request and one beat a cycle.
+    """Register slice of a memory port, both directions: no combinational path passes. Latency: a
+    cycle each way; one request and one beat a cycle.
 
     Read data and acknowledgements share a buffer, so that they stay in order even if one of them
-    waits.
+    waits. Of wide beats it is a queue in distributed RAM: whether an answer is taken is known late,
+    and would have to reach every bit of two entries.
 
     Parameters
     ----------
@@ -29,12 +33,13 @@ class PortBuffer(wiring.Component):
         as an arbiter does
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
+        self._beat_bytes = beat_bytes
         super().__init__(
             {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, memory = self.port, self.memory
         for name in ("req", "w"):
@@ -42,16 +47,23 @@ class PortBuffer(wiring.Component):
             buffer = m.submodules[name] = StreamBuffer(shape=source.payload.shape())
             connect(m, flipped(source), buffer.i)
             connect(m, buffer.o, flipped(sink))
-        answers = m.submodules.answers = StreamBuffer(
-            shape=data.StructLayout({"r": port.r.payload.shape(), "ack": 1})
-        )
-        put, got = answers.i.payload, answers.o.payload
+        shape, ready = data.StructLayout({"r": port.r.payload.shape(), "ack": 1}), Signal()
+        comes = Signal()
+        if self._beat_bytes >= _WIDE:
+            answers = m.submodules.answers = RAMQueue(shape=shape)
+            put = answers.entry
+            m.d.comb += [ready.eq(answers.room), answers.put.eq(comes & answers.room)]
+        else:
+            answers = m.submodules.answers = StreamBuffer(shape=shape)
+            put = answers.i.payload
+            m.d.comb += [ready.eq(answers.i.ready), answers.i.valid.eq(comes)]
+        got = answers.o.payload
         m.d.comb += [
             put.r.eq(memory.r.payload),
             put.ack.eq(~memory.r.valid),
-            answers.i.valid.eq(memory.r.valid | memory.ack.valid),
-            memory.r.ready.eq(answers.i.ready),
-            memory.ack.ready.eq(answers.i.ready & ~memory.r.valid),
+            comes.eq(memory.r.valid | memory.ack.valid),
+            memory.r.ready.eq(ready),
+            memory.ack.ready.eq(ready & ~memory.r.valid),
             port.r.valid.eq(answers.o.valid & ~got.ack),
             port.r.payload.eq(got.r),
             port.ack.valid.eq(answers.o.valid & got.ack),

@@ -6,8 +6,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arguments import check_beat_bytes
-from ..parts.queues import ShiftQueue
-from .port import MAX_BEATS, MemoryPort
+from ..parts.queues import ShiftQueue, StreamBuffer
+from .port import MAX_BEATS, MemoryPort, RequestLayout
 from .width import NOBODYS
 from .words import check_size
 
@@ -15,15 +15,16 @@ __all__ = ["MemorySplit"]
 
 
 class MemorySplit(wiring.Component):
-    """Serves the lowest bytes of the address space from `low`, all others from `high`, at unchanged
-    addresses.
+    """Address decoder of a memory port: bytes below a border from `low`, others from `high`, at
+    unchanged addresses.
 
     A request that crosses the border is cut in two. Answers return in the order of the requests, so
     that an answer of one memory waits while an earlier request of the other is not answered. A
     request that leaves the memory is refused whole.
 
-    Latency: none for requests and answers; write data pass from the cycle after their request.
-    Throughput: one request and one beat per cycle, and a cycle more for a request that is cut.
+    Latency: a cycle for requests, in which their addresses are compared, none for answers; write
+    data pass from the cycle after their request has. Throughput: one request and one beat per
+    cycle, and a cycle more for a request that is cut.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class MemorySplit(wiring.Component):
     low, high : Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes, border, size, outstanding=4):
+    def __init__(self, *, beat_bytes: int, border: int, size: int, outstanding: int = 4) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes, largest=NOBODYS)
         if (
@@ -77,13 +78,13 @@ class MemorySplit(wiring.Component):
                 "high": Out(MemoryPort(beat_bytes)),
             }
         )
-        #: Parts whose answers are owed, and parts of writes whose data are. Looked at by proofs.
+        #: Parts whose answers are outstanding, and parts of writes whose data are. For proofs.
         self._order = ShiftQueue(
             shape=data.StructLayout({"high": 1, "write": 1, "final": 1}), depth=outstanding
         )
         self._writes = ShiftQueue(shape=data.StructLayout({"high": 1, "left": 8}), depth=2)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.order, m.submodules.writes = self._order, self._writes
         self._split_requests(m)
@@ -91,44 +92,63 @@ class MemorySplit(wiring.Component):
         self._route_answers(m)
         return m
 
-    def _split_requests(self, m):
-        asked, low, high = self.port.req, self.low.req, self.high.req
-        shift, border = (
-            self._beat_bytes.bit_length() - 1,
-            self._border >> self._beat_bytes.bit_length() - 1,
+    def _compare(self, m):
+        """Stream of the requests, with what their addresses say: the comparisons are long, and a
+        register behind them keeps them out of the ways to both memories."""
+        buffer = m.submodules.requests = StreamBuffer(
+            shape=data.StructLayout(
+                {
+                    "request": RequestLayout(),
+                    "leaves": 1,  # it is out of bounds
+                    "below": 1,  # it begins below the border
+                    "crosses": 1,
+                    "lower": range(MAX_BEATS + 1),  # beats below the border, if it crosses
+                }
+            )
         )
-        first = Signal(32 - shift)  # all in beats
-        end = Signal(33 - shift)
-        leaves, below, crosses = Signal(), Signal(), Signal()
-        second = Signal()  # the lower part of a request that crosses was taken
+        asked, put = self.port.req, buffer.i.payload
+        shift = self._beat_bytes.bit_length() - 1
+        border = self._border >> shift
+        first, end = Signal(32 - shift), Signal(33 - shift)  # in beats
         m.d.comb += [
             first.eq(asked.payload.address >> shift),
             end.eq(first + asked.payload.beats + 1),
-            leaves.eq(end > self._size >> shift),
-            below.eq(first < border),
-            crosses.eq(below & (end > border) & ~leaves),
+            put.request.eq(asked.payload),
+            put.leaves.eq(end > self._size >> shift),
+            put.below.eq(first < border),
+            put.crosses.eq((first < border) & (end > border) & (end <= self._size >> shift)),
+            put.lower.eq(border - first),
+            buffer.i.valid.eq(asked.valid),
+            asked.ready.eq(buffer.i.ready),
         ]
-        lower = Signal(range(MAX_BEATS + 1))  # beats below the border of a request that crosses
-        m.d.comb += lower.eq(border - first)
+        return buffer.o
 
+    def _split_requests(self, m):
+        compared, low, high = self._compare(m), self.low.req, self.high.req
+        asked = compared.payload.request
+        leaves, below, crosses, lower = (
+            compared.payload.leaves,
+            compared.payload.below,
+            compared.payload.crosses,
+            compared.payload.lower,
+        )
+        second = Signal()  # the lower part of a request that crosses was taken
         to_high, free, final, taken = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             to_high.eq(~below | second | leaves),
             final.eq(~crosses | second),
-            free.eq(
-                asked.valid & self._order.i.ready & (self._writes.i.ready | ~asked.payload.write)
-            ),
+            free.eq(compared.valid & self._order.i.ready & (self._writes.i.ready | ~asked.write)),
             low.valid.eq(free & ~to_high),
             high.valid.eq(free & to_high),
             taken.eq(free & Mux(to_high, high.ready, low.ready)),
-            asked.ready.eq(taken & final),
-            low.payload.eq(asked.payload),
-            high.payload.eq(asked.payload),
+            compared.ready.eq(taken & final),
+            low.payload.eq(asked),
+            high.payload.eq(asked),
         ]
         with m.If(crosses):
             m.d.comb += [
                 low.payload.beats.eq(lower - 1),
-                high.payload.beats.eq(asked.payload.beats - lower),
+                high.payload.beats.eq(asked.beats - lower),
                 high.payload.address.eq(self._border),
             ]
         with m.If(leaves):
@@ -139,8 +159,8 @@ class MemorySplit(wiring.Component):
             self._order.i.valid.eq(taken),
             self._order.i.payload.high.eq(to_high),
             self._order.i.payload.final.eq(final),
-            self._order.i.payload.write.eq(asked.payload.write),
-            self._writes.i.valid.eq(taken & asked.payload.write),
+            self._order.i.payload.write.eq(asked.write),
+            self._writes.i.valid.eq(taken & asked.write),
             self._writes.i.payload.high.eq(to_high),
             self._writes.i.payload.left.eq(Mux(to_high, high.payload.beats, low.payload.beats)),
         ]

@@ -21,7 +21,7 @@ class SPRAMMemory(wiring.Component):
     Parameters
     ----------
     family : str or None
-        ``"ice40"``, or ``None`` for twins.
+        ``"ice40"``, or ``None`` for behavioural models.
     size : int
         Bytes: 128 KiB less what the core takes, a multiple of 32 KiB at a beat of 2, of 64 KiB at a
         beat of 4 bytes.
@@ -35,7 +35,7 @@ class SPRAMMemory(wiring.Component):
 
     kind = "SPRAM"
 
-    def __init__(self, *, family, size=131072, beat_bytes=4):
+    def __init__(self, *, family: str | None, size: int = 131072, beat_bytes: int = 4) -> None:
         if beat_bytes not in (2, 4):
             raise ValueError(
                 f"Beat size of an SPRAM memory must be 2 or 4 bytes, not {beat_bytes!r}"
@@ -57,7 +57,7 @@ class SPRAMMemory(wiring.Component):
         self.beat_bytes = beat_bytes
         super().__init__({"port": In(MemoryPort(beat_bytes))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         server = m.submodules.server = self._server
         ram = server.ram

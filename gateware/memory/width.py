@@ -18,8 +18,8 @@ NOBODYS = 1 << 31
 
 
 class WidthAdapter(wiring.Component):
-    """Serves wide beats from a narrower memory; each wide beat is `ratio` of the memory's, the
-    lowest first.
+    """Width adapter: serves wide beats from a narrower memory; each wide beat is `ratio` of the
+    memory's, the lowest first.
 
     A burst that becomes longer than 256 beats of the memory is split into bursts of 256 and a rest;
     its side sees one burst, one `last` and one acknowledgement, with an error if any part had one.
@@ -50,8 +50,14 @@ class WidthAdapter(wiring.Component):
     """
 
     def __init__(
-        self, *, beat_bytes, memory_beat_bytes, longest=MAX_BEATS, size=None, outstanding=8
-    ):
+        self,
+        *,
+        beat_bytes: int,
+        memory_beat_bytes: int,
+        longest: int = MAX_BEATS,
+        size: int | None = None,
+        outstanding: int = 8,
+    ) -> None:
         if beat_bytes not in [ratio * memory_beat_bytes for ratio in (2, 4, 8, 16)]:
             raise ValueError(
                 f"A wide beat must be 2, 4, 8 or 16 beats of the memory's {memory_beat_bytes!r} "
@@ -76,7 +82,7 @@ class WidthAdapter(wiring.Component):
             {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(memory_beat_bytes))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.splits:
             ends = self._split_requests(m)

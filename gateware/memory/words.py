@@ -1,17 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory port of a synchronous RAM of one cycle."""
+"""Memory-port server of a synchronous RAM with one cycle of latency."""
 
-from amaranth import Cat, Module, Signal
+from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arguments import check_beat_bytes
 from .port import MemoryPort, RequestLayout
 
-__all__ = ["RAMFace", "WordServer", "check_size"]
+__all__ = ["RAMInterface", "WordServer", "check_size"]
 
 
-def check_size(size, beat_bytes, *, largest=1 << 32):
+def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
+    """Raises ``ValueError`` unless ``size`` is a number of beats up to ``largest`` bytes."""
     if (
         not isinstance(size, int)
         or isinstance(size, bool)
@@ -24,8 +25,8 @@ def check_size(size, beat_bytes, *, largest=1 << 32):
         )
 
 
-class RAMFace(wiring.Signature):
-    """A synchronous RAM as its user sees it.
+class RAMInterface(wiring.Signature):
+    """Interface of a synchronous RAM, as its user sees it.
 
     Members
     -------
@@ -37,7 +38,7 @@ class RAMFace(wiring.Signature):
         Data read stand from the cycle after the access to the next reading access.
     """
 
-    def __init__(self, *, address_width, beat_bytes):
+    def __init__(self, *, address_width: int, beat_bytes: int) -> None:
         super().__init__(
             {
                 "address": Out(address_width),
@@ -51,7 +52,8 @@ class RAMFace(wiring.Signature):
 
 
 class WordServer(wiring.Component):
-    """Serves a memory port from a RAM: one beat a cycle, bursts and single beats back to back.
+    """RAM controller: serves a memory port from a RAM, one beat a cycle, bursts and single beats
+    back to back.
 
     Latency: the first beat of a read is offered two cycles after its request was taken, the
     acknowledgement of a write one cycle after its last beat. A request that leaves the RAM is
@@ -66,10 +68,10 @@ class WordServer(wiring.Component):
 
     Members
     -------
-    port : In(MemoryPort), ram : Out(RAMFace)
+    port : In(MemoryPort), ram : Out(RAMInterface)
     """
 
-    def __init__(self, *, size, beat_bytes):
+    def __init__(self, *, size: int, beat_bytes: int) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes)
         self.words = size // beat_bytes
@@ -78,14 +80,14 @@ class WordServer(wiring.Component):
             {
                 "port": In(MemoryPort(beat_bytes)),
                 "ram": Out(
-                    RAMFace(
+                    RAMInterface(
                         address_width=max(1, (self.words - 1).bit_length()), beat_bytes=beat_bytes
                     )
                 ),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, ram = self.port, self.ram
         shift = self.beat_bytes.bit_length() - 1
@@ -134,6 +136,6 @@ class WordServer(wiring.Component):
         return m
 
 
-def repeat_bits(mask, times):
-    """Every bit of ``mask`` ``times`` over."""
+def repeat_bits(mask: Value, times: int) -> Value:
+    """``mask`` with every bit repeated ``times`` times."""
     return Cat(bit.replicate(times) for bit in mask)

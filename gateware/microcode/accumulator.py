@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The accumulator machine, as its programs see it: operations, operands, registers
+"""Programming model of the accumulator machine: operations, operands, registers
 (docs/how/microcode.md). Pure Python.
 
 Operands of ``ld``, ``add``, ``sub``, ``and``, ``adc``, ``mul``, ``idx`` (and of ``st``, but for the
@@ -7,14 +7,22 @@ last two): ``name``, a variable; ``name.2``, an entry of an array; ``name+X``, t
 index says; ``#n``, a number; ``$NAME``, a source of the core's.
 """
 
+from __future__ import annotations
+
 import enum
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ..isa.registers import StallClass
 from .layout import Layout
 from .machine import MachineFormat, Operation
 from .operands import Choice, Label, Number, Register
 from .registers import RegisterFile
+
+if TYPE_CHECKING:
+    from enum import IntEnum, IntFlag
+
 
 __all__ = ["OPERAND_BITS", "AccumulatorFormat", "Mode", "Op", "accumulator_machine"]
 
@@ -23,7 +31,8 @@ OPERAND_BITS, _NUMBER_BITS = 11, 9
 
 
 class Op(enum.IntEnum):
-    """Operations; A: the accumulator, C: the carry, P: an address, X: an index, R: the operand."""
+    """Operations of the accumulator machine. A: the accumulator, C: the carry, P: an address, X: an
+    index, R: the operand."""
 
     LD = 0  #: A = R
     ADD = 1  #: A = A + R; C
@@ -58,7 +67,7 @@ class Op(enum.IntEnum):
 
 
 class Mode(enum.IntEnum):
-    """Where R comes from."""
+    """Addressing modes: the source of operand R."""
 
     PLACE, INDEXED, SOURCE, NUMBER = range(4)
 
@@ -70,20 +79,20 @@ _JUMPS = (Op.JMP, Op.JZ, Op.JNZ, Op.JC, Op.JNC, Op.JNEG, Op.JPOS, Op.JABORT, Op.
 
 @dataclass(frozen=True)
 class AccumulatorFormat(MachineFormat):
-    """What :func:`accumulator_machine` declares."""
+    """Declaration of an accumulator machine, as :func:`accumulator_machine` makes it."""
 
-    sources: type = None
-    sinks: type = None
-    counts: type = None
+    sources: Any = None
+    sinks: Any = None
+    counts: Any = None
     returns: int = 0
     shown: str = ""
 
     @property
-    def arrays(self):
+    def arrays(self) -> dict[str, tuple[int, int]]:
         """Name -> (place, entries)."""
         return self.registers.arrays
 
-    def cycles(self, word):
+    def cycles(self, word: int) -> str:
         """Two; a shift one for each bit and one more, a product from 33 to 65 (``33+``); what waits
         for units or memory ``2+``."""
         op, x = word >> OPERAND_BITS, word & (1 << OPERAND_BITS) - 1
@@ -99,9 +108,18 @@ class AccumulatorFormat(MachineFormat):
 
 
 def accumulator_machine(
-    *, sources, sinks, counts, arrays, returns, variables, shown, fixed=None, size=2048
-):
-    """The declaration of a core's accumulator machine: 256 registers of 32 bits, programs of up to
+    *,
+    sources: type[IntEnum],
+    sinks: type[IntEnum],
+    counts: type[IntFlag],
+    arrays: dict[str, tuple[int, int]],
+    returns: int,
+    variables: Iterable[int],
+    shown: str,
+    fixed: Mapping[str, int] | None = None,
+    size: int = 2048,
+) -> AccumulatorFormat:
+    """Declares a core's accumulator machine: 256 registers of 32 bits, programs of up to
     2048 micro-instructions of 16 bits.
 
     Parameters
@@ -135,7 +153,7 @@ def accumulator_machine(
         "": (plain,),
         "$": (Choice("x", {name: number for name, number in given.items() if name != "LOW"}),),
     }
-    operands = {
+    operands: dict[Op, dict[str, tuple[Any, ...]]] = {
         **dict.fromkeys(
             (Op.LD, Op.ADD, Op.SUB, Op.AND, Op.ADC, Op.IDX),
             {"": (plain,), "$": (Choice("x", given),)},
@@ -159,7 +177,7 @@ def accumulator_machine(
         layout=Layout(x=OPERAND_BITS, op=(5, Op)),
         size=size,
         filler="wait",
-        registers=RegisterFile(256, fixed or {}, arrays, variables=tuple(variables)),
+        registers=RegisterFile(256, dict(fixed or {}), arrays, variables=tuple(variables)),
         operations={
             op.name.lower(): Operation({"op": op}, operands.get(op, {}), int(op in operands))
             for op in Op

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The accumulator machine: 32 bits, its registers and its program in block RAM (:mod:`.accumulator`
-declares, :mod:`.model` is the golden model)."""
+"""Gateware of the accumulator machine: 32 bits, its registers and its program in block RAM
+(:mod:`.accumulator` declares, :mod:`.model` is the golden model)."""
 
 from types import SimpleNamespace
 
-from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, memory
 from amaranth.lib.wiring import In, Out
 
 from ..memory.port import MemoryPort
 from ..shell.engine import Stall
-from .accumulator import OPERAND_BITS, Mode, Op
+from .accumulator import OPERAND_BITS, AccumulatorFormat, Mode, Op
+from .program import Microprogram
 from .staged import RegisterMachine
 
 __all__ = ["MicroMachine"]
@@ -33,9 +34,9 @@ def _parts(words):
 
 
 class MicroMachine(RegisterMachine):
-    """Runs a microprogram, a micro-instruction in two cycles (the operand is read; it is used),
-    shifts a bit a cycle and multiplies by one in one or two. One word of main memory is under way
-    at a time, and nothing is when an instruction has ended.
+    """Accumulator machine: runs a microprogram, a micro-instruction in two cycles (the operand is
+    read; it is used), shifts a bit a cycle and multiplies by one in one or two. One word of main
+    memory is under way at a time, and nothing is when an instruction has ended.
 
     Parameters
     ----------
@@ -63,7 +64,14 @@ class MicroMachine(RegisterMachine):
     format : the declaration
     """
 
-    def __init__(self, *, machine, program, beat_bytes, address_bits):
+    def __init__(
+        self,
+        *,
+        machine: AccumulatorFormat,
+        program: Microprogram,
+        beat_bytes: int,
+        address_bits: int,
+    ) -> None:
         self.format, self._beat_bytes = machine, beat_bytes
         self._used = {Op(word >> OPERAND_BITS) for word in program.words}
         place, entries = machine.arrays[machine.shown]
@@ -89,7 +97,7 @@ class MicroMachine(RegisterMachine):
             },
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         s = SimpleNamespace(  # signals that several steps use
             valid=Signal(name="valid"),
@@ -117,7 +125,7 @@ class MicroMachine(RegisterMachine):
         self._jump(m, s)
         return m
 
-    def at(self, label, behind=0):
+    def at(self, label: str, behind: int = 0) -> Value:
         """Whether the micro-instruction at hand is that of ``label``, or so many behind it, once
         elaborated."""
         return self._here == self._program.labels[label] + behind
@@ -187,9 +195,9 @@ class MicroMachine(RegisterMachine):
             with m.Default():
                 m.d.comb += s.operand.eq(read.data)
         m.d.comb += [
-            self.told.en.eq(s.at(Op.ST, Op.CALL)),
-            self.told.addr.eq(Mux(calls, Cat(depth, returns), place)),
-            self.told.data.eq(Mux(calls, s.following, s.a)),
+            self.register_write.en.eq(s.at(Op.ST, Op.CALL)),
+            self.register_write.addr.eq(Mux(calls, Cat(depth, returns), place)),
+            self.register_write.data.eq(Mux(calls, s.following, s.a)),
         ]
         with m.If(s.at(Op.CALL)):
             m.d.sync += depth.eq(depth + 1)

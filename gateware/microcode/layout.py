@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fields of a micro-instruction. Pure Python."""
+"""Bit layout of micro-instructions. Pure Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from enum import IntEnum
+
 
 __all__ = ["Layout"]
 
 
 class Layout(dict):
-    """Fields of a micro-instruction, lowest first: name -> width in bits.
+    """Bit layout of a micro-instruction, lowest field first: name -> width in bits.
 
     A field is given as its width, or as ``(width, enumeration)``: the listing shows the names of
     such a field's values.
@@ -16,15 +25,15 @@ class Layout(dict):
         A value of an enumeration does not fit into its field.
     """
 
-    def __init__(self, **fields):
+    def __init__(self, **fields: int | tuple[int, type[IntEnum]]) -> None:
         self.names = {}
         for field, given in fields.items():
             self[field], values = given if isinstance(given, tuple) else (given, ())
             self.names[field] = {int(value): value.name for value in values}
             self.encode({field: max(self.names[field], default=0)})
 
-    def encode(self, values):
-        """A micro-instruction as a number; fields not among ``values`` are 0."""
+    def encode(self, values: Mapping[str, int]) -> int:
+        """Word of a micro-instruction; fields not among ``values`` are 0."""
         word = shift = 0
         for field, bits in self.items():
             value = values.get(field, 0)
@@ -36,7 +45,7 @@ class Layout(dict):
             shift += bits
         return word
 
-    def describe(self, word):
+    def describe(self, word: int) -> str:
         """``field=value`` of every field that is not 0."""
         shown = []
         for field, bits in self.items():

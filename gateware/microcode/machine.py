@@ -1,43 +1,44 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the assembler is told of a micro machine. Pure Python."""
+"""Declaration of a microcoded machine for the assembler. Pure Python."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .layout import Layout
 from .registers import RegisterFile
+from .statement import Statement
 
 __all__ = ["Hazard", "MachineFormat", "Operation"]
 
 
 class Operation(NamedTuple):
-    """An operation: the fields that it sets, and its operands.
+    """Operation of a micro-instruction: the fields that it sets, and its operands.
 
     ``operands``: sign that begins the operand (``""``: none) -> what its words set, each a kind of
     :mod:`.operands`; a dict among them stands for fields that such an operand always sets.
     ``count``: number of words; ``None``: any, each operand at most once.
     """
 
-    fields: dict
-    operands: dict
-    count: int | None = None
+    fields: dict[str, Any]
+    operands: dict[str, tuple[Any, ...]]
+    count: int | None = None  # type: ignore[assignment]  # hides tuple.count, which is unused
 
 
 class Hazard(NamedTuple):
-    """Two micro-instructions that may not follow each other: ``found(first, second)`` is true;
-    their fields are ``first["name"]``.
+    """Hazard between consecutive micro-instructions, which the assembler refuses: ``found(first,
+    second)`` is true; their fields are ``first["name"]``.
 
     ``message`` names one of them as ``{first}`` or ``{second}``.
     """
 
-    found: Callable
+    found: Callable[[Statement, Statement], Any]
     message: str
 
 
 @dataclass(frozen=True)
 class MachineFormat:
-    """A micro machine, as its programs see it.
+    """Programming model of a microcoded machine.
 
     ``operations`` : mnemonic -> :class:`Operation`. ``size`` :
         micro-instructions that its memory holds. ``defaults`` : field -> register it
@@ -45,13 +46,13 @@ class MachineFormat:
     """
 
     layout: Layout
-    operations: dict
+    operations: dict[str, Operation]
     registers: RegisterFile
     size: int
-    defaults: dict = field(default_factory=dict)
-    hazards: tuple = ()
+    defaults: dict[str, str] = field(default_factory=dict)
+    hazards: tuple[Hazard, ...] = ()
     filler: str = ""
 
-    def cycles(self, word):
+    def cycles(self, word: int) -> str:
         """Text: the cycles that a micro-instruction takes; empty where each takes one."""
         return ""

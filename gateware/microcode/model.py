@@ -2,10 +2,16 @@
 """Golden model of the accumulator machine: a microprogram runs without gateware, cycle by cycle the
 same. Pure Python."""
 
-from ..isa.registers import StallClass
-from .accumulator import OPERAND_BITS, Mode, Op
+from __future__ import annotations
 
-__all__ = ["MachineModel", "MicrocodeLimit"]
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from ..isa.registers import StallClass
+from .accumulator import OPERAND_BITS, AccumulatorFormat, Mode, Op
+from .program import Microprogram
+
+__all__ = ["MachineModel", "MicrocodeLimit", "WordMemory"]
 
 _ONES = 0xFFFF_FFFF
 _X = (1 << OPERAND_BITS) - 1
@@ -46,11 +52,21 @@ _READS = frozenset((_LD, _ADD, _SUB, _AND, _MUL, _IDX, _ADC))
 
 
 class MicrocodeLimit(RuntimeError):
-    """A microprogram has not ended within its limit of cycles."""
+    """A microprogram exceeded its cycle limit."""
+
+
+class WordMemory(Protocol):
+    """Main memory of a machine, word by word."""
+
+    def read(self, address: int) -> tuple[int, int]:
+        """``(word, error)``."""
+
+    def write(self, address: int, word: int) -> int:
+        """Error."""
 
 
 class MachineModel:
-    """A machine and what is attached to it.
+    """Golden model of an accumulator machine and its attached units and memory.
 
     Parameters
     ----------
@@ -60,7 +76,7 @@ class MachineModel:
     sinks : dict, sink -> function of A
     unit : function of A that does what ``run`` asks for and gives the cycles that it waits,
         0 where it is complete at once
-    memory : object with ``read(address)`` -> (word, error) and ``write(address, word)`` -> error
+    memory : :class:`WordMemory`
     latency : cycles that a word of main memory takes beyond those of another micro-instruction
 
     Attributes
@@ -72,8 +88,16 @@ class MachineModel:
     """
 
     def __init__(
-        self, machine, program, *, sources=None, sinks=None, unit=None, memory=None, latency=1
-    ):
+        self,
+        machine: AccumulatorFormat,
+        program: Microprogram,
+        *,
+        sources: Mapping[Any, Callable[[], int]] | None = None,
+        sinks: Mapping[Any, Callable[[int], object]] | None = None,
+        unit: Callable[[int], int] | None = None,
+        memory: WordMemory | None = None,
+        latency: int = 1,
+    ) -> None:
         self.machine, self.program, self.registers = machine, program, list(program.registers)
         self._words = [(word >> OPERAND_BITS, word & _X) for word in program.words]
         self._sources = {int(number): read for number, read in (sources or {}).items()}
@@ -86,23 +110,26 @@ class MachineModel:
             self.cycles
         ) = 0
         self.abort, self._waits, self._stall = False, False, StallClass.OTHER
-        self.spent, self.classes = [0] * len(self._words), {}
+        self.spent = [0] * len(self._words)
+        self.classes: dict[int, int] = {}
         self.counts = dict.fromkeys(machine.counts, 0)
 
-    def variable(self, name):
-        """What a variable holds."""
+    def variable(self, name: str) -> int:
+        """Value of a variable."""
         return self.registers[self.program.names[name]]
 
-    def set(self, name, value):
-        """Gives a variable a value."""
+    def set(self, name: str, value: int) -> None:
+        """Sets a variable."""
         self.registers[self.program.names[name]] = value
 
-    def entry(self, array, number):
-        """What an entry of an array holds."""
+    def entry(self, array: str, number: int) -> int:
+        """Value of an array entry."""
         return self.registers[self.machine.arrays[array][0] + number]
 
-    def run(self, start=None, end=None, limit=None):
-        """Goes on, or begins at label ``start``, until the next ``wait`` or label ``end``. The
+    def run(
+        self, start: str | None = None, end: str | None = None, limit: int | None = None
+    ) -> MachineModel:
+        """Resumes, or begins at label ``start``, until the next ``wait`` or label ``end``. The
         first is that of a reset, to the first ``wait``.
 
         Raises
@@ -130,7 +157,7 @@ class MachineModel:
                 )
         return self
 
-    def listing(self):
+    def listing(self) -> str:
         """The program's listing, with the cycles spent at each micro-instruction."""
         return self.program.listing(self.spent)
 

@@ -1,30 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kinds of operands of micro-instructions. Pure Python.
+"""Operand types of micro-instructions. Pure Python.
 
 ``read(word, program, statement)`` of each gives the fields that the word sets.
 """
 
-from dataclasses import dataclass, field
+import dataclasses
+from dataclasses import dataclass
+from typing import Any
+
+from .program import Microprogram
+from .statement import Statement
 
 __all__ = ["Choice", "Label", "Number", "Register"]
 
 
 @dataclass(frozen=True)
 class Register:
-    """Register, its number into ``field``: ``NAME``, ``NAME.2`` and ``NAME+X`` of an array (the
-    latter sets ``indexed`` as well), or ``#n``.
+    """Register operand, its number into ``field``: ``NAME``, ``NAME.2`` and ``NAME+X`` of an array
+    (the latter sets ``indexed`` as well), or ``#n``.
 
     ``written``: takes a result, and is no constant. ``immediate``: constants below ``limit`` are
     values of the field, with ``immediate`` set.
     """
 
     field: str
-    indexed: dict | None = None
+    indexed: dict[str, int] | None = None
     written: bool = False
     limit: int = 0
-    immediate: dict = field(default_factory=dict)
+    immediate: dict[str, int] = dataclasses.field(default_factory=dict)
 
-    def read(self, word, program, statement):
+    def read(self, word: str, program: Microprogram, statement: Statement) -> dict[str, int]:
         if word.startswith("#"):
             value = statement.number(word[1:], "constant") & 0xFFFF_FFFF
             if self.written:
@@ -55,24 +60,24 @@ class Register:
 
 @dataclass(frozen=True)
 class Choice:
-    """One of ``names``, an enumeration or a dict name -> number, or -> dict of fields where several
-    are set.
+    """Symbolic operand: one of ``names``, an enumeration or a dict name -> number, or -> dict of
+    fields where several are set.
 
     ``several``: some of them, separated by commas. ``argument``: ``NAME:n`` puts n this many bits
     above.
     """
 
     field: str
-    names: object
+    names: Any
     several: bool = False
     argument: int | None = None
 
-    def read(self, word, program, statement):
+    def read(self, word: str, program: Microprogram, statement: Statement) -> dict[str, int]:
         names = getattr(self.names, "__members__", self.names)
         word, colon, argument = word.partition(":") if self.argument is not None else (word, "", "")
-        found = (
-            {self.field: statement.number(argument, "argument") << self.argument} if colon else {}
-        )
+        found = {}
+        if self.argument is not None and colon:
+            found[self.field] = statement.number(argument, "argument") << self.argument
         chosen = word.split(",") if self.several else [word]
         for name in chosen:
             if chosen.count(name) > 1:
@@ -92,14 +97,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """Number of ``values``, a range, or one of ``names``; ``what``: its name in messages."""
+    """Numeric operand: a number of ``values``, a range, or one of ``names``; ``what``: its name in
+    messages."""
 
     field: str
     what: str
     values: range
-    names: dict
+    names: dict[str, int]
 
-    def read(self, word, program, statement):
+    def read(self, word: str, program: Microprogram, statement: Statement) -> dict[str, int]:
         return {
             self.field: self.names[word]
             if word in self.names
@@ -109,11 +115,11 @@ class Number:
 
 @dataclass(frozen=True)
 class Label:
-    """Label, its address into ``field``."""
+    """Label operand, its address into ``field``."""
 
     field: str
 
-    def read(self, word, program, statement):
+    def read(self, word: str, program: Microprogram, statement: Statement) -> dict[str, int]:
         if word not in program.labels:
             raise statement.error(
                 f"No label {word!r} for {statement}, expected a label of the microprogram"

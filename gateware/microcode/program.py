@@ -2,13 +2,18 @@
 """Assembler of microprograms: text and a machine's declaration give words, labels and registers.
 Pure Python."""
 
+from collections.abc import Iterable, Mapping
+
+from .machine import MachineFormat
 from .registers import Registers
-from .statement import statements
+from .statement import Statement, statements
 
 __all__ = ["Microprogram", "jump_table"]
 
 
-def jump_table(labels, numbers, other, jump="jmp"):
+def jump_table(
+    labels: Mapping[int, str], numbers: Iterable[int], other: str, jump: str = "jmp"
+) -> str:
     """Text of a table for a computed jump: for each of ``numbers`` a jump to its label of
     ``labels``, number -> label, or to ``other``."""
     return "\n".join(f"        {jump} {labels.get(number, other)}" for number in numbers)
@@ -42,8 +47,18 @@ class Microprogram:
         The same, of no line in particular.
     """
 
-    def __init__(self, machine, parts, *, constants=None, values=None, entries=()):
-        self._machine, self.size, self.labels, self.code = machine, machine.size, {}, []
+    def __init__(
+        self,
+        machine: MachineFormat,
+        parts: Mapping[str, str],
+        *,
+        constants: Mapping[str, int] | None = None,
+        values: Mapping[str, list[int]] | None = None,
+        entries: Iterable[str] = (),
+    ) -> None:
+        self._machine, self.size = machine, machine.size
+        self.labels: dict[str, int] = {}
+        self.code: list[Statement] = []
         self.file = Registers(machine.registers, constants or {}, values or {})
         self.names, self.registers = self.file.names, self.file.values
         for statement in statements(parts):
@@ -64,19 +79,20 @@ class Microprogram:
                     )
         self.file.check_written()
 
-    def place(self, address):
+    def place(self, address: int) -> str:
         """The statement of an address, for messages: part, line and text."""
         statement = self.code[address]
         return f"{statement.part}, line {statement.line}, {statement}"
 
-    def listing(self, spent=None):
+    def listing(self, spent: list[int] | None = None) -> str:
         """Text: address, word, cycles, fields other than 0, labels and statement of every
         micro-instruction.
 
         ``spent``: cycles by address, in the place of what each takes alone, which stands there
         where the machine says it.
         """
-        layout, names = self._machine.layout, {}
+        layout = self._machine.layout
+        names: dict[int, list[str]] = {}
         for label, address in self.labels.items():
             names.setdefault(address, []).append(f"{label}:")
         fields = [layout.describe(word) for word in self.words]

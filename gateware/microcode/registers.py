@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers of a micro machine, and who gets which. Pure Python."""
+"""Register allocation of microprograms. Pure Python."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+
+from .statement import Statement
 
 __all__ = ["RegisterFile", "Registers"]
 
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """Registers: ``fixed``, name -> number that the gateware knows; ``arrays``, name -> (number,
-    entries).
+    """Register file of a machine: ``fixed``, name -> number that the gateware knows; ``arrays``,
+    name -> (number, entries).
 
     A variable gets a number of ``variables`` where it is first named, a constant one of
     ``constants`` (``None``: of ``variables`` as well). An index is OR'ed to an array's number,
@@ -22,12 +27,12 @@ class RegisterFile:
     """
 
     size: int
-    fixed: dict = field(default_factory=dict)
-    arrays: dict = field(default_factory=dict)
-    variables: tuple = ()
-    constants: tuple | None = None
+    fixed: dict[str, int] = field(default_factory=dict)
+    arrays: dict[str, tuple[int, int]] = field(default_factory=dict)
+    variables: Sequence[int] = ()
+    constants: Sequence[int] | None = None
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, (number, entries) in self.arrays.items():
             multiple = 1 << (entries - 1).bit_length()
             if number % multiple:
@@ -38,11 +43,17 @@ class RegisterFile:
 
 
 class Registers:
-    """The registers of one microprogram; ``names``: name -> number, ``values``: what each register
-    holds after configuration."""
+    """Register allocation of one microprogram; ``names``: name -> number, ``values``: what each
+    register holds after configuration."""
 
-    def __init__(self, file, constants, arrays):
-        self._file, self._read, self._written, self._fixed = file, {}, set(), set()
+    def __init__(
+        self, file: RegisterFile, constants: Mapping[str, int], arrays: Mapping[str, Sequence[int]]
+    ) -> None:
+        self._file = file
+        #: First reading statement of each register: (name, statement).
+        self._read: dict[int, tuple[str, Statement]] = {}
+        self._written: set[int] = set()
+        self._fixed: set[int] = set()
         self.names = file.fixed | {name: number for name, (number, _) in file.arrays.items()}
         self.values = [0] * file.size
         self._variables = list(file.variables)
@@ -55,7 +66,7 @@ class Registers:
                 raise ValueError(f"Array {name} has {count} entries, not {len(given)}")
             self.values[number : number + len(given)] = given
 
-    def number(self, name, statement, written=False):
+    def number(self, name: str, statement: Statement, written: bool = False) -> int:
         """Number of a register; a variable or constant (``#n``) gets one where it is first
         named."""
         if name not in self.names:
@@ -78,7 +89,7 @@ class Registers:
             self._read.setdefault(number, (name, statement))
         return number
 
-    def entry(self, name, entry, statement):
+    def entry(self, name: str, entry: int, statement: Statement) -> int:
         """Number of an entry of an array."""
         number, count = self._file.arrays.get(name, (0, 0))
         if not 0 <= entry < count:
@@ -88,7 +99,7 @@ class Registers:
             )
         return number + entry
 
-    def alias(self, name, other, statement):
+    def alias(self, name: str, other: str, statement: Statement) -> None:
         """``name`` is another name of variable ``other``."""
         if name in self.names:
             raise statement.error(f"Variable {name} has a place, not that of {other}")
@@ -96,7 +107,7 @@ class Registers:
             self.names[other] = self._next(self._variables, other, statement)
         self.names[name] = self.names[other]
 
-    def check_written(self):
+    def check_written(self) -> None:
         """Refuses variables that are read and never written: a name that was misspelt."""
         for number, (name, statement) in self._read.items():
             if number in self._file.variables and number not in self._written:

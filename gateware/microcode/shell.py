@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine that the accumulator machine runs: what lies between the machine, the control block and
-memory."""
+"""Engine around the accumulator machine: its connections to control block and memory."""
 
 from amaranth import Signal
 from amaranth.lib import wiring
@@ -13,8 +12,8 @@ _OF_CONTROL = ("WINDOW_BASE", "WINDOW_LIMIT", "PROGRAM_ADDRESS", "PROGRAM_LENGTH
 
 
 class MicroEngine(Engine):
-    """Base of engines whose ``prepare`` makes ``self.machine``, a :class:`~.engine.MicroMachine`,
-    for one memory port.
+    """Base class of microcoded engines, whose ``prepare`` makes ``self.machine``, a
+    :class:`~.engine.MicroMachine`, for one memory port.
 
     A source that has the name of a register of the control block is that register. Of the sinks
     ``CODE`` and ``PC`` are held for the end of a run; ``FINISH`` is that end, A the detail of its

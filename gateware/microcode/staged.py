@@ -1,17 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the gateware of micro machines shares: registers in block RAM, and the front of those that
-work in two stages."""
+"""Base classes of microcoded machines: registers in block RAM, and a two-stage pipeline."""
 
+from collections.abc import Mapping
 from types import SimpleNamespace
 
 from amaranth import Signal, Value
 from amaranth.lib import data, memory, wiring
 
+from .program import Microprogram
+
 __all__ = ["RegisterMachine", "StagedMachine"]
 
 
 class RegisterMachine(wiring.Component):
-    """Base of micro machines: 32-bit registers in block RAM, one read and one written a cycle.
+    """Base class of microcoded machines: 32-bit registers in block RAM, one read and one written a
+    cycle.
 
     Parameters
     ----------
@@ -20,10 +23,10 @@ class RegisterMachine(wiring.Component):
 
     Attributes
     ----------
-    told : write port of the registers, for who looks on, once elaborated
+    register_write : write port of the registers, for tracing; once elaborated
     """
 
-    def __init__(self, program, members):
+    def __init__(self, program: Microprogram, members: Mapping[str, wiring.Member]) -> None:
         self._program = program
         super().__init__(members)
 
@@ -34,19 +37,19 @@ class RegisterMachine(wiring.Component):
         m.submodules.registers_disjoint = registers = memory.Memory(
             shape=32, depth=len(values), init=values
         )
-        read, self.told = registers.read_port(), registers.write_port()
+        read, self.register_write = registers.read_port(), registers.write_port()
         return read
 
-    def writes(self, name):
+    def writes(self, name: str) -> Value:
         """Whether register ``name`` is written in this cycle, once elaborated; the value is
-        ``told.data``."""
-        return self.told.en & (self.told.addr == self._program.names[name])
+        ``register_write.data``."""
+        return self.register_write.en & (self.register_write.addr == self._program.names[name])
 
 
 class StagedMachine(RegisterMachine):
-    """Base of machines that execute a micro-instruction of up to 32 bits a cycle, in two stages: in
-    the first its operand is addressed and what steers the second is decoded, in the second all else
-    is done.
+    """Base class of pipelined machines that execute a micro-instruction of up to 32 bits a cycle,
+    in two stages: in the first its operand is addressed and what steers the second is decoded, in
+    the second all else is done.
 
     Members
     -------
@@ -98,9 +101,9 @@ class StagedMachine(RegisterMachine):
         """Writes ``value`` to register ``address`` in cycles of ``own``, what comes from outside in
         others."""
         m.d.comb += [
-            self.told.en.eq(own | self.write),
-            self.told.addr.eq(self.write_address),
-            self.told.data.eq(self.write_data),
+            self.register_write.en.eq(own | self.write),
+            self.register_write.addr.eq(self.write_address),
+            self.register_write.data.eq(self.write_data),
         ]
         with m.If(own):
-            m.d.comb += [self.told.addr.eq(address), self.told.data.eq(value)]
+            m.d.comb += [self.register_write.addr.eq(address), self.register_write.data.eq(value)]

@@ -1,38 +1,44 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statements of a microprogram's text. Pure Python."""
+"""Statements of microprogram source, and their parser. Pure Python."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 __all__ = ["MicrocodeError", "Statement", "statements"]
 
 
 class MicrocodeError(ValueError):
-    """A statement that is refused; the message begins with its part and line."""
+    """A microprogram statement that is refused; the message begins with its part and line."""
 
 
 @dataclass
 class Statement:
-    """Labels and words of one statement, and where it stands; once assembled its ``address``, and
-    its ``fields`` as items."""
+    """One statement of a microprogram: its labels and words, and where it stands; once assembled
+    its ``address``, and its ``fields`` as items."""
 
     part: str
     line: int
-    labels: list
-    words: list
+    labels: list[str]
+    words: list[str]
     address: int | None = None
-    fields: dict = field(default_factory=dict)
+    fields: dict[str, int] = field(default_factory=dict)
 
-    def __str__(self):
+    def __str__(self) -> str:
         return repr(" ".join(self.words))
 
-    def __getitem__(self, name):
+    def __getitem__(self, name: str) -> Any:
         return self.fields[name]
 
-    def error(self, message):
+    def error(self, message: str) -> MicrocodeError:
         """The error to raise for this statement."""
         return MicrocodeError(f"{self.part}, line {self.line}: {message}")
 
-    def number(self, text, what, values=None, names=()):
+    def number(
+        self, text: str, what: str, values: range | None = None, names: Iterable[str] = ()
+    ) -> int:
         """A number of the text, in any notation of Python's; ``values``: range it must lie in;
         ``names``: what else stands in its place."""
         try:
@@ -48,12 +54,12 @@ class Statement:
             )
         return value
 
-    def filled(self, text):
+    def filled(self, text: str) -> Statement:
         """The statement that takes a place of its own in a gap before this one."""
         return replace(self, labels=[], words=text.split())
 
 
-def statements(parts):
+def statements(parts: Mapping[str, str]) -> Iterator[Statement]:
     """Every :class:`Statement` of ``parts``, name -> text. Lines and ``;`` end one, ``//`` begins a
     comment, ``name:`` is a label."""
     for part, text in parts.items():

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small gateware that several cores use: delay lines, queues, counters of leading zeros."""
+"""Gateware building blocks that several cores use: delay lines, queues, counters of leading
+zeros."""

@@ -2,15 +2,27 @@
 """Delay lines: chains of registers, read at their end, at any stage, or stage by stage of a
 pipeline."""
 
-from amaranth import Signal, Value
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from amaranth import Module, Signal, Value
+from amaranth.hdl import ShapeLike, ValueLike
 from amaranth.lib import memory
 
 __all__ = ["DelayLine", "Stages", "delay"]
 
 
-def delay(m, value, cycles, name=None, *, clear=None):
-    """``value``, ``cycles`` cycles later, through registers without reset called ``name_1`` and so
-    on.
+def delay(
+    m: Module,
+    value: ValueLike,
+    cycles: int,
+    name: str | None = None,
+    *,
+    clear: ValueLike | None = None,
+) -> ValueLike:
+    """``value`` delayed by ``cycles`` cycles, through registers without reset called ``name_1`` and
+    so on.
 
     With ``clear`` the registers have a reset, and a cycle of ``clear`` empties them.
     """
@@ -37,25 +49,28 @@ class DelayLine:
     name : str
     """
 
-    def __init__(self, m, value, name):
-        self._m, self._name, self._taps = m, name, [value]
+    def __init__(self, m: Module, value: Value | None, name: str) -> None:
+        self._m, self._name = m, name
+        #: The value and its delayed copies; ``None``: of a stage that is not there.
+        self._taps: list[Value | None] = [value]
 
-    def __getitem__(self, cycles):
+    def __getitem__(self, cycles: int) -> Value:
         while len(self._taps) <= cycles:
             before = self._taps[-1]
+            assert before is not None, "the line has no such stage"
             later = Signal(len(before), name=f"{self._name}_{len(self._taps)}", reset_less=True)
             self._m.d.sync += later.eq(before)
             self._taps.append(later)
         return self._taps[cycles]
 
-    def since(self, cycles):
+    def since(self, cycles: int) -> DelayLine:
         """The line of what is ``self[cycles]`` here; of stages that are there."""
         line = DelayLine(self._m, None, self._name)
         line._taps = self._taps[cycles:]
         return line
 
     @classmethod
-    def stored(cls, m, value, name, cycles):
+    def stored(cls, m: Module, value: Value, name: str, cycles: int) -> DelayLine:
         """A line of which nothing before ``cycles`` (2 to 8) is wanted: a block RAM, for chips that
         have those left, and no logic."""
         if not 2 <= cycles <= 8:
@@ -89,10 +104,10 @@ class Stages:
     ``carry`` heeds that.
     """
 
-    def __init__(self, m, merged=()):
+    def __init__(self, m: Module, merged: Iterable[int] = ()) -> None:
         self._m, self._merged = m, frozenset(merged)
 
-    def __call__(self, number, value, shape, name):
+    def __call__(self, number: int, value: ValueLike, shape: ShapeLike, name: str) -> ValueLike:
         if number in self._merged:
             passed = Signal(shape, name=f"s{number}_{name}")
             self._m.d.comb += passed.eq(value)
@@ -101,10 +116,10 @@ class Stages:
         self._m.d.sync += held.eq(value)
         return held
 
-    def carry(self, value, first, last):
+    def carry(self, value: ValueLike, first: int, last: int) -> ValueLike:
         """``value`` of stage ``first``, for use beside values of stage ``last``."""
         return self.delay(value, sum(n not in self._merged for n in range(first + 1, last + 1)))
 
-    def delay(self, value, cycles):
+    def delay(self, value: ValueLike, cycles: int) -> ValueLike:
         """``value``, ``cycles`` later; a value with a layout loses it."""
         return delay(self._m, Value.cast(value), cycles) if cycles else value

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Leading zeros, counted by a tree of equal halves."""
+"""Leading-zero counter as a tree of equal halves."""
 
 from amaranth import Cat, Const, Mux, Value
+from amaranth.hdl import ValueLike
 
 __all__ = ["leading_zeros"]
 
 
-def leading_zeros(value):
-    """Leading zeros of ``value``, its length if it is 0: as many levels of one multiplexer as the
-    count has bits."""
+def leading_zeros(value: ValueLike) -> Value:
+    """Number of leading zeros of ``value``, its length if it is 0: as many levels of one
+    multiplexer as the count has bits."""
     value = Value.cast(value)
     width = 1 << len(value).bit_length()
 

@@ -3,18 +3,21 @@
 
 :class:`StreamBuffer` has two entries and cuts every path between its sides; :class:`PairQueue` has
 two and an ``i.ready`` that drives as
-much as it likes; :class:`ShiftQueue` has any number, whose entries can be looked at.
+much as it likes; :class:`ShiftQueue` has any number, whose entries can be looked at;
+:class:`RAMQueue` has sixteen at most, in distributed RAM.
 """
 
-from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth import Cat, Module, Mux, Shape, Signal, Value
+from amaranth.hdl import ShapeLike
 from amaranth.lib import stream, wiring
+from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["PairQueue", "ShiftQueue", "StreamBuffer"]
+__all__ = ["PairQueue", "RAMQueue", "ShiftQueue", "StreamBuffer"]
 
 
 class ShiftQueue(wiring.Component):
-    """A queue of a few entries in flip-flops: entries shift towards the head.
+    """FIFO of a few entries in flip-flops; entries shift towards the head.
 
     Costs about one logic cell a bit, where an addressed queue of that depth costs three. Latency:
     one cycle; one entry a cycle. ``i.ready`` does not depend on ``o.ready``: a full queue takes
@@ -37,7 +40,7 @@ class ShiftQueue(wiring.Component):
         Of every place, head first: whether it holds an entry, and the entry.
     """
 
-    def __init__(self, *, shape, depth):
+    def __init__(self, *, shape: ShapeLike, depth: int) -> None:
         if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
             raise ValueError(f"Depth must be a positive integer, not {depth!r}")
         self.depth = depth
@@ -47,7 +50,7 @@ class ShiftQueue(wiring.Component):
         self._full = Signal(depth)  # thermometer: bit i is set when entry i holds something
         self.contents = list(zip(self._full, self._entries, strict=True))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         entries, full = self._entries, self._full
         push, pop = Signal(), Signal()
@@ -76,8 +79,8 @@ class ShiftQueue(wiring.Component):
 
 
 class StreamBuffer(wiring.Component):
-    """Two entries that cut every combinational path between ``i`` and ``o``, both ways. Latency:
-    one cycle.
+    """Skid buffer of two entries that cuts every combinational path between ``i`` and ``o``, both
+    ways. Latency: one cycle.
 
     Parameters
     ----------
@@ -89,10 +92,10 @@ class StreamBuffer(wiring.Component):
     i : In(stream), o : Out(stream)
     """
 
-    def __init__(self, *, shape):
+    def __init__(self, *, shape: ShapeLike) -> None:
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Payloads without reset: what nobody looks at need not be 0, and a reset's wires are long.
         spare, payload = (
@@ -113,9 +116,9 @@ class StreamBuffer(wiring.Component):
 
 
 class PairQueue(wiring.Component):
-    """Two entries, one a cycle, latency one cycle. ``i.ready`` comes from a flip-flop that nothing
-    inside reads, without a gate behind it: it may drive as much as it likes and the queue's own
-    loop stays short. ``o.payload`` is 0 while there is nothing.
+    """FIFO of two entries, one per cycle, latency one cycle. ``i.ready`` comes from a flip-flop
+    that nothing inside reads, without a gate behind it: it may drive as much as it likes and the
+    queue's own loop stays short. ``o.payload`` is 0 while there is nothing.
 
     Parameters
     ----------
@@ -126,14 +129,14 @@ class PairQueue(wiring.Component):
     i : In(stream), o : Out(stream); ``o.ready`` only while ``o.valid``
     """
 
-    def __init__(self, *, shape):
+    def __init__(self, *, shape: ShapeLike) -> None:
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
         #: What stands behind the head, if anything does: for proofs.
         self.second = Signal(len(Value.cast(self.i.payload)), reset_less=True)
         #: ``i.ready`` of the next cycle: for copies of it.
-        self.room_next = Signal()
+        self.space_next = Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = len(Value.cast(self.i.payload))
         head, second, new = Signal(bits), self.second, Signal(bits)
@@ -147,15 +150,76 @@ class PairQueue(wiring.Component):
             pop.eq(self.o.ready),
             push.eq(self.i.valid & ~full),
             full_next.eq(~pop & (full | (push & held))),
-            self.room_next.eq(~full_next),
+            self.space_next.eq(~full_next),
         ]
         m.d.sync += [
             full.eq(full_next),
-            room.eq(self.room_next),
+            room.eq(self.space_next),
             held.eq((held & ~pop) | full | push),
         ]
         with m.If(pop | ~held):
             m.d.sync += head.eq(Mux(full, second, new))
         with m.If(~full):
             m.d.sync += second.eq(self.i.payload)
+        return m
+
+
+class RAMQueue(wiring.Component):
+    """A queue of wide entries in distributed RAM: a step moves two counters of four bits, whatever
+    the entries' width, where a :class:`ShiftQueue` moves all of them. Latency: one cycle; one entry
+    a cycle.
+
+    Parameters
+    ----------
+    shape : ShapeLike
+        Shape of an entry.
+
+    Members
+    -------
+    put : In(1)
+        Takes ``entry`` in this cycle; only while ``room``.
+    entry : In(shape)
+    room : Out(1)
+        A flip-flop: there is a free place.
+    o : Out(stream)
+        ``o.payload`` is read from the RAM in the same cycle; undefined while there is nothing.
+    """
+
+    #: Entries that it holds.
+    DEPTH = 16
+
+    def __init__(self, *, shape: ShapeLike) -> None:
+        self._bits = Shape.cast(shape).width
+        super().__init__(
+            {
+                "put": In(1),
+                "entry": In(shape),
+                "room": Out(1),
+                "o": Out(stream.Signature(shape)),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        cells = m.submodules.cells = Memory(shape=self._bits, depth=self.DEPTH, init=[])
+        writer, reader = cells.write_port(), cells.read_port(domain="comb")
+        first, behind = Signal(range(self.DEPTH)), Signal(range(self.DEPTH))
+        pop, held = Signal(), Signal(range(self.DEPTH + 1))
+        m.d.comb += [
+            writer.en.eq(self.put),
+            writer.addr.eq(behind),
+            writer.data.eq(self.entry),
+            reader.addr.eq(first),
+            Value.cast(self.o.payload).eq(reader.data),
+            pop.eq(self.o.valid & self.o.ready),
+            self.room.eq(~held[-1]),  # of sixteen entries, the count's highest bit
+        ]
+        with m.If(self.put):
+            m.d.sync += behind.eq(behind + 1)
+        with m.If(pop):
+            m.d.sync += first.eq(first + 1)
+        with m.If(self.put & ~pop):
+            m.d.sync += [held.eq(held + 1), self.o.valid.eq(1)]
+        with m.Elif(pop & ~self.put):
+            m.d.sync += [held.eq(held - 1), self.o.valid.eq(held != 1)]
         return m

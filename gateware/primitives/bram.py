@@ -4,7 +4,7 @@ one clock.
 
 Inference never uses the output register of an ECP5 block RAM (5.8 ns clock to output without it,
 1.0 ns with it), and adds logic for the case that one cycle reads and writes the same address.
-Whoever uses this primitive promises not to need the answer of such a read; the behavioural twin
+Whoever uses this primitive promises not to need the answer of such a read; the behavioural model
 returns its complement, so that a simulation notices.
 """
 
@@ -35,7 +35,7 @@ def _integer(name, value, low, high):
         raise ValueError(f"{name} must be an integer from {low} to {high}, not {value!r}")
 
 
-def best_shape(family, width, depth):
+def best_shape(family: str, width: int, depth: int) -> tuple[int, int]:
     """``(block depth, block width)`` that needs the fewest blocks for ``width`` x ``depth``; of
     equals the deepest."""
 
@@ -46,7 +46,7 @@ def best_shape(family, width, depth):
     return min(_SHAPES[family].items(), key=cost)
 
 
-def block_names(family, width, depth):
+def block_names(family: str, width: int, depth: int) -> list[tuple[int, str]]:
     """Blocks of a :class:`BlockRAM`, as submodules of it: ``(first bit, name)`` of each, those of
     the same bits together."""
     rows, bits = best_shape(family, width, depth)
@@ -80,7 +80,9 @@ class BlockRAM(wiring.Component):
     Contents are zero after configuration. Addresses past ``depth`` must not be used.
     """
 
-    def __init__(self, *, width, depth, latency=2, family=None):
+    def __init__(
+        self, *, width: int, depth: int, latency: int = 2, family: str | None = None
+    ) -> None:
         _integer("Width", width, 1, 1 << 16)
         _integer("Depth", depth, 1, 1 << 24)
         _integer("Latency", latency, 1, 3)
@@ -96,10 +98,10 @@ class BlockRAM(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
-        return self._twin() if self.family is None else self._blocks()
+    def elaborate(self, platform: object) -> Module:
+        return self._behavioural() if self.family is None else self._blocks()
 
-    def _twin(self):
+    def _behavioural(self):
         m = Module()
         m.submodules.memory = self.memory = mem = memory.Memory(
             shape=self.width, depth=self.depth, init=[]

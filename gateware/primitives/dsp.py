@@ -8,7 +8,8 @@ instances. All kinds of one
 MULT18X18D.
 """
 
-from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
+from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, Value, signed
+from amaranth.hdl import ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,8 +18,8 @@ from ..arguments import check_family, check_kind
 __all__ = ["MultiplierArray", "array_product", "check_limit", "mult18"]
 
 
-def check_limit(dsp_limit):
-    """Refuse a limit of DSPs that is none.
+def check_limit(dsp_limit: int | None) -> None:
+    """Raises ``ValueError`` unless ``dsp_limit`` is ``None`` or a number of DSPs.
 
     Raises
     ------
@@ -52,8 +53,15 @@ class MultiplierArray(wiring.Component):
     """
 
     def __init__(
-        self, *, lanes, kind="dsp", dsp_limit=None, fabric_register=False, width=8, family=None
-    ):
+        self,
+        *,
+        lanes: int,
+        kind: str = "dsp",
+        dsp_limit: int | None = None,
+        fabric_register: bool = False,
+        width: int = 8,
+        family: str | None = None,
+    ) -> None:
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
             raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
         check_kind(kind)
@@ -81,11 +89,11 @@ class MultiplierArray(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         in_dsp = min(self.lanes, self.dsps * self._per_dsp)
         if self.family is None:
-            in_dsp = 0  # the twin is the multiplier of logic
+            in_dsp = 0  # the behavioural model is the multiplier of logic
         elif self.family == "ecp5":
             for lane in range(in_dsp):
                 product = Signal(36, name=f"product_{lane}")
@@ -195,7 +203,7 @@ class MultiplierArray(wiring.Component):
         return product
 
 
-def mult18(m, name, a, b, product):
+def mult18(m: Module, name: str, a: ValueLike, b: ValueLike, product: Value) -> None:
     """One MULT18X18D with its input and output registers; operands are sign-extended to 18 bits."""
 
     def bits(value):
@@ -224,7 +232,7 @@ def mult18(m, name, a, b, product):
     )
 
 
-def array_product(m, lane, a, b):
+def array_product(m: Module, lane: int | str, a: Value, b: Value) -> Value:
     """a * b (signed, of one width) as a sum of partial products in a balanced tree, which no tool
     turns back into a DSP.
 

@@ -4,10 +4,11 @@ written apart.
 
 As there, an answer takes two cycles (output register), contents are zero after configuration, and
 whoever reads an address in the cycle in which another port writes it gets no defined data: the
-twins give the complement, so that a simulation notices.
+behavioural models give the complement, so that a simulation notices.
 """
 
 from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal
+from amaranth.hdl import ValueLike
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
@@ -84,7 +85,7 @@ class DualPortRAM(wiring.Component):
 
     WIDTH = 16
 
-    def __init__(self, *, depth, width=WIDTH, family=None):
+    def __init__(self, *, depth: int, width: int = WIDTH, family: str | None = None) -> None:
         if width not in (9, 16, 18) or isinstance(width, bool):
             raise ValueError(f"Width must be 9, 16 or 18, not {width!r}")
         bits = _depth(depth, 2048 if width == 9 else 1024)
@@ -107,7 +108,7 @@ class DualPortRAM(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.family is None:
             m.submodules.memory = self.memory = mem = memory.Memory(
@@ -136,7 +137,7 @@ class DualPortRAM(wiring.Component):
                 ]
                 m.d.comb += out.eq(held)
             return m
-        pins = {}
+        pins: dict[str, ValueLike] = {}
         for port, addr, data, out in (
             ("A", self.a_addr, self.a_write_data, self.a_data),
             ("B", self.b_addr, self.b_write_data, self.b_data),
@@ -175,7 +176,7 @@ class HalvesRAM(wiring.Component):
     read_data : Out(32), what stood at the address two cycles before
     """
 
-    def __init__(self, *, depth, family=None):
+    def __init__(self, *, depth: int, family: str | None = None) -> None:
         bits = _depth(depth, 512)
         check_family(family)
         self.depth, self.family = depth, family
@@ -189,7 +190,7 @@ class HalvesRAM(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.family != "ecp5":
             self.parts = []

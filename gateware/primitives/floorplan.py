@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixed places for the multipliers and the block RAMs of large arrays.
+"""Floorplan: fixed places for the multipliers and the block RAMs of large arrays.
 
 nextpnr's placer draws an array together near the pins that its results go to, and fills the tiles
 beside the DSPs there more densely than their wires allow. With the multipliers spread over all DSP
@@ -8,7 +8,15 @@ them. Block RAMs likewise: where an array takes most of an FPGA's, which one lie
 far everything beside them has to reach.
 """
 
-__all__ = ["across", "dsp_clusters", "dsp_rows", "pair_places", "ram_columns", "ram_rows"]
+__all__ = [
+    "across",
+    "dsp_clusters",
+    "dsp_rows",
+    "memory_places",
+    "pair_places",
+    "ram_columns",
+    "ram_rows",
+]
 
 # FPGA -> rows of DSP blocks, and the columns in which their blocks begin (as Project Trellis's tile
 # grid has them).
@@ -24,7 +32,7 @@ _RAMS = {
 _RAMS["LFE5U-12F"] = _RAMS["LFE5U-25F"]
 
 
-def dsp_rows(device):
+def dsp_rows(device: str) -> list[list[str]]:
     """Multipliers of an FPGA by nextpnr's names, a list for each row of DSP blocks, from left to
     right; none of a device without a plan."""
     rows, columns = _BLOCKS.get(device, ((), ()))
@@ -34,7 +42,7 @@ def dsp_rows(device):
     ]
 
 
-def across(row, groups, size):
+def across(row: list[str], groups: int, size: int) -> list[list[str]]:
     """``groups`` lists of ``size`` neighbours of ``row``, each in the middle of its share of the
     FPGA's width.
 
@@ -50,7 +58,7 @@ def across(row, groups, size):
     return [row[begin : begin + size] for begin in begins]
 
 
-def dsp_clusters(device, count, size):
+def dsp_clusters(device: str, count: int, size: int) -> list[list[str]]:
     """``count`` lists of ``size`` multipliers side by side, each beside (or above) the one before
     it.
 
@@ -77,7 +85,7 @@ def dsp_clusters(device, count, size):
     return clusters[:count] if len(clusters) >= count else []
 
 
-def pair_places(device, multipliers, pairs, size):
+def pair_places(device: str, multipliers: str, pairs: int, size: int) -> dict[str, str]:
     """Places of :class:`~.packed.PackedProducts` that makes products for ``pairs`` columns (or
     lanes), ``size`` each: those of a pair side by side.
 
@@ -100,13 +108,13 @@ def pair_places(device, multipliers, pairs, size):
     }
 
 
-def ram_rows(device):
+def ram_rows(device: str) -> list[list[str]]:
     """Block RAMs of an FPGA by nextpnr's names, as :func:`dsp_rows`."""
     rows, columns = _RAMS.get(device, ((), ()))
     return [[f"X{x + 2 * k}/Y{y}/EBR{k}" for x in columns for k in range(4)] for y in rows]
 
 
-def ram_columns(device, cols, size):
+def ram_columns(device: str, cols: int, size: int) -> list[list[str]]:
     """``cols`` lists of ``size`` block RAMs: each a part of the FPGA's width, through all its rows
     of block RAMs, each RAM beside (or above) the one before it. ``device`` and the empty list as of
     :func:`dsp_clusters`, ``cols`` and ``size`` as its ``count`` and ``size``.
@@ -126,3 +134,24 @@ def ram_columns(device, cols, size):
             return []
         found.append(places[:size])
     return found
+
+
+def memory_places(device: str, count: int) -> list[str]:
+    """Places of ``count`` block RAMs that are one memory, as many as an FPGA with arrays can spare:
+    neighbours side by side, column by column through the two lowest rows, away from the DSPs, then
+    in the middle of the next row.
+
+    Returns
+    -------
+    list of str, or an empty one where ``device`` has not got four rows, or where they are not more
+    than a quarter of all: a small memory is better off near what it works with
+    """
+    rows = ram_rows(device)
+    if len(rows) != 4 or 4 * count <= sum(map(len, rows)) or count > 3 * len(rows[0]):
+        return []
+    low = [place for pair in zip(rows[3], rows[2], strict=True) for place in pair]
+    margin = max(0, len(low) - count) // 4 * 2
+    found = low[margin : margin + count]
+    rest = count - len(found)
+    begin = (len(rows[1]) - rest) // 2
+    return found + rows[1][begin : begin + rest]

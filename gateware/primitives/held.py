@@ -34,7 +34,9 @@ class HeldMultipliers(wiring.Component):
     p : Out, array of ``signed(16)``
     """
 
-    def __init__(self, *, lanes, registered, kind="dsp", family=None):
+    def __init__(
+        self, *, lanes: int, registered: bool, kind: str = "dsp", family: str | None = None
+    ) -> None:
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 2 or lanes % 2:
             raise ValueError(f"Number of lanes must be a positive even number, not {lanes!r}")
         check_kind(kind, ("dsp", "lut", "rows"))
@@ -49,7 +51,7 @@ class HeldMultipliers(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.family == "ice40" and self.kind == "dsp":
             for lane in range(0, self.lanes, 2):
@@ -66,7 +68,7 @@ class HeldMultipliers(wiring.Component):
             else:
                 product = held * self.a
             if self.registered:
-                # A DSP's register has no reset, nor has its twin's.
+                # A DSP's register has no reset, nor has the behavioural model's.
                 result = Signal(signed(16), name=f"result_{lane}", reset_less=self.kind == "dsp")
                 m.d.sync += result.eq(product)
                 product = result

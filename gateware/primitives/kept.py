@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers that synthesis leaves as they are."""
+"""Registers that synthesis must not merge or remove."""
 
 from amaranth import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import wiring
@@ -28,14 +28,14 @@ class KeptRegister(wiring.Component):
     d : In(``width``); q : Out(``width``), ``d`` of the last cycle
     """
 
-    def __init__(self, *, width, family=None):
+    def __init__(self, *, width: int, family: str | None = None) -> None:
         if not isinstance(width, int) or isinstance(width, bool) or width < 1:
             raise ValueError(f"Width must be a positive integer, not {width!r}")
         check_family(family)
         self.width, self.family = width, family
         super().__init__({"d": In(width), "q": Out(width)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.family is None:
             held = Signal(self.width, reset_less=True)

@@ -34,7 +34,15 @@ class PipelinedMultipliers(wiring.Component):
 
     LATENCY = 3
 
-    def __init__(self, *, lanes, a_width, b_width, kind="dsp", family=None):
+    def __init__(
+        self,
+        *,
+        lanes: int,
+        a_width: int,
+        b_width: int,
+        kind: str = "dsp",
+        family: str | None = None,
+    ) -> None:
         if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
             raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
         check_kind(kind)
@@ -60,11 +68,11 @@ class PipelinedMultipliers(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.family is None:
             for lane in range(self.lanes):
-                self._twin(m, lane)
+                self._behavioural(m, lane)
         elif self.family == "ecp5" and self.kind == "dsp":
             for lane in range(self.lanes):
                 self._mult18(m, lane)
@@ -86,7 +94,7 @@ class PipelinedMultipliers(wiring.Component):
                 ]
         return m
 
-    def _twin(self, m, lane):
+    def _behavioural(self, m, lane):
         a, b = (
             Signal.like(value[lane], name=f"{name}_{lane}", reset_less=True)
             for name, value in (("a", self.a), ("b", self.b))

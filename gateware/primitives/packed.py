@@ -12,7 +12,9 @@ once:
   which are made of logic.
 """
 
-from amaranth import Cat, Const, Module, Mux, Shape, Signal, signed
+from typing import Any
+
+from amaranth import Cat, Const, Module, Mux, Shape, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -25,21 +27,23 @@ __all__ = ["UNPACK_LATENCY", "PackedProducts", "part_shapes", "unpack", "unpack_
 UNPACK_LATENCY = 2
 
 
-def part_shapes(count):
+def part_shapes(count: int) -> tuple[Shape, Shape, Shape, Shape]:
     """Shapes of the sums of ``upper``, ``lower``, ``carry`` and a over ``count`` products."""
     more = (count - 1).bit_length()
     return signed(16 + more), Shape(10 + more), signed(6 + more), signed(8 + more)
 
 
-def unpack(upper, lower, carry, a):
+def unpack(upper: Any, lower: Any, carry: Any, a: Any) -> tuple[Any, Any]:
     """``(sum of a*b, sum of a*c)`` from the sums of the parts, on Python integers or numpy
     arrays."""
     return upper - carry, carry * 1024 + lower - 128 * a
 
 
-def unpack_sums(m, name, upper, lower, carry, a, width):
-    """The same in gateware, :data:`UNPACK_LATENCY` cycles later, both of ``signed(width)``;
-    ``name`` begins the registers' names."""
+def unpack_sums(
+    m: Module, name: str, upper: Value, lower: Value, carry: Value, a: Value, width: int
+) -> tuple[Signal, Signal]:
+    """Gateware form of :func:`unpack`, :data:`UNPACK_LATENCY` cycles later, both of
+    ``signed(width)``; ``name`` begins the registers' names."""
 
     def register(value, suffix, bits):
         held = Signal(signed(bits), name=f"{name}_{suffix}", reset_less=True)
@@ -53,8 +57,8 @@ def unpack_sums(m, name, upper, lower, carry, a, width):
 
 
 class PackedProducts(wiring.Component):
-    """``pairs`` multipliers, each a*b and a*c a cycle, in parts (see the module), :attr:`LATENCY`
-    cycles after the operands.
+    """Array of ``pairs`` packed multipliers, each a*b and a*c a cycle, in parts (see the module),
+    :attr:`LATENCY` cycles after the operands.
 
     Parameters
     ----------
@@ -72,7 +76,9 @@ class PackedProducts(wiring.Component):
 
     LATENCY = 3
 
-    def __init__(self, *, pairs, dsp_limit=None, family=None):
+    def __init__(
+        self, *, pairs: int, dsp_limit: int | None = None, family: str | None = None
+    ) -> None:
         if not isinstance(pairs, int) or isinstance(pairs, bool) or pairs < 1:
             raise ValueError(f"Number of pairs must be a positive integer, not {pairs!r}")
         check_limit(dsp_limit)
@@ -93,7 +99,7 @@ class PackedProducts(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for k in range(self.pairs):
             product, low = (self._packed if k < self.dsps else self._logic)(m, k)

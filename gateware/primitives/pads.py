@@ -34,7 +34,7 @@ class RegisteredOutput(wiring.Component):
     o : In
     """
 
-    def __init__(self, *, port, family, init=0):
+    def __init__(self, *, port: io.PortLike, family: str | None, init: int = 0) -> None:
         self._port, self._family = port, family
         self._levels = [init >> bit & 1 ^ inverted for bit, inverted in enumerate(port.invert)]
         if family == "ice40":
@@ -47,7 +47,7 @@ class RegisteredOutput(wiring.Component):
                     )
         super().__init__({"o": In(len(port))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self._family != "ecp5":
             m.submodules.buffer = buffer = io.FFBuffer("o", self._port)
@@ -74,13 +74,13 @@ class RegisteredPads(wiring.Component):
     o : In, oe : In(1), i : Out
     """
 
-    def __init__(self, *, port, family):
+    def __init__(self, *, port: io.PortLike, family: str | None) -> None:
         if any(port.invert):
             raise ValueError(f"Port must not invert, and this one does: {port!r}")
         self._port, self._family = port, family
         super().__init__({"o": In(len(port)), "oe": In(1), "i": Out(len(port))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for bit in range(len(self._port)):
             if self._family != "ecp5":

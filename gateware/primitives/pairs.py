@@ -32,7 +32,7 @@ class PairSums(wiring.Component):
         with the ``a`` kept in the cycle of ``b``
     """
 
-    def __init__(self, *, pairs, kind="dsp", family=None):
+    def __init__(self, *, pairs: int, kind: str = "dsp", family: str | None = None) -> None:
         if not isinstance(pairs, int) or isinstance(pairs, bool) or pairs < 1:
             raise ValueError(f"Number of pairs must be a positive integer, not {pairs!r}")
         check_kind(kind)
@@ -51,7 +51,7 @@ class PairSums(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for i in range(self.pairs):
             if self.family == "ice40" and self.kind == "dsp":
@@ -69,7 +69,7 @@ class PairSums(wiring.Component):
                     else row_product(m, f"product_{lane}", held, self.b[lane])
                 )
                 products.append(product)
-            # A DSP's register has no reset, nor has its twin's.
+            # A DSP's register has no reset, nor has the behavioural model's.
             total = Signal(signed(17), name=f"total_{i}", reset_less=self.kind == "dsp")
             m.d.sync += total.eq(products[0] + products[1])
             m.d.comb += self.s[i].eq(total)

@@ -2,10 +2,13 @@
 """Phase-locked loops of ECP5 and iCE40: settings searched, the achieved frequency known and
 checked."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
 from functools import cache
 
 from amaranth import ClockSignal, Const, Instance, Module, Signal
+from amaranth.hdl import ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
@@ -18,8 +21,8 @@ class PLLError(ValueError):
 
 @dataclass(frozen=True)
 class PLLSettings:
-    """``reference``, ``feedback`` and ``output`` dividers; frequencies of output and oscillator in
-    Hz.
+    """PLL settings: ``reference``, ``feedback`` and ``output`` dividers; frequencies of output and
+    oscillator in Hz.
 
     ``loop``: divider of a second output through which the loop is closed; 0: it is closed through
     the output itself. ``further``: divider of the further clock; 0: there is none.
@@ -34,11 +37,11 @@ class PLLSettings:
     further: int = 0
 
     @property
-    def further_hz(self):
+    def further_hz(self) -> float | None:
         """Frequency of the further clock in Hz."""
         return self.vco_hz / self.further
 
-    def phases(self):
+    def phases(self) -> list[tuple[float, float]]:
         """All by which another output of an ``EHXPLLL`` can follow the first at its frequency,
         (degrees, nanoseconds): eighths of the oscillator's period."""
         return [(45 * n / self.output, 1e9 * n / (8 * self.vco_hz)) for n in range(8 * self.output)]
@@ -113,7 +116,9 @@ def _search(
 
 
 @cache
-def ecp5_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
+def ecp5_settings(
+    input_hz: float, wanted_hz: float, tolerance: float = 0.01, further_hz: float | None = None
+) -> PLLSettings:
     """Settings of an ``EHXPLLL`` that feeds back its first output or, for frequencies in between,
     its second one.
 
@@ -170,7 +175,9 @@ def ecp5_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
 
 
 @cache
-def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
+def ice40_settings(
+    input_hz: float, wanted_hz: float, tolerance: float = 0.01, further_hz: float | None = None
+) -> PLLSettings:
     """Settings of an ``SB_PLL40`` in simple feedback: dividers as numbers, DIVR + 1, DIVF + 1 and
     2^DIVQ.
 
@@ -214,13 +221,14 @@ def ice40_settings(input_hz, wanted_hz, tolerance=0.01, further_hz=None):
 
 
 class PLL(wiring.Component):
-    """One clock from the board's.
+    """PLL: makes the main clock, and a further one if wanted, from the board's oscillator.
 
     Parameters
     ----------
     family : "ecp5", "ice40" or None
-        ``None``: the twin, whose output is the clock of domain ``sync`` around it, locked 16 of its
-        cycles after reset (a simulation has the frequency that its clock is given).
+        ``None``: the behavioural model, whose output is the clock of domain ``sync`` around it,
+        locked 16 of its cycles after reset (a simulation has the frequency that its clock is
+        given).
     input_hz, wanted_hz : number
     tolerance : float
         Largest relative error of the output.
@@ -249,8 +257,16 @@ class PLL(wiring.Component):
     """
 
     def __init__(
-        self, *, family, input_hz, wanted_hz, tolerance=0.01, phase=None, further_hz=None, pad=None
-    ):
+        self,
+        *,
+        family: str | None,
+        input_hz: float,
+        wanted_hz: float,
+        tolerance: float = 0.01,
+        phase: float | None = None,
+        further_hz: float | None = None,
+        pad: ValueLike | None = None,
+    ) -> None:
         if family == "ecp5":
             self.settings = ecp5_settings(input_hz, wanted_hz, tolerance, further_hz)
         elif family == "ice40":
@@ -286,7 +302,7 @@ class PLL(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.family == "ecp5":
             self._ecp5(m)

@@ -6,7 +6,7 @@ fourth is a bit of the multiplier: where it is 0, the LUT gives the row before a
 the carry. yosys would take a cell more a bit for the product of both bits.
 """
 
-from amaranth import Cat, Const, Instance, Signal
+from amaranth import Cat, Const, Instance, Module, Signal, Value
 
 __all__ = ["BITS", "row_product"]
 
@@ -25,8 +25,8 @@ _ADD = _table(lambda adds, before, other, carry: before ^ (adds & (other ^ carry
 _ADD_INVERTED = _table(lambda adds, before, other, carry: 1 ^ before ^ (adds & (other ^ carry)))
 
 
-def row_product(m, name, a, b):
-    """``a * b`` by instances of SB_LUT4 and SB_CARRY.
+def row_product(m: Module, name: str, a: Value, b: Value) -> Value:
+    """Signed product ``a * b`` from instances of SB_LUT4 and SB_CARRY.
 
     The last row subtracts: it takes what stands before it inverted, adds, and inverts the sum.
 

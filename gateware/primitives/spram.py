@@ -10,16 +10,16 @@ __all__ = ["SPRAM"]
 
 
 class SPRAM(wiring.Component):
-    """One ``SB_SPRAM256KA`` (yosys never infers it), or its twin.
+    """One ``SB_SPRAM256KA`` (yosys never infers it), or its behavioural model.
 
     One access a cycle. Data read stand from the cycle after the access to the next enabled access;
-    they are undefined after a write (the twin leaves them as they were), and the contents are
-    undefined at configuration (the twin: zero).
+    they are undefined after a write (the behavioural model leaves them as they were), and the
+    contents are undefined at configuration (the model: zero).
 
     Parameters
     ----------
     family : str or None
-        ``"ice40"`` for the cell, ``None`` for the behavioural twin.
+        ``"ice40"`` for the cell, ``None`` for the behavioural model.
 
     Members
     -------
@@ -30,7 +30,7 @@ class SPRAM(wiring.Component):
 
     WORDS = 16384
 
-    def __init__(self, *, family):
+    def __init__(self, *, family: str | None) -> None:
         if family not in ("ice40", None):
             raise ValueError(f"Family must be 'ice40' or None for an SPRAM, not {family!r}")
         self.family = family
@@ -45,7 +45,7 @@ class SPRAM(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self.family == "ice40":
             m.submodules.cell = Instance(

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all cores share around their engines: control block, counters, clock domains."""
+"""Core shell: control block, counters and clock domains around the engine of any core."""

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What an engine tells of its work for a timeline: rows, and the signals that they are looked up
-in.
+"""Activity tracing of an engine: the rows of a timeline, and the signals that they are read from.
 
 An engine names signals that it has anyway; nothing of a bitstream hangs on them. A virtual board's
 top looks at them from outside (:mod:`~quintet.boards.virtual.activity`).
@@ -9,13 +8,14 @@ top looks at them from outside (:mod:`~quintet.boards.virtual.activity`).
 from dataclasses import dataclass, field
 
 from amaranth import Const
+from amaranth.hdl import ValueLike
 
 __all__ = ["Activity", "Row"]
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of a timeline, as it is known before elaboration.
+    """Row of an activity timeline, as known before elaboration.
 
     Attributes
     ----------
@@ -34,8 +34,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Activity:
-    """Signals of a :class:`Row`, known once the engine was elaborated. All are values that it has
-    anyway.
+    """Traced signals of a :class:`Row`, known after elaboration; tracing adds no logic.
 
     Attributes
     ----------
@@ -53,10 +52,10 @@ class Activity:
     parts : of a queue: parts of what comes in, 1 to 63
     """
 
-    busy: object = field(default_factory=lambda: Const(1, 1))
-    number: object = None
-    base: object = 0
-    takes: object = field(default_factory=lambda: Const(0, 1))
+    busy: ValueLike | tuple[ValueLike, ValueLike] = field(default_factory=lambda: Const(1, 1))
+    number: ValueLike | str | None = None
+    base: ValueLike | tuple[ValueLike, ValueLike] = 0
+    takes: ValueLike = field(default_factory=lambda: Const(0, 1))
     each: int = 0
-    leaves: object = field(default_factory=lambda: Const(0, 1))
-    parts: object = 1
+    leaves: ValueLike = field(default_factory=lambda: Const(0, 1))
+    parts: ValueLike = 1

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The control block that all cores share: registers, counters, the life of a run
+"""Control block of every core: registers, counters and the state machine of a run
 (docs/how/control-block.md)."""
 
+from collections.abc import Collection
 from types import SimpleNamespace
 
 from amaranth import Cat, Const, Module, Mux, Signal
@@ -68,7 +69,7 @@ class ControlBlock(wiring.Component):
     memory_size : int
         Bytes of main memory: reset value of ``window_limit``.
     control : EngineControl
-        Face of the engine: its registers, counters and widths.
+        Control interface of the engine: its registers, counters and widths.
     features : int
         Register ``features``.
     program_align : int
@@ -99,17 +100,17 @@ class ControlBlock(wiring.Component):
     def __init__(
         self,
         *,
-        ident,
-        version,
-        params_hash,
-        memory_size,
-        control,
-        features=3,
-        program_align=4,
-        absent=(),
-        sampled=False,
-        address_bits=32,
-    ):
+        ident: str,
+        version: tuple[int, int],
+        params_hash: int,
+        memory_size: int,
+        control: EngineControl,
+        features: int = 3,
+        program_align: int = 4,
+        absent: Collection[str] = (),
+        sampled: bool = False,
+        address_bits: int = 32,
+    ) -> None:
         if not isinstance(control, EngineControl):
             raise ValueError(f"Engine control must be an EngineControl, not {control!r}")
         if not isinstance(ident, str) or len(ident) != 4 or not ident.isascii():
@@ -264,11 +265,11 @@ class ControlBlock(wiring.Component):
         )
 
     @property
-    def gap(self):
-        """Largest number of cycles from one taking of a prescaler to the next."""
+    def gap(self) -> int:
+        """Largest number of cycles between two readings of one prescaler."""
         return 4 * len(self._turns) + 4
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         # Each further view has a stretch of the RAM as large as the first, of which it uses its
         # counters only.
@@ -547,7 +548,7 @@ class ControlBlock(wiring.Component):
         """Prescalers between the engine's events and the counters in the RAM. Returns them and, of
         each counter, whether it is its turn."""
         engine = self.engine
-        #: This cycle counts; for who looks on (:mod:`.activity`).
+        #: High in every cycle that counters count. Exported for tracing (:mod:`.activity`).
         self.counting = s.run == _Run.RUN
         m.submodules.prescalers = prescalers = Prescalers(
             bits={

@@ -7,7 +7,8 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ..bus.soclib import wishbone
-from ..isa.parameters import params_hash
+from ..cores import CorePackage
+from ..isa.parameters import Params, params_hash
 from ..memory.arbiter import MemoryArbiter
 from ..memory.guard import WindowGuard
 from ..memory.port import MemoryPort
@@ -24,8 +25,8 @@ class CoreShell(wiring.Component):
 
     Parameters
     ----------
-    room : Room
-        The ISA's room (:func:`~quintet.gateware.cores.open_room`).
+    package : CorePackage
+        The ISA's core package (:func:`~quintet.gateware.cores.open_core`).
     params : dict
         Every parameter of the core, as ``SPACE.resolve`` gives them.
     beat_bytes : int
@@ -33,7 +34,7 @@ class CoreShell(wiring.Component):
     memory_size : int
         Bytes of main memory, a multiple of 64.
     family : "ecp5", "ice40" or None
-        FPGA family whose primitives are instantiated; ``None``: behavioural twins.
+        FPGA family whose primitives are instantiated; ``None``: behavioural models.
     pipelined : bool
         Registers in the window guard and between it and the memory, both ways: for a request three
         cycles of latency, for data and answers one.
@@ -54,23 +55,23 @@ class CoreShell(wiring.Component):
         The further clock domain that the design around must drive, by its name.
 
     A core reset clears the guard in the cycle after the write, resets engine and arbiter one cycle
-    later and holds them until the guard has nothing outstanding; requests under way are paid and
-    their answers dropped.
+    later and holds them until the guard has nothing outstanding; outstanding requests are drained
+    and their answers dropped.
     """
 
     def __init__(
         self,
         *,
-        room,
-        params,
-        beat_bytes,
-        memory_size,
-        family=None,
-        pipelined=False,
-        shared_clock=False,
-    ):
-        isa = room.isa.ISA
-        self.engine = room.core.variant(params, beat_bytes)(
+        package: CorePackage,
+        params: Params,
+        beat_bytes: int,
+        memory_size: int,
+        family: str | None = None,
+        pipelined: bool = False,
+        shared_clock: bool = False,
+    ) -> None:
+        isa = package.isa.ISA
+        self.engine = package.core.variant(params, beat_bytes)(
             params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
         )
         self.domain = requested_domain(self.engine, params)
@@ -105,7 +106,7 @@ class CoreShell(wiring.Component):
         )
         self.bus.memory_map = register_map(isa, absent)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         control = m.submodules.control = self.control
         guard = m.submodules.guard = WindowGuard(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prescalers: short counters that gather the increments of many events until one shared adder takes
-them in turn."""
+"""Prescalers: short event counters that are drained in turn into wide counters through one shared
+adder."""
 
 from amaranth import Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
@@ -11,7 +11,7 @@ __all__ = ["Prescalers"]
 
 
 class Prescalers(wiring.Component):
-    """One short counter an event, each taken 16 bits at a time (docs/how/contracts.md, section 3).
+    """A short counter per event, each drained 16 bits at a time (docs/how/contracts.md, section 3).
 
     Taking removes from a prescaler exactly the 16 bits that are read, while it goes on counting:
     nothing is lost and nothing counted twice, as long as each is taken once in ``gap`` cycles.
@@ -40,14 +40,14 @@ class Prescalers(wiring.Component):
     halves : int, number of half words of the widest event
     """
 
-    def __init__(self, *, bits, gap, sampled=False):
+    def __init__(self, *, bits: dict[str, int], gap: int, sampled: bool = False) -> None:
         if not bits:
             raise ValueError("Prescalers need at least one event")
         for name, width in bits.items():
             if not isinstance(width, int) or not 1 <= width <= 32:
                 raise ValueError(f"Increment of {name} must be 1 to 32 bits wide, not {width!r}")
         if not isinstance(gap, int) or gap < 1:
-            raise ValueError(f"Gap between takings must be a positive integer, not {gap!r}")
+            raise ValueError(f"Gap between readings must be a positive integer, not {gap!r}")
         self._bits, self._gap, self._sampled = dict(bits), gap, sampled
         super().__init__(
             {
@@ -63,14 +63,15 @@ class Prescalers(wiring.Component):
         )
 
     @property
-    def halves(self):
+    def halves(self) -> int:
+        """Number of 16-bit halves of the widest prescaler."""
         return max((self.width(name) + 15) // 16 for name in self._bits)
 
-    def width(self, name):
-        """Bits of the prescaler of event ``name``."""
+    def width(self, name: str) -> int:
+        """Width in bits of the prescaler of event ``name``."""
         return bits_for(self._gap * ((1 << self._bits[name]) - 1))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         increment, counting = self.increment, self.counting
         if self._sampled:

@@ -3,6 +3,7 @@
 3)."""
 
 from amaranth import Module, Mux, Signal
+from amaranth.hdl import ShapeLike
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -23,7 +24,7 @@ def _chosen(choice, yes, no):
 
 
 class CrossingFIFO(wiring.Component):
-    """An asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
+    """Asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
 
     All its state is in the domains' resets, inserted ones too, provided that the resets of both
     overlap for three cycles of each, as the shell's do, or that both domains are one. (The read
@@ -44,12 +45,14 @@ class CrossingFIFO(wiring.Component):
     -------
     i : In(stream), in ``w_domain``; o : Out(stream), in ``r_domain``
     level : Out, in ``r_domain``: entries that may be taken, at least
-    room : Out, in ``w_domain``: entries that may be put, at least
+    space : Out, in ``w_domain``: entries that may be put, at least
 
     Latency: an edge of ``w_domain`` and four or five of ``r_domain``.
     """
 
-    def __init__(self, *, shape, depth, w_domain, r_domain, small=False):
+    def __init__(
+        self, *, shape: ShapeLike, depth: int, w_domain: str, r_domain: str, small: bool = False
+    ) -> None:
         if (
             not isinstance(depth, int)
             or isinstance(depth, bool)
@@ -63,11 +66,11 @@ class CrossingFIFO(wiring.Component):
                 "i": In(stream.Signature(shape)),
                 "o": Out(stream.Signature(shape)),
                 "level": Out(range(depth + 2)),
-                "room": Out(range(depth + 1)),
+                "space": Out(range(depth + 1)),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = self.depth.bit_length()  # one more than an address: full and empty differ
         m.submodules.storage = storage = memory.Memory(
@@ -100,7 +103,7 @@ class CrossingFIFO(wiring.Component):
         return m
 
     # A side that counts one ahead knows early what its Gray code will be, and so whether that
-    # leaves it full or empty. What it sees of the other side only ever makes room or brings
+    # leaves it full or empty. What it sees of the other side only ever frees or brings
     # entries, so that a flag from a flip-flop is late, never wrong; the numbers speak of the cycle
     # before, as it does. An entry lies at the address behind its number.
 
@@ -113,7 +116,7 @@ class CrossingFIFO(wiring.Component):
             self.i.ready.eq(gray != round_there),
             put.addr.eq(after[:-1]),
             after.eq(written + put.en),
-            self.room.eq((back + self.depth - written)[: len(gray)]),
+            self.space.eq((back + self.depth - written)[: len(gray)]),
         ]
         m.d[self._w] += [written.eq(after), gray.eq(after ^ (after >> 1))]
 
@@ -128,7 +131,7 @@ class CrossingFIFO(wiring.Component):
             self.i.ready.eq(~full),
             put.addr.eq(ahead[:-1]),
             ahead_gray.eq(ahead ^ (ahead >> 1)),
-            self.room.eq((back_then + self.depth + 1 - ahead)[: len(gray)]),
+            self.space.eq((back_then + self.depth + 1 - ahead)[: len(gray)]),
         ]
         m.d[self._w] += [
             full.eq(_chosen(put.en, ahead_gray == round_there, gray == round_there)),
@@ -165,8 +168,7 @@ class CrossingFIFO(wiring.Component):
 
 
 class CountCrossing(wiring.Component):
-    """Says in ``sync`` how many events there were in another domain; none is lost, none counted
-    twice.
+    """Clock-domain crossing of event counts into ``sync``; no event is lost or counted twice.
 
     Each event has a Gray counter in its domain, which ``sync`` looks at through a synchroniser:
     whatever it sees of a change is the number before or after.
@@ -193,7 +195,7 @@ class CountCrossing(wiring.Component):
     Latency: a cycle of ``domain`` and 3 to 4 of ``sync``; ``marked`` 5 to 6.
     """
 
-    def __init__(self, *, events, bits, domain):
+    def __init__(self, *, events: int, bits: int, domain: str) -> None:
         for name, value, most in (("events", events, 256), ("bits", bits, 8)):
             if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
                 raise ValueError(f"{name} must be an integer from 1 to {most}, not {value!r}")
@@ -211,7 +213,7 @@ class CountCrossing(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for i, event in enumerate(self.event):
             count, gray = (

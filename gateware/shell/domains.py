@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clock domain of an engine, and the reset that holds both (docs/how/contracts.md, section 3)."""
+"""Clock domain of an engine, and its reset (docs/how/contracts.md, section 3)."""
+
+from __future__ import annotations
 
 from fractions import Fraction
 
-from amaranth import ResetInserter, Signal
+from amaranth import Module, ResetInserter, Signal, Value
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In
+
+from ..isa.parameters import Params
+from .control import ControlBlock
+from .engine import Engine
 
 __all__ = ["DomainRequest", "place_engine", "requested_domain"]
 
 
 class DomainRequest:
-    """A clock domain that an engine asks for beside ``sync``.
+    """Request of an engine for a clock domain of its own beside ``sync``.
 
     Attributes
     ----------
@@ -21,7 +27,7 @@ class DomainRequest:
         Wanted frequency over that of the main clock.
     """
 
-    def __init__(self, name, ratio):
+    def __init__(self, name: str, ratio: float | Fraction) -> None:
         if (
             not isinstance(name, str)
             or not name.isidentifier()
@@ -41,11 +47,11 @@ class DomainRequest:
             )
         self.name, self.ratio = name, Fraction(ratio).limit_denominator(64)
 
-    def __repr__(self):
+    def __repr__(self) -> str:
         return f"DomainRequest({self.name!r}, {self.ratio})"
 
 
-def requested_domain(engine, params):
+def requested_domain(engine: Engine | type[Engine], params: Params) -> DomainRequest | None:
     """The :class:`DomainRequest` of an engine or its class (or ``None``), of what its
     ``domains(params)`` returns.
 
@@ -63,9 +69,16 @@ def requested_domain(engine, params):
     return DomainRequest(name, ratio)
 
 
-def place_engine(m, *, engine, control, domain=None, guard_idle):
-    """Put ``engine`` under the core reset of ``control``, connect their faces, and return the reset
-    for what else it holds.
+def place_engine(
+    m: Module,
+    *,
+    engine: Engine,
+    control: ControlBlock,
+    domain: DomainRequest | None = None,
+    guard_idle: Value,
+) -> Signal:
+    """Puts ``engine`` under the core reset of ``control``, connects their interfaces, and returns
+    the reset for the other parts that it holds.
 
     Parameters
     ----------

@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine of an ISA, and its interface to the shell (docs/how/contracts.md, section 3)."""
+"""Base class of the engines, and their interface to the core shell (docs/how/contracts.md, section
+3)."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
 
 from amaranth import Mux, unsigned
+from amaranth.hdl import ValueLike
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..arguments import check_beat_bytes, check_family, check_memory_size
-from ..isa.registers import StallClass
+from ..isa.parameters import Capacity, Params
+from ..isa.registers import Counter, Register, StallClass
 from ..memory.port import MemoryPort
+from .activity import Activity, Row
 
 __all__ = ["Engine", "EngineControl", "Stall", "first_class"]
 
@@ -22,7 +32,7 @@ class Stall(enum.Enum, shape=3):
     OTHER = StallClass.OTHER
 
 
-def first_class(*classes):
+def first_class(*classes: tuple[ValueLike, Stall]) -> ValueLike:
     """The :class:`Stall` of a cycle: of ``classes``, pairs of a condition and a class, that of the
     first condition that holds, else OTHER."""
     found = Stall.OTHER
@@ -32,7 +42,8 @@ def first_class(*classes):
 
 
 class EngineControl(wiring.Signature):
-    """Control face, as seen by the engine (``In`` members come from the shell).
+    """Control interface between engine and shell, as seen by the engine (``In`` members come from
+    the shell).
 
     Parameters
     ----------
@@ -88,15 +99,15 @@ class EngineControl(wiring.Signature):
     def __init__(
         self,
         *,
-        registers=(),
-        operations_bits=1,
-        bytes_bits=8,
-        counters=(),
-        views=1,
-        cycle_bits=1,
-        retired_bits=1,
-        part_bits=(),
-    ):
+        registers: Iterable[Register] = (),
+        operations_bits: int = 1,
+        bytes_bits: int = 8,
+        counters: Iterable[Counter] = (),
+        views: int = 1,
+        cycle_bits: int = 1,
+        retired_bits: int = 1,
+        part_bits: Mapping[str, int] | tuple[()] = (),
+    ) -> None:
         counters = tuple(counters)
         if not isinstance(views, int) or isinstance(views, bool) or not 1 <= views <= 64:
             raise ValueError(f"Number of views must be an integer from 1 to 64, not {views!r}")
@@ -220,7 +231,7 @@ class EngineControl(wiring.Signature):
             )
         super().__init__(members)
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, EngineControl)
             and self.registers == other.registers
@@ -235,12 +246,11 @@ class EngineControl(wiring.Signature):
 
 
 class Engine(wiring.Component):
-    """Engine of an ISA, what a core is made of. A room's ``variant(params, beat_bytes)`` names the
-    class of a build.
+    """Base class of the engines, the ISA-specific part of a core. A core package's
+    ``variant(params, beat_bytes)`` names the class of a build.
 
-    A class of a room gives ``elaborate`` and ``prepare()``, and sets what it wants otherwise of the
-    attributes here. ``prepare`` gives ``(EngineControl, number of memory ports)`` and refuses, with
-    a ``ValueError``, arguments that only this engine cannot take.
+    A class of a core package gives ``elaborate`` and :meth:`prepare`, and may override the
+    attributes here.
 
     Parameters
     ----------
@@ -250,7 +260,7 @@ class Engine(wiring.Component):
     memory_size : int
         Bytes of main memory, a multiple of 64.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
-        FPGA family whose primitives are instantiated; ``None``: behavioural twins.
+        FPGA family whose primitives are instantiated; ``None``: behavioural models.
 
     Members
     -------
@@ -264,19 +274,21 @@ class Engine(wiring.Component):
     """
 
     #: Bytes of a beat that it can be built for; ``None``: any.
-    BEATS = (1, 2, 4, 8)
+    BEATS: tuple[int, ...] | None = (1, 2, 4, 8)
     #: Beats of answers that the arbiter holds for each of its ports, one number or one a port. With
     #: 0 an engine takes its answers as they come, or slows its other ports.
     port_buffers = 0
     #: Options of yosys by family, in place of the build's own.
-    synth_opts = {}
+    synth_opts: dict[str, str] = {}
     #: Script of yosys before the synthesis, by family.
-    synth_before = {}
+    synth_before: dict[str, str] = {}
     #: Names of modules below the engine that are mapped one by one, by family: synthesis trades the
     #: speed of what is not slowest for area.
-    synth_apart = {}
+    synth_apart: dict[str, tuple[str, ...]] = {}
 
-    def __init__(self, *, params, beat_bytes, memory_size, family=None):
+    def __init__(
+        self, *, params: Params, beat_bytes: int, memory_size: int, family: str | None = None
+    ) -> None:
         check_family(family)
         check_beat_bytes(beat_bytes, self.BEATS)
         check_memory_size(memory_size)
@@ -291,37 +303,42 @@ class Engine(wiring.Component):
             {"control": Out(control), "memory": Out(MemoryPort(beat_bytes)).array(ports)}
         )
 
-    def rows(self):
-        """The :class:`~.activity.Row` of a timeline that it tells of; one whose cycles the shell
-        does not see has its ``class``, too."""
+    @abstractmethod
+    def prepare(self) -> tuple[EngineControl, int]:
+        """Control interface and number of memory ports of the build; raises ``ValueError`` for
+        arguments that only this engine cannot take."""
+
+    def rows(self) -> tuple[Row, ...]:
+        """Rows of the activity timeline; a row whose cycles the shell does not count names its
+        ``class``, too."""
         return ()
 
-    def activity(self):
-        """name of each of its rows -> :class:`~.activity.Activity`, once it and all below it were
-        elaborated."""
+    def activity(self) -> dict[str, Activity]:
+        """Traced signals by the name of each row, once the engine was elaborated."""
         return {}
 
     @staticmethod
-    def check_capacity(params, capacity):
-        """Refuse, with a ``ValueError``, sizes that can be seen to be too large without elaborating
-        anything.
+    def check_capacity(params: Params, capacity: Capacity | None) -> None:
+        """Raises ``ValueError`` for sizes that exceed the FPGA, as far as can be told without
+        elaboration.
 
         ``capacity`` is the FPGA's (:class:`~quintet.gateware.isa.parameters.Capacity`), ``None`` in
         a simulation.
         """
 
     @staticmethod
-    def spram_blocks(params):
+    def spram_blocks(params: Params) -> int:
         """SPRAM blocks of an UP5K that the engine takes from main memory."""
         return 0
 
     @staticmethod
-    def domains(params):
-        """The further clock domain it asks for: name -> ratio to the main clock, one entry at
+    def domains(params: Params) -> Mapping[str, float | Fraction]:
+        """Further clock domain of the engine: name -> ratio to the main clock, one entry at
         most."""
         return {}
 
     @staticmethod
-    def floorplan(device, params):
-        """Cells below the engine and their places (BEL of nextpnr) in an FPGA ``device``."""
+    def floorplan(device: str, params: Params) -> dict[str, str]:
+        """Fixed placement: cells below the engine and their BELs (nextpnr) in an FPGA
+        ``device``."""
         return {}

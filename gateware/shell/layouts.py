@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layouts of instruction words for the decoders, made of the ISA's table."""
+"""Bit layouts of instruction words for the decoders, from the ISA's table."""
 
 from amaranth import Cat, Const, Value, unsigned
 from amaranth.lib import data
@@ -25,7 +25,7 @@ def _shape(width, parts):
     )
 
 
-def word_layout(isa):
+def word_layout(isa: Isa) -> data.FlexibleLayout:
     """Layout of any word of ``isa``: its parts, as wide as a word.
 
     Bit 0 is the least significant bit of the word, whatever the byte order in memory: the fetcher
@@ -45,7 +45,7 @@ def word_layout(isa):
     return _shape(isa.bits, isa.parts)
 
 
-def instruction_layout(isa, mnemonic):
+def instruction_layout(isa: Isa, mnemonic: str) -> data.FlexibleLayout:
     """Layout of the words of one instruction: its fields by name, and ``opcode``. Signed fields are
     signed.
 
@@ -65,7 +65,7 @@ def instruction_layout(isa, mnemonic):
     return data.FlexibleLayout(isa.bits, members)
 
 
-def fields_of(isa, mnemonic, word):
+def fields_of(isa: Isa, mnemonic: str, word: Value) -> data.View:
     """View of ``word`` with the fields of one instruction (:func:`instruction_layout`). Of a word
     without its upper part the fields there are 0."""
     word = Value.cast(word)

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core's registers as amaranth-soc's memory maps and what exports them know registers."""
+"""Register map of a core in the form of amaranth-soc, for its exporters."""
+
+from collections.abc import Collection
 
 from ..bus.soclib import MemoryMap, csr
 from ..isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from ..isa.table import Isa
 
 __all__ = ["register_map"]
 
@@ -20,13 +23,13 @@ def _describe(name, doc, width, access):
     return register
 
 
-def register_map(isa, absent=()):
+def register_map(isa: Isa, absent: Collection[str] = ()) -> MemoryMap:
     """Memory map (12 address bits, bytes) of a core's register block: one resource for each
     register, entry of an array, and counter (``cnt_NAME``), named as in ``quintet csr``.
 
     Parameters
     ----------
-    isa : the room's ``ISA``
+    isa : the core package's ``ISA``
     absent : container of str, names of registers that this build lacks
     """
     found = MemoryMap(addr_width=12, data_width=8)

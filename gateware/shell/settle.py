@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Components that are made to ask them something, and never elaborated."""
+"""Marks components that are constructed only to be queried, and never elaborated."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from amaranth.lib import wiring
+
 
 __all__ = ["settle"]
 
 
-def settle(component):
-    """Tells Amaranth that no one forgot to elaborate a component, nor those that it holds."""
+def settle(component: wiring.Component) -> None:
+    """Silences Amaranth's warning about a component, and those it holds, never being elaborated."""
     left, seen = [component], set()
     while left:
         value = left.pop()

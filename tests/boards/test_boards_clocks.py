@@ -10,11 +10,11 @@ from quintet.boards import BoardError, board_names, open_board
 from quintet.boards.clocking import clocking
 from quintet.boards.top import BoardTop
 from quintet.boards.usb_top import USB_HZ, USB_TOLERANCE
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.info import parse_header, parse_info
 from quintet.gateware.memory.sdram.phase import margins
 from quintet.gateware.primitives.pll import PLLError, ecp5_settings
-from tests.support.stream_core import ROOM as STREAM
+from tests.support.stream_core import PACKAGE as STREAM
 
 NAMES = board_names()
 WITH_SDRAM = [name for name in NAMES if open_board(name).memory.kind == "SDRAM"]
@@ -91,11 +91,14 @@ def test_the_refusal_of_a_clock_names_those_that_work():
 def test_captures_at_the_default_clocks(name, capture):
     """Counts of cycles depend on them."""
     board = open_board(name)
-    for room in (None, *map(open_room, room_names())):
-        for preset in board.presets(room) if room is not None and room.has_core else (None,):
+    for package in (None, *map(open_core, core_names())):
+        for preset in (
+            board.presets(package) if package is not None and package.has_core else (None,)
+        ):
             assert (
-                clocking(board, round(board.clock_for(room, preset) * 1e6)).sdram.capture == capture
-            ), (room, preset)
+                clocking(board, round(board.clock_for(package, preset) * 1e6)).sdram.capture
+                == capture
+            ), (package, preset)
 
 
 def test_the_top_shifts_the_memorys_clock_by_that():
@@ -118,16 +121,16 @@ def _designs():
     """Each board with each core's default preset and each link, as far as they fit: (board,
     SoC)."""
     for board in map(open_board, NAMES):
-        for room in (None, *map(open_room, room_names())):
+        for package in (None, *map(open_core, core_names())):
             presets = (
-                board.presets(room)[:1]
-                if room is not None and room.has_core
-                else [None][room is not None :]
+                board.presets(package)[:1]
+                if package is not None and package.has_core
+                else [None][package is not None :]
             )
             for preset in presets:
                 for link in {"uart", "usb"} & set(board.links):
                     try:
-                        yield board, board.make_soc(room=room, preset=preset, link=link)
+                        yield board, board.make_soc(package=package, preset=preset, link=link)
                     except PLLError as error:
                         # Of icesugar's one PLL the USB clock fixes the main one.
                         assert (
@@ -173,7 +176,7 @@ def test_every_boards_plls_are_within_their_ranges():
         clocks = soc.clocking
         _in_range(board.family, board.oscillator_hz, clocks.settings)
         assert clocks.hz == soc.clock_hz == pytest.approx(clocks.asked_hz, rel=0.01)
-        seen.add((board.name, soc.room.name if soc.room else None))
+        seen.add((board.name, soc.package.name if soc.package else None))
         if soc.link["kind"] == "usb" and board.oscillator_hz != USB_HZ and board.family == "ecp5":
             second = ecp5_settings(board.oscillator_hz, USB_HZ, USB_TOLERANCE)
             _in_range("ecp5", board.oscillator_hz, second)
@@ -196,7 +199,7 @@ def test_a_soc_knows_the_clock_that_the_pll_makes():
     )
     board = open_board("ulx3s-25f")
     soc = board.make_soc(
-        room=STREAM, preset="sim", params={"own_clock": True, "ratio": 3}, clock_hz=77_000_000
+        package=STREAM, preset="sim", params={"own_clock": True, "ratio": 3}, clock_hz=77_000_000
     )
     header, real = parse_header(soc.info), soc.clocking.settings
     assert soc.clock_hz == round(real.output_hz) and soc.domain_hz == round(real.further_hz)

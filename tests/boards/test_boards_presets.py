@@ -7,18 +7,18 @@ from dataclasses import replace
 import pytest
 
 from quintet.boards import board_names, open_board
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.parameters import CAPACITIES, FPGAS, LACKS, ParameterError
 from quintet.tools.build.bitstream import BuildError, build
 from quintet.tools.pages.builds import read
 from tests.support.netlists import core_netlist
 
 SPECIAL = set().union(*LACKS.values())
-CORES = [room.name for room in map(open_room, room_names()) if room.has_core]
+CORES = [package.name for package in map(open_core, core_names()) if package.has_core]
 ICE40 = [
     (isa, preset)
     for isa in CORES
-    for preset in open_room(isa).params.SPACE.presets
+    for preset in open_core(isa).params.SPACE.presets
     if preset.startswith(("up5k", "hx8k"))
 ]
 
@@ -31,7 +31,7 @@ WITHOUT = {("fomu", "cherry")}
 @pytest.mark.parametrize("isa, preset", ICE40)
 def test_a_preset_says_what_primitives_it_needs(isa, preset):
     found = set(re.findall(r"cell \\(SB_\w+) ", core_netlist(isa, preset)))
-    declared = open_room(isa).params.SPACE.presets[preset]
+    declared = open_core(isa).params.SPACE.presets[preset]
     assert set(declared.needs) == found & SPECIAL and not set(declared.needs) & LACKS.get(
         declared.fpga, set()
     )
@@ -40,19 +40,19 @@ def test_a_preset_says_what_primitives_it_needs(isa, preset):
 def test_what_an_fpga_lacks_is_not_listed():
     assert set(LACKS) <= set(FPGAS)
     for board in map(open_board, board_names()):
-        for room in map(open_room, CORES):
-            presets = room.params.SPACE.presets
+        for package in map(open_core, CORES):
+            presets = package.params.SPACE.presets
             assert not [
                 name
-                for name in board.presets(room)
+                for name in board.presets(package)
                 if LACKS.get(board.fpga, set()) & set(presets[name].needs)
             ]
-    assert "up5k" in open_board("blackice-ii").presets(open_room("imagine"))
-    assert "up5k" not in open_board("blackice-ii").presets(open_room("cherry"))
+    assert "up5k" in open_board("blackice-ii").presets(open_core("imagine"))
+    assert "up5k" not in open_board("blackice-ii").presets(open_core("cherry"))
 
 
 def test_what_an_fpga_lacks_is_refused():
-    board, room = open_board("blackice-ii"), open_room("opu")
+    board, package = open_board("blackice-ii"), open_core("opu")
     with pytest.raises(
         ParameterError,
         match=(
@@ -60,8 +60,10 @@ def test_what_an_fpga_lacks_is_refused():
             "which its hx8k does not have$"
         ),
     ):
-        board.make_soc(room=room, preset="up5k")
-    cherry = board.make_soc(room=open_room("cherry"), preset="up5k", params={"multiplier": "lut"})
+        board.make_soc(package=package, preset="up5k")
+    cherry = board.make_soc(
+        package=open_core("cherry"), preset="up5k", params={"multiplier": "lut"}
+    )
     assert cherry.params["multiplier"] == "lut"
 
 
@@ -95,9 +97,9 @@ def test_what_an_fpga_lacks_is_refused():
     ],
 )
 def test_an_array_that_is_too_large_is_refused_at_once(preset, n, family, message):
-    board, room = open_board("ulx3s-85f"), open_room("opentpu")
+    board, package = open_board("ulx3s-85f"), open_core("opentpu")
     with pytest.raises(ParameterError) as stop:
-        board.make_soc(room=room, preset=preset, params={"n": n}, family=family)
+        board.make_soc(package=package, preset=preset, params={"n": n}, family=family)
     assert str(stop.value) == (
         f"opentpu {preset} cannot be built for ulx3s-85f: parameter n = {n}: {message}"
     )
@@ -113,7 +115,7 @@ def test_the_default_preset_has_room():
         (board.name, isa)
         for board in map(open_board, board_names())
         for isa in CORES
-        if (isa, board.preset_for(open_room(isa))) in board.no_room
+        if (isa, board.preset_for(open_core(isa))) in board.too_large
     }
     assert full == WITHOUT
 
@@ -123,7 +125,7 @@ def test_what_was_built_is_said():
     is."""
     for cell in read().values():
         known, without = (
-            (cell["isa"], cell["preset"]) in open_board(cell["board"]).no_room,
+            (cell["isa"], cell["preset"]) in open_board(cell["board"]).too_large,
             cell["state"].startswith("does not fit"),
         )
         assert known == without, (cell["board"], cell["isa"], cell["preset"], cell["state"])
@@ -132,8 +134,8 @@ def test_what_was_built_is_said():
 @pytest.mark.parametrize("name", board_names())
 def test_what_is_said_to_have_no_room_exists(name):
     board = open_board(name)
-    for (isa, preset), needs in board.no_room.items():
-        assert preset in board.presets(open_room(isa))
+    for (isa, preset), needs in board.too_large.items():
+        assert preset in board.presets(open_core(isa))
         for lack in needs.split(", "):
             needed, there = re.fullmatch(
                 r"([\d,]+) of ([\d,]+) (?:logic cells|block RAMs|DSPs|single-port RAMs)", lack
@@ -143,7 +145,7 @@ def test_what_is_said_to_have_no_room_exists(name):
 
 def test_no_room_is_told_before_the_synthesis(tmp_path, monkeypatch):
     board = open_board("icebreaker")
-    small = replace(board, no_room={("opu", "up5k"): "31 of 30 block RAMs"})
+    small = replace(board, too_large={("opu", "up5k"): "31 of 30 block RAMs"})
     monkeypatch.setattr("quintet.boards.open_board", lambda name: small)
     with pytest.raises(
         BuildError, match="^opu does not fit icebreaker: its preset up5k needs 31 of 30 block RAMs$"
@@ -153,7 +155,10 @@ def test_no_room_is_told_before_the_synthesis(tmp_path, monkeypatch):
 
 
 def test_presets_with_room_come_first():
-    board, room = open_board("ulx3s-85f"), open_room("opu")
-    presets = board.presets(room)
-    full = replace(board, no_room={("opu", presets[0]): "9 of 8 DSPs"})
-    assert full.presets(room) == [*presets[1:], presets[0]] and full.preset_for(room) == presets[1]
+    board, package = open_board("ulx3s-85f"), open_core("opu")
+    presets = board.presets(package)
+    full = replace(board, too_large={("opu", presets[0]): "9 of 8 DSPs"})
+    assert (
+        full.presets(package) == [*presets[1:], presets[0]]
+        and full.preset_for(package) == presets[1]
+    )

@@ -7,13 +7,13 @@ import pytest
 
 from quintet.gateware import cores
 from quintet.tools.build.bitstream import build
-from tests.support.stream_core import ROOM
+from tests.support.stream_core import PACKAGE
 
 
 @pytest.mark.pnr
 def test_25f_with_a_core_of_two_clocks(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(cores, "open_room", lambda name: ROOM)
+    monkeypatch.setattr(cores, "open_core", lambda name: PACKAGE)
     report = build(
         "ulx3s-25f", "stream", preset="sim", params={"own_clock": True, "ratio": 5}, dir="build"
     )

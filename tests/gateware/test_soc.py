@@ -13,7 +13,7 @@ from quintet.gateware.soc import SoC
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import LinkError
 from quintet.tools.link.pipe import Pipe
-from tests.support.tiny_core import ROOM
+from tests.support.tiny_core import PACKAGE
 
 SIZE = 4096
 
@@ -74,7 +74,7 @@ def make(**kwargs):
             "board_name": "test-board",
             "clock_hz": 1_000_000,
             "memory": BlockRAMMemory(size=SIZE, beat_bytes=4),
-            "room": ROOM,
+            "package": PACKAGE,
             "link": {"kind": "pipe"},
             "watchdog": 512,
             **kwargs,
@@ -167,7 +167,7 @@ def test_unmapped_addresses_end_in_an_error(client, address):
 
 
 def test_without_a_core():
-    soc = make(room=None)
+    soc = make(package=None)
     client = LinkClient(SimulatedPipe(soc), timeout=0.5, retry=0.05, seed=1)
     info = parse_header(client.identify())
     assert info.tag is None and info.control_size == 0
@@ -179,7 +179,7 @@ def test_without_a_core():
     "change, message",
     [
         ({"clock_hz": 1.5}, "Main clock must be an integer of Hz, not 1.5"),
-        ({"room": None, "preset": "sim"}, "A preset or parameters need a core"),
+        ({"package": None, "preset": "sim"}, "A preset or parameters need a core"),
         ({"board_name": "a name that is too long"}, "Board name must be 1 to 16 ASCII characters"),
         ({"watchdog": 100}, "Limit of a bus cycle must be a power of two of at least 16, not 100"),
     ],

@@ -199,9 +199,9 @@ def test_tags_differ():
     """A core whose name begins like another's gets letters of its own."""
     assert b'tag="TPU_' not in package.files("core", "tpu_next")["src/tpu_next/isa.py"]
     tags = {package._tag(name) for name in ("cherry_two", "opentpu_two", "imagine_two")}
-    from quintet.gateware.cores import open_room, room_names
+    from quintet.gateware.cores import core_names, open_core
 
-    assert len(tags) == 3 and not tags & {open_room(name).isa.ISA.tag for name in room_names()}
+    assert len(tags) == 3 and not tags & {open_core(name).isa.ISA.tag for name in core_names()}
 
 
 @pytest.mark.parametrize(

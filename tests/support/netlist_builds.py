@@ -18,10 +18,10 @@ def synthesised(folder, board, isa=None, preset=None):
     """Synthesise a SoC as a build does into ``folder`` (below the working directory), with the
     report that a finished one would have; returns ``folder``."""
     from quintet.boards import open_board
-    from quintet.gateware.cores import open_room
+    from quintet.gateware.cores import open_core
 
     board = open_board(board)
-    soc, top = bitstream.prepare(board, open_room(isa) if isa else None, preset)
+    soc, top = bitstream.prepare(board, open_core(isa) if isa else None, preset)
     bitstream.build_plan(board, soc, top).extract(folder)
     run_tool(folder, [find_tool("yosys"), "-q", "-l", f"{TOP}.rpt", f"{TOP}.ys"])
     report = {

@@ -17,7 +17,7 @@ from pathlib import Path
 from amaranth.back import rtlil
 
 from quintet.boards import open_board
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.shell.core import CoreShell
 from tests.support.netlist_shapes import shape_digest
 
@@ -30,7 +30,7 @@ SOCS = [("ulx3s-85f", "opentpu"), ("icebreaker", "opu"), ("blackice-ii", "cherry
 def core_netlist(isa, preset):
     """RTLIL of a core before 1 MiB of memory, with beats of 2 bytes or the first of 4 and 1 that
     its engine takes, on the primitives of the preset's FPGA family."""
-    room = open_room(isa)
+    package = open_core(isa)
     family = (
         "ice40"
         if preset.startswith(("up5k", "hx8k"))
@@ -41,8 +41,8 @@ def core_netlist(isa, preset):
     for beat_bytes in (2, 4, 1):
         try:
             shell = CoreShell(
-                room=room,
-                params=room.params.SPACE.resolve(preset),
+                package=package,
+                params=package.params.SPACE.resolve(preset),
                 beat_bytes=beat_bytes,
                 memory_size=1 << 20,
                 family=family,
@@ -56,7 +56,7 @@ def core_netlist(isa, preset):
 def soc_netlist(board, isa):
     """RTLIL of a board's whole SoC with a core's default preset there, without the pads."""
     return rtlil.convert(
-        open_board(board).make_soc(room=open_room(isa)), name="soc", emit_src=False
+        open_board(board).make_soc(package=open_core(isa)), name="soc", emit_src=False
     )
 
 
@@ -67,10 +67,10 @@ def digest_of(text):
 
 def netlists(only=()):
     """``(name, function giving the RTLIL)`` of everything compared; ``only``: names of ISAs."""
-    for isa in room_names():
+    for isa in core_names():
         if only and isa not in only:
             continue
-        for preset in open_room(isa).params.SPACE.presets:
+        for preset in open_core(isa).params.SPACE.presets:
             yield f"{isa}/{preset}", lambda isa=isa, preset=preset: core_netlist(isa, preset)
     for board, isa in SOCS:
         if not only or isa in only:

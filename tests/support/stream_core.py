@@ -160,7 +160,7 @@ SPACE = ParameterSpace(
     ),
     (Preset("sim", default=True), Preset("25f"), Preset("up5k")),
 )
-ROOM = SimpleNamespace(
+PACKAGE = SimpleNamespace(
     name="stream",
     isa=SimpleNamespace(
         ISA=SimpleNamespace(
@@ -178,4 +178,4 @@ ROOM = SimpleNamespace(
     core=SimpleNamespace(variant=lambda params, beat_bytes: StreamEngine),
 )
 
-__all__ = ["ROOM", "StreamEngine"]
+__all__ = ["PACKAGE", "StreamEngine"]

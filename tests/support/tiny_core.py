@@ -131,7 +131,7 @@ class TinyEngine(Engine):
 SPACE = ParameterSpace(
     "tiny", (Parameter("size", int, range(1, 9), 4, doc="nothing"),), (Preset("sim", default=True),)
 )
-ROOM = SimpleNamespace(
+PACKAGE = SimpleNamespace(
     name="tiny",
     isa=SimpleNamespace(
         ISA=SimpleNamespace(
@@ -149,4 +149,4 @@ ROOM = SimpleNamespace(
     core=SimpleNamespace(variant=lambda params, beat_bytes: TinyEngine),
 )
 
-__all__ = ["ROOM", "TinyEngine"]
+__all__ = ["PACKAGE", "TinyEngine"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from quintet.boards import board_names
 from quintet.firmware import digits
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.tools.cli import COMMANDS
 from tests.tools.fuzz_files import JOBS, NONSENSE
 
@@ -70,13 +70,13 @@ class _Maker:
         return self.of(*board_names())
 
     def core(self):
-        return self.of(*[self.isa] * 40, *room_names())
+        return self.of(*[self.isa] * 40, *core_names())
 
     def preset(self):
-        return self.of(*open_room(self.isa).params.SPACE.presets)
+        return self.of(*open_core(self.isa).params.SPACE.presets)
 
     def parameter(self):
-        parameter = self.rnd.choice(list(open_room(self.isa).params.SPACE.parameters.values()))
+        parameter = self.rnd.choice(list(open_core(self.isa).params.SPACE.parameters.values()))
         legal = (
             parameter.legal
             if not callable(parameter.legal)
@@ -190,8 +190,8 @@ def _demo(m):
             (
                 m.sim,
                 m.port,
-                lambda: f"model:{m.rnd.choice(room_names()[:1])}{m.query(m.parameter())}",
-                lambda: "model:" + m.of(*(name for name in room_names() if name != "opentpu")),
+                lambda: f"model:{m.rnd.choice(core_names()[:1])}{m.query(m.parameter())}",
+                lambda: "model:" + m.of(*(name for name in core_names() if name != "opentpu")),
             )
         )(),
     )
@@ -260,7 +260,14 @@ def _run(m):
 
 
 def _verify(m):
-    return [m.job(), "--on", m.target(), *m.maybe(0.6, "--against", m.target)]
+    return [
+        m.of(m.job(), m.job(), "folder", "subfolder"),
+        *("--on", m.target()),
+        *m.maybe(0.6, "--against", lambda: m.of(m.target(), m.target(), "reference")),
+        *m.maybe(0.2, "--input", lambda: _arrays(m)),
+        *m.maybe(0.2, "--out", m.folder),
+        *m.maybe(0.1, "--resume"),
+    ]
 
 
 _NETWORK = Path(digits.__file__).parent

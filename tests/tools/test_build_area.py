@@ -6,7 +6,7 @@ import json
 import pytest
 
 from quintet.boards import open_board
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.build.area import area, unit_of
 from quintet.tools.build.bitstream import synthesise
 
@@ -54,7 +54,7 @@ def test_units_add_up_to_the_netlist(family, types, tmp_path):
     """Every cell of a whole SoC is counted once, and the core's units are there by name."""
     board = open_board("icebreaker" if family == "ice40" else "ulx3s-85f")
     soc = board.make_soc(
-        room=open_room("opentpu"), preset="up5k-4x4" if family == "ice40" else "sim-plain"
+        package=open_core("opentpu"), preset="up5k-4x4" if family == "ice40" else "sim-plain"
     )
     cells = synthesise(soc, family, tmp_path)
     rows = area(tmp_path / "top.json")

@@ -8,7 +8,7 @@ import pytest
 
 from quintet.tools.build import bitstream as flow
 from quintet.tools.build.crossings import crossings, late
-from tests.support.stream_core import ROOM as STREAM
+from tests.support.stream_core import PACKAGE as STREAM
 
 #: As nextpnr writes it: once after placing, once after routing. A main clock of 80 MHz, a core's
 #: own of 160, one that only constraints know.
@@ -102,7 +102,7 @@ def tools(monkeypatch):
         monkeypatch.setattr(flow, "tool_environment", lambda family: {})
         from quintet.gateware import cores
 
-        monkeypatch.setattr(cores, "open_room", lambda name: STREAM)
+        monkeypatch.setattr(cores, "open_core", lambda name: STREAM)
 
     return make
 

@@ -152,7 +152,7 @@ def test_another_file_is_not_overwritten(tmp_path):
 
 
 def test_workers(tmp_path):
-    with pytest.raises(InputError, match="--workers must be at least 1, not 0"):
+    with pytest.raises(InputError, match="--workers 0: expected at least 1"):
         run_matrix([A], tmp_path, "one", workers=0, build=builder([]))
 
 

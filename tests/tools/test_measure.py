@@ -3,7 +3,7 @@
 
 import pytest
 
-from quintet.gateware.cores import room_names
+from quintet.gateware.cores import core_names
 from quintet.tools.measure import Choice, Measure, Row
 from quintet.tools.measure.catalogue import find, measures, topics
 
@@ -20,7 +20,7 @@ def test_list(quintet):
     assert ran.code == 0 and list(ran.json["measures"]) == [
         name for topic in topics() for name in measures(topic)
     ]
-    assert set(room_names()) < set(topics())
+    assert set(core_names()) < set(topics())
     one = quintet("measure", "opu/layers", "--list")
     assert "p128" in one.out and "opu/workloads" not in one.out
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from quintet.boards import board_names, open_board
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.build.matrix import Cell
 from quintet.tools.errors import InputError
 from quintet.tools.pages.builds import mark, read, take_over
@@ -108,7 +108,7 @@ def test_documents_are_current():
 def test_cells_exist():
     """No row of a board, core or preset that was renamed since."""
     for key, cell in read().items():
-        assert cell["board"] in board_names() and cell["preset"] in open_room(
+        assert cell["board"] in board_names() and cell["preset"] in open_core(
             cell["isa"]
         ).params.SPACE.presets_for(open_board(cell["board"]).fpga)
         assert key in (

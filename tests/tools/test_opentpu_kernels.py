@@ -21,7 +21,14 @@ from quintet.tools.kernels.opentpu.linear import (
 )
 from quintet.tools.kernels.opentpu.planes import Planes
 from quintet.tools.kernels.opentpu.program import Program, array_time
-from quintet.tools.kernels.opentpu.step import PoolStep, Step, bias_tiles, spread_of
+from quintet.tools.kernels.opentpu.step import (
+    PoolStep,
+    Step,
+    bias_tiles,
+    kinds,
+    packed_biases,
+    spread_of,
+)
 from quintet.tools.kernels.opentpu.timing import SDRAM16, Memory, main_memory, word_times
 
 SIM = SPACE.resolve("sim-ext")
@@ -105,6 +112,26 @@ def test_bias_tiles_add_up(values, n):
     for block, tiles in zip(bias.reshape(-1, n), bias_tiles(bias, n), strict=True):
         assert np.array_equal(sum(vector @ tile.astype(np.int64) for tile in tiles), block)
     assert all(len(tiles) == 1 for tiles in bias_tiles(np.full(n, 127 * 127 * (n - 1)), n))
+
+
+@pytest.mark.parametrize("n", [2, 4, 16])
+def test_packed_biases_share_tiles(n):
+    """Each kind of constant vector takes its block's bias out of the tile; one that is too large
+    has a tile of its own."""
+    most, rng = 127 * 127 + 63, np.random.default_rng(n)
+    bias = rng.integers(-most, most + 1, (2 * kinds(n) + 3, n))
+    bias[0], bias[1] = most, -most
+    bias[2, 0] = most + 1
+    vectors = constant_vectors(3, n, packed=2).astype(np.int64)
+    assert vectors.shape == (3 + 2 * kinds(n), n)
+    packed = packed_biases(bias.ravel(), n)
+    assert packed[2] is None
+    found = [one for one in packed if one is not None]
+    assert len({one.tile.tobytes() for one in found}) == -(-len(found) // kinds(n))
+    for one, block in zip(packed, bias, strict=True):
+        if one is not None:
+            for vector in vectors[3 + 2 * one.kind :][:2]:
+                assert np.array_equal(vector @ one.tile.astype(np.int64), block)
 
 
 @given(

@@ -28,6 +28,7 @@ OUTPUTS = {
     ("run", "--fst"): ["JOB", "--on", "sim:ulx3s-85f/opentpu"],
     ("run", "--trace"): ["JOB", "--on", "sim:ulx3s-85f/opentpu"],
     ("selftest", "--report"): ["sim:ulx3s-85f/opentpu", "--yes"],
+    ("verify", "--out"): ["plan", "--on", "model"],
     ("serve", "--link"): ["sim:ulx3s-85f/opentpu"],
     ("mlperf", "--link"): ["plan", "--on", "sim:ulx3s-85f/opentpu"],
     ("build", "-o"): ["icebreaker", "opentpu"],

@@ -6,7 +6,7 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.tools.pages import pictures
 from quintet.tools.pages.engines import ENGINES
 
@@ -25,7 +25,7 @@ def test_architecture_shows_every_core():
         for element in ElementTree.fromstring(pictures.architecture()).iter()
         if element.tag.endswith("text")
     }
-    assert {open_room(name).isa.ISA.title for name in room_names()} <= shown
+    assert {open_core(name).isa.ISA.title for name in core_names()} <= shown
 
 
 @pytest.mark.parametrize("isa", sorted(ENGINES))
@@ -41,7 +41,7 @@ def test_boxes_are_classes_of_the_engine(isa):
 
 
 def test_every_core_has_one():
-    assert set(ENGINES) == set(room_names())
+    assert set(ENGINES) == set(core_names())
 
 
 def test_terminal_loads_nothing_from_elsewhere():

@@ -13,10 +13,10 @@ NETLIST = """
 import hashlib, sys
 from quintet.boards import open_board
 from quintet.boards.top import BoardTop
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.build.bitstream import _platform
 board = open_board("icebreaker")
-soc = board.make_soc(room=open_room("opentpu"))
+soc = board.make_soc(package=open_core("opentpu"))
 text = _platform(board).prepare(BoardTop(board=board, soc=soc), "top").files["top.il"]
 print(hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdigest())
 """

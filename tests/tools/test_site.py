@@ -12,13 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from quintet.tools.pages.site import DOCS, without_references, without_sources
+from quintet.tools.pages.site import DOCS, with_labels, without_references, without_sources
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Pages that a stranger reads; the others are specifications, references, and what they lead to.
 READ = [
     DOCS / "index.md",
     DOCS / "boards.md",
+    DOCS / "comparison.md",
+    DOCS / "glossary.md",
     DOCS / "lessons.md",
     DOCS / "roadmap.md",
     DOCS / "reference" / "python.md",
@@ -108,6 +110,28 @@ def test_links_to_sources_keep_their_words():
 def test_brackets_are_no_references():
     text = "x[i][j], `y[i][j]`\n```\nz[i][j]\n```\n[a](b) [c] [d]"
     assert without_references(text) == "x[i]\\[j], `y[i][j]`\n```\nz[i][j]\n```\n[a](b) [c] \\[d]"
+
+
+def table(*rows):
+    cells = ["".join(f"<t{kind}>{cell}</t{kind}>" for cell in row) for kind, row in rows]
+    return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"
+
+
+def test_cells_of_wide_tables_have_labels():
+    wide = with_labels(table(("h", ["a", "<code>b</code>", "c", "d", "e &amp; f"]), ("d", "12345")))
+    assert '<table data-columns="5">' in wide
+    assert re.findall(r'<td data-label="([^"]*)">(\d)', wide) == [
+        ("a", "1"),
+        ("b", "2"),
+        ("c", "3"),
+        ("d", "4"),
+        ("e &amp; f", "5"),
+    ]
+
+
+def test_narrow_tables_stay():
+    narrow = table(("h", "abcd"), ("d", "1234"))
+    assert with_labels(narrow) == narrow
 
 
 @pytest.mark.parametrize("document", READ, ids=lambda path: str(path.relative_to(DOCS)))

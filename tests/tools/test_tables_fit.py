@@ -7,7 +7,7 @@ import json
 import pytest
 
 from quintet.boards import board_names
-from quintet.gateware.cores import room_names
+from quintet.gateware.cores import core_names
 from quintet.tools.cli import main
 from quintet.tools.console import Console
 from quintet.tools.measure.catalogue import find, topics
@@ -31,7 +31,7 @@ def shown(capsys, *words):
         ("boards",),
         ("measure", "--list"),
         ("doctor",),
-        *(("cores", name) for name in room_names()),
+        *(("cores", name) for name in core_names()),
         *(("boards", name) for name in board_names()),
     ],
     ids=" ".join,

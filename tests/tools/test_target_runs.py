@@ -126,27 +126,27 @@ def test_progress(target):
     [
         (
             lambda t: t.write_runs(0, np.zeros(4, np.uint8), 8),
-            "rows must be a 2-D array of uint8, not 1-D of uint8",
+            "rows: expected a 2-D array of uint8, found 1-D of uint8",
         ),
         (
             lambda t: t.write_runs(0, np.zeros((2, 4), np.int8), 8),
-            "rows must be a 2-D array of uint8, not 2-D of int8",
+            "rows: expected a 2-D array of uint8, found 2-D of int8",
         ),
-        (lambda t: t.write_runs(0, np.zeros((2, 0), np.uint8), 8), "run must be 1 or more, not 0"),
+        (lambda t: t.write_runs(0, np.zeros((2, 0), np.uint8), 8), "run = 0: expected 1 or more"),
         (
             lambda t: t.write_runs(0, np.zeros((2, 4), np.uint8), 3),
-            "stride must be 4 or more, not 3",
+            "stride = 3: expected 4 or more",
         ),
-        (lambda t: t.read_runs(0, 0, 3, 1), "run must be 1 or more, not 0"),
-        (lambda t: t.read_runs(0, 3, 2, 1), "stride must be 3 or more, not 2"),
-        (lambda t: t.read_runs(0, 3, 4, -1), "count must be 0 or more, not -1"),
+        (lambda t: t.read_runs(0, 0, 3, 1), "run = 0: expected 1 or more"),
+        (lambda t: t.read_runs(0, 3, 2, 1), "stride = 2: expected 3 or more"),
+        (lambda t: t.read_runs(0, 3, 4, -1), "count = -1: expected 0 or more"),
         (
             lambda t: t.fill(0, -1),
-            "a fill takes a size from 0 and a value from 0 to 255, not -1 and 0",
+            "fill of size = -1, value = 0: expected a size of 0 or more and a value from 0 to 255",
         ),
         (
             lambda t: t.fill(0, 1, 256),
-            "a fill takes a size from 0 and a value from 0 to 255, not 1 and 256",
+            "fill of size = 1, value = 256: expected a size of 0 or more and a value from 0 to 255",
         ),
     ],
 )

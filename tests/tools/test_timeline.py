@@ -446,7 +446,7 @@ def test_a_timeline_that_is_full_says_where(tmp_path):
     info = SimpleNamespace(board="b", isa="c", preset="p", clock_hz=1)
     (note,) = file.write(SimpleNamespace(info=info, name="t"), lambda pc: None)
     assert note == (
-        f"--trace {tmp_path}/a.json: 1 slices are the most that it takes, it ends at cycle "
+        f"--trace {tmp_path}/a.json: the limit of 1 slices is reached, so that it ends at cycle "
         f"1234; --trace-from and --trace-to choose another "
         "part"
     )

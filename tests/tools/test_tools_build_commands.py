@@ -12,7 +12,7 @@ import pytest
 from amaranth.back import rtlil
 
 from quintet.boards import open_board
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.processes import file_lock
 from quintet.tools.build import bitstream as flow
 from quintet.tools.build import logs
@@ -127,9 +127,9 @@ def prepared(monkeypatch, extract):
     """Lets a build begin at once, with ``extract`` for writing its files."""
     plan = SimpleNamespace(extract=extract)
     soc = SimpleNamespace(
-        room=open_room("opentpu"),
+        package=open_core("opentpu"),
         preset="up5k-4x4",
-        params=open_room("opentpu").params.SPACE.resolve("up5k-4x4"),
+        params=open_core("opentpu").params.SPACE.resolve("up5k-4x4"),
         link={"kind": "uart"},
         core=None,
     )
@@ -177,9 +177,9 @@ def test_what_is_refused_in_elaboration_is_a_wrong_size(quintet, small, tmp_path
         raise ValueError("Width of operand a must be an integer from 2 to 16, not 18")
 
     soc = SimpleNamespace(
-        room=open_room("pim"),
+        package=open_core("pim"),
         preset="25f",
-        params=open_room("pim").params.SPACE.resolve("25f"),
+        params=open_core("pim").params.SPACE.resolve("25f"),
         link={"kind": "uart"},
         core=None,
     )
@@ -237,7 +237,7 @@ def test_a_yosys_that_writes_no_verilog(quintet, monkeypatch):
 @pytest.mark.parametrize("seeds", [0, -1, 1001, 10**30])
 def test_seeds_of_the_matrix(quintet, seeds):
     refused(
-        quintet("matrix", "--seeds", seeds, "--list"), 2, f"--seeds must be 1 to 1,000, not {seeds}"
+        quintet("matrix", "--seeds", seeds, "--list"), 2, f"--seeds {seeds}: expected 1 to 1,000"
     )
 
 
@@ -316,9 +316,9 @@ def test_build_options(quintet, args, word):
 @pytest.mark.parametrize(
     "args, word",
     [
-        ((), "which?"),
-        (("icebreaker",), "which?"),
-        (("icebreaker", "opentpu", "--core", "opentpu"), "either"),
+        ((), "expected a board and a core"),
+        (("icebreaker",), "expected a board and a core"),
+        (("icebreaker", "opentpu", "--core", "opentpu"), "expected no board beside it"),
         (("icebreaker", "opentpu", "--family", "ice40"), "belong to --core"),
         (("--core", "none"), "no ISA named 'none'"),
         (("--core", "opentpu", "--beat-bytes", "3"), "--beat-bytes"),
@@ -502,7 +502,7 @@ def test_on_chip_memory_that_cannot_be(quintet, tmp_path, monkeypatch, board, pr
         assert not (tmp_path / "b").exists()
     else:
         # An array of 12 takes beats of 4 bytes, no wider ones.
-        assert open_board(board).on_chip_memory(open_room("opentpu"), preset, None, int(given)) == (
+        assert open_board(board).on_chip_memory(open_core("opentpu"), preset, None, int(given)) == (
             int(given),
             4,
         )
@@ -528,11 +528,11 @@ def test_on_chip_memory_of_a_preset_and_of_the_command(quintet, tmp_path, monkey
             *more,
         )
     assert seen == [None, 0, 65536]
-    board, room = open_board("ulx3s-85f"), open_room("opentpu")
-    assert board.on_chip_memory(room, "85f-16x16-fast") == (1 << 18, 16)
-    assert board.on_chip_memory(room, "85f-16x16-fast", None, 0) == (0, 0)
-    assert board.on_chip_memory(room, "85f-8x8", None, 65536) == (65536, 8)
-    soc = board.make_soc(room=room, preset="85f-16x16-fast", family=None)
+    board, package = open_board("ulx3s-85f"), open_core("opentpu")
+    assert board.on_chip_memory(package, "85f-16x16-fast") == (1 << 18, 16)
+    assert board.on_chip_memory(package, "85f-16x16-fast", None, 0) == (0, 0)
+    assert board.on_chip_memory(package, "85f-8x8", None, 65536) == (65536, 8)
+    soc = board.make_soc(package=package, preset="85f-16x16-fast", family=None)
     assert soc.memory_info == {
         "size": 32 << 20,
         "beat_bytes": 2,
@@ -542,7 +542,7 @@ def test_on_chip_memory_of_a_preset_and_of_the_command(quintet, tmp_path, monkey
     assert (
         "on_chip"
         not in board.make_soc(
-            room=room, preset="85f-16x16-fast", family=None, on_chip=0
+            package=package, preset="85f-16x16-fast", family=None, on_chip=0
         ).memory_info
     )
 
@@ -560,8 +560,8 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
 
 
 def test_presets_with_on_chip_memory_need_a_memory_chip():
-    assert "85f-16x16-fast" in open_board("ulx3s-85f").presets(open_room("opentpu"))
-    assert "85f-16x16-fast" not in open_board("orangecrab-85f").presets(open_room("opentpu"))
+    assert "85f-16x16-fast" in open_board("ulx3s-85f").presets(open_core("opentpu"))
+    assert "85f-16x16-fast" not in open_board("orangecrab-85f").presets(open_core("opentpu"))
 
 
 @pytest.mark.parametrize("word", ["x", "-1", "1.5"])

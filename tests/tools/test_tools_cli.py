@@ -73,6 +73,25 @@ def test_usage(quintet, args, word):
     one_line(quintet(*args), 2, word, "--help")
 
 
+@pytest.mark.parametrize(
+    "line, found",
+    [
+        ("verilog --core opu --preset 85f-p65 -o x.v", "no preset '85f-p65'; did you mean 85f-p64"),
+        ("build ulx3s-85f opu -P pii=4", "opu has no parameter 'pii'; did you mean pi?"),
+        ("matrix --preset 85f-p65", "--preset 85f-p65: none of these boards and cores has it; did"),
+        (
+            "matrix --board icebreaker --link usb",
+            "the options select no board with a core that fits it",
+        ),
+        ("build icebreaker opu --lin uart", "arguments: --lin uart; did you mean --link? (see"),
+        ("run a.toml --vdc=x.vcd", "arguments: --vdc=x.vcd; did you mean --vcd? (see"),
+        ("run a.toml b.toml", "unrecognized arguments: b.toml (see"),
+    ],
+)
+def test_what_may_have_been_meant(quintet, line, found):
+    one_line(quintet(*line.split()), 2, found)
+
+
 def test_errors_as_json(quintet):
     ran = quintet("run", "none.toml", "--json")
     assert ran.code == 2 and ran.json == {"error": "none.toml: no such job file", "exit": 2}
@@ -595,7 +614,7 @@ def test_verify_differs(quintet, small, monkeypatch):
 @pytest.mark.parametrize("core, other", [("opu", "up5k"), ("imagine", "up5k"), ("cherry", "sim")])
 def test_verify_of_builds_of_other_sizes(quintet, tmp_path, core, other):
     """What was built is in read-only registers; it is no result of the program."""
-    from quintet.gateware.cores import open_room
+    from quintet.gateware.cores import open_core
 
     source = {"opu": None, "imagine": "vv_nop\nmv_SYNC\n", "cherry": "add\n"}[core]
     job = tmp_path / "job.toml"
@@ -608,7 +627,7 @@ def test_verify_of_builds_of_other_sizes(quintet, tmp_path, core, other):
         job.write_text(
             f'core = "{core}"\nprogram = "p.s"\nprogram_at = 0\nlimits = {{ cycles = 1000 }}\n'
         )
-    space = open_room(core).params.SPACE
+    space = open_core(core).params.SPACE
     assert other in space.presets, list(space.presets)
     ran = quintet(
         "verify",

@@ -15,12 +15,12 @@ import pytest
 from quintet.boards import open_board
 from quintet.gateware.info import CONTROL_BASE, SOC_BASE
 from quintet.tools.export.csrmap import FORMATS, memory_map
-from tests.support.tiny_core import ROOM
+from tests.support.tiny_core import PACKAGE
 
 
 @pytest.fixture(scope="module")
 def tiny():
-    return memory_map(open_board("icebreaker").make_soc(room=ROOM, preset="sim", family=None))
+    return memory_map(open_board("icebreaker").make_soc(package=PACKAGE, preset="sim", family=None))
 
 
 def test_registers(tiny):
@@ -117,7 +117,7 @@ def test_litex_reads_and_writes_memory_and_registers(tiny, tmp_path):
 
     (tmp_path / "csr.csv").write_text(tiny.csv())
     endpoint = PtyEndpoint()
-    board = open_virtual("icebreaker", ROOM, preset="sim", link="uartbone")
+    board = open_virtual("icebreaker", PACKAGE, preset="sim", link="uartbone")
     stop = threading.Event()
     server = threading.Thread(
         target=serve, args=(board, endpoint), kwargs={"stopped": stop.is_set, "framed": False}

@@ -11,7 +11,7 @@ import pytest
 
 from quintet import compile_model
 from quintet.firmware.examples import BUILDS, builds_of, chosen, examples, job_names
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler.arrays import load_inputs, load_labels
 from quintet.tools.examples import FOLDER, example_files, user_path
 from quintet.tools.jobs.job import Job
@@ -48,7 +48,7 @@ def test_every_job_is_listed_with_what_it_is_and_its_builds(quintet):
         assert one["what"] and "=" not in one["what"].partition(",")[0], one
         if one["kind"] == "job":
             assert one["presets"], f"{one['name']} runs on no board"
-            assert set(one["presets"]) <= set(open_room(one["core"]).params.SPACE.presets)
+            assert set(one["presets"]) <= set(open_core(one["core"]).params.SPACE.presets)
     text = quintet("examples").out
     assert "example:opentpu/digits/digits_norm_n4.toml" in text and "opentpu: 25f-4x4" in text
 
@@ -87,7 +87,7 @@ def test_a_copied_job_has_all_that_it_takes(quintet, here, name):
     for load in job.loads:
         assert len(load.data) == load.size
     if name not in SLOW:
-        params = job.room.params.SPACE.resolve(json.loads(BUILDS.read_text())[name][0])
+        params = job.package.params.SPACE.resolve(json.loads(BUILDS.read_text())[name][0])
         assert job.image(params, MEMORY).parts
 
 

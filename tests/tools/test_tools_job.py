@@ -271,7 +271,7 @@ def test_contents_are_read_when_their_size_is_known_to_fit(small):
             JobError,
             match=r"load\[0\] \(x.bin\) at 0x2000..0x20001fff ends past the main memory of T",
         ):
-            job.image(job.room.params.SPACE.resolve(), 32 << 20, "T")
+            job.image(job.package.params.SPACE.resolve(), 32 << 20, "T")
         assert tracemalloc.get_traced_memory()[1] < 4 << 20
     finally:
         tracemalloc.stop()
@@ -282,7 +282,7 @@ def test_a_program_larger_than_memory(small):
         file.truncate(14 << 20)
     job = Job.load(small.edit("small.a", "p.out").path)
     with pytest.raises(ValueError, match="p.out: has 14680064 bytes, expected at most 1048576"):
-        job.image(job.room.params.SPACE.resolve(), 1 << 20)
+        job.image(job.package.params.SPACE.resolve(), 1 << 20)
 
 
 def test_a_load_that_changes_or_is_damaged(small):
@@ -296,7 +296,7 @@ def test_a_load_that_changes_or_is_damaged(small):
     with pytest.raises(
         JobError, match=r'job.toml: load\[0\].file = "all.npz:x": .*truncated or damaged'
     ):
-        job.image(job.room.params.SPACE.resolve(), 1 << 20)
+        job.image(job.package.params.SPACE.resolve(), 1 << 20)
 
 
 def test_random_bytes_are_no_archive(small):
@@ -364,8 +364,8 @@ def test_memory_ends(small):
             r"0x8000"
         ),
     ):
-        job.image(job.room.params.SPACE.resolve(), 0x8000, "B")
-    assert job.image(job.room.params.SPACE.resolve(), 0x8010).parts[2].at == 0x7FF0
+        job.image(job.package.params.SPACE.resolve(), 0x8000, "B")
+    assert job.image(job.package.params.SPACE.resolve(), 0x8010).parts[2].at == 0x7FF0
 
 
 def test_save_past_the_end(small):
@@ -373,7 +373,7 @@ def test_save_past_the_end(small):
     job.program = bytes(14)
     job.saves = [Save(0x7FFF, "y.bin", size=2)]
     with pytest.raises(JobError, match=r"save\[0\] \(y.bin\) at 0x7fff..0x8000 ends past"):
-        job.image(job.room.params.SPACE.resolve(), 0x8000)
+        job.image(job.package.params.SPACE.resolve(), 0x8000)
 
 
 def test_program_overlaps_a_load(small):
@@ -383,20 +383,20 @@ def test_program_overlaps_a_load(small):
         JobError,
         match=r"load\[0\] \(x.npy\) at 0x100d..0x1018 overlaps the program at 0x1000..0x100d",
     ):
-        job.image(job.room.params.SPACE.resolve(), 1 << 20)
+        job.image(job.package.params.SPACE.resolve(), 1 << 20)
 
 
 def test_window_past_memory(small):
     job = Job.load(small.edit("hostmem_base", "window_limit = 0x10000\nhostmem_base").path)
     job.program = bytes(14)
     with pytest.raises(JobError, match="window_limit = 0x10000: lies past the main memory"):
-        job.image(job.room.params.SPACE.resolve(), 0x8000)
+        job.image(job.package.params.SPACE.resolve(), 0x8000)
 
 
 def test_register_of_an_extension_that_is_not_built(small):
     job = Job.load(small.edit("hostmem_base", "cfg_conv = 0x101\nhostmem_base").path)
     job.program = bytes(14)
-    params = job.room.params.SPACE.resolve("sim")
+    params = job.package.params.SPACE.resolve("sim")
     with pytest.raises(
         JobError,
         match=(
@@ -424,7 +424,7 @@ def test_register_of_an_extension_that_is_not_built(small):
 )
 def test_params_rules(wanted, build, accepted):
     job = Job(core="opentpu", program=bytes(14), program_at=0, params=wanted)
-    params = job.room.params.SPACE.resolve(None, build)
+    params = job.package.params.SPACE.resolve(None, build)
     if accepted:
         job.check_params(params, "T")
         return
@@ -450,7 +450,7 @@ def test_what_the_isa_itself_refuses(small):
 
     job.software = dataclasses.replace(job.software, check_job=check)
     with pytest.raises(JobError, match="job.toml: 14 bytes at 0x1000, n = 8"):
-        job.image(job.room.params.SPACE.resolve(), 0x8000)
+        job.image(job.package.params.SPACE.resolve(), 0x8000)
 
 
 def test_from_python():

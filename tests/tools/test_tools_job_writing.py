@@ -224,7 +224,7 @@ def test_a_source_runs_as_its_file_does(tmp_path):
         program=Source("a.s", '.include "b.s"\n', {"b.s": "mv_SYNC\n"}),
         program_at=0,
     )
-    params = job.room.params.SPACE.resolve()
+    params = job.package.params.SPACE.resolve()
     made = job.image(params, 4096)
     assert (
         made.program.data

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from quintet.gateware.bus.registers import SOC_REGISTERS
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from quintet.tools.pages.reference import MARKER, control_block_page, main, reference_page
 
@@ -17,7 +17,7 @@ def test_pages_are_current(capsys):
     )
 
 
-@pytest.mark.parametrize("name", room_names())
+@pytest.mark.parametrize("name", core_names())
 def test_every_room_has_a_page_and_a_specification(name):
     docs = Path(__file__).resolve().parents[2] / "docs"
     assert (docs / "reference" / f"{name}.md").is_file() and (docs / "isa" / f"{name}.md").is_file()
@@ -34,15 +34,15 @@ def test_control_block_page_names_everything():
 
 
 def test_page_names_everything():
-    room = open_room("opentpu")
-    page = reference_page(room)
+    package = open_core("opentpu")
+    page = reference_page(package)
     assert page.startswith(MARKER)
-    isa, space = room.isa.ISA, room.params.SPACE
+    isa, space = package.isa.ISA, package.params.SPACE
     for name in (
         *isa.opcodes,
         *isa.fault_codes,
         *isa.register_map,
-        *room.software.SOFTWARE.forms,
+        *package.software.SOFTWARE.forms,
         *space.parameters,
         *space.presets,
     ):

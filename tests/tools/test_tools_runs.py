@@ -146,8 +146,8 @@ def test_a_limit_that_is_used_up_stops_the_next_program(isa, tmp_path):
     from quintet.gateware.isa.asm import assemble_text
 
     ends = {"opentpu": "HLT", "opu": "end", "pim": "nop", "cherry": "nop"}
-    room = Job(core=isa, program=b"1", program_at=0).room
-    data = assemble_text(room.software.SOFTWARE, ends[isa]).data
+    package = Job(core=isa, program=b"1", program_at=0).package
+    data = assemble_text(package.software.SOFTWARE, ends[isa]).data
     job = Job(core=isa, runs=[Run(data, 0x1000)])
     with open_target(f"model:{isa}") as target:
         first = run_job(job, target).outcome

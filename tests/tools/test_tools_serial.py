@@ -147,7 +147,7 @@ def test_baud():
             ("baud=0", "baud = 0"),
             ("timeout=0", "timeout = 0"),
             ("timeout=x", "timeout = x: expected seconds"),
-            ("parity=odd", "baud=N and timeout=SECONDS"),
+            ("parity=odd", "baud=N or timeout=SECONDS"),
         ):
             with pytest.raises(TargetError, match=word):
                 open_target(f"{board.path}?{query}")
@@ -156,10 +156,13 @@ def test_baud():
 @pytest.mark.parametrize(
     "name, meant",
     [
-        ("ulx3s", r"ulx3s-\S+/ISA or ulx3s-\S+/ISA or ulx3s-\S+/ISA"),
-        ("ulx3s-85f", "ulx3s-85f/ISA"),
-        ("icebraker", "icebreaker/ISA"),
-        ("icebraker/opentpv", "icebreaker/opentpu"),
+        ("ulx3s", r"sim:ulx3s-\S+/ISA or sim:ulx3s-\S+/ISA or sim:ulx3s-\S+/ISA"),
+        ("ulx3s-85f", "sim:ulx3s-85f/ISA"),
+        ("icebreaker/opentpu", "sim:icebreaker/opentpu"),
+        ("icebraker", "sim:icebreaker/ISA"),
+        ("icebraker/opentpv", "sim:icebreaker/opentpu"),
+        ("simm:icebreaker/opentpu", "sim:icebreaker/opentpu"),
+        ("modl:opentpu", "model:opentpu"),
         ("opentpu", "model:opentpu"),
         ("modle", "model"),
     ],
@@ -210,7 +213,7 @@ def test_auto_asks_nobody_else(attached):
         attached(usb_port(board.path, 0x2341, 0x0043))
         with pytest.raises(
             NoDeviceError,
-            match=f"no USB serial port is that of a board of ours; name one of {board.path}",
+            match=f"no USB serial port is that of a known board; name one of {board.path}",
         ):
             open_target("auto")
 

@@ -86,7 +86,7 @@ def test_names():
         (" model", "expected model"),
         ("model:", "expected an ISA"),
         ("model:opv", "no ISA named 'opv'; did you mean opu?"),
-        ("model:opentpu?", "nothing behind the question mark"),
+        ("model:opentpu?", "after the question mark, found nothing"),
         ("model:opentpu?n", "name=value"),
         ("model:opentpu?n=4&n=8", "n is given twice"),
         ("model:opentpu?preset=a&preset=b", "preset is given twice"),
@@ -98,8 +98,8 @@ def test_names():
         ("sim:ulx3s-85f/opentpu?trace_from=x", "a number of cycles"),
         ("sim:ulx3s-85f/opentpu?load=foo", "load = foo: expected link or direct"),
         ("sim:ulx3s-85f/opentpu?load=direct&load=link", "load is given twice"),
-        ("/dev/ttyQUINTET9?load=direct", "a port takes baud=N and timeout=SECONDS"),
-        ("socket://127.0.0.1:1?load=direct", "a port takes baud=N and timeout=SECONDS"),
+        ("/dev/ttyQUINTET9?load=direct", "expected baud=N or timeout=SECONDS for a port"),
+        ("socket://127.0.0.1:1?load=direct", "expected baud=N or timeout=SECONDS for a port"),
     ],
 )
 def test_bad_names(text, word):

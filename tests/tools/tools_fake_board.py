@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import numpy as np
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.isa.parameters import params_hash
 from quintet.tools.link.errors import LinkError
 
@@ -34,8 +34,8 @@ class FakeBoard:
         values=None,
         header=None,
     ):
-        self.room = open_room(isa) if isa else None
-        self.params = self.room.params.SPACE.resolve(preset) if isa else {}
+        self.package = open_core(isa) if isa else None
+        self.params = self.package.params.SPACE.resolve(preset) if isa else {}
         self.memory = np.zeros(size, dtype=np.uint8)
         self.cycles, self.call_seconds = cycles, call_seconds
         self.time, self.closed, self.resets, self.writes, self.traffic = 0.0, False, 0, [], [0, 0]
@@ -54,7 +54,7 @@ class FakeBoard:
             }
         )
         self.text = zlib.compress(json.dumps(values).encode())
-        tag = self.room.isa.ISA.tag.encode() if isa else bytes(4)
+        tag = self.package.isa.ISA.tag.encode() if isa else bytes(4)
         self.header = header or struct.pack(
             "<4s2H4s9I16s",
             b"QNTT",
@@ -72,7 +72,7 @@ class FakeBoard:
             CLOCK,
             b"fake",
         )
-        self.model = self.room.model.Model(self.params, self.memory) if isa else None
+        self.model = self.package.model.Model(self.params, self.memory) if isa else None
         self._clear()
 
     def _clear(self):
@@ -199,7 +199,7 @@ class FakeBoard:
             return
         registers = {
             r.name: int.from_bytes(self.block[r.offset : r.offset + 4], "little")
-            for r in self.room.isa.ISA.registers
+            for r in self.package.isa.ISA.registers
             if "w" in r.access
         }
         for name, offset in (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bitstreams: synthesis, place and route, their reports, the matrix of all builds, loading into
+"""Bitstream builds: synthesis, place and route, reports, the matrix of all builds, and loading into
 boards."""
 
 from .bitstream import build

@@ -5,6 +5,7 @@ come from."""
 import json
 import re
 from pathlib import Path
+from typing import Any
 
 __all__ = ["area", "unit_of"]
 
@@ -28,9 +29,9 @@ _NAME, _TYPE = re.compile(r'^        "(.+)": \{$'), re.compile(r'^          "typ
 _SCOPE = "$scopeinfo"
 
 
-def unit_of(name):
-    """The unit that a module's path belongs to: those of the engine and of the core one by one, the
-    SoC's others as they are."""
+def unit_of(name: str) -> str:
+    """The unit of a module's path: units of the engine and of the core are separate; of the rest of
+    the SoC its submodules."""
     parts = name.removeprefix("soc.").split(".")
     depth = 3 if parts[:2] == ["core", "engine"] else 2 if parts[0] == "core" else 1
     return ".".join(parts[:depth])
@@ -40,10 +41,10 @@ def _kind(cell):
     return ("ffs", 1) if cell.startswith("SB_DFF") else _CELLS.get(cell)
 
 
-def area(path):
+def area(path: str | Path) -> list[dict[str, Any]]:
     """Rows of ``unit``, ``luts``, ``ffs``, ``dsps``, ``brams``, ``sprams`` (logic cells and the
-    others, before packing), largest first; empty where there is no netlist. A cell counts with the
-    module that its name begins with, which may be the neighbour of the one that it came from.
+    others, before packing), largest first; empty without a netlist. A cell counts for the module at
+    the start of its name, which may be a neighbour of the module that it came from.
 
     Parameters
     ----------
@@ -62,7 +63,7 @@ def area(path):
                     scopes.add(json.loads(f'"{name}"'))
                 elif (kind := _kind(found[1])) is not None:
                     cells.append((json.loads(f'"{name}"'), *kind))
-    totals = {}
+    totals: dict[str, dict[str, int]] = {}
     for cell, kind, count in cells:
         row = totals.setdefault(
             unit_of(_scope(cell, scopes)),

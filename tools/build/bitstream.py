@@ -1,26 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bitstreams: what `quintet build` does."""
+"""Bitstream builds (``quintet build``)."""
+
+from __future__ import annotations
 
 import json
 import os
 import re
 import subprocess
 import time
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...gateware.isa.parameters import elaborating
 from ...gateware.processes import Locked, child, file_lock
 from ..targets.ceilings import ceilings
 from . import logs
 from .area import area
-from .logs import TOP, BuildError, NoRoomError
+from .logs import TOP, BuildError, TooLargeError
 from .mapping import FILES, mapped, steps
 from .stages import Watcher
 from .toolchain import find_tool, run_tool, tool_environment
 
+if TYPE_CHECKING:
+    from amaranth.build.run import BuildPlan
+
+    from ...boards.board import Board
+    from ...boards.top import BoardTop
+    from ...gateware.cores import CorePackage
+    from ...gateware.soc import SoC
+
 __all__ = [
     "BuildError",
-    "NoRoomError",
+    "TooLargeError",
     "build",
     "build_plan",
     "prepare",
@@ -46,33 +58,43 @@ def _platform(board):
     return Platform()
 
 
-def prepare(board, room=None, preset=None, params=None, freq=None, link=None, on_chip=None):
-    """The SoC of a build and its top with the board's pins; arguments as of :func:`build`."""
+def prepare(
+    board: Board,
+    package: CorePackage | None = None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    freq: float | None = None,
+    link: str | None = None,
+    on_chip: int | None = None,
+) -> tuple[SoC, BoardTop]:
+    """The SoC of a build and its top with the board's pins; arguments are as for :func:`build`."""
     from ...boards.top import BoardTop
     from ...gateware.primitives.pll import PLLError
 
     hz = None if freq is None else round(freq * 1e6)
     try:
         soc = board.make_soc(
-            room=room, preset=preset, params=params, clock_hz=hz, link=link, on_chip=on_chip
+            package=package, preset=preset, params=params, clock_hz=hz, link=link, on_chip=on_chip
         )
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
         raise BuildError(str(error)) from None
 
 
-def build_plan(board, soc, top, seed=1, router="router1"):
-    """Amaranth's plan of a build: all files and the script that runs the tools on them. ``soc`` and
-    ``top`` are those of :func:`prepare`."""
+def build_plan(
+    board: Board, soc: SoC, top: BoardTop, seed: int = 1, router: str = "router1"
+) -> BuildPlan:
+    """Amaranth's plan of a build: all files and the script that runs the tools. ``soc`` and ``top``
+    are those of :func:`prepare`."""
     with elaborating(
-        f"{soc.room.name if soc.room else 'a SoC'} {soc.preset or 'without a core'} for "
+        f"{soc.package.name if soc.package else 'a SoC'} {soc.preset or 'without a core'} for "
         f"{board.name}"
     ):
         plan = _platform(board).prepare(
             top,
             TOP,
             do_build=False,
-            **_mapped_scripts(_engine(soc), board, soc.params),
+            **_mapped_scripts(_engine(soc), board, soc.params, getattr(soc, "backing", None)),
             synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
             nextpnr_opts=(
                 f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report "
@@ -86,21 +108,21 @@ def build_plan(board, soc, top, seed=1, router="router1"):
 
 
 def build(
-    board,
-    isa=None,
-    preset=None,
-    params=None,
-    freq=None,
-    seed=1,
-    dir=None,
-    progress=lambda text: None,
-    link=None,
-    limit=None,
-    router="router1",
-    on_chip=None,
-    detail=lambda stage, text: None,
-):
-    """Build a bitstream.
+    board: str,
+    isa: str | None = None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    freq: float | None = None,
+    seed: int = 1,
+    dir: str | Path | None = None,
+    progress: Callable[[str], object] = lambda text: None,
+    link: str | None = None,
+    limit: float | None = None,
+    router: str = "router1",
+    on_chip: int | None = None,
+    detail: Callable[[str, str], object] = lambda stage, text: None,
+) -> dict[str, Any]:
+    """Builds a bitstream.
 
     Parameters
     ----------
@@ -117,7 +139,7 @@ def build(
     dir : path, optional
         Folder for all files; else ``out/build/<board>-<isa>-<preset>-<seed>``.
     progress : callable(str)
-        Told what happens, a line at a time.
+        Receives each step, a line at a time.
     link : str, optional
         ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
     limit : float, optional
@@ -128,7 +150,7 @@ def build(
         nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by
         detours that cost a third of the clock.
     detail : callable(str, str)
-        Told how far the stage is that ``progress`` was told of, about once a second.
+        Receives stage and progress within it, about once a second.
 
     Returns
     -------
@@ -147,7 +169,7 @@ def build(
 
     Raises
     ------
-    NoRoomError
+    TooLargeError
         The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no
         ``bitstream``.
     BuildError
@@ -155,20 +177,20 @@ def build(
         is known to be too large.
     NoDeviceError
         A tool is missing.
-    ParameterError, BoardError, RoomError
+    ParameterError, BoardError, CoreError
     """
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
 
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
-        raise BuildError(f"seed must be a number from 0, not {seed!r}")
+        raise BuildError(f"seed = {seed!r}: expected a number of 0 or more")
     started = time.monotonic()
     board = open_board(board)
-    room = open_room(isa) if isa else None
-    if room is not None and preset is None and not params:
-        _check_room(board, room)
+    package = open_core(isa) if isa else None
+    if package is not None and preset is None and not params:
+        _check_fits(board, package)
     environment = tool_environment(board.family)
-    soc, top = prepare(board, room, preset, params, freq, link, on_chip)
+    soc, top = prepare(board, package, preset, params, freq, link, on_chip)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(
         f"{board.name}: elaborating {isa or 'a SoC without a core'}"
@@ -216,7 +238,7 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         if needed is None:
             raise
         write_report(folder, {**who, **needed, "seconds": round(time.monotonic() - started, 1)})
-        raise NoRoomError(needed) from None
+        raise TooLargeError(needed) from None
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
@@ -238,20 +260,20 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
     return report
 
 
-def _check_room(board, room):
-    """Refuse at once a core of which every preset was found too large; a preset or parameters that
-    are asked for by name are tried."""
-    preset = board.preset_for(room)
-    if (room.name, preset) in board.no_room:
+def _check_fits(board, package):
+    """Refuses a core at once if all of its presets were found too large; explicitly named presets
+    or parameters are tried."""
+    preset = board.preset_for(package)
+    if (package.name, preset) in board.too_large:
         raise BuildError(
-            f"{room.name} does not fit {board.name}: its preset {preset} needs "
-            f"{board.no_room[room.name, preset]}"
+            f"{package.name} does not fit {board.name}: its preset {preset} needs "
+            f"{board.too_large[package.name, preset]}"
         )
 
 
-def write_report(folder, report):
-    """Write a build's report into its folder."""
-    (folder / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+def write_report(folder: str | Path, report: Mapping[str, Any]) -> None:
+    """Writes a build's report into its folder."""
+    (Path(folder) / "report.json").write_text(json.dumps(report, indent=2) + "\n")
 
 
 def _engine(soc):
@@ -266,29 +288,34 @@ def _synthesis(engine, family):
     return engine.synth_opts.get(family, _SYNTH[family])
 
 
-def _scripts(engine, board, params):
-    """What yosys does besides: before the synthesis what the engine asks for (``synth_before``);
-    modules that it names in ``synth_apart`` are mapped one by one, so that none gives away its
-    speed because another is slower anyway; cells of its ``floorplan`` get their places."""
+def _scripts(engine, board, params, backing=None):
+    """Further yosys commands of an engine: ``synth_before`` runs before the synthesis; modules of
+    ``synth_apart`` are mapped separately, so that a fast one is not mapped for area because
+    another is slower; cells of the ``floorplan``, and of main memory's ``backing`` if there is one,
+    get their places."""
     before = [_AFTER_READ, *filter(None, [engine.synth_before.get(board.family)])]
     after = []
     apart = engine.synth_apart.get(board.family, ())
     if apart:
         before += [f"setattr -mod -set keep_hierarchy 1 *.engine.{name}" for name in apart]
         after = ["setattr -mod -unset keep_hierarchy *", "flatten", "opt_clean -purge"]
-    for cell, place in engine.floorplan(board.platform_class().device, params).items():
+    device = board.platform_class().device
+    places = {f"engine.{n}": at for n, at in engine.floorplan(device, params).items()}
+    if hasattr(backing, "floorplan"):
+        places |= {f"memory.{n}": at for n, at in backing.floorplan(device).items()}
+    for cell, place in places.items():
         after += [
-            f"select -assert-count 1 c:*.engine.{cell}",
-            f'setattr -set BEL "{place}" c:*.engine.{cell}',
+            f"select -assert-count 1 c:*.{cell}",
+            f'setattr -set BEL "{place}" c:*.{cell}',
         ]
     return {"script_after_read": "\n".join(before)} | (
         {"script_after_synth": "\n".join(after)} if after else {}
     )
 
 
-def _mapped_scripts(engine, board, params):
+def _mapped_scripts(engine, board, params, backing=None):
     """:func:`_scripts`, behind what the family's own mapping adds to the synthesis."""
-    scripts = _scripts(engine, board, params)
+    scripts = _scripts(engine, board, params, backing)
     after = [
         *steps(board.family, _synthesis(engine, board.family), TOP),
         *filter(None, [scripts.get("script_after_synth")]),
@@ -330,9 +357,11 @@ def _ended(process):
         return None
 
 
-def synthesise(component, family, dir, name=TOP, options=""):
-    """Cells of ``component`` after synthesis alone (no placement), by yosys's names; ``dir`` is a
-    folder for its files.
+def synthesise(
+    component: Any, family: str, dir: str | Path, name: str = TOP, options: str = ""
+) -> dict[str, int]:
+    """Number of cells of ``component`` after synthesis alone (no placement), by yosys's names;
+    ``dir`` is a folder for its files.
 
     On iCE40 the packed number of logic cells is there too, as ``ICESTORM_LC``.
 

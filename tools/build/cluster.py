@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds of the matrix on the workers of a Dask cluster, each of which has this quintet
-installed."""
+"""Builds of the matrix on the workers of a Dask cluster, each with the same quintet installed."""
 
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ...gateware.requirements import extra_command
 from ..errors import InputError, NoDeviceError
-from .matrix import build_cell
+from .matrix import Cell, build_cell
 
 __all__ = ["cluster_build", "remote_build"]
 
 
-def remote_build(cell, limit=None):
-    """Runs on a worker: builds a cell in a folder that is deleted after it, and returns its
-    result."""
+def remote_build(cell: Cell, limit: float | None = None) -> dict[str, Any]:
+    """Builds a cell on a worker, in a temporary folder, and returns its result."""
     with tempfile.TemporaryDirectory(prefix="quintet-", dir=Path.cwd()) as folder:
         # Below the working directory: YoWASP's tools do not see the system's folder for temporary
         # files.
@@ -23,9 +23,11 @@ def remote_build(cell, limit=None):
     return result
 
 
-def cluster_build(address, timeout=10, limit=None):
-    """A builder for :func:`~.matrix.run_matrix` that hands cells to the cluster at ``address``;
-    only results come back. ``limit``: as of :func:`~.matrix.build_cell`.
+def cluster_build(
+    address: str, timeout: int = 10, limit: float | None = None
+) -> Callable[[Cell, Path], dict[str, Any]]:
+    """A builder for :func:`~.matrix.run_matrix` that submits cells to the cluster at ``address``;
+    only results are returned. ``limit``: as of :func:`~.matrix.build_cell`.
 
     Raises
     ------

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Paths between clocks, by nextpnr's log."""
+"""Delays of paths between clock domains, from nextpnr's log."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 __all__ = ["crossings", "late"]
 
@@ -19,7 +21,7 @@ _GLOBAL = "$glbnet$"
 
 
 def _frequencies(log):
-    """Clock net -> MHz asked for."""
+    """Clock net -> requested MHz."""
     found = {}
     for pattern in reversed(_ASKED):
         for first, second in pattern.findall(log):
@@ -28,8 +30,8 @@ def _frequencies(log):
     return found
 
 
-def crossings(log, names):
-    """Longest paths from one clock to another, nextpnr's last word on each, after routing.
+def crossings(log: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
+    """Longest paths from one clock to another, as last reported by nextpnr after routing.
 
     The bits of a Gray code must arrive within a period of the clock that they leave, since the
     other side may otherwise see two counts mixed. nextpnr does not say which paths are such, so all
@@ -38,7 +40,7 @@ def crossings(log, names):
     Parameters
     ----------
     log : str
-    names : dict, clock net -> what it is called; others keep the netlist's names
+    names : dict, clock net -> its name in the report; others keep the netlist's names
 
     Returns
     -------
@@ -47,12 +49,12 @@ def crossings(log, names):
         clock), ``met``.
     """
     frequencies = _frequencies(log)
-    # Each pair of edges is told after placing, and again after routing.
+    # Each pair of edges is reported after placing, and again after routing.
     last = {
         (out, source, into, target): float(delay)
         for out, source, into, target, delay in _BETWEEN.findall(log)
     }
-    longest = {}
+    longest: dict[tuple[str, str], float] = {}
     for (_, source, _, target), delay in last.items():
         pair = source.removeprefix(_GLOBAL), target.removeprefix(_GLOBAL)
         if pair[0] != pair[1]:
@@ -72,6 +74,6 @@ def crossings(log, names):
     return found
 
 
-def late(report):
+def late(report: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The crossings of a build's report that are too slow."""
     return [each for each in report.get("crossings", ()) if not each["met"]]

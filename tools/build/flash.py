@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loads a bitstream into a board with the programmer that the board and this machine have."""
+"""Loads a bitstream into a board with a programmer that the board supports and this machine has."""
+
+from __future__ import annotations
 
 import glob
 import shutil
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...gateware.processes import run_child
 from ..errors import InputError, NoDeviceError
@@ -25,37 +29,38 @@ class Programmer:
     """A program that loads bitstreams.
 
     ``volatile`` and ``permanent`` are argument templates (``{bitstream}``, ``{board}``), ``None``
-    where it has no such way. ``board_names`` maps our boards' names to this program's own.
+    if it cannot do that. ``board_names`` maps our boards' names to this program's own.
     """
 
     name: str
-    volatile: tuple | None
-    permanent: tuple | None
-    suffixes: tuple
+    volatile: tuple[str, ...] | None
+    permanent: tuple[str, ...] | None
+    suffixes: tuple[str, ...]
     install: str
-    board_names: tuple = ()
+    board_names: tuple[tuple[str, str], ...] = ()
 
-    def able(self, permanent):
+    def able(self, permanent: bool) -> bool:
         """Whether it can load the FPGA itself, or (``permanent``) its flash memory."""
         return (self.permanent if permanent else self.volatile) is not None
 
-    def ready(self):
-        """Whether it can be used now: the program is on the PATH."""
+    def ready(self) -> bool:
+        """Whether the program is on the PATH."""
         return shutil.which(self.name) is not None
 
-    def command(self, board, bitstream, permanent):
-        """Its command line."""
+    def command(self, board: str, bitstream: str, permanent: bool) -> list[str]:
+        """The program's command line."""
         theirs = dict(self.board_names).get(board, board)
+        template = self.permanent if permanent else self.volatile
+        assert template is not None  # see `able`
         return [
             self.name,
-            *(
-                part.format(bitstream=bitstream, board=theirs)
-                for part in (self.permanent if permanent else self.volatile)
-            ),
+            *(part.format(bitstream=bitstream, board=theirs) for part in template),
         ]
 
-    def load(self, board, bitstream, permanent, timeout):
-        """Runs it; what it printed, and the command."""
+    def load(
+        self, board: str, bitstream: Path, permanent: bool, timeout: float
+    ) -> tuple[str, list[str]]:
+        """Runs the program; returns its output and the command."""
         command = self.command(board, str(bitstream), permanent)
         try:
             done = run_child(
@@ -87,26 +92,26 @@ class Programmer:
 
 @dataclass(frozen=True)
 class CopyProgrammer:
-    """A microcontroller of the board that takes the bitstream as a file: on a volume of a name, or
-    on a serial device.
+    """A microcontroller of the board that accepts the bitstream as a file: on a volume with a known
+    name, or on a serial device.
 
     ``volumes``: patterns of the folder at which the volume is mounted; ``usb``: (vendor, product)
     of the serial device. ``keeps``: it writes flash memory (else the FPGA itself).
     """
 
     name: str
-    suffixes: tuple
+    suffixes: tuple[str, ...]
     install: str
     keeps: bool
-    volumes: tuple = ()
-    usb: tuple = ()
+    volumes: tuple[str, ...] = ()
+    usb: tuple[int, int] | tuple[()] = ()
 
-    def able(self, permanent):
+    def able(self, permanent: bool) -> bool:
         """Whether it can load the FPGA itself, or (``permanent``) its flash memory."""
         return self.keeps == permanent
 
-    def places(self):
-        """Where a bitstream can be put now."""
+    def places(self) -> list[str]:
+        """Places where a bitstream can be written now."""
         if self.usb:
             from serial.tools.list_ports import comports
 
@@ -118,12 +123,14 @@ class CopyProgrammer:
             if Path(folder).is_dir()
         )
 
-    def ready(self):
-        """Whether it can be used now: its volume or device is there."""
+    def ready(self) -> bool:
+        """Whether its volume or device is present."""
         return bool(self.places())
 
-    def load(self, board, bitstream, permanent, timeout):
-        """Copies the bitstream; a sentence, and what was done as a command."""
+    def load(
+        self, board: str, bitstream: Path, permanent: bool, timeout: float
+    ) -> tuple[str, list[str]]:
+        """Copies the bitstream; returns a sentence, and the equivalent command."""
         places = self.places()
         if len(places) > 1:
             raise NoDeviceError(f"{self.name}: found at {', '.join(places)}; unplug all but one")
@@ -212,8 +219,8 @@ PROGRAMMERS = {
 }
 
 
-def choose_programmer(names, permanent):
-    """The first of a board's programmers that is on the PATH and has the way asked for.
+def choose_programmer(names: Sequence[str], permanent: bool) -> Programmer | CopyProgrammer:
+    """The first of a board's programmers that is present and can write the requested memory.
 
     Raises
     ------
@@ -234,7 +241,7 @@ def choose_programmer(names, permanent):
     )
 
 
-def find_bitstream(path, suffixes):
+def find_bitstream(path: str | Path, suffixes: Sequence[str]) -> Path:
     """The bitstream at ``path``: a file, or the one file of these suffixes in a folder that
     ``quintet build`` made."""
     path = Path(path)
@@ -255,8 +262,15 @@ def find_bitstream(path, suffixes):
     return found[0]
 
 
-def flash(board, names, path, *, permanent=False, timeout=300):
-    """Load the bitstream at ``path`` into ``board`` (its name), with the first usable one of
+def flash(
+    board: str,
+    names: Sequence[str],
+    path: str | Path,
+    *,
+    permanent: bool = False,
+    timeout: int = 300,
+) -> dict[str, Any]:
+    """Loads the bitstream at ``path`` into ``board`` (its name), with the first usable one of
     ``names``.
 
     Returns

@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the logs of yosys and nextpnr say: clocks, cells, the longest path, and why there is no
-bitstream."""
+"""Parser of the logs of yosys and nextpnr: clocks, cells, the longest path, and the reason for a
+failure."""
 
 import json
 import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
 
 from ..errors import QuintetError
 from .crossings import crossings
 
 __all__ = [
     "BuildError",
-    "NoRoomError",
+    "TooLargeError",
     "TITLES",
     "TOP",
     "figures",
@@ -21,7 +24,7 @@ __all__ = [
 
 #: Name of the top module and of all files of a build.
 TOP = "top"
-#: What a person calls what the report counts.
+#: Titles of the cells that the report counts.
 TITLES = {
     "luts": "logic cells",
     "ffs": "flip-flops",
@@ -42,11 +45,11 @@ _CELLS = {
 
 
 class BuildError(QuintetError):
-    """A tool failed; the message is its last word."""
+    """A tool failed; the message is its last error line."""
 
 
-class NoRoomError(BuildError):
-    """The FPGA is too small; the message says what is needed of what there is.
+class TooLargeError(BuildError):
+    """The design does not fit the FPGA; the message says what it needs of what the FPGA has.
 
     Attributes
     ----------
@@ -55,7 +58,7 @@ class NoRoomError(BuildError):
         ``available``, the same of the FPGA.
     """
 
-    def __init__(self, figures):
+    def __init__(self, figures: Mapping[str, Any]) -> None:
         self.report = figures
         lacks = [
             f"{figures[name]:,} of {there:,} {TITLES[name]}"
@@ -65,8 +68,8 @@ class NoRoomError(BuildError):
         super().__init__(f"does not fit: needs {', '.join(lacks)}")
 
 
-def overused(folder):
-    """How far routing had come, by the last turn in nextpnr's log."""
+def overused(folder: Path) -> str:
+    """Progress of routing, from the last iteration in nextpnr's log."""
     log = folder / f"{TOP}.tim"
     found = (
         re.findall(r"iter=(\d+) wires=\d+ overused=(\d+)", log.read_text(errors="replace"))
@@ -80,8 +83,8 @@ def overused(folder):
     )
 
 
-def last_word(folder):
-    """The last error line of the newest log that has any."""
+def last_word(folder: Path) -> str:
+    """The last error line of the newest log that has one."""
     logs = [
         p
         for p in (folder / f"{TOP}.tim", folder / f"{TOP}.rpt", folder / "build.log")
@@ -96,9 +99,9 @@ def last_word(folder):
     return "the tools did not say why"
 
 
-def needed(family, folder):
-    """What the netlist needs of what the FPGA has, by the packer's last word, if that is more than
-    there is."""
+def needed(family: str, folder: Path) -> dict[str, Any] | None:
+    """Cells that the netlist needs of those that the FPGA has, from nextpnr's packer; ``None`` if
+    they fit."""
     log = folder / f"{TOP}.tim"
     text = log.read_text(errors="replace") if log.is_file() else ""
     used = {
@@ -151,8 +154,8 @@ def _critical_path(paths):
 
 def _names(clocks, ours):
     """Clock net -> our name for it. The netlist names a clock after any of the modules that it
-    reaches: ours are told by the frequency asked for (of several the slowest, since the memory
-    chip's, of the main clock's frequency, reaches little)."""
+    reaches: ours are identified by the requested frequency (of several the slowest, since the
+    memory chip's, of the main clock's frequency, reaches little)."""
     names, rest = {}, dict(clocks)
     for name, hz in ours.items():
         if rest:
@@ -168,8 +171,10 @@ def _names(clocks, ours):
     return {**names, **{net: net.removeprefix("$glbnet$") for net in rest}}
 
 
-def figures(family, folder, clock_hz, domains):
-    """What the report says of a build that ended: clocks, cells, the longest path; ``domains``:
+def figures(
+    family: str, folder: Path, clock_hz: float, domains: Mapping[str, float]
+) -> dict[str, Any]:
+    """Figures of a finished build for the report: clocks, cells, the longest path; ``domains``:
     clock -> Hz of those beside the main one."""
     try:
         report = json.loads((folder / f"{TOP}.report.json").read_text())

@@ -1,28 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Our part in the synthesis for an ECP5: carry chains that need no cells to get into them and out
-of them (``ecp5/carry.v``)."""
+"""ECP5 technology mapping of adders: carry chains whose ends need no cells of their own
+(``ecp5/carry.v``)."""
 
 from pathlib import Path
 
 __all__ = ["FILES", "mapped", "steps"]
 
 _FOLDER = Path(__file__).parent / "ecp5"
-#: By family: what yosys reads besides the netlist, name -> text.
-FILES = {
+#: By family: files that yosys reads besides the netlist, name -> text.
+FILES: dict[str, dict[str, str]] = {
     "ecp5": {name: (_FOLDER / name).read_text() for name in ("carry.v", "carry_ends.v")},
     "ice40": {},
 }
 
 
-def mapped(family, options):
-    """Options of ``synth_<family>`` that end where :func:`steps` go on; ``options`` are those of
-    the design."""
+def mapped(family: str, options: str) -> str:
+    """Options of ``synth_<family>`` that stop it before the steps of :func:`steps`; ``options`` are
+    those of the design."""
     return f"{options} -run begin:map_gates".strip() if family == "ecp5" else options
 
 
-def steps(family, options, top):
-    """Lines of yosys behind a ``synth_<family>`` with the options of :func:`mapped`: the rest of
-    the synthesis."""
+def steps(family: str, options: str, top: str) -> list[str]:
+    """yosys commands after a ``synth_<family>`` with the options of :func:`mapped`: the rest of the
+    synthesis."""
     if family != "ecp5":
         return []
     return [

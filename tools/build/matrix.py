@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds every board and core that fit together, resumable, into one table."""
+"""Build matrix: builds every board and core that fit together, resumable, into one table."""
+
+from __future__ import annotations
 
 import csv
 import hashlib
@@ -7,13 +9,18 @@ import io
 import json
 import sys
 import threading
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
 from ...gateware.processes import Ended, run_child
 from ..errors import Exit, InputError
 from ..outputs import write_output
+
+if TYPE_CHECKING:
+    from ...gateware.cores import CorePackage
 
 __all__ = [
     "COLUMNS",
@@ -47,7 +54,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One build of the matrix; ``link`` ``None``: the board's default one."""
+    """One build of the matrix; ``link`` ``None``: the board's default link."""
 
     board: str
     isa: str
@@ -56,44 +63,62 @@ class Cell:
     link: str | None = None
 
     @property
-    def key(self):
+    def key(self) -> str:
+        """Key of the cell in the table."""
         return f"{self.board}/{self.isa}/{self.preset}/{self.seed}" + (
             f"/{self.link}" if self.link else ""
         )
 
 
-def cells(boards, rooms, seeds=(1,), link=None):
-    """Every cell there is: each board with each preset that its FPGA can hold.
+class MatrixBoard(Protocol):
+    """A board, as :func:`cells` uses it."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def links(self) -> tuple[str, ...]: ...
+
+    def presets(self, package: CorePackage) -> list[str]: ...
+
+
+def cells(
+    boards: Iterable[MatrixBoard],
+    packages: Iterable[CorePackage],
+    seeds: Iterable[int] = (1,),
+    link: str | None = None,
+) -> list[Cell]:
+    """All cells: each board with each preset that its FPGA can hold.
 
     Parameters
     ----------
     boards : iterable of objects with ``name`` and ``presets``,
         and with ``links`` if there is a ``link``
-    rooms : iterable of Room
+    packages : iterable of CorePackage
     link : str, optional
         Only boards that have it, built with it.
     """
     return [
-        Cell(board.name, room.name, preset, seed, link)
-        for room in rooms
+        Cell(board.name, package.name, preset, seed, link)
+        for package in packages
         for board in boards
         if link is None or link in board.links
-        for preset in board.presets(room)
+        for preset in board.presets(package)
         for seed in seeds
     ]
 
 
-def source_digest(root):
-    """Digest of all sources that a bitstream depends on, so that a cell built from others is built
+def source_digest(root: str | Path) -> str:
+    """Digest of all sources that a bitstream depends on; a cell built from others is built
     again."""
     digest = hashlib.sha256()
-    for room in ("gateware", "boards"):
-        for path in sorted((Path(root) / room).rglob("*.py")):
+    for folder in ("gateware", "boards"):
+        for path in sorted((Path(root) / folder).rglob("*.py")):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
 
 
-def build_cell(cell, folder, limit=None):
+def build_cell(cell: Cell, folder: Path, limit: float | None = None) -> dict[str, Any]:
     """Builds one cell in a process of its own and returns its result; ``limit``: minutes that the
     tools may take."""
     out = (
@@ -138,14 +163,14 @@ def build_cell(cell, folder, limit=None):
     return {**asdict(cell), "state": f"failed: {said}"}
 
 
-def settled(result):
-    """Whether building a cell again from the same sources would tell nothing new."""
+def settled(result: Mapping[str, Any] | None) -> bool:
+    """Whether building a cell again from the same sources would give the same result."""
     state = (result or {}).get("state", "")
     return state in ("built", "clock missed") or state.startswith("does not fit")
 
 
-def load(path):
-    """Cell key -> result, of a ``matrix.json``; empty if there is none."""
+def load(path: Path) -> dict[str, dict[str, Any]]:
+    """Reads a ``matrix.json``: cell key -> result; empty if there is none."""
     if not path.exists():
         return {}
     try:
@@ -158,16 +183,16 @@ def load(path):
 
 
 def run_matrix(
-    todo,
-    folder,
-    digest,
+    todo: Sequence[Cell],
+    folder: str | Path,
+    digest: str,
     *,
-    workers=1,
-    again=False,
-    build=build_cell,
-    report=lambda cell, result, left: None,
-):
-    """Build the cells of ``todo`` that ``folder`` does not hold yet, and write ``matrix.json``,
+    workers: int = 1,
+    again: bool = False,
+    build: Callable[[Cell, Path], dict[str, Any]] = build_cell,
+    report: Callable[[Cell, dict[str, Any], int], object] = lambda cell, result, left: None,
+) -> dict[str, dict[str, Any]]:
+    """Builds the cells of ``todo`` that ``folder`` does not hold yet, and writes ``matrix.json``,
     ``.csv`` and ``.md`` there.
 
     A cell is kept if it was built, missed its clock or does not fit, from the same sources; a
@@ -196,7 +221,7 @@ def run_matrix(
         Cell key -> result, for all cells of ``todo``.
     """
     if workers < 1:
-        raise InputError(f"--workers must be at least 1, not {workers}")
+        raise InputError(f"--workers {workers}: expected at least 1")
     folder = Path(folder)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -244,7 +269,8 @@ def run_matrix(
     return {cell.key: results[cell.key] for cell in todo}
 
 
-def to_csv(rows):
+def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The table of results as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -252,7 +278,9 @@ def to_csv(rows):
     return out.getvalue()
 
 
-def to_markdown(rows):
+def to_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
+    """The table of results in Markdown."""
+
     def text(value):
         return f"{value:.1f}" if isinstance(value, float) else str(value)
 

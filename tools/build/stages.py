@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stages of a build: which tool is at work and how far it is, from the logs that it writes; and how
-long a build of this kind has taken."""
+"""Stages of a build: the running tool and its progress, from its logs, and how long earlier builds
+of this kind took."""
 
 import json
 import re
@@ -44,7 +44,7 @@ class Stage:
 
 
 def stage_of(folder: Path) -> Stage:
-    """The stage that the tools in ``folder`` are in."""
+    """The present stage of the tools in ``folder``."""
     placed = _tail(folder / f"{TOP}.tim")
     if not placed:
         return Stage("synthesis", _yosys_pass(_tail(folder / f"{TOP}.rpt")))
@@ -98,25 +98,26 @@ def expected_seconds(board: str, isa: str | None, preset: str | None, seed: int)
 
 
 class Watcher:
-    """Tells of the stages of a build while its tools run.
+    """Reports the stages of a build while its tools run.
 
     Parameters
     ----------
     folder : Path
     progress : callable(str)
-        Told of each stage when it begins, with the seconds that the one before took.
+        Receives each stage when it begins, with the seconds that the one before took.
     detail : callable(str, str)
-        Told stage and detail, again and again.
+        Receives stage and detail, again and again.
     """
 
     def __init__(
-        self, folder: Path, progress: Callable[[str], None], detail: Callable[[str, str], None]
-    ):
+        self, folder: Path, progress: Callable[[str], object], detail: Callable[[str, str], object]
+    ) -> None:
         self._folder, self._progress, self._detail = folder, progress, detail
-        self._name, self._began = None, time.monotonic()
+        self._name: str | None = None
+        self._began = time.monotonic()
 
-    def look(self):
-        """Tells what there is to tell."""
+    def look(self) -> None:
+        """Reads the logs and reports news."""
         stage = stage_of(self._folder)
         if stage.name != self._name:
             now = time.monotonic()

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the FPGA tools: native ones on the PATH where they are new enough, else those of this
-Python (YoWASP)."""
+"""Finds the FPGA tools: native ones on the PATH if they are new enough, else those of this Python
+(YoWASP)."""
 
 import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -28,7 +29,7 @@ def _variable(tool):
 
 
 @cache
-def find_tool(tool):
+def find_tool(tool: str) -> str:
     """Path of ``tool``.
 
     Raises
@@ -56,9 +57,9 @@ def _package(tool):
     return "nextpnr-ice40" if tool in TOOLS["ice40"] else "nextpnr-ecp5"
 
 
-def tool_environment(family):
-    """The environment in which Amaranth's build script finds the tools of ``family``; what is set
-    already is kept.
+def tool_environment(family: str) -> dict[str, str]:
+    """Environment in which Amaranth's build script finds the tools of ``family``; variables that
+    are set already are kept.
 
     Raises
     ------
@@ -72,9 +73,9 @@ def tool_environment(family):
     return environment
 
 
-def run_tool(folder, command):
-    """Run a tool in ``folder`` and return what it printed. The tools of YoWASP see their working
-    directory only.
+def run_tool(folder: str | Path, command: Sequence[str]) -> str:
+    """Runs a tool in ``folder`` and returns its output. YoWASP's tools see their working directory
+    only.
 
     Raises
     ------

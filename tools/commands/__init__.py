@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One module per subcommand: ``arguments(parser)`` and ``run(args, console) -> exit code``."""
+"""The subcommands, one module each: ``arguments(parser)`` and ``run(args, console) -> exit
+code``."""

@@ -1,20 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """List the boards: FPGA, memory, main clock, link, and the presets of each core for it."""
 
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
 from ..errors import Exit
 
+if TYPE_CHECKING:
+    from ...boards.board import Board
+    from ...gateware.cores import CorePackage
+    from ..console import Console
 
-def arguments(parser):
-    parser.add_argument("board", nargs="?", help="one board, with everything known of it")
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("board", nargs="?", help="one board, with all its properties")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ...boards import board_names, open_board
-    from ...gateware.cores import open_room, room_names
+    from ...gateware.cores import core_names, open_core
 
-    rooms = [room for room in map(open_room, room_names()) if room.has_core]
+    packages = [package for package in map(open_core, core_names()) if package.has_core]
     names = [open_board(args.board).name] if args.board else board_names()
-    boards = [describe(open_board(name), rooms) for name in names]
+    boards = [describe(open_board(name), packages) for name in names]
     console.result({"boards": boards})
     if args.board:
         _show_one(boards[0], console)
@@ -36,27 +47,27 @@ def run(args, console):
     return Exit.OK
 
 
-def describe(board, rooms):
-    """One board as an object: FPGA, memory, clock, link, programmers, and the cores and presets for
-    it, with those that were found too large and what they need, and those with on-chip memory."""
+def describe(board: Board, packages: Iterable[CorePackage]) -> dict[str, Any]:
+    """One board as an object: FPGA, memory, clock, link, programmers, and its cores and presets,
+    with the needs of those that were found too large, and those with on-chip memory."""
     cores = []
-    for room in rooms:
-        presets = board.presets(room)
+    for package in packages:
+        presets = board.presets(package)
         if presets:
             on_chip = {
-                name: board.on_chip_memory(room, name)
+                name: board.on_chip_memory(package, name)
                 for name in presets
-                if room.params.SPACE.presets[name].on_chip
+                if package.params.SPACE.presets[name].on_chip
             }
             cores.append(
                 {
-                    "core": room.name,
+                    "core": package.name,
                     "default": presets[0],
                     "presets": presets,
                     "too_large": {
-                        name: board.no_room[room.name, name]
+                        name: board.too_large[package.name, name]
                         for name in presets
-                        if (room.name, name) in board.no_room
+                        if (package.name, name) in board.too_large
                     },
                     "on_chip": {
                         name: {"size": size, "beat_bytes": beat}

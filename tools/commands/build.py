@@ -1,19 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build a bitstream, with a report of clock and area. Exit code 1 if the clock asked for was not
+"""Build a bitstream, with a report of clock and area. Exit code 1 if the requested clock was not
 reached, or a path between two clocks is longer than a period of the first, or, with --check, the
-netlist is not what the virtual board is.
+netlist differs from the virtual board.
 
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
 
+from __future__ import annotations
+
+import argparse
 import time
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_folder
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", help="name of the board (quintet boards lists them)")
     parser.add_argument("isa", help="name of the core (quintet cores lists them)")
     add_sizes(parser)
@@ -46,7 +53,7 @@ def arguments(parser):
         "--limit",
         type=float,
         metavar="MINUTES",
-        help="stop the tools after so long (default: never)",
+        help="time limit for the tools (default: none)",
     )
     parser.add_argument(
         "--router",
@@ -67,7 +74,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     given = sizes(args)
     if args.out is not None:
         check_folder(args.out)
@@ -81,19 +88,19 @@ def run(args, console):
         raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
     # Names and sizes before anything that takes time; the messages are those of what they name.
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
 
-    board, room = open_board(args.board), open_room(args.isa)
-    room.params.SPACE.resolve(args.preset or board.preset_for(room), given)
-    board.on_chip_memory(room, args.preset, given, args.on_chip)
+    board, package = open_board(args.board), open_core(args.isa)
+    package.params.SPACE.resolve(args.preset or board.preset_for(package), given)
+    board.on_chip_memory(package, args.preset, given, args.on_chip)
     from ..build.bitstream import build
     from ..build.crossings import late
     from ..build.stages import expected_seconds
 
     stage, seconds = _Stage(), None
     if not given:
-        preset = args.preset or board.preset_for(room)
-        seconds = expected_seconds(board.name, room.name, preset, args.seed)
+        preset = args.preset or board.preset_for(package)
+        seconds = expected_seconds(board.name, package.name, preset, args.seed)
     with console.progress() as progress, console.signs_of_life(stage.describe, silence=30.0):
 
         def say(text):

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compile a network for every core of a board, and say what each makes of it: accuracy, cycles,
-time, memory.
+"""Compile a network for every core of a board, and compare accuracy, cycles, time and memory.
 
 Accuracy is that of the reference in numpy, which the cores equal bit for bit. Cycles are measured
 on the virtual board, for one input; with --estimate they are what the compiler expects, and nothing
 is simulated.
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import InputError
 from ..options import add_kept, check_kept
 from ..outputs import check_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="the network, an .onnx file")
     parser.add_argument("--board", required=True, help="the board")
     parser.add_argument(
@@ -51,20 +58,20 @@ def arguments(parser):
     add_kept(parser, "compare.json", "cores")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> None:
     if args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
     if args.html is not None:
         from ..report.charts import library
 
         check_output(args.html, "--html")
-        library()  # what is missing is told before anything that takes time
+        library()  # reports what is missing before anything that takes time
     check_kept(args)
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.backends import backend_names
     from ..compiler.onnx_import import import_onnx
     from ..compiler.results.comparison import compare_network, comparison_rows
-    from ..compiler.results.kept import KeptResults, digest_of, told_when_interrupted
+    from ..compiler.results.kept import KeptResults, digest_of, interruption_note
     from ..compiler.values import check_arrays
 
     graph = import_onnx(args.model)
@@ -98,7 +105,7 @@ def run(args, console):
         )
         kept = KeptResults(args.out, "compare.json", identity, resume=args.resume)
     isas = args.isa or backend_names()
-    with told_when_interrupted(console, kept, len(isas), "cores"), console.progress() as progress:
+    with interruption_note(console, kept, len(isas), "cores"), console.progress() as progress:
         found = compare_network(
             graph,
             args.board,

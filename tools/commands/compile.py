@@ -6,12 +6,20 @@ verify checks every tensor of every layer. A network that the core cannot run is
 node at fault. Needs the extra "compile" (pip install onnx).
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_folder
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("model", help="the network, an .onnx file")
     parser.add_argument(
         "--for",
@@ -61,7 +69,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> None:
     if args.out is None and not args.dry_run:
         raise InputError("-o: expected a folder for the plan (or --dry-run)")
     if args.out is not None:

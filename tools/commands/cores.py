@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""List the cores: what they are, their parameters and their presets."""
+"""List the cores, their parameters and their presets."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Exit
 
+if TYPE_CHECKING:
+    from ...gateware.cores import CorePackage
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("core", nargs="?", help="one core, with all its parameters")
 
 
-def run(args, console):
-    from ...gateware.cores import open_room, room_names
+def run(args: argparse.Namespace, console: Console) -> int:
+    from ...gateware.cores import core_names, open_core
 
-    names = [open_room(args.core).name] if args.core else room_names()
-    cores = [describe(open_room(name)) for name in names]
+    names = [open_core(args.core).name] if args.core else core_names()
+    cores = [describe(open_core(name)) for name in names]
     console.result({"cores": cores})
     if args.core:
         _show_one(cores[0], console)
@@ -33,9 +42,9 @@ def run(args, console):
     return Exit.OK
 
 
-def describe(room):
+def describe(package: CorePackage) -> dict[str, Any]:
     """One core as an object: identity, parameters with legal values, presets with every size."""
-    isa, space = room.isa.ISA, room.params.SPACE
+    isa, space = package.isa.ISA, package.params.SPACE
     return {
         "name": isa.name,
         "title": isa.title,
@@ -43,8 +52,8 @@ def describe(room):
         "tag": isa.tag,
         "version": ".".join(map(str, isa.version)),
         "program_align": isa.program_align,
-        "forms": list(room.software.SOFTWARE.forms),
-        "gateware": room.has_core,
+        "forms": list(package.software.SOFTWARE.forms),
+        "gateware": package.has_core,
         "parameters": [
             {
                 "name": p.name,

@@ -6,14 +6,21 @@ With a bitstream built with --link uartbone, LiteX's own tools (litex_server, li
 csv.
 """
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", help="name of the board (quintet boards lists them)")
     parser.add_argument("isa", help="name of the core (quintet cores lists them)")
     add_sizes(parser)
@@ -26,9 +33,9 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ..export.csrmap import FORMATS, memory_map
 
     check_output(args.out)
@@ -36,7 +43,7 @@ def run(args, console):
     if suffix not in FORMATS:
         raise InputError(f"{args.out}: expected a name that ends in {', '.join(FORMATS)}")
     soc = open_board(args.board).make_soc(
-        room=open_room(args.isa), preset=args.preset, params=sizes(args), family=None
+        package=open_core(args.isa), preset=args.preset, params=sizes(args), family=None
     )
     found = memory_map(soc)
     write_output(args.out, FORMATS[suffix](found).encode())

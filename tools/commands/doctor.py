@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Say what is missing on this machine, and how to get it. Exit code 3 if something is missing that
-all need."""
+"""List what is missing on this machine, and how to install it. Exit code 3 if a requirement of all
+commands is missing."""
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
 
 from ..errors import Exit
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--udev",
         action="store_true",
@@ -13,7 +21,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..doctor import examine, udev_rules
 
     if args.udev:

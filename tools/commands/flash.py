@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Load a bitstream into a board. Without --permanent it is gone at the next power-up."""
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import Exit
 from ..examples import user_path
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", help="name of the board (quintet boards lists them)")
     parser.add_argument("dir", metavar="DIR", help="folder that quintet build made, or a bitstream")
     parser.add_argument(
@@ -13,7 +21,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ...boards import open_board
     from ..build.flash import flash
 

@@ -7,11 +7,19 @@ array, or "x") or FILE.npz:key, the first axis counts them; with several inputs 
 NAME=FILE for each. --out gets one .npy for each output of the network.
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import Exit, InputError
 from ..options import add_kept, add_trace, check_kept
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", help="the folder that quintet compile wrote")
     parser.add_argument(
         "--on",
@@ -49,7 +57,7 @@ def arguments(parser):
     add_kept(parser, "the outputs", "outputs")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.plan import load_plan
     from ..jobs.timeline import trace_file
@@ -71,7 +79,8 @@ def run(args, console):
     labels = None if args.labels is None else load_labels(args.labels, given, args.limit)
     from ..compiler.results.accuracy import check_labels, classified
 
-    check_labels(plan, labels)
+    if labels is not None:
+        check_labels(plan, labels)
     from ..compiler.results.kept import KeptOutputs
     from ..compiler.session import Session
     from ..compiler.verification import instruction_at
@@ -144,7 +153,7 @@ def _layers(session, inputs, progress):
 def _outputs(session, inputs, kept, console):
     """Outputs of all inputs, name -> array; those of ``kept`` (or ``None``) are not computed
     again."""
-    from ..compiler.results.kept import CHUNK, told_when_interrupted
+    from ..compiler.results.kept import CHUNK, interruption_note
 
     plan, count = session.plan, len(next(iter(inputs.values())))
     session.expected = count
@@ -152,7 +161,7 @@ def _outputs(session, inputs, kept, console):
         return session.outputs(**inputs)
     images = max((step.lowered.images for step in plan.machine_steps), default=1)
     chunk = -(-CHUNK // images) * images
-    with told_when_interrupted(console, kept, count, "inputs"):
+    with interruption_note(console, kept, count, "inputs"):
         while kept.done < count:
             session.behind = kept.done
             part = {name: array[kept.done : kept.done + chunk] for name, array in inputs.items()}

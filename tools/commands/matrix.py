@@ -2,18 +2,29 @@
 """Build every board and core that fit together, into one table. An interrupted run goes on where it
 was."""
 
-from pathlib import Path
+from __future__ import annotations
 
-from ..errors import Exit, InputError
+import argparse
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..errors import Exit, InputError, suggestion
 from ..outputs import check_folder
+
+if TYPE_CHECKING:
+    from ..console import Console
 
 #: Placements of one cell; a thousand take weeks.
 MOST_SEEDS = 1000
 
 
-def arguments(parser):
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "-o", dest="folder", metavar="DIR", default="out/matrix", help="where (default: out/matrix)"
+        "-o",
+        dest="folder",
+        metavar="DIR",
+        default="out/matrix",
+        help="folder of the tables (default: out/matrix)",
     )
     parser.add_argument(
         "--board", action="append", default=[], help="only this board; may be repeated"
@@ -42,37 +53,44 @@ def arguments(parser):
         "--limit",
         type=float,
         metavar="MINUTES",
-        help="stop the tools of a cell after so long (default: never)",
+        help="time limit for the tools of a cell (default: none)",
     )
     parser.add_argument(
-        "--again", action="store_true", help="build also what the table holds already"
+        "--again", action="store_true", help="also build cells that the table already holds"
     )
-    parser.add_argument("--list", action="store_true", help="only say what would be built")
+    parser.add_argument("--list", action="store_true", help="only list the builds")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from functools import partial
 
     from ... import boards, gateware
-    from ...gateware.cores import open_room, room_names
+    from ...gateware.cores import core_names, open_core
     from ..build.matrix import build_cell, cells, run_matrix, source_digest
 
     check_folder(args.folder)
     if not 1 <= args.seeds <= MOST_SEEDS:
-        raise InputError(f"--seeds must be 1 to {MOST_SEEDS:,}, not {args.seeds}")
+        raise InputError(f"--seeds {args.seeds}: expected 1 to {MOST_SEEDS:,}")
     if args.limit is not None and not args.limit > 0:
         raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
     todo = cells(
         chosen_boards,
-        [room for room in map(open_room, args.isa or room_names()) if room.has_core],
+        [package for package in map(open_core, args.isa or core_names()) if package.has_core],
         range(1, args.seeds + 1),
         args.link,
     )
     if args.preset:
+        presets = list(dict.fromkeys(cell.preset for cell in todo))
+        for name in args.preset:
+            if name not in presets:
+                raise InputError(
+                    f"--preset {name}: none of these boards and cores has it"
+                    + suggestion(name, presets, "there are")
+                )
         todo = [cell for cell in todo if cell.preset in args.preset]
     if not todo:
-        raise InputError("no board and core fit what was asked for")
+        raise InputError("the options select no board with a core that fits it")
     if args.list:
         for cell in todo:
             console.out(cell.key)

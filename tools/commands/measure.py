@@ -2,14 +2,22 @@
 """Measure performance figures on compiled gateware, every result compared with the golden
 model's."""
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING, Any
+
 from ..errors import Exit, InputError
 from ..options import add_kept, check_kept, sizes
+
+if TYPE_CHECKING:
+    from ..console import Console
 
 #: Keys of every row, in :func:`_object`; others are columns of their table's own.
 _FIXED = ("what", "value", "unit", "bound", "missed")
 
 
-def arguments(parser):
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "what",
         nargs="*",
@@ -50,7 +58,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..measure.catalogue import find, topics
     from ..measure.choice import Choice
 
@@ -66,7 +74,7 @@ def run(args, console):
         )
         for name, measure in found.items()
     }
-    from ..compiler.results.kept import KeptResults, digest_of, told_when_interrupted
+    from ..compiler.results.kept import KeptResults, digest_of, interruption_note
 
     kept = None
     if args.out is not None:
@@ -74,17 +82,31 @@ def run(args, console):
         kept = KeptResults(
             args.out, "measure.json", digest_of(list(found), options), resume=args.resume
         )
-    tables = {}
-    with told_when_interrupted(console, kept, len(found), "tables"), console.progress() as progress:
+    # Only a run that keeps its results is worth the second start of a table's simulations.
+    parts = {
+        name: {"": chosen[name]} if kept is None else chosen[name].split(measure.names)
+        for name, measure in found.items()
+    }
+    tables: dict[str, list[dict[str, Any]]] = {}
+    count = sum(map(len, parts.values()))
+    ended = 0
+    with (
+        interruption_note(console, kept, count, "parts of tables"),
+        console.progress() as progress,
+    ):
         for name, measure in found.items():
-            progress("tables", len(tables), len(found))
             console.out(f"{name}: {measure.help}\n")
-            if kept is not None and name in kept.results:
-                tables[name] = _shown(kept.results[name], console)
-            else:
-                tables[name] = _shown(map(_object, measure.rows(chosen[name])), console)
-                if kept is not None:
-                    kept.add(name, tables[name])
+            tables[name] = []
+            for label, choice in parts[name].items():
+                progress("parts of tables", ended, count)
+                key = f"{name} {label}"
+                if kept is not None and key in kept.results:
+                    _show(kept.results[key], tables[name], console)
+                else:
+                    rows = _show(map(_object, measure.rows(choice)), tables[name], console)
+                    if kept is not None:
+                        kept.add(key, rows)
+                ended += 1
             console.out()
     values = {
         "tables": tables,
@@ -96,9 +118,10 @@ def run(args, console):
     return Exit.NO if values["missed"] else Exit.OK
 
 
-def _shown(found, console):
-    """Shows rows as they come; a list of them."""
-    rows = []
+def _show(found, rows, console):
+    """Shows rows as they come and adds them to ``rows``, those of the table so far; a list of
+    them."""
+    before = len(rows)
     for row in found:
         more = {name: value for name, value in row.items() if name not in _FIXED}
         if not rows or list(rows[-1]) != list(row):
@@ -119,7 +142,7 @@ def _shown(found, console):
                 *map(_text, more.values()),
             )
         )
-    return rows
+    return rows[before:]
 
 
 def _list(found, console):

@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write the package of a core or a board of your own: it works as it stands, and has tests."""
+"""Create the package of a new core or board. It works unchanged, and has tests."""
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import Exit
 from ..outputs import check_folder
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
-    parser.add_argument("kind", choices=("core", "board"), help="what it shall be")
-    parser.add_argument("name", help="its name: small letters, digits and _")
+
+def arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("kind", choices=("core", "board"), help="kind of the package")
+    parser.add_argument("name", help="its name: lower-case letters, digits and _")
     parser.add_argument(
-        "-o", dest="out", metavar="DIR", help="the folder that is made (default: NAME)"
+        "-o", dest="out", metavar="DIR", help="the folder to create (default: NAME)"
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..new.package import write
 
     out = args.name if args.out is None else args.out

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run a job on a target, save its results, and print the counters and what they mean.
+"""Run a job on a target, save its results, and print the counters with their meaning.
 
 targets:
   model, model:ISA?preset=NAME&param=VALUE        the golden model
   sim:BOARD/ISA?preset=NAME&param=VALUE&link=wire the virtual board
-  /dev/ttyUSB0, COM3, socket://host:port, auto    a board, or whatever speaks its protocol
+  /dev/ttyUSB0, COM3, socket://host:port, auto    a board, or a server of its protocol
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
 from ..errors import Exit, InputError
 from ..options import add_trace
 from ..outputs import check_folder, check_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", help="the job, a TOML file")
     parser.add_argument(
         "--on", metavar="TARGET", default="model", help="where to run it (default: model)"
@@ -36,7 +43,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..jobs.timeline import trace_file
     from ..targets.names import open_target, parse_target
 
@@ -73,7 +80,7 @@ def run(args, console):
 
 
 def _traced(args):
-    """The target's name, with the trace that is asked for."""
+    """The target's name with the requested trace."""
     given = [(kind, path) for kind in ("vcd", "fst") if (path := getattr(args, kind)) is not None]
     if not given:
         return args.on

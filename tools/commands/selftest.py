@@ -1,27 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Test a board: link, clock, memory, every unit of its core, counters, faults, interrupt, LED.
 
-Takes up to a minute, overwrites main memory, and says of what is sick what to try next. Exit code 1
-if anything is. A virtual board can be tested too.
+Takes up to a minute, overwrites main memory, and suggests remedies for faults. Exit code 1 if a
+test fails. A virtual board can be tested too.
 """
 
+from __future__ import annotations
+
+import argparse
 import json
 import sys
+from typing import TYPE_CHECKING
 
 from ..console import is_terminal
 from ..errors import Exit
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("target", metavar="TARGET", help="a port, auto, or sim:BOARD/ISA")
     parser.add_argument(
-        "--report", metavar="FILE", help="write all of it, to be sent to others, as JSON"
+        "--report", metavar="FILE", help="write all results as JSON, fit to be sent to others"
     )
-    parser.add_argument("--yes", action="store_true", help="ask nothing: nobody looks at the LED")
+    parser.add_argument("--yes", action="store_true", help="ask nothing, and do not test the LED")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..link.errors import LinkError
     from ..selftest import SelfTest
     from ..selftest.ladder import explain_silence

@@ -1,22 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Offer a virtual board to other programs, on a pseudo-terminal (a serial port to them) or on a TCP
+"""Serve a virtual board to other programs, on a pseudo-terminal (a serial port to them) or on a TCP
 socket.
 
-Says where, once it is there, and serves until it is interrupted (ctrl-C), one program at a time.
+Prints its place once it is ready, and serves until it is interrupted (ctrl-C), one program at a
+time.
 The board keeps its memory and its core between them, as a physical one does.
 """
+
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError, TargetError
 from ..outputs import check_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "target", metavar="TARGET", help="sim:BOARD/ISA, with ?preset=.., ?param=.. and ?link=wire"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument(
-        "--socket", metavar="[HOST:]PORT", help="serve on a socket; port 0: any that is free"
+        "--socket", metavar="[HOST:]PORT", help="serve on a socket; port 0 picks a free one"
     )
     where.add_argument(
         "--link", metavar="PATH", help="make PATH a symbolic link to the pseudo-terminal"
@@ -24,12 +33,12 @@ def arguments(parser):
     parser.add_argument(
         "--token",
         metavar="TEXT",
-        help="what a program must show on the socket (socket://HOST:PORT?token=TEXT); "
+        help="token that a program must present on the socket (socket://HOST:PORT?token=TEXT); "
         "where other machines reach the socket one is made up if none is given",
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..targets.names import parse_target
     from ..targets.serial_port import public_name
 
@@ -48,7 +57,9 @@ def run(args, console):
     from ..serve import PtyEndpoint, SocketEndpoint, serve
     from ..targets.sim import open_board_of
 
-    endpoint = SocketEndpoint(*address, token=token) if address else PtyEndpoint(args.link)
+    endpoint: SocketEndpoint | PtyEndpoint = (
+        SocketEndpoint(address[0], address[1], token) if address else PtyEndpoint(args.link)
+    )
     try:
         with console.progress() as progress:
             board = open_board_of(parsed, progress)

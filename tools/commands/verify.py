@@ -9,11 +9,20 @@ Of a plan, the folder that quintet compile wrote, every tensor of every layer is
 "--against reference" is plain numpy.
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import Exit, InputError
 from ..examples import user_path
+from ..options import add_kept, check_kept
+
+if TYPE_CHECKING:
+    from ..console import Console
 
 
-def arguments(parser):
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("job", help="the job, a TOML file, or the folder of a plan")
     parser.add_argument("--on", metavar="A", required=True, help="the target under test")
     parser.add_argument(
@@ -28,17 +37,21 @@ def arguments(parser):
         action="append",
         help="of a plan: inputs, as quintet infer takes them (default: two random ones)",
     )
+    add_kept(parser, "verify.json", "results of inputs that are equal")
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from pathlib import Path
 
     from ..targets.names import parse_target
 
+    check_kept(args)
     if Path(user_path(args.job)).is_dir():
         return _plan(args, console)
     if args.input:
         raise InputError(f"--input: {args.job} is a job, which has its own inputs")
+    if args.out is not None or args.resume:
+        raise InputError(f"--out, --resume: {args.job} is a job; expected the folder of a plan")
     names = [parse_target(args.on), parse_target(args.against)]
     from ..jobs.job import Job
     from ..jobs.verify import verify_job
@@ -102,8 +115,9 @@ def _show(comparison, console):
 def _plan(args, console):
     from ..compiler.arrays import load_inputs
     from ..compiler.plan import load_plan
+    from ..compiler.results.kept import KeptResults, digest_of, interruption_note, plan_identity
     from ..compiler.values import check_inputs
-    from ..compiler.verification import random_inputs, verify_plan
+    from ..compiler.verification import group_size, random_inputs, verify_plan
     from ..targets import open_target
     from ..targets.names import parse_target, public_name
 
@@ -128,7 +142,14 @@ def _plan(args, console):
         text = f"model:{plan.isa}" if name.kind == "model" and name.isa is None else name.text
         return lambda: open_target(text, progress=progress)
 
-    with console.progress() as progress:
+    kept = None
+    if args.out is not None:
+        identity = digest_of(plan_identity(args.job, inputs), args.on, args.against)
+        kept = KeptResults(args.out, "verify.json", identity, resume=args.resume)
+    size = group_size(plan)
+    groups = -(-len(next(iter(inputs.values()))) // size)
+    what = f"groups of {size} inputs"
+    with interruption_note(console, kept, groups, what), console.progress() as progress:
         openers = [None if name is None else opener(name, progress) for name in names]
         found = verify_plan(
             plan,
@@ -138,7 +159,11 @@ def _plan(args, console):
             public_name(args.against),
             openers[1],
             progress,
+            kept,
         )
+    values = {"network": plan.network, "isa": plan.isa, **found.as_dict()}
+    if kept is not None:
+        kept.finish(values)
     if found.equal:
         console.out(
             f"equal: {found.elements:,} elements of {len(found.tensors)} tensors, "
@@ -146,5 +171,5 @@ def _plan(args, console):
         )
     else:
         console.out(f"DIFFERENT: {found.difference}")
-    console.result({"network": plan.network, "isa": plan.isa, **found.as_dict()})
+    console.result(values)
     return Exit.OK if found.equal else Exit.NO

@@ -1,21 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Write readable Verilog of a board's SoC (without pads), or of a core alone, for use elsewhere."""
 
+from __future__ import annotations
+
+import argparse
 import re
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..options import add_sizes, sizes
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", nargs="?", help="name of the board")
     parser.add_argument("isa", nargs="?", help="name of the core")
     parser.add_argument(
         "--core", metavar="ISA", help="the core alone: Wishbone registers, memory port, interrupt"
     )
     parser.add_argument(
-        "-o", dest="out", metavar="FILE", help="where to put it (default: standard output)"
+        "-o", dest="out", metavar="FILE", help="output file (default: standard output)"
     )
     parser.add_argument(
         "--bench",
@@ -43,16 +50,16 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     given = sizes(args)
     if args.out is not None:
         check_output(args.out)
     if args.core and args.board:
-        raise InputError("either a board and a core, or --core ISA (see quintet verilog --help)")
-    if not args.core and not (args.board and args.isa):
         raise InputError(
-            "which? give a board and a core, or --core ISA (see quintet verilog --help)"
+            f"--core {args.core}: expected no board beside it (see quintet verilog --help)"
         )
+    if not args.core and not (args.board and args.isa):
+        raise InputError("expected a board and a core, or --core ISA (see quintet verilog --help)")
     if not args.core and (args.family or args.beat_bytes or args.memory_size is not None):
         raise InputError(
             "--family, --beat-bytes and --memory-size belong to --core; a board knows its own"
@@ -61,18 +68,20 @@ def run(args, console):
         raise InputError("--bench goes with --core and -o FILE.v: the test bench is FILE_tb.v")
     memory_size = _bytes("32M" if args.memory_size is None else args.memory_size)
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ..export.verilog import verilog, verilog_core
 
-    room = open_room(args.core or args.isa)
+    package = open_core(args.core or args.isa)
+    bench = None
     if args.core:
-        preset = args.preset or room.params.SPACE.default_preset
-        params = room.params.SPACE.resolve(preset, given)
-        bench = _bench(args, room, preset, given, params, memory_size) if args.bench else None
+        preset = args.preset or package.params.SPACE.default_preset
+        params = package.params.SPACE.resolve(preset, given)
+        if args.bench:
+            bench = _bench(args, package, preset, given, params, memory_size)
         with console.progress() as progress:
-            progress(f"elaborate and convert {room.name}")
+            progress(f"elaborate and convert {package.name}")
             text = verilog_core(
-                room.name,
+                package.name,
                 preset,
                 given,
                 family=args.family,
@@ -81,21 +90,21 @@ def run(args, console):
             )
     else:
         board = open_board(args.board)
-        preset = args.preset or board.preset_for(room)
-        room.params.SPACE.resolve(preset, given)
+        preset = args.preset or board.preset_for(package)
+        package.params.SPACE.resolve(preset, given)
         with console.progress() as progress:
-            progress(f"elaborate and convert {board.name} with {room.name}")
-            text = verilog(board.name, room.name, preset, given)
+            progress(f"elaborate and convert {board.name} with {package.name}")
+            text = verilog(board.name, package.name, preset, given)
     if args.out:
         write_output(args.out, text.encode())
-        if args.bench:
+        if bench is not None:
             write_output(bench_path(args.out), bench.encode())
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")
     else:
         console.out(text.rstrip("\n"))
     values = {
         "board": args.board,
-        "isa": room.name,
+        "isa": package.name,
         "preset": preset,
         "lines": len(text.splitlines()),
         "output": args.out,
@@ -104,12 +113,12 @@ def run(args, console):
     return Exit.OK
 
 
-def bench_path(out):
-    """Where the test bench of the Verilog ``out`` lies."""
+def bench_path(out: str) -> str:
+    """Path of the test bench beside the Verilog file ``out``."""
     return out.removesuffix(".v") + "_tb.v"
 
 
-def _bench(args, room, preset, given, params, memory_size):
+def _bench(args, package, preset, given, params, memory_size):
     from ...gateware.shell.domains import requested_domain
     from ..export.verilog_bench import test_bench
     from ..jobs.job import Job
@@ -117,12 +126,12 @@ def _bench(args, room, preset, given, params, memory_size):
     beat_bytes = args.beat_bytes or 4
     return test_bench(
         Job.load(args.bench),
-        name=f"quintet_{room.name}",
+        name=f"quintet_{package.name}",
         preset=preset,
         params=given,
         beat_bytes=beat_bytes,
         memory_size=memory_size,
-        domain=requested_domain(room.core.variant(params, beat_bytes), params),
+        domain=requested_domain(package.core.variant(params, beat_bytes), params),
     )
 
 

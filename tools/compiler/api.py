@@ -1,7 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The compiler from Python: a network that opens itself on its target."""
+"""Python interface of the compiler: compile a model, load a plan, open it on a target."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,52 +19,57 @@ from .session import Session
 from .target_build import target_build
 from .values import check_arrays
 
+if TYPE_CHECKING:
+    from .builder import Net
+    from .plan.plan import Plan
+
 __all__ = ["Compiled", "compile_model", "load_plan"]
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A compiled network: its ``plan`` (:class:`~.plan.Plan`)."""
+    """A compiled network, held as its ``plan`` (:class:`~.plan.Plan`)."""
 
-    plan: object
+    plan: Plan
 
-    def open(self, target=None, progress=None):
-        """A :class:`~.session.Session` on a target, by its name; by default on the one that it was
-        compiled for."""
+    def open(
+        self, target: str | None = None, progress: Callable[..., None] | None = None
+    ) -> Session:
+        """Opens the plan on a target given by name, by default the one that it was compiled for."""
         return Session(
             self.plan,
             open_target(target or self.plan.target or f"model:{self.plan.isa}", progress),
             progress,
         )
 
-    def save(self, folder):
+    def save(self, folder: str | Path) -> None:
         """Write the plan into ``folder``, for ``quintet infer`` and :func:`load_plan`."""
         plans.save_plan(self.plan, folder)
 
 
-def load_plan(folder):
-    """The :class:`Compiled` network in ``folder``. Raises :class:`~.plan.PlanError`."""
+def load_plan(folder: str | Path) -> Compiled:
+    """Reads the :class:`Compiled` network in ``folder``. Raises :class:`~.plan.PlanError`."""
     return Compiled(plans.load_plan(folder))
 
 
 def compile_model(
-    model,
-    target,
+    model: str | Path | Net,
+    target: str,
     *,
-    calibration=None,
-    preset=None,
-    params=None,
-    bits=None,
-    equalise=True,
-    percentile=None,
-    host_steps=False,
-    images=1,
-):
-    """Compile a trained network for a target.
+    calibration: np.ndarray | dict[str, np.ndarray] | None = None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    bits: int | None = None,
+    equalise: bool = True,
+    percentile: float | None = None,
+    host_steps: bool = False,
+    images: int | None = 1,
+) -> Compiled:
+    """Compiles a trained network for a target.
 
     Parameters
     ----------
-    model : path of an ONNX model
+    model : path of an ONNX model, or a :class:`~.builder.Net`
     target : ``board/isa``, ``sim:board/isa``, ``model:isa`` or a port
     calibration : inputs to quantise for, the first axis counts them: an array,
         or a dict by the names of the inputs where there are several; without it random ones, with a
@@ -76,7 +87,8 @@ def compile_model(
     ------
     OnnxError, PartitionError, LoweringError, InputError
     """
-    build, graph = target_build(target, preset, params), import_onnx(model)
+    build = target_build(target, preset, params)
+    graph = import_onnx(model) if isinstance(model, (str, PathLike)) else model.graph()
     if calibration is not None:
         given = (
             calibration

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arrays that a user names on the command line: inputs, labels, calibration."""
+"""Array arguments of the command line: inputs, labels and calibration data, read from files."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -9,11 +13,14 @@ from ...gateware.isa.files import FileError, load_archive, load_array
 from ..errors import InputError
 from ..examples import user_path
 
+if TYPE_CHECKING:
+    from .graph import Port
+
 __all__ = ["load_inputs", "load_labels"]
 
 
-def load_inputs(texts, ports, option):
-    """Arrays for the ``ports`` of a network.
+def load_inputs(texts: Sequence[str], ports: Sequence[Port], option: str) -> dict[str, np.ndarray]:
+    """Reads the arrays for the input ``ports`` of a network.
 
     Parameters
     ----------
@@ -56,7 +63,8 @@ def load_inputs(texts, ports, option):
 def load_labels(
     text: str, inputs: int, limit: int | None = None, option: str = "--labels"
 ) -> np.ndarray:
-    """Classes of the first ``limit`` of ``inputs`` inputs (``None``: of all).
+    """Reads the classes of the first ``limit`` of ``inputs`` inputs (``None``: of all), an integer
+    array [inputs].
 
     They are whole numbers, ``.npy`` or ``.npz:key`` (a bare ``.npz``: its array ``y``), either for
     every input or for those within the limit. Any other number belongs to other inputs.

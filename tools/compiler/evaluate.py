@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network in float64, by numpy: what every other way of computing it is compared with."""
+"""Float64 interpreter of a graph in numpy: the result that every quantised one is compared with."""
 
+from collections.abc import Callable, Mapping
 from functools import singledispatch
 
 import numpy as np
@@ -14,6 +15,7 @@ from .graph import (
     Concat,
     Conv,
     Dense,
+    Graph,
     Gru,
     LayerNorm,
     Lstm,
@@ -44,12 +46,19 @@ _ELEMENTWISE = {
     "neg": lambda node, x: -x,
     "abs": lambda node, x: np.abs(x),
 }
-_BINARY = {"add": np.add, "sub": np.subtract, "mul": np.multiply, "div": np.divide}
-_REDUCE = {"mean": np.mean, "sum": np.sum, "max": np.max}
+_BINARY: dict[str, Callable[..., np.ndarray]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+}
+_REDUCE: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "sum": np.sum, "max": np.max}
 
 
-def run_graph(graph, inputs, keep=False, grids=False):
-    """Results of a network.
+def run_graph(
+    graph: Graph, inputs: Mapping[str, np.ndarray], keep: bool = False, grids: bool = False
+) -> dict[str, np.ndarray]:
+    """Computes the outputs of a network.
 
     Parameters
     ----------
@@ -122,15 +131,17 @@ def _on_grid(tensor, values):
     return (numbers - tensor.zero_point) * tensor.scale
 
 
-def run_node(node, *values):
-    """Result of one node; every operand, a constant too, has a first axis that counts inputs (of a
-    constant one long)."""
+def run_node(node: Node, *values: np.ndarray) -> np.ndarray:
+    """Computes one node, float64. The first axis of every operand counts inputs; of a constant it
+    has length one."""
     return _run(node, *values)
 
 
-def activate(node, values):
-    """``values`` after the activation that ``node`` holds itself."""
-    return values if node.activation is None else _run(node.activation, values)
+def activate(node: Conv | Dense | Binary | Affine, values: np.ndarray) -> np.ndarray:
+    """Applies the activation that is fused into ``node``, and its floor, if there are any."""
+    values = values if node.activation is None else _run(node.activation, values)
+    floor = getattr(node, "floor", None)
+    return values if floor is None else np.maximum(values, floor)
 
 
 @singledispatch
@@ -283,7 +294,8 @@ def _(node: Pad, x):
 
 @_run.register
 def _(node: Slice, x):
-    return x[(slice(None), *map(slice, node.start, node.stop, node.step))]
+    index = (slice(None), *map(slice, node.start, node.stop, node.step))
+    return x[index]
 
 
 def _sigmoid(x):

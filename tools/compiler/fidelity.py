@@ -2,17 +2,24 @@
 """Fidelity of a plan: its signal-to-noise ratio against the network in floating point, and the
 layer that loses most."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .evaluate import run_graph
-from .graph import Reduce
+from .graph import Graph, Reduce
 from .plan import MachineStep
 from .ports import from_graph, to_graph
 from .quantise.calibration import evenly, fewer
 from .values import to_numbers, to_values
 from .verification import reference_tensors
+
+if TYPE_CHECKING:
+    from .plan.plan import Plan
 
 __all__ = ["LEAST", "Fidelity", "measure"]
 
@@ -29,7 +36,7 @@ _CONSTANT = 1e-20
 
 @dataclass(frozen=True)
 class Fidelity:
-    """How near a plan's results are to the network in floating point.
+    """Accuracy of a plan against the network in floating point.
 
     Attributes
     ----------
@@ -46,8 +53,8 @@ class Fidelity:
     after: float = float("inf")
 
 
-def measure(plan, graph, calibration):
-    """The :class:`Fidelity` of a plan on some of the calibration inputs.
+def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> Fidelity:
+    """Measures the :class:`Fidelity` of a plan on some of the calibration inputs.
 
     Parameters
     ----------

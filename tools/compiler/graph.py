@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Intermediate form of a network: tensors and nodes, maps as rows, columns, channels.
+"""Intermediate representation of a network: tensors and operator nodes; maps are (rows, columns,
+channels).
 
 Shapes leave out the axis of the inputs (the batch): a map is ``(rows, columns, channels)``, a
 vector ``(features,)``, a sequence ``(steps, features)``. Every tensor keeps the name that the
 model's file gives it.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -38,7 +42,7 @@ __all__ = [
 
 @dataclass(eq=False)
 class Tensor:
-    """A value that flows, or a constant.
+    """A tensor of the graph: an activation, or a constant with its ``data``.
 
     Attributes
     ----------
@@ -52,7 +56,7 @@ class Tensor:
     """
 
     name: str
-    shape: tuple
+    shape: tuple[int, ...]
     data: np.ndarray | None = None
     scale: float | np.ndarray | None = None
     zero_point: int = 0
@@ -60,8 +64,8 @@ class Tensor:
     signed: bool = True
 
     @property
-    def size(self):
-        """Elements of one."""
+    def size(self) -> int:
+        """Number of elements, for one input."""
         return int(np.prod(self.shape, dtype=np.int64))
 
 
@@ -82,25 +86,28 @@ class Port:
         q stands for (q - ``zero_point``) * ``scale``, which the graph's tensor holds; ``None``
         where the user's array holds the tensor's own numbers
     zero_point, bits, signed : of the same
+    factor : tuple of float, one for each element of the tensor's last axis:
+        what the host multiplies an output's values by, before it adds the offset; ``None``: nothing
     offset : tuple of float, one for each element of the tensor's last axis:
-        what the host subtracts of an input's values; ``None``: nothing
+        what the host subtracts of an input's values, and adds to an output's; ``None``: nothing
     """
 
     name: str
     tensor: str
-    order: tuple
-    shape: tuple
+    order: tuple[int, ...]
+    shape: tuple[int, ...]
     batched: bool = True
     scale: float | None = None
     zero_point: int = 0
     bits: int = 8
     signed: bool = True
-    offset: tuple | None = None
+    offset: tuple[float, ...] | None = None
+    factor: tuple[float, ...] | None = None
 
 
 @dataclass(eq=False, kw_only=True)
 class Node:
-    """A step of the network.
+    """Base class of operators.
 
     Attributes
     ----------
@@ -111,17 +118,17 @@ class Node:
     """
 
     name: str
-    inputs: list
+    inputs: list[str]
     output: str
     origin: str = ""
 
     @property
-    def kind(self):
-        """Lower-case name, as reports print it."""
+    def kind(self) -> str:
+        """Lower-case class name, as reports print it."""
         return type(self).__name__.lower()
 
-    def attributes(self):
-        """Name -> value of what the kind adds, arrays left out."""
+    def attributes(self) -> dict[str, object]:
+        """The fields that the subclass adds, name -> value, without arrays."""
         base = {f.name for f in fields(Node)}
         return {
             f.name: getattr(self, f.name)
@@ -132,9 +139,9 @@ class Node:
 
 @dataclass(eq=False, kw_only=True)
 class Activation(Node):
-    """Element by element: ``function`` of relu, leaky (slope ``alpha``), clip (``low`` to
-    ``high``), sigmoid, tanh, hard_sigmoid (``alpha`` x + ``beta``, clipped to 0..1), hard_swish (x
-    times that), exp, log, sqrt, neg, abs."""
+    """Elementwise function of one operand: ``function`` is relu, leaky (slope ``alpha``), clip
+    (``low`` to ``high``), sigmoid, tanh, hard_sigmoid (``alpha`` x + ``beta``, clipped to 0..1),
+    hard_swish (x times that), exp, log, sqrt, neg or abs."""
 
     function: str
     alpha: float = 0.0
@@ -152,58 +159,64 @@ class Conv(Node):
     ``groups`` = channels in is depthwise. ``activation``: an :class:`Activation` of kind relu,
     leaky or clip that follows (its names unused), or ``None``. A second input is a residual: added
     to the convolution, before the activation; only a back end's own pass joins it. ``weight_scale``
-    [out]: step of the weights of a QDQ model.
+    [out]: step of the weights of a QDQ model. ``floor`` [out]: least value of each channel's
+    results, or ``None``; only the quantiser sets it, where saturation gives nothing below it, so
+    that machines need not look at it.
     """
 
     weights: np.ndarray
     bias: np.ndarray | None = None
-    stride: tuple = (1, 1)
-    padding: tuple = (0, 0, 0, 0)
-    dilation: tuple = (1, 1)
+    stride: tuple[int, int] = (1, 1)
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilation: tuple[int, int] = (1, 1)
     groups: int = 1
     activation: Activation | None = None
     weight_scale: np.ndarray | None = None
+    floor: np.ndarray | None = None
 
     @property
-    def kind(self):
-        """``depthwise`` and ``grouped`` are told apart."""
+    def kind(self) -> str:
+        """``conv``, ``depthwise`` or ``grouped``."""
         if self.groups == 1:
             return "conv"
         return "depthwise" if self.weights.shape[3] == 1 else "grouped"
 
     @property
-    def window(self):
-        """Rows and columns that a neighbourhood reaches over."""
-        return tuple(
+    def window(self) -> tuple[int, int]:
+        """Effective kernel size with its dilation: (rows, columns)."""
+        rows, columns = (
             (k - 1) * d + 1 for k, d in zip(self.weights.shape[1:3], self.dilation, strict=True)
         )
+        return rows, columns
 
 
 @dataclass(eq=False, kw_only=True)
 class Dense(Node):
-    """Fully connected: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is
-    flattened in the order rows, columns, channels. ``activation`` and ``weight_scale`` as
-    :class:`Conv`'s. On a sequence (``steps`` true) every step by itself."""
+    """Fully connected layer: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is
+    flattened in the order rows, columns, channels. ``activation``, ``weight_scale`` and ``floor``
+    as in :class:`Conv`. With ``steps`` it applies to every step of a sequence by itself."""
 
     weights: np.ndarray
     bias: np.ndarray | None = None
     activation: Activation | None = None
     steps: bool = False
     weight_scale: np.ndarray | None = None
+    floor: np.ndarray | None = None
 
 
 @dataclass(eq=False, kw_only=True)
 class MatMul(Node):
-    """Product of two tensors that both flow: the last two axes, numpy's rules. ``turned``: these
-    axes of the second are swapped first; only a back end's own pass says so."""
+    """Matrix product of two activations over their last two axes, broadcast by numpy's rules.
+    ``turned``: the last two axes of the second operand are swapped first; only a back end's own
+    pass sets it."""
 
     turned: bool = False
 
 
 @dataclass(eq=False, kw_only=True)
 class Binary(Node):
-    """``function`` add, sub, mul or div of two tensors, numpy's broadcasting over the graph's axes;
-    either may be a constant. ``activation`` as :class:`Conv`'s."""
+    """Elementwise ``function`` (add, sub, mul or div) of two tensors, broadcast by numpy's rules
+    over the graph's axes; either may be a constant. ``activation`` as in :class:`Conv`."""
 
     function: str
     activation: Activation | None = None
@@ -211,8 +224,8 @@ class Binary(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Affine(Node):
-    """``scale`` * x + ``shift`` a channel: a normalisation that found no convolution to go into.
-    ``activation`` as :class:`Conv`'s."""
+    """Scale and shift per channel, ``scale`` * x + ``shift``: a batch normalisation that could not
+    be folded into a convolution. ``activation`` as in :class:`Conv`."""
 
     scale: np.ndarray
     shift: np.ndarray
@@ -221,40 +234,39 @@ class Affine(Node):
 
 @dataclass(eq=False, kw_only=True)
 class MaxPool(Node):
-    """Largest value of each window; ``padding`` (top, left, bottom, right) counts as minus
-    infinity."""
+    """Max pooling over windows; ``padding`` (top, left, bottom, right) counts as minus infinity."""
 
-    window: tuple
-    stride: tuple
-    padding: tuple = (0, 0, 0, 0)
-    dilation: tuple = (1, 1)
+    window: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
+    dilation: tuple[int, int] = (1, 1)
 
 
 @dataclass(eq=False, kw_only=True)
 class AveragePool(Node):
-    """Mean of each window; a global one has the map's own size. ``include_padding``: zeros of the
-    padding count."""
+    """Average pooling over windows; a global one has the map's own size. ``include_padding``: zeros
+    of the padding count in the mean."""
 
-    window: tuple
-    stride: tuple
-    padding: tuple = (0, 0, 0, 0)
+    window: tuple[int, int]
+    stride: tuple[int, int]
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
     include_padding: bool = True
 
 
 @dataclass(eq=False, kw_only=True)
 class Reduce(Node):
-    """``function`` mean, sum or max over ``axes`` of the graph's tensor (those that no pooling
-    layer covers); argmax, the number of the first largest element along one axis, whose result is
-    an output of the network."""
+    """Reduction over ``axes`` of the graph's tensor: ``function`` is mean, sum or max (over axes
+    that no pooling layer covers), or argmax, the index of the first maximum along one axis, whose
+    result is an output of the network."""
 
     function: str
-    axes: tuple
+    axes: tuple[int, ...]
     keep: bool = False
 
 
 @dataclass(eq=False, kw_only=True)
 class Softmax(Node):
-    """exp(x) / sum(exp(x)) over ``axis`` of the graph's tensor; ``log``: its logarithm."""
+    """Softmax over ``axis`` of the graph's tensor, exp(x) / sum(exp(x)); ``log``: its logarithm."""
 
     axis: int = -1
     log: bool = False
@@ -262,47 +274,49 @@ class Softmax(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Reshape(Node):
-    """The same elements in C order of the graph's axes, ``shape`` without the axis of the
-    inputs."""
+    """The same elements in C order of the graph's axes under another ``shape``, given without the
+    batch axis."""
 
-    shape: tuple
+    shape: tuple[int, ...]
 
 
 @dataclass(eq=False, kw_only=True)
 class Transpose(Node):
-    """Axes of the graph's tensor in another ``order``, without the axis of the inputs."""
+    """Permutation of the tensor's axes into ``order``, given without the batch axis."""
 
-    order: tuple
+    order: tuple[int, ...]
 
 
 @dataclass(eq=False, kw_only=True)
 class Concat(Node):
-    """Tensors one after the other along ``axis`` of the graph's tensors."""
+    """Concatenation along ``axis`` of the graph's tensors."""
 
     axis: int
 
 
 @dataclass(eq=False, kw_only=True)
 class Pad(Node):
-    """``value`` around a tensor: ``before`` and ``after`` an axis of the graph's tensor."""
+    """Constant padding with ``value``: ``before`` and ``after`` give the number of elements per
+    axis of the graph's tensor."""
 
-    before: tuple
-    after: tuple
+    before: tuple[int, ...]
+    after: tuple[int, ...]
     value: float = 0.0
 
 
 @dataclass(eq=False, kw_only=True)
 class Slice(Node):
-    """``start`` to ``stop`` by ``step`` of every axis of the graph's tensor."""
+    """Strided slice: from ``start`` to ``stop`` by ``step``, one number per axis of the graph's
+    tensor."""
 
-    start: tuple
-    stop: tuple
-    step: tuple
+    start: tuple[int, ...]
+    stop: tuple[int, ...]
+    step: tuple[int, ...]
 
 
 @dataclass(eq=False, kw_only=True)
 class Lstm(Node):
-    """LSTM over a sequence (steps, features), gates i, o, f, c as ONNX orders them.
+    """LSTM over a sequence (steps, features), gates i, o, f, c in ONNX's order.
 
     ``weights`` [4 * hidden, features], ``recurrent`` [4 * hidden, hidden], ``bias`` [4 * hidden]
     (both of ONNX's, added); ``last``: the output is the last state alone, else every step's.
@@ -320,8 +334,8 @@ class Lstm(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Gru(Node):
-    """GRU, gates z, r, h as ONNX orders them; ``bias`` [2, 3 * hidden] (of the input, of the
-    recurrence); ``linear_before_reset`` as ONNX's. The rest as :class:`Lstm`."""
+    """GRU, gates z, r, h in ONNX's order; ``bias`` [2, 3 * hidden] (input, recurrence);
+    ``linear_before_reset`` as in ONNX. The rest as in :class:`Lstm`."""
 
     weights: np.ndarray
     recurrent: np.ndarray
@@ -334,8 +348,8 @@ class Gru(Node):
 
 @dataclass(eq=False, kw_only=True)
 class LayerNorm(Node):
-    """(x - mean) / sqrt(variance + ``epsilon``) * ``scale`` + ``shift`` over the last axis of the
-    graph's tensor."""
+    """Layer normalisation, (x - mean) / sqrt(variance + ``epsilon``) * ``scale`` + ``shift``, over
+    the last axis of the graph's tensor."""
 
     scale: np.ndarray
     shift: np.ndarray
@@ -344,7 +358,7 @@ class LayerNorm(Node):
 
 @dataclass(eq=False)
 class Graph:
-    """A network.
+    """A network: its ports, its tensors by name and its nodes in execution order.
 
     Attributes
     ----------
@@ -355,29 +369,30 @@ class Graph:
     """
 
     name: str
-    inputs: list = field(default_factory=list)
-    outputs: list = field(default_factory=list)
-    nodes: list = field(default_factory=list)
-    tensors: dict = field(default_factory=dict)
+    inputs: list[Port] = field(default_factory=list)
+    outputs: list[Port] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+    tensors: dict[str, Tensor] = field(default_factory=dict)
 
-    def maker(self, tensor):
-        """The node whose output the tensor of this name is, or ``None``."""
+    def maker(self, tensor: str) -> Node | None:
+        """The node that produces a tensor, ``None`` for an input or a constant."""
         return next((node for node in self.nodes if node.output == tensor), None)
 
-    def readers(self, tensor):
-        """Nodes that read the tensor of this name."""
+    def readers(self, tensor: str) -> list[Node]:
+        """The nodes that consume a tensor."""
         return [node for node in self.nodes if tensor in node.inputs]
 
-    def kept(self):
+    def kept(self) -> set[str]:
         """Names of the tensors that are outputs of the network."""
         return {port.tensor for port in self.outputs}
 
-    def shape(self, tensor):
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        """Shape of a tensor, without the batch axis."""
         return self.tensors[tensor].shape
 
-    def part(self, nodes):
-        """The graph of some of the nodes: what crosses its border are its inputs and outputs, by
-        the network's own ports where they are the network's, else named by themselves."""
+    def part(self, nodes: Sequence[Node]) -> Graph:
+        """The subgraph of some nodes. Tensors that cross its border become its ports: the network's
+        own ports where they are the network's, else ports with the tensor's name."""
         inside, made, read = (
             {id(node) for node in nodes},
             {node.output for node in nodes},
@@ -399,8 +414,8 @@ class Graph:
         outputs += [port(name) for name in tensors if name in made & outside - self.kept()]
         return Graph(self.name, inputs, outputs, list(nodes), tensors)
 
-    def macs(self, node):
-        """Multiplications of a node on one input, zeros of the padding included."""
+    def macs(self, node: Node) -> int:
+        """Multiply-accumulates of a node for one input, padding included."""
         if isinstance(node, Conv):
             rows, columns, _ = self.shape(node.output)
             return rows * columns * node.weights.size

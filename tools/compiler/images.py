@@ -1,23 +1,47 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of a network for as many inputs a run as are asked for, or as the slower of core and
-line has use for."""
+"""Batch size of a run: as many inputs as asked for, or as many as pay off against the link's
+rate."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .backends.base import LoweringError
-from .line import line_seconds
+from .backends.base import Backend, Lowered, LoweringError
 
-__all__ = ["programs_of"]
+if TYPE_CHECKING:
+    from .quantised import Quantised
+    from .target_build import TargetBuild
+
+__all__ = ["line_seconds", "programs_of"]
 
 #: A bound that is so much longer than the best is as good.
 _AS_GOOD = 1.02
 #: Bytes on the line of a run, each way, beside its inputs and outputs: registers, start, the look
 #: that sees its end; of a request beside its data.
 _RUN, _REQUEST = (64, 48), 17
+#: Bits of a byte on a serial line.
+_UART_BITS = 10
+#: Bytes a second that bulk transfers of full-speed USB carry at most: 19 packets of 64 bytes in a
+#: frame of a millisecond.
+_USB_BYTES = 19 * 64 * 1000
 
 
-def programs_of(backend, parts, images, build):
-    """Programs of all parts, a list of Lowered.
+def line_seconds(link: object, sent: float, received: float) -> float | None:
+    """Lower bound in seconds for sending and receiving so many bytes, ``None`` if the link's rate
+    is not known; ``link`` is the link entry of a target's info."""
+    link = link if isinstance(link, dict) else {}
+    if link.get("baud"):  # both directions at once
+        return max(sent, received) * _UART_BITS / link["baud"]
+    return (sent + received) / _USB_BYTES if link.get("kind") == "usb" else None
+
+
+def programs_of(
+    backend: Backend, parts: Sequence[Quantised], images: int | None, build: TargetBuild
+) -> list[Lowered]:
+    """Lowers all parts of a network for a common batch size.
 
     Parameters
     ----------
@@ -33,7 +57,9 @@ def programs_of(backend, parts, images, build):
     """
     if images is not None:
         return backend.lower_all(parts, images)
-    most, count, tried = max((backend.most_images(part.graph) for part in parts), default=1), 1, []
+    most = max((backend.most_images(part.graph) for part in parts), default=1)
+    count = 1
+    tried: list[tuple[float, list[Lowered]]] = []
     while True:
         try:
             programs = backend.lower_all(parts, count)

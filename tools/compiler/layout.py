@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layout of a tensor in main memory: strides a digit of each axis, so that blocks of channels,
-borders and gaps need no code of their own."""
+"""Memory layout of a tensor as strides per digit of each axis, which covers blocks of channels,
+borders and gaps."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .planes import BitPlanes
 
 __all__ = ["Digit", "Layout", "dense_layout", "layout_of"]
 
 
 @dataclass(frozen=True)
 class Digit:
-    """Part of an index: axis ``axis`` counted in ``size`` steps of ``stride`` bytes. Digits of one
-    axis stand from the most significant to the least; their sizes' product is at least the axis'
-    length."""
+    """One digit of an index: axis ``axis`` counted in ``size`` steps of ``stride`` bytes. The
+    digits of an axis stand from the most significant to the least; the product of their sizes is at
+    least the axis' length."""
 
     axis: int
     size: int
@@ -23,7 +30,7 @@ class Digit:
 
 @dataclass(frozen=True)
 class Layout:
-    """Where the elements of a tensor lie.
+    """Address of every element of a tensor in main memory.
 
     Attributes
     ----------
@@ -42,10 +49,10 @@ class Layout:
     """
 
     address: int
-    shape: tuple
+    shape: tuple[int, ...]
     dtype: str
-    digits: tuple
-    phase: tuple = ()
+    digits: tuple[Digit, ...]
+    phase: tuple[int, ...] = ()
     #: Whether it lies among the words of the program, which are kept when a tensor is written.
     in_program = False
 
@@ -62,7 +69,7 @@ class Layout:
     def _start(self, axis):
         return self.phase[axis] if self.phase else 0
 
-    def offsets(self):
+    def offsets(self) -> np.ndarray:
         """Byte offset of every element from ``address``, int64 of the tensor's shape."""
         total = np.zeros(self.shape, np.int64)
         for axis, length in enumerate(self.shape):
@@ -78,32 +85,32 @@ class Layout:
         return total
 
     @property
-    def item(self):
-        """Bytes of an element."""
+    def item(self) -> int:
+        """Bytes per element."""
         return np.dtype(self.dtype).itemsize
 
     @property
-    def first(self):
+    def first(self) -> int:
         """Byte address of the lowest element."""
         offsets = self.offsets()
         return self.address + (int(offsets.min()) if offsets.size else 0)
 
     @property
-    def end(self):
-        """Byte address behind the highest element."""
+    def end(self) -> int:
+        """Byte address after the highest element."""
         return self.address + int(self.offsets().max(initial=-self.item)) + self.item
 
-    def write(self, memory, values, base=0):
-        """Put ``values`` into ``memory`` (uint8, its first byte at address ``base``); other bytes
-        stay."""
+    def write(self, memory: np.ndarray, values: np.ndarray, base: int = 0) -> None:
+        """Stores ``values`` in ``memory`` (uint8, its first byte at address ``base``); other bytes
+        are left as they are."""
         data = np.ascontiguousarray(values, np.dtype(self.dtype).newbyteorder("<"))
         if data.shape != tuple(self.shape):
             raise ValueError(f"values of shape {data.shape}, the layout has {tuple(self.shape)}")
         at = self.offsets()[..., None] + np.arange(self.item) + (self.address - base)
         memory[at] = data.view(np.uint8).reshape(*self.shape, self.item)
 
-    def read(self, memory, base=0):
-        """The tensor out of ``memory`` (uint8, its first byte at address ``base``)."""
+    def read(self, memory: np.ndarray, base: int = 0) -> np.ndarray:
+        """Loads the tensor from ``memory`` (uint8, its first byte at address ``base``)."""
         at = self.offsets()[..., None] + np.arange(self.item) + (self.address - base)
         return (
             np.ascontiguousarray(memory[at])
@@ -112,9 +119,9 @@ class Layout:
             .astype(self.dtype)
         )
 
-    def runs(self):
-        """Pieces that lie in one: (byte offsets of their begins, bytes of each), in the order of
-        the elements."""
+    def runs(self) -> tuple[np.ndarray, int]:
+        """Contiguous runs in the order of the elements: (int64 byte offset of each run, bytes of a
+        run)."""
         places = self.offsets().ravel()
         if not places.size:
             return np.zeros(0, np.int64), 0
@@ -122,9 +129,9 @@ class Layout:
         length = int(np.gcd.reduce(np.diff(np.concatenate([[0], breaks, [places.size]]))))
         return places[::length], length * self.item
 
-    def strips(self):
-        """Runs at equal distances: list of (byte offset, bytes of a run, distance, runs), in the
-        order of the elements."""
+    def strips(self) -> list[tuple[int, int, int, int]]:
+        """Runs grouped by equal distance, in the order of the elements: tuples (byte offset, bytes
+        of a run, distance, number of runs)."""
         places, run = self.runs()
         found, at = [], 0
         while at < len(places):
@@ -136,8 +143,8 @@ class Layout:
             at = end
         return found
 
-    def as_dict(self):
-        """As a plan's file has it."""
+    def as_dict(self) -> dict[str, Any]:
+        """The layout as a plan's file stores it."""
         return {
             "address": self.address,
             "shape": list(self.shape),
@@ -147,7 +154,8 @@ class Layout:
         }
 
     @classmethod
-    def of_dict(cls, values):
+    def of_dict(cls, values: Mapping[str, Any]) -> Layout:
+        """The inverse of :meth:`as_dict`."""
         return cls(
             int(values["address"]),
             tuple(values["shape"]),
@@ -157,8 +165,8 @@ class Layout:
         )
 
 
-def dense_layout(address, shape, dtype):
-    """C order without gaps."""
+def dense_layout(address: int, shape: Sequence[int], dtype: str) -> Layout:
+    """A :class:`Layout` in C order without gaps."""
     item, digits = np.dtype(dtype).itemsize, []
     for axis in reversed(range(len(shape))):
         digits.append(Digit(axis, shape[axis], item))
@@ -166,8 +174,8 @@ def dense_layout(address, shape, dtype):
     return Layout(address, tuple(shape), dtype, tuple(reversed(digits)))
 
 
-def layout_of(values):
-    """The :class:`Layout`, or :class:`~.planes.BitPlanes`, of a plan's file."""
+def layout_of(values: Mapping[str, Any]) -> Layout | BitPlanes:
+    """Reads a :class:`Layout` or :class:`~.planes.BitPlanes` from a plan's file."""
     from .planes import BitPlanes
 
     return (BitPlanes if values.get("planes") else Layout).of_dict(values)

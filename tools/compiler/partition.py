@@ -1,14 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network cut into segments: on the machine, or on the host. What neither may run is refused,
-every node at once."""
+"""Partitioning: cuts a network into segments for the core and for the host, and reports all nodes
+that neither may run."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from ...gateware.cores import RoomError, open_room
+from ...gateware.cores import CoreError, open_core
 from ..errors import InputError
 from .backends import backend_class, backend_names
-from .backends.base import HOST, NO, Verdict
-from .graph import Graph, Reduce, Reshape, Softmax, Tensor, Transpose
+from .backends.base import HOST, NO, Backend, Support
+from .graph import (
+    Affine,
+    Binary,
+    Conv,
+    Dense,
+    Graph,
+    Node,
+    Reduce,
+    Reshape,
+    Softmax,
+    Tensor,
+    Transpose,
+)
 
 __all__ = [
     "PartitionError",
@@ -18,7 +31,7 @@ __all__ = [
     "partition",
     "refusal",
     "separated",
-    "verdicts",
+    "check_nodes",
 ]
 
 _LAYOUT = (Reshape, Transpose)
@@ -26,12 +39,12 @@ _LAYOUT = (Reshape, Transpose)
 
 @dataclass(frozen=True)
 class Refusal:
-    """A node that the machine does not run and the host may not.
+    """A node that the core cannot run and the host may not.
 
     Attributes
     ----------
     name, kind : of the node; ``origin``: its operators in the model's file
-    answer : HOST or NO, as the back end's verdict has it
+    answer : HOST or NO, as the back end's support check gives it
     reason : str
     others : names of the instruction sets that would run it
     """
@@ -41,7 +54,7 @@ class Refusal:
     origin: str
     answer: str
     reason: str
-    others: tuple = ()
+    others: tuple[str, ...] = ()
 
     def __str__(self):
         host = "; the host does it with --host-steps" if self.answer == HOST else ""
@@ -50,12 +63,12 @@ class Refusal:
 
 
 class PartitionError(InputError):
-    """A network that a machine cannot run; ``refusals``: all nodes at fault."""
+    """A network that a core cannot run; ``refusals`` lists every node at fault."""
 
     #: A line for each of them.
     listing = True
 
-    def __init__(self, isa, refusals):
+    def __init__(self, isa: str, refusals: Sequence[Refusal]):
         super().__init__(
             f"{isa} cannot run this network:" + "".join(f"\n  {refusal}" for refusal in refusals)
         )
@@ -64,7 +77,7 @@ class PartitionError(InputError):
 
 @dataclass(frozen=True, eq=False)
 class Segment:
-    """A part of a network that runs in one go.
+    """A subgraph that runs either on the core or on the host.
 
     Attributes
     ----------
@@ -78,16 +91,18 @@ class Segment:
     graph: Graph
 
 
-def separated(graph, backend):
-    """The graph with an activation behind its node, where the machine runs the node but for
-    that."""
+def separated(graph: Graph, backend: Backend) -> Graph:
+    """Splits off the fused activation of every node that the core runs only without it."""
     result = Graph(graph.name, graph.inputs, graph.outputs, [], dict(graph.tensors))
     for node in graph.nodes:
-        activation = getattr(node, "activation", None)
+        if not isinstance(node, Conv | Dense | Binary | Affine):
+            result.nodes.append(node)
+            continue
+        activation = node.activation
         if (
             activation is None
-            or backend.verdict(graph, node).runs
-            or not backend.verdict(graph, replace(node, activation=None)).runs
+            or backend.check_support(graph, node).runs
+            or not backend.check_support(graph, replace(node, activation=None)).runs
         ):
             result.nodes.append(node)
             continue
@@ -106,21 +121,23 @@ def separated(graph, backend):
     return result
 
 
-def verdicts(graph, backend):
-    """List of (node, Verdict), one for every node of the graph."""
+def check_nodes(graph: Graph, backend: Backend) -> list[tuple[Node, Support]]:
+    """Support check of every node of a graph: pairs (node, Support)."""
     return [
         (
             node,
-            Verdict(HOST, backend.barred[node.name])
-            if node.name in backend.barred
-            else backend.verdict(graph, node),
+            Support(HOST, backend.forced_to_host[node.name])
+            if node.name in backend.forced_to_host
+            else backend.check_support(graph, node),
         )
         for node in graph.nodes
     ]
 
 
-def partition(graph, backend, *, host_steps=False, others=True):
-    """Segments of a network, in the order in which they run.
+def partition(
+    graph: Graph, backend: Backend, *, host_steps: bool = False, others: bool = True
+) -> list[Segment]:
+    """Segments of a network in execution order.
 
     Parameters
     ----------
@@ -135,18 +152,18 @@ def partition(graph, backend, *, host_steps=False, others=True):
     PartitionError
         The message lists every node that can run nowhere.
     """
-    answers = {node.name: verdict for node, verdict in verdicts(graph, backend)}
+    answers = {node.name: support for node, support in check_nodes(graph, backend)}
     while True:
         _refuse(graph, backend, answers, host_steps, others)
         segments = _segments(graph, answers)
         # Cut off from its neighbours a node may be one that the machine does not run: a transpose
         # that only the product reading it does.
         late = {
-            node.name: verdict
+            node.name: support
             for segment in segments
             if not segment.on_host and len(segments) > 1
-            for node, verdict in verdicts(segment.graph, backend)
-            if not verdict.runs
+            for node, support in check_nodes(segment.graph, backend)
+            if not support.runs
         }
         if not late:
             return segments
@@ -155,8 +172,8 @@ def partition(graph, backend, *, host_steps=False, others=True):
 
 def _refuse(graph, backend, answers, host_steps, others):
     """Raises for the nodes that neither the machine nor the host runs; ``answers``: name ->
-    Verdict."""
-    at_edge = _edge(graph, {name for name, verdict in answers.items() if not verdict.runs})
+    Support."""
+    at_edge = _edge(graph, {name for name, support in answers.items() if not support.runs})
     refused = [
         node
         for node in graph.nodes
@@ -172,18 +189,20 @@ def _refuse(graph, backend, answers, host_steps, others):
         )
 
 
-def refusal(graph, node, verdict, neighbours):
-    """The :class:`Refusal` of a node; ``neighbours``: name -> back end of the other instruction
-    sets (:func:`neighbours_of`)."""
+def refusal(
+    graph: Graph, node: Node, support: Support, neighbours: Mapping[str, Backend]
+) -> Refusal:
+    """Builds the :class:`Refusal` of a node; ``neighbours``: name -> back end of the other
+    instruction sets (:func:`neighbours_of`)."""
     others = tuple(isa for isa, other in neighbours.items() if _would_run(other, graph, node))
-    return Refusal(node.name, node.kind, node.origin, verdict.answer, verdict.reason, others)
+    return Refusal(node.name, node.kind, node.origin, support.answer, support.reason, others)
 
 
 def _would_run(backend, graph, node):
     """Whether another machine runs a node. This only adds a hint to a refusal, which a defect in
     the other machine's check must not replace: a check that fails counts as no."""
     try:
-        return backend.verdict(graph, node).runs
+        return backend.check_support(graph, node).runs
     except Exception:
         return False
 
@@ -236,17 +255,17 @@ def _edge(graph, off):
     return last | first
 
 
-def neighbours_of(isa):
-    """Name -> back end of every other instruction set, as its default preset builds it."""
+def neighbours_of(isa: str) -> dict[str, Backend]:
+    """Back ends of all other instruction sets by name, each for its default preset."""
     found = {}
     for name in backend_names():
         if name == isa:
             continue
         try:
-            space = open_room(name).params.SPACE
-        except RoomError:
+            space = open_core(name).params.SPACE
+        except CoreError:
             continue
-        # Memory is no matter of a verdict.
+        # A support check does not depend on memory.
         found[name] = backend_class(name)(params=space.resolve(), memory_size=1 << 32)
     return found
 

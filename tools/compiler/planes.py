@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bit planes: vectors whose elements lie across the words of a program, one bit of sixteen elements
-a word."""
+"""Bit-plane layout: vectors transposed into a program's words, one bit of sixteen elements per
+word."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +15,7 @@ __all__ = ["BitPlanes"]
 
 @dataclass(frozen=True)
 class BitPlanes:
-    """Vectors as IMAGine's ``mv_write`` words hold them: bit b of elements k to k + 15 in the low
+    """Layout of vectors in IMAGine's ``mv_write`` words: bit b of elements k to k + 15 is the low
     half of word ``at + b``.
 
     Attributes
@@ -24,22 +28,24 @@ class BitPlanes:
     """
 
     address: int
-    shape: tuple
-    slots: tuple
+    shape: tuple[int, ...]
+    slots: tuple[tuple[int, int, int, int], ...]
     width: int
     in_program = True
 
     @property
-    def first(self):
+    def first(self) -> int:
+        """Byte address of the lowest word that is written."""
         return self.address + 4 * min(at for *_, at in self.slots)
 
     @property
-    def end(self):
+    def end(self) -> int:
+        """Byte address after the highest word that is written."""
         return self.address + 4 * max(at + self.width for *_, at in self.slots)
 
-    def write(self, memory, values, base=0):
-        """Put whole numbers into ``memory`` (uint8, its first byte at address ``base``), which
-        holds the program's words."""
+    def write(self, memory: np.ndarray, values: np.ndarray, base: int = 0) -> None:
+        """Stores integers in ``memory`` (uint8, its first byte at address ``base``), which holds
+        the program's words."""
         values = np.asarray(values, np.int64)
         flat = values.reshape(max(vector for vector, *_ in self.slots) + 1, -1)
         words = memory.view("<u2")
@@ -49,7 +55,8 @@ class BitPlanes:
             place = (self.address - base) // 2 + 2 * at
             words[place : place + 2 * self.width : 2] = planes.astype(np.uint16)
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
+        """The layout as a plan's file stores it."""
         return {
             "planes": True,
             "address": self.address,
@@ -59,7 +66,8 @@ class BitPlanes:
         }
 
     @classmethod
-    def of_dict(cls, values):
+    def of_dict(cls, values: Mapping[str, Any]) -> BitPlanes:
+        """The inverse of :meth:`as_dict`."""
         return cls(
             values["address"],
             tuple(values["shape"]),

@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a graph to a plan: passes, segments, quantiser, programs."""
+"""Compilation pipeline: from a graph through passes, partitioning, quantisation and lowering to a
+plan."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .backends import backend_class
-from .backends.base import HOST, LoweringError, Verdict
+from .backends.base import HOST, Backend, LoweringError, Support
 from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .images import programs_of
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
-from .passes.centring import centred
+from .passes.branches import branches_scaled
+from .passes.centring import centred, results_centred
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import check_bits, quantise
@@ -20,6 +26,10 @@ from .quantise.calibration import check_calibration
 from .quantise.placeholder import ValuesNeeded, placeholder
 from .quantise.quantiser import check_percentile
 from .quantise.statistics import collect
+
+if TYPE_CHECKING:
+    from .graph import Graph
+    from .target_build import TargetBuild
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
 
@@ -31,7 +41,7 @@ MOST_CALIBRATION, FEW, LOOKED = 256, 2, 1
 
 @dataclass(frozen=True)
 class Options:
-    """What a user may ask of a compilation.
+    """Options of a compilation.
 
     ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
@@ -39,7 +49,7 @@ class Options:
     most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
     looked at, so that nothing is quantised unless the programs depend on values
     (:func:`~.quantise.placeholder.placeholder`), and then of few inputs, with weights rounded to
-    the nearest; and no program has a twin.
+    the nearest; and no program has a double-buffered copy.
     """
 
     bits: int | None = None
@@ -52,18 +62,23 @@ class Options:
 
 @dataclass
 class Outline:
-    """What a plan will be made of, before anything is quantised: ``backend``, the simplified
-    ``graph``, ``segments`` as pairs (on the machine, graph)."""
+    """The structure of a plan before quantisation: ``backend``, the simplified ``graph``,
+    ``segments`` as pairs (on the core, graph)."""
 
-    backend: object
-    graph: object
-    segments: list = field(default_factory=list)
+    backend: Backend
+    graph: Graph
+    segments: list[tuple[bool, Graph]] = field(default_factory=list)
 
 
-def outline(graph, build, options=None, barred=None, apart=()):
-    """The :class:`Outline` of a network for a build; ``barred``: nodes that the host has to run,
-    name -> why; ``apart``: layers whose clip goes into one of its own, where the machine has use
-    for that.
+def outline(
+    graph: Graph,
+    build: TargetBuild,
+    options: Options | None = None,
+    forced_to_host: Mapping[str, str] | None = None,
+    apart: Collection[str] = (),
+) -> Outline:
+    """The :class:`Outline` of a network for a build; ``forced_to_host``: nodes that the host must
+    run, name -> reason; ``apart``: layers whose clip stays unfused where the core supports that.
 
     Raises
     ------
@@ -74,7 +89,7 @@ def outline(graph, build, options=None, barred=None, apart=()):
         params=build.params, memory_size=build.memory_size, memory=build.memory
     )
     options = options or Options()
-    backend.barred, backend.apart = dict(barred or {}), frozenset(apart)
+    backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
     backend.quick = options.dry
     graph, host_steps = (
         separated(simplify(graph), backend),
@@ -82,20 +97,21 @@ def outline(graph, build, options=None, barred=None, apart=()):
     )
     if backend.host_free:
         partition(graph, backend, host_steps=True)  # refuses what neither may do
-        graph = backend.prepare(graph)
+        graph = backend.legalise(graph)
     segments = []
     for segment in partition(graph, backend, host_steps=host_steps):
         if segment.on_host:
             segments.append((False, segment.graph))
             continue
-        segments += [(True, part) for part in backend.split(backend.prepare(segment.graph))]
+        segments += [(True, part) for part in backend.split(backend.legalise(segment.graph))]
     return Outline(backend, graph, segments)
 
 
-def random_calibration(graph, count=32, seed=0):
-    """Inputs of no meaning, name -> array as the user has it: a bell curve, or the whole range of a
-    quantised input."""
-    rng, found = np.random.default_rng(seed), {}
+def random_calibration(graph: Graph, count: int = 32, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random inputs, name -> array [count, ...] as the user has it: normally distributed float64,
+    or uniform over the range of a quantised input."""
+    rng = np.random.default_rng(seed)
+    found: dict[str, np.ndarray] = {}
     for port in graph.inputs:
         shape = (count, *port.shape)
         if port.scale is None:
@@ -106,8 +122,14 @@ def random_calibration(graph, count=32, seed=0):
     return found
 
 
-def compile_graph(graph, build, calibration=None, options=None, progress=None):
-    """The :class:`Plan` of a network.
+def compile_graph(
+    graph: Graph,
+    build: TargetBuild,
+    calibration: dict[str, np.ndarray] | None = None,
+    options: Options | None = None,
+    progress: Callable[..., None] | None = None,
+) -> Plan:
+    """Compiles a graph into a :class:`Plan`.
 
     Parameters
     ----------
@@ -122,14 +144,19 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
     ------
     PartitionError, LoweringError
     """
-    options, barred, apart = options or Options(), {}, set()
+    options = options or Options()
+    forced_to_host: dict[str, str] = {}
+    apart: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
-    near, held = graph, {}
+    near = graph
+    held: dict[str, str] = {}
     if calibration is not None:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         near, held = centred(simplify(graph), few)
+        if not options.dry:
+            near = branches_scaled(results_centred(near, few), few)
     while True:
-        made = outline(near, build, options, barred, apart)
+        made = outline(near, build, options, forced_to_host, apart)
         try:
             steps, parts = _checked(made, given, options, progress)
             late = {name for part in parts for name in part.apart} - apart
@@ -140,7 +167,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
                 break
             apart |= late
         except LoweringError as error:
-            _bar(made, error, options, barred)
+            _bar(made, error, options, forced_to_host)
     notes = []
     if calibration is None and not made.backend.floating:
         notes.append(
@@ -155,11 +182,11 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
             f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than "
             f"that this core does not take of this network"
         )
-    twins = {} if options.dry else _twins(made.backend, parts, programs)
+    copies = {} if options.dry else _buffered_copies(made.backend, parts, programs)
     steps = [
         step
         if isinstance(step, HostStep)
-        else MachineStep(step, programs[id(step)], twins.get(id(step)))
+        else MachineStep(step, programs[id(step)], copies.get(id(step)))
         for step in steps
     ]
     plan = Plan(
@@ -176,6 +203,7 @@ def compile_graph(graph, build, calibration=None, options=None, progress=None):
         notes=notes,
         choices=[
             *_offsets(made.graph),
+            *_factors(made.graph),
             *_apart(parts, apart),
             *(choice for part in parts for choice in part.choices),
         ],
@@ -206,46 +234,66 @@ def _judge(plan, graph, calibration, kind, held):
 
 
 def _offsets(graph):
-    """What the report says of inputs that the host subtracts a mean from."""
+    """What the report says of inputs that the host subtracts a mean from, and of outputs that it
+    adds one to."""
+    why = {
+        "inputs": "far from zero: the host subtracts it, the first layers' biases make up for it",
+        "outputs": "far from zero: the last layers' biases leave it out, the host adds it",
+    }
     return [
         {
             "name": port.name,
             "what": "offset",
             "value": [min(port.offset), max(port.offset)],
-            "why": "far from zero: the host subtracts it, the first layers' biases make up for it",
+            "why": why[side],
         }
-        for port in graph.inputs
+        for side in why
+        for port in getattr(graph, side)
         if port.offset is not None
     ]
 
 
-def _bar(made, error, options, barred):
-    """Puts the node that a program cannot be written for into ``barred``, name -> why, so that the
-    host runs it. Raises PartitionError where that is not allowed, and ``error`` where no single
+def _factors(graph):
+    """What the report says of outputs that the host multiplies."""
+    return [
+        {
+            "name": port.name,
+            "what": "factor",
+            "value": [min(port.factor), max(port.factor)],
+            "why": "branches of ranges far apart: each fills the numbers, the host multiplies",
+        }
+        for port in graph.outputs
+        if port.factor is not None
+    ]
+
+
+def _bar(made, error, options, forced_to_host):
+    """Adds the node that a program cannot be written for to ``forced_to_host``, name -> reason, so
+    that the host runs it. Raises PartitionError if that is not allowed, and ``error`` if no single
     node stands in the way."""
     node = _own_node(made, error.node)
-    if node is None or node.name in barred:
+    if node is None or node.name in forced_to_host:
         raise error
-    barred[node.name] = error.reason
+    forced_to_host[node.name] = error.reason
     if not (options.host_steps or made.backend.host_free):
         raise PartitionError(
             made.backend.isa,
             [
                 refusal(
-                    made.graph, node, Verdict(HOST, error.reason), neighbours_of(made.backend.isa)
+                    made.graph, node, Support(HOST, error.reason), neighbours_of(made.backend.isa)
                 )
             ],
         ) from error
 
 
 def _own_node(made, name):
-    """The network's node that a prepared node, by its name, is made of: the first behind it whose
+    """The network's node that a legalised node, by its name, is made of: the first behind it whose
     result is a tensor of the network; ``None`` where there is none."""
     own = {node.output: node for node in made.graph.nodes}
     nodes = [
         node
         for machine, part in made.segments
-        for node in (made.backend.prepare(part) if machine else part).nodes
+        for node in (made.backend.legalise(part) if machine else part).nodes
     ]
     node = next((node for node in nodes if node.name == name), None)
     while node is not None and node.output not in own:
@@ -354,16 +402,16 @@ def _steps(made, calibration, options, progress):
     return steps, parts
 
 
-def _twins(backend, parts, programs):
-    """Twins of all programs, behind them in memory, by the parts' ids; none where one has none or
-    memory does not hold them."""
+def _buffered_copies(backend, parts, programs):
+    """Double-buffered copies of all programs, behind them in memory, by the parts' ids; empty if
+    one has none or memory does not hold them."""
     at, found = max((lowered.memory for lowered in programs.values()), default=0), {}
     for part in parts:
         try:
-            twin = backend.twin(part, programs[id(part)], -(-at // 64) * 64)
+            copy = backend.buffered_copy(part, programs[id(part)], -(-at // 64) * 64)
         except LoweringError:
             return {}
-        if twin is None or twin.memory > backend.memory_size:
+        if copy is None or copy.memory > backend.memory_size:
             return {}
-        found[id(part)], at = twin, twin.memory
+        found[id(part)], at = copy, copy.memory
     return found

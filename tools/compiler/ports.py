@@ -1,17 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arrays as the user of a network has them, into those of the graph's tensors and back. The first
-axis counts inputs."""
+"""Conversion between a user's arrays and the graph's tensors. The first axis counts inputs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InputError
 
+if TYPE_CHECKING:
+    from .graph import Port
+
 __all__ = ["from_graph", "to_graph"]
 
 
-def to_graph(port, values):
-    """Real numbers for the graph's tensor, float64, out of the array that the user gives for the
-    input ``port``.
+def to_graph(port: Port, values: np.ndarray) -> np.ndarray:
+    """Converts a user's array for the input ``port`` into real numbers of the graph's tensor,
+    float64.
 
     Raises
     ------
@@ -37,9 +43,13 @@ def to_graph(port, values):
     return real if port.offset is None else real - port.offset
 
 
-def from_graph(port, values):
-    """What the user gets of the output ``port``, out of the graph's tensor."""
+def from_graph(port: Port, values: np.ndarray) -> np.ndarray:
+    """Converts the graph's tensor into the user's array for the output ``port``."""
     values = np.asarray(values)
+    if port.factor is not None:
+        values = values * np.asarray(port.factor)
+    if port.offset is not None:
+        values = values + np.asarray(port.offset)
     if not port.shape:  # the tensor may have axes of one element
         values = values.reshape(len(values))
     values = values.transpose(0, *(int(axis) + 1 for axis in np.argsort(port.order)))

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the quantiser gives: the graph, a scale for every tensor, whole-number weights for every
-layer.
+"""Quantised networks: a graph with a scale for every tensor and integer weights for every layer.
 
 A tensor of whole numbers q stands for q * scale. Scales are any positive real numbers; only what a
 machine does behind a sum of products is a shift, so a weight's step is ``scale_out * 2^-shift /
@@ -8,6 +7,7 @@ scale_in``.
 """
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -18,33 +18,36 @@ __all__ = ["Arithmetic", "Integer", "Quantised", "Scale"]
 
 @dataclass(frozen=True)
 class Scale:
-    """Numbers of a tensor: ``step`` a unit, ``bits`` wide, two's complement."""
+    """Linear quantisation of a tensor: real value = integer * ``step``, two's complement of
+    ``bits`` bits."""
 
     step: float
     bits: int
 
     @property
-    def low(self):
+    def low(self) -> int:
+        """Least representable integer."""
         return -(1 << self.bits - 1)
 
     @property
-    def high(self):
+    def high(self) -> int:
+        """Greatest representable integer."""
         return (1 << self.bits - 1) - 1
 
-    def quantise(self, values):
-        """Nearest whole numbers (ties to even), saturated; int64."""
+    def quantise(self, values: np.ndarray) -> np.ndarray:
+        """Rounds to the nearest integers (ties to even) and saturates; int64."""
         return np.clip(
             np.rint(np.asarray(values, np.float64) / self.step), self.low, self.high
         ).astype(np.int64)
 
-    def value(self, numbers):
-        """The real numbers that ``numbers`` stand for, float64."""
+    def value(self, numbers: np.ndarray) -> np.ndarray:
+        """Dequantises: the real values of ``numbers``, float64."""
         return np.asarray(numbers, np.float64) * self.step
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """What a machine can do with one node (``Backend.arithmetic``).
+    """Integer arithmetic that a core offers for one node (``Backend.arithmetic``).
 
     A layer's result is ``saturate(activation(round(sum(w * x) * 2^-shift + bias')))``, the bias
     added where ``bias_shift`` says.
@@ -57,6 +60,8 @@ class Arithmetic:
     out_bits : widths that its result may have, the one to prefer first
     weight_bits : width of the weights; ``None`` where the node has none
     bias_bits : width of the bias
+    bias_tile : greatest size of a bias that takes one step of the machine, in products: a greater
+        one takes more, which is time; ``None``: any takes the same
     bias_shifts : how many places the bias' unit may lie above that of the products (0:
         only the same unit), lowest and highest
     shifts : lowest and highest shift
@@ -74,18 +79,20 @@ class Arithmetic:
     wraps : a result that its width does not hold wraps instead of saturating:
         ranges get room and are never cut
     clips : the bounds of a clip are kept whatever the scale, not by the end of the numbers
+    favours_positive : takes fewer steps of a tensor that is known to have no negative numbers
     floors : every product is rounded toward minus infinity, by itself, before it is added up
     source_step, result_step : steps that a table of the machine asks of what it reads and gives
         (sigmoid, tanh), ``None``: any
     """
 
     bits: int = 8
-    reads: tuple = ()
-    out_bits: tuple = (8,)
+    reads: tuple[int, ...] = ()
+    out_bits: tuple[int, ...] = (8,)
     weight_bits: int | None = 8
     bias_bits: int = 32
-    bias_shifts: tuple = (0, 0)
-    shifts: tuple = (0, 31)
+    bias_tile: int | None = None
+    bias_shifts: tuple[int, int] = (0, 0)
+    shifts: tuple[int, int] = (0, 31)
     shift_group: int | None = None
     partial_bits: int | None = None
     partial_shifted: int = 0
@@ -95,6 +102,7 @@ class Arithmetic:
     bias_in_result: bool = False
     wraps: bool = False
     clips: bool = False
+    favours_positive: bool = False
     floors: bool = False
     source_step: float | None = None
     result_step: float | None = None
@@ -102,7 +110,7 @@ class Arithmetic:
 
 @dataclass(eq=False, kw_only=True)
 class Integer:
-    """A layer in whole numbers.
+    """Integer parameters of a layer.
 
     Attributes
     ----------
@@ -128,11 +136,11 @@ class Integer:
 
 @dataclass(eq=False, kw_only=True)
 class Quantised:
-    """A network in a machine's numbers.
+    """A quantised network for one core.
 
     Attributes
     ----------
-    graph : Graph, as the back end prepared it
+    graph : Graph, as the back end legalised it
     scales : dict, tensor name -> Scale; of every tensor that flows on the machine;
         empty for floating point
     layers : dict, node name -> Integer; of every node with weights
@@ -142,7 +150,7 @@ class Quantised:
     """
 
     graph: Graph
-    scales: dict = field(default_factory=dict)
-    layers: dict = field(default_factory=dict)
-    choices: list = field(default_factory=list)
-    apart: list = field(default_factory=list)
+    scales: dict[str, Scale] = field(default_factory=dict)
+    layers: dict[str, Integer] = field(default_factory=dict)
+    choices: list[dict[str, Any]] = field(default_factory=list)
+    apart: list[str] = field(default_factory=list)

@@ -1,7 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of a tensor's values without running anything."""
+"""Range analysis: facts about a tensor's values that follow from the graph alone."""
 
-from .graph import Activation, AveragePool, Concat, MaxPool, Reshape, Slice, Softmax, Transpose
+from collections.abc import Callable
+
+from .graph import (
+    Activation,
+    AveragePool,
+    Concat,
+    MaxPool,
+    Node,
+    Reshape,
+    Slice,
+    Softmax,
+    Transpose,
+)
 
 __all__ = ["never_negative"]
 
@@ -12,7 +24,7 @@ def _positive(activation):
     return activation.function in _POSITIVE or activation.function == "clip" and activation.low >= 0
 
 
-def never_negative(maker, tensor):
+def never_negative(maker: Callable[[str], Node | None], tensor: str) -> bool:
     """Whether no element of a tensor can be below zero.
 
     Parameters
@@ -33,7 +45,8 @@ def never_negative(maker, tensor):
             and not node.log
         ):
             continue
-        if getattr(node, "activation", None) is not None and _positive(node.activation):
+        activation = getattr(node, "activation", None)
+        if activation is not None and _positive(activation):
             continue
         if not isinstance(node, MaxPool | AveragePool | Reshape | Transpose | Concat | Slice):
             return False

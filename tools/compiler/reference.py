@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators on whole numbers in numpy, of which back ends build their ``reference``: exact, with a
-machine's rounding and saturation.
+"""Integer operators in numpy, exact with a core's rounding and saturation; back ends build their
+``reference`` from them.
 
 Arrays are int64 with a first axis that counts inputs; maps [inputs, rows, columns, channels].
 Products run through floating-point matrix multiplication where every partial sum is a whole number
 that it holds exactly, which is many times faster and gives the same numbers.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
+
+if TYPE_CHECKING:
+    from .graph import Activation
+    from .quantised import Integer
 
 __all__ = [
     "ROUNDINGS",
@@ -36,12 +45,14 @@ ROUNDINGS = ("half_up", "half_even", "half_away", "floor", "zero")
 _FAR = 62
 
 
-def saturate(values, bits):
-    """``values`` limited to two's complement of ``bits`` bits."""
+def saturate(values: np.ndarray, bits: int) -> np.ndarray:
+    """Clamps ``values`` to two's complement of ``bits`` bits."""
     return np.clip(values, -(1 << bits - 1), (1 << bits - 1) - 1)
 
 
-def scale_down(values, shift, rounding="half_up"):
+def scale_down(
+    values: np.ndarray, shift: int | np.ndarray, rounding: str = "half_up"
+) -> np.ndarray:
     """``values * 2^-shift``, rounded.
 
     Parameters
@@ -88,23 +99,32 @@ def _most(values):
     return max(abs(int(values.min(initial=0))), abs(int(values.max(initial=0))))
 
 
-def product(values, weights):
-    """``values`` [..., in] times ``weights`` [out, in]: int64 [..., out], exact below 2^63."""
+def product(values: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Matrix product of ``values`` [..., in] and ``weights`` [out, in]: int64 [..., out], exact if
+    sums stay below 2^63."""
     kind = _holds(_most(values) * int(np.abs(weights).sum(axis=1).max(initial=0)))
     return (values.astype(kind, copy=False) @ weights.astype(kind, copy=False).T).astype(np.int64)
 
 
-def padded(values, padding, fill=0):
-    """A map with ``fill`` around it: ``padding`` (top, left, bottom, right)."""
+def padded(values: np.ndarray, padding: Sequence[int], fill: int = 0) -> np.ndarray:
+    """Pads a map with ``fill``: ``padding`` is (top, left, bottom, right)."""
     top, left, bottom, right = padding
     if not any(padding):
         return values
     return np.pad(values, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
 
 
-def taps(values, window, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1), fill=0):
-    """What each position of a window meets: pairs of (row, column) of the window, row by row, and a
-    view [inputs, rows, columns, channels].
+def taps(
+    values: np.ndarray,
+    window: Sequence[int],
+    *,
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+    fill: int = 0,
+) -> Iterator[tuple[tuple[int, int], np.ndarray]]:
+    """Iterates over the taps of a window, row by row: pairs of (row, column) of the tap and a view
+    [inputs, rows, columns, channels] of the elements that it multiplies.
 
     Raises
     ------
@@ -134,8 +154,16 @@ def taps(values, window, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1)
             )
 
 
-def conv(values, weights, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1), groups=1):
-    """Sums of products of a convolution, exact.
+def conv(
+    values: np.ndarray,
+    weights: np.ndarray,
+    *,
+    stride: Sequence[int] = (1, 1),
+    padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+    groups: int = 1,
+) -> np.ndarray:
+    """Convolution without bias: exact sums of products.
 
     Parameters
     ----------
@@ -150,7 +178,7 @@ def conv(values, weights, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1
     out, high, wide, inner = weights.shape
     kind = _holds(_most(values) * int(np.abs(weights).reshape(out, -1).sum(axis=1).max(initial=0)))
     values, weights = values.astype(kind, copy=False), weights.astype(kind, copy=False)
-    sums = None
+    sums: np.ndarray | None = None
     for (r, c), seen in taps(
         values, (high, wide), stride=stride, padding=padding, dilation=dilation
     ):
@@ -159,6 +187,7 @@ def conv(values, weights, *, stride=(1, 1), padding=(0, 0, 0, 0), dilation=(1, 1
             sums = part
         else:
             sums += part
+    assert sums is not None  # a window has at least one tap
     return sums.astype(np.int64)
 
 
@@ -175,14 +204,21 @@ def _tap(seen, weights, groups, inner):
     return np.moveaxis(grouped, 0, 3).reshape(*seen.shape[:3], -1)
 
 
-def dense(values, weights, *, steps=False):
-    """Sums of products of a fully connected layer: a map is flattened (with ``steps`` every step by
-    itself); int64 [inputs, ..., out]."""
+def dense(values: np.ndarray, weights: np.ndarray, *, steps: bool = False) -> np.ndarray:
+    """Fully connected layer without bias: a map is flattened, with ``steps`` every step by itself;
+    int64 [inputs, ..., out]."""
     return product(values if steps else values.reshape(len(values), -1), weights)
 
 
-def activate(values, activation, *, low=None, high=None, rounding="half_up"):
-    """Activation of whole numbers.
+def activate(
+    values: np.ndarray,
+    activation: Activation | None,
+    *,
+    low: int | None = None,
+    high: int | None = None,
+    rounding: str = "half_up",
+) -> np.ndarray:
+    """Applies an activation to integers.
 
     Parameters
     ----------
@@ -212,9 +248,18 @@ def activate(values, activation, *, low=None, high=None, rounding="half_up"):
     return np.where(values >= 0, values, scale_down(values, 1 - int(exponent), rounding))
 
 
-def finish(sums, integer, bits, *, activation=None, rounding="half_up", low=None, high=None):
-    """A layer's sums of products as its result: the bias added, scaled down, activation, saturated.
-    For machines whose sums are exact.
+def finish(
+    sums: np.ndarray,
+    integer: Integer,
+    bits: int,
+    *,
+    activation: Activation | None = None,
+    rounding: str = "half_up",
+    low: int | None = None,
+    high: int | None = None,
+) -> np.ndarray:
+    """Requantises a layer's sums of products: adds the bias, scales down, applies the activation
+    and saturates. For cores whose sums are exact.
 
     Parameters
     ----------
@@ -237,9 +282,18 @@ def finish(sums, integer, bits, *, activation=None, rounding="half_up", low=None
     )
 
 
-def add(a, b, bits, *, multipliers=None, shift=0, activation=None, rounding="half_up"):
-    """Sum of two tensors, saturated to ``bits``; with ``multipliers`` (a pair) ``(m0 * a + m1 * b)
-    * 2^-shift``."""
+def add(
+    a: np.ndarray,
+    b: np.ndarray,
+    bits: int,
+    *,
+    multipliers: Sequence[int] | np.ndarray | None = None,
+    shift: int | np.ndarray = 0,
+    activation: Activation | None = None,
+    rounding: str = "half_up",
+) -> np.ndarray:
+    """Adds two tensors, saturated to ``bits``; with ``multipliers`` (a pair): ``(m0 * a + m1 * b) *
+    2^-shift``."""
     if multipliers is not None:
         a, b = a * int(multipliers[0]), b * int(multipliers[1])
     return saturate(
@@ -247,19 +301,35 @@ def add(a, b, bits, *, multipliers=None, shift=0, activation=None, rounding="hal
     )
 
 
-def max_pool(values, window, *, stride, padding=(0, 0, 0, 0), dilation=(1, 1)):
-    """Largest value of each window; the padding counts as less than any number."""
-    result, least = None, np.iinfo(np.int64).min
+def max_pool(
+    values: np.ndarray,
+    window: Sequence[int],
+    *,
+    stride: Sequence[int],
+    padding: Sequence[int] = (0, 0, 0, 0),
+    dilation: Sequence[int] = (1, 1),
+) -> np.ndarray:
+    """Max pooling; the padding counts as less than any number."""
+    result: np.ndarray | None = None
+    least = np.iinfo(np.int64).min
     for _, seen in taps(
         values, window, stride=stride, padding=padding, dilation=dilation, fill=least
     ):
         result = seen.copy() if result is None else np.maximum(result, seen, out=result)
+    assert result is not None  # a window has at least one tap
     return result
 
 
-def window_sum(values, window, *, stride, padding=(0, 0, 0, 0)):
+def window_sum(
+    values: np.ndarray,
+    window: Sequence[int],
+    *,
+    stride: Sequence[int],
+    padding: Sequence[int] = (0, 0, 0, 0),
+) -> np.ndarray:
     """Sum of each window, int64."""
-    return sum(seen for _, seen in taps(values, window, stride=stride, padding=padding))
+    parts = (seen for _, seen in taps(values, window, stride=stride, padding=padding))
+    return np.asarray(sum(parts))
 
 
 def _divide(sums, counts, rounding):
@@ -277,18 +347,18 @@ def _divide(sums, counts, rounding):
 
 
 def average_pool(
-    values,
-    window,
+    values: np.ndarray,
+    window: Sequence[int],
     *,
-    stride,
-    padding=(0, 0, 0, 0),
-    include_padding=True,
-    multiplier=None,
-    shift=0,
-    rounding="half_up",
-    bits=None,
-):
-    """Mean of each window.
+    stride: Sequence[int],
+    padding: Sequence[int] = (0, 0, 0, 0),
+    include_padding: bool = True,
+    multiplier: int | None = None,
+    shift: int = 0,
+    rounding: str = "half_up",
+    bits: int | None = None,
+) -> np.ndarray:
+    """Average pooling of integers.
 
     Parameters
     ----------
@@ -321,7 +391,7 @@ def average_pool(
     return result if bits is None else saturate(result, bits)
 
 
-def global_average(values, **how):
-    """Mean over all positions of a map, [inputs, 1, 1, channels]; ``how`` as
-    :func:`average_pool`'s."""
+def global_average(values: np.ndarray, **how: Any) -> np.ndarray:
+    """Mean over all positions of a map, [inputs, 1, 1, channels]; ``how``: options of
+    :func:`average_pool`."""
     return average_pool(values, values.shape[1:3], stride=(1, 1), **how)

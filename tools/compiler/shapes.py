@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shape of a node's result from those of its operands, all without the axis of the inputs."""
+"""Shape inference: the shape of a node's result from its operands' shapes, all without the batch
+axis."""
 
+from collections.abc import Sequence
 from functools import singledispatch
 from math import prod
 
@@ -31,9 +33,9 @@ from .graph import (
 __all__ = ["node_shape"]
 
 
-def node_shape(node, *shapes):
-    """Shape of the result of ``node`` on operands of ``shapes``. Raises ValueError where they do
-    not fit."""
+def node_shape(node: Node, *shapes: Sequence[int]) -> tuple[int, ...]:
+    """Infers the shape of ``node``'s result from the ``shapes`` of its operands. Raises ValueError
+    if they do not fit."""
     return tuple(int(length) for length in _shape(node, *shapes))
 
 

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The build that a network is compiled for, by a target's name or ``board/isa``: sizes and main
-memory, without opening a virtual board."""
+"""Build parameters of a compilation target, found by the target's name or ``board/isa`` without
+opening a virtual board."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from ..errors import InputError
 
@@ -15,23 +17,25 @@ _MODEL_MEMORY = 1 << 25
 
 @dataclass(frozen=True)
 class TargetBuild:
-    """``isa``, ``preset`` (or ``None``), ``params``, ``memory_size`` in bytes, ``board`` (or
-    ``None``), ``clock_hz`` (or ``None``), ``target``: the name to open it by, ``link`` and
-    ``memory``: as a target's info has them, ``None`` where there is none."""
+    """The build that a network is compiled for: ``isa``, ``preset`` (or ``None``), ``params``,
+    ``memory_size`` in bytes, ``board`` (or ``None``), ``clock_hz`` (or ``None``), ``target``: the
+    name to open it by, ``link`` and ``memory``: those entries of the target's info, or ``None``."""
 
     isa: str
     preset: str | None
-    params: dict
+    params: Mapping[str, Any]
     memory_size: int
     board: str | None
     clock_hz: int | None
     target: str
-    link: dict | None = None
-    memory: dict | None = None
+    link: dict[str, Any] | None = None
+    memory: dict[str, Any] | None = None
 
 
-def target_build(text, preset=None, params=None):
-    """The :class:`TargetBuild` of ``text``: ``board/isa``, ``sim:board/isa?...``,
+def target_build(
+    text: str, preset: str | None = None, params: Mapping[str, Any] | None = None
+) -> TargetBuild:
+    """Resolves ``text`` to a :class:`TargetBuild`: ``board/isa``, ``sim:board/isa?...``,
     ``model:isa?...``, or a port, which is opened and asked.
 
     Raises
@@ -75,24 +79,24 @@ def target_build(text, preset=None, params=None):
 
 def _described(name, preset, params):
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ..targets.ceilings import board_memory
 
-    room, size, clock, link, memory = open_room(name.isa), _MODEL_MEMORY, None, None, None
-    space = room.params.SPACE
+    package, size, clock, link, memory = open_core(name.isa), _MODEL_MEMORY, None, None, None
+    space = package.params.SPACE
     if name.kind == "sim":
         board = open_board(name.board)
-        preset = preset or board.preset_for(room)
+        preset = preset or board.preset_for(package)
         resolved = space.resolve(preset, params)
-        size = board.memory.usable(room, resolved)
+        size = board.memory.usable(package, resolved)
         on_chip = name.options.get("on_chip")
         on_chip, beat = board.on_chip_memory(
-            room, preset, params, None if on_chip is None else int(on_chip)
+            package, preset, params, None if on_chip is None else int(on_chip)
         )
         memory = board_memory(name.board, size)
         if on_chip:
             memory["on_chip"] = {"size": on_chip, "beat_bytes": beat}
-        clock, link = round(board.clock_for(room, preset) * 1e6), board.link.info
+        clock, link = round(board.clock_for(package, preset) * 1e6), board.link.info
     else:
         preset = preset or space.default_preset
         resolved = space.resolve(preset, params)

@@ -1,38 +1,51 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Between a user's arrays, a graph's real numbers, and what a machine holds."""
+"""Checked conversion between a user's arrays, a graph's real numbers and a core's integers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, suggestion
 from .plan import PlanError
 from .ports import to_graph
+
+if TYPE_CHECKING:
+    from .graph import Port
+    from .quantised import Quantised
 
 __all__ = ["check_arrays", "check_inputs", "to_numbers", "to_values"]
 
 
-def to_numbers(part, tensor, values):
-    """Real ``values`` of a tensor as the machine has them: whole numbers, or float32 where it has
-    no scale."""
+def to_numbers(part: Quantised, tensor: str, values: np.ndarray) -> np.ndarray:
+    """Quantises real ``values`` of a tensor: int64, or float32 if the core computes in floating
+    point."""
     scale = part.scales.get(tensor)
     return np.asarray(values, np.float32) if scale is None else scale.quantise(values)
 
 
-def to_values(part, tensor, numbers):
-    """The real numbers, float64, that a machine's ``numbers`` stand for."""
+def to_values(part: Quantised, tensor: str, numbers: np.ndarray) -> np.ndarray:
+    """Dequantises a core's ``numbers`` of a tensor, float64."""
     scale = part.scales.get(tensor)
     return np.asarray(numbers, np.float64) if scale is None else scale.value(numbers)
 
 
-def check_inputs(network, ports, given):
-    """Arrays by the names of ``ports`` as the graph has them, tensor name -> float64 with the first
-    axis of inputs; errors as :func:`check_arrays`."""
+def check_inputs(
+    network: str, ports: Sequence[Port], given: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Checks a user's arrays and converts them for the graph: tensor name -> float64, the first
+    axis counts inputs. Errors as in :func:`check_arrays`."""
     arrays = check_arrays(network, ports, given)
     return {port.tensor: to_graph(port, arrays[port.name]) for port in ports}
 
 
-def check_arrays(network, ports, given):
-    """Arrays by the names of ``ports`` as the user has them, each with its axis of inputs, which
-    may be left out for one.
+def check_arrays(
+    network: str, ports: Sequence[Port], given: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Checks a user's arrays for ``ports``, by name; the batch axis is added where it was left out
+    for a single input.
 
     Raises
     ------
@@ -42,9 +55,8 @@ def check_arrays(network, ports, given):
     """
     for name in given:
         if name not in [port.name for port in ports]:
-            raise PlanError(
-                f"{network} has no input {name!r}; it has {', '.join(port.name for port in ports)}"
-            )
+            known = [port.name for port in ports]
+            raise PlanError(f"{network} has no input {name!r}{suggestion(name, known)}")
     found = {}
     for port in ports:
         if port.name not in given:

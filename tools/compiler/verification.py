@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every tensor of every layer on two targets, or on one and in plain numpy: the first element that
-differs, and the instruction that wrote it."""
+"""Layer-by-layer verification of a plan on two targets, or on one against numpy: finds the first
+element that differs and the instruction that wrote it."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,9 +16,16 @@ from .plan import MachineStep
 from .session import Session
 from .values import to_numbers, to_values
 
+if TYPE_CHECKING:
+    from ..targets.base import Target
+    from .plan import Plan
+    from .results.kept import KeptResults
+
 __all__ = [
+    "CHUNK",
     "LayerDifference",
     "PlanComparison",
+    "group_size",
     "instruction_at",
     "keeping",
     "random_inputs",
@@ -21,10 +33,13 @@ __all__ = [
     "verify_plan",
 ]
 
+#: Inputs whose tensors are held and compared at a time, at least; a multiple of those of a run.
+CHUNK = 32
+
 
 @dataclass
 class LayerDifference:
-    """The first difference of two runs of a plan.
+    """The first difference between two runs of a plan.
 
     ``layer``: the node that makes ``tensor``; ``element``: (input, then the tensor's axes); ``a``,
     ``b``: the numbers; ``count`` elements of this tensor differ; ``address`` in main memory, and
@@ -33,7 +48,7 @@ class LayerDifference:
 
     layer: str
     tensor: str
-    element: tuple
+    element: tuple[int, ...]
     a: object
     b: object
     count: int
@@ -58,25 +73,28 @@ class LayerDifference:
 
 @dataclass
 class PlanComparison:
-    """``tensors`` compared, ``elements`` in all, ``difference`` (``None``: equal)."""
+    """Result of :func:`verify_plan`: ``tensors`` compared, ``elements`` in all, ``difference``
+    (``None``: equal)."""
 
     a: str
     b: str
     inputs: int
-    tensors: list
+    tensors: list[str]
     elements: int
     difference: LayerDifference | None
 
     @property
-    def equal(self):
+    def equal(self) -> bool:
+        """Whether all elements are equal."""
         return self.difference is None
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, object]:
+        """The comparison as JSON can hold it."""
         return {**asdict(self), "equal": self.equal}
 
 
-def keeping(plan):
-    """The same plan with programs that keep every tensor."""
+def keeping(plan: Plan) -> Plan:
+    """The same plan with programs that keep every intermediate tensor in memory."""
     backend = plan.backend()
     steps = [
         MachineStep(step.part, backend.lower(step.part, keep=True))
@@ -87,10 +105,12 @@ def keeping(plan):
     return replace(plan, steps=steps)
 
 
-def reference_tensors(plan, inputs, progress=None):
-    """Numbers of every tensor on the machine, name -> array, as
-    :meth:`~.backends.base.Backend.reference` gives them, and real numbers of those at its
-    borders."""
+def reference_tensors(
+    plan: Plan, inputs: Mapping[str, np.ndarray], progress: Callable[..., None] | None = None
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Computes a plan in numpy: (integers of every tensor on the core, as
+    :meth:`~.backends.base.Backend.reference` gives them; real numbers of the tensors between
+    steps), both by tensor name."""
     backend, values, numbers = plan.backend(), dict(inputs), {}
     for step in plan.steps:
         if not isinstance(step, MachineStep):
@@ -120,8 +140,9 @@ def reference_tensors(plan, inputs, progress=None):
     return numbers, values
 
 
-def random_inputs(plan, count=2, seed=0):
-    """Inputs of the plan, tensor name -> float64: numbers all over what each input can hold."""
+def random_inputs(plan: Plan, count: int = 2, seed: int = 0) -> dict[str, np.ndarray]:
+    """Random inputs of a plan, tensor name -> float64 [count, ...], uniform over the range of each
+    input."""
     rng, found = np.random.default_rng(seed), {}
     for port in plan.inputs:
         shape = tuple(port.shape[axis] for axis in port.order)
@@ -138,15 +159,32 @@ def random_inputs(plan, count=2, seed=0):
     return found
 
 
-def _session_tensors(plan, open_target, inputs, progress):
+def _session_tensors(plan, open_target, inputs, progress, start, count):
     with Session(plan, open_target(), progress) as session:
+        session.behind, session.expected = start, count
         found = {}
-        session.run(inputs, keep=found)
+        session.run_steps(inputs, keep=found)
         return found
 
 
-def verify_plan(plan, inputs, name_a, open_a, name_b, open_b, progress=None):
-    """Compare every tensor of every layer.
+def group_size(plan: Plan) -> int:
+    """Inputs that are compared at a time: whole runs of the plan's programs."""
+    images = max((step.lowered.images for step in plan.machine_steps), default=1)
+    return -(-CHUNK // images) * images
+
+
+def verify_plan(
+    plan: Plan,
+    inputs: dict[str, np.ndarray],
+    name_a: str,
+    open_a: Callable[[], Target],
+    name_b: str,
+    open_b: Callable[[], Target] | None,
+    progress: Callable[..., None] | None = None,
+    kept: KeptResults | None = None,
+) -> PlanComparison:
+    """Compares every tensor of every layer between two targets, or a target and numpy: some inputs
+    at a time, as far as the first difference.
 
     Parameters
     ----------
@@ -155,35 +193,43 @@ def verify_plan(plan, inputs, name_a, open_a, name_b, open_b, progress=None):
     name_a, name_b : names for messages
     open_a, open_b : callables that open a target;
         ``open_b`` may be ``None`` for the reference in numpy
+    kept : gets the results of each group of inputs that is equal, by the number of its first
+        input; groups that it holds already are not run again
     """
-    kept = keeping(plan)
-    a = _session_tensors(kept, open_a, inputs, progress)
-    b = (
-        reference_tensors(plan, inputs, progress)[0]
-        if open_b is None
-        else _session_tensors(kept, open_b, inputs, progress)
-    )
-    # The program that the plan itself holds gives its outputs by another way through memory.
-    short = _session_tensors(plan, open_a, inputs, progress)
-    names = [node.output for step in kept.machine_steps for node in step.part.graph.nodes]
-    compared = [name for name in dict.fromkeys(names) if name in a and name in b]
-    pairs = [(name, a[name], b[name]) for name in compared] + [
-        (name, short[name], b[name]) for name in short if name in b
-    ]
+    whole = keeping(plan)
     count = len(next(iter(inputs.values())))
-    difference = next(
-        (
-            found
-            for name, left, right in pairs
-            if (found := _difference(kept, name, left, right)) is not None
-        ),
-        None,
-    )
-    if difference is not None:
-        _name_writer(kept, difference, inputs, {name_a: open_a, name_b: open_b})
-    return PlanComparison(
-        name_a, name_b, count, compared, sum(a[name].size for name in compared), difference
-    )
+    size = group_size(plan)
+    tensors, elements = [], 0
+    for start in range(0, count, size):
+        if kept is not None and str(start) in kept.results:
+            done = kept.results[str(start)]
+            tensors, elements = done["tensors"], elements + done["elements"]
+            continue
+        some = {name: array[start : start + size] for name, array in inputs.items()}
+        run = partial(_session_tensors, inputs=some, progress=progress, start=start, count=count)
+        a = run(whole, open_a)
+        # The program that the plan itself holds gives its outputs by another way through memory.
+        short = run(plan, open_a)
+        if open_b is None:
+            b = reference_tensors(plan, some, progress)[0]
+        else:
+            b = run(whole, open_b)
+        names = [node.output for step in whole.machine_steps for node in step.part.graph.nodes]
+        tensors = [name for name in dict.fromkeys(names) if name in a and name in b]
+        pairs = [(name, a[name], b[name]) for name in tensors]
+        pairs += [(name, short[name], b[name]) for name in short if name in b]
+        differences = (_difference(whole, *pair) for pair in pairs)
+        difference = next((found for found in differences if found is not None), None)
+        equal_elements = sum(a[name].size for name in tensors)
+        elements += equal_elements
+        if difference is not None:
+            _name_writer(whole, difference, some, {name_a: open_a, name_b: open_b})
+            if difference.element:
+                difference.element = (start + difference.element[0], *difference.element[1:])
+            return PlanComparison(name_a, name_b, count, tensors, elements, difference)
+        if kept is not None:
+            kept.add(str(start), {"tensors": tensors, "elements": equal_elements})
+    return PlanComparison(name_a, name_b, count, tensors, elements, None)
 
 
 def _difference(plan, tensor, a, b):
@@ -228,7 +274,8 @@ def _name_writer(plan, difference, inputs, openers):
         placed.layout for placed in lowered.tensors.values() if placed.tensor == difference.tensor
     )
     image, *place = difference.element
-    difference.address = layout.address + int(layout.offsets()[(image % lowered.images, *place)])
+    element = (image % lowered.images, *place)
+    difference.address = layout.address + int(layout.offsets()[element])
     if step is not plan.machine_steps[0] or any(
         placed.tensor not in inputs for placed in lowered.inputs.values()
     ):
@@ -258,13 +305,13 @@ def _name_writer(plan, difference, inputs, openers):
         difference.text = _instruction(plan, lowered, writer[0])
 
 
-def instruction_at(plan, pc):
-    """The assembly text of the instruction at byte address ``pc`` of a plan's programs, ``None``
-    where it is none or no word by itself."""
+def instruction_at(plan: Plan, pc: int) -> str | None:
+    """Disassembles the instruction at byte address ``pc`` of a plan's programs; ``None`` if no
+    single instruction word is there."""
     programs = (
         program
         for step in plan.machine_steps
-        for program in (step.lowered, step.twin)
+        for program in (step.lowered, step.buffered_copy)
         if program is not None
     )
     return next(
@@ -276,10 +323,10 @@ def instruction_at(plan, pc):
 def _instruction(plan, lowered, pc):
     """The assembly text of the instruction at ``pc``, where a program is a row of words of one
     size."""
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ...gateware.isa.asm.disassembler import instruction_text
 
-    software = open_room(plan.isa).software.SOFTWARE
+    software = open_core(plan.isa).software.SOFTWARE
     storage = software.isa.storage[0]
     at = pc - lowered.program_at
     if (

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a design gives to other tools: memory maps, ports of Verilog, test benches."""
+"""Exports for other tools: memory maps, Verilog with its ports, test benches, C headers."""

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A compiled network as a C header for the host library in ``firmware/host``: program, weights,
-registers, and where inputs and outputs lie, with their shapes and scales."""
+"""C header of a compiled network for the host library in ``firmware/host``: program, weights,
+registers, and the addresses, shapes and scales of inputs and outputs."""
 
 import numpy as np
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from ...gateware.isa.parameters import params_hash
 from ..compiler.plan import HostStep, Plan, PlanError
 from ..compiler.planes import BitPlanes
@@ -23,7 +23,7 @@ _TYPES = {
 
 
 def c_network(plan: Plan) -> str:
-    """The text of the header ``NAME.h``, which defines ``struct quintet_network NAME``.
+    """Text of the header ``NAME.h``, which defines ``struct quintet_network NAME``.
 
     With ``QUINTET_RESIDENT`` defined, the header leaves out the bytes of program and weights, for a
     board that holds them already.
@@ -37,7 +37,7 @@ def c_network(plan: Plan) -> str:
     step = _only_step(plan)
     lowered = step.lowered
     name = plain_name(plan.network)
-    isa = open_room(plan.isa).isa.ISA
+    isa = open_core(plan.isa).isa.ISA
     registers = RegisterMap(isa)
     program = {"program_address": lowered.program_at, "program_length": len(lowered.program)}
     first = _words(registers, {**lowered.registers, **program})
@@ -241,6 +241,8 @@ def _describe(title, ports, tensors):
         lines.append(f" *   {symbol}: {_comment(port.name)}, {dtype} [{shape}], {step}")
         if port.offset is not None:
             lines.append(" *     less an offset for each place on the last axis")
+        if port.factor is not None:
+            lines.append(" *     divided by a factor for each place on the last axis")
         lines.append(
             f" *     axes behind the first are axes {', '.join(map(str, port.order))} of the "
             f"network's [{', '.join(map(str, port.shape))}]"
@@ -263,6 +265,8 @@ def _tensor_tables(name, field, tensors):
         lines += _table("struct quintet_strip", f"{own}_strips", strips)
         offset = [repr(float(value)) for value in port.offset or ()]
         lines += _table("double", f"{own}_offset", offset)
+        factor = [repr(float(value)) for value in port.factor or ()]
+        lines += _table("double", f"{own}_factor", factor)
         bits = layout.width if planes else 8 * np.dtype(dtype).itemsize
         rows += [
             "{",
@@ -275,6 +279,7 @@ def _tensor_tables(name, field, tensors):
             f"    .type = {_TYPES[dtype]},",
             f"    .step = {1.0 if scale is None else float(scale.step)!r},",
             *_member("offset", f"{own}_offset", len(offset)),
+            *_member("factor", f"{own}_factor", len(factor)),
             *_member("strips", f"{own}_strips", len(strips)),
             *_member("planes", f"{own}_planes", len(planes)),
             "},",

@@ -6,13 +6,20 @@ scales. It is used with quintet.h and quintet.c, a host library in C99 without a
 operating system; --library writes these two beside it. See docs/guides/host-in-c.md.
 """
 
+from __future__ import annotations
+
+import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("plan", help="the folder that quintet compile wrote")
     parser.add_argument("--c", action="store_true", required=True, help="write C")
     parser.add_argument(
@@ -26,7 +33,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..compiler.plan import load_plan
     from ..text import plain_name
     from .c_network import c_network

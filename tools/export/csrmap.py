@@ -1,14 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The memory map of a SoC for other tools: LiteX's csv and json, SVD, a C header, Python constants.
-All from one list of registers."""
+"""Memory map of a SoC for other tools, from one list of registers: LiteX's csv and json, SVD, a C
+header, Python constants."""
+
+from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from ...gateware.bus.registers import SOC_REGISTERS
 from ...gateware.info import CONTROL_BASE, CONTROL_SIZE, INFO_BASE, MEMORY_BASE, SOC_BASE
 from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
+
+if TYPE_CHECKING:
+    from ...gateware.soc import SoC
 
 __all__ = ["FORMATS", "MapRegister", "MemoryMap", "memory_map"]
 
@@ -28,24 +34,24 @@ class MapRegister:
 
 @dataclass(frozen=True)
 class MemoryMap:
-    """Blocks of registers (name -> (base, size, registers)), memories (name -> (base, size)),
-    constants (name -> value)."""
+    """A memory map: blocks of registers (name -> (base, size, registers)), memories (name -> (base,
+    size)), constants (name -> value)."""
 
     name: str
-    blocks: dict
-    memories: dict
-    constants: dict
+    blocks: dict[str, tuple[int, int, tuple[MapRegister, ...]]]
+    memories: dict[str, tuple[int, int]]
+    constants: dict[str, Any]
 
     @property
-    def registers(self):
-        """All registers, in order of address."""
+    def registers(self) -> list[MapRegister]:
+        """All registers by address."""
         return [register for _, _, registers in self.blocks.values() for register in registers]
 
     # LiteX: a register of more than one word would be big-endian there, so each word of ours is one
     # of its own.
 
-    def json(self):
-        """LiteX's ``csr.json``."""
+    def json(self) -> str:
+        """The map as LiteX's ``csr.json``."""
         return (
             json.dumps(
                 {
@@ -68,8 +74,8 @@ class MemoryMap:
             + "\n"
         )
 
-    def csv(self):
-        """LiteX's ``csr.csv``."""
+    def csv(self) -> str:
+        """The map as LiteX's ``csr.csv``."""
         lines = [f"# Memory map of {self.name}, made by quintet."]
         lines += [f"csr_base,{name},0x{base:08x},," for name, (base, _, _) in self.blocks.items()]
         lines += [f"csr_register,{r.name},0x{r.address:08x},1,{r.access}" for r in self.registers]
@@ -83,8 +89,8 @@ class MemoryMap:
         ]
         return "\n".join(lines) + "\n"
 
-    def svd(self):
-        """CMSIS-SVD, version 1.3."""
+    def svd(self) -> str:
+        """The map as CMSIS-SVD, version 1.3."""
         lines = [
             '<?xml version="1.0" encoding="utf-8"?>',
             '<device schemaVersion="1.3" xmlns:xs="http://www.w3.org/2001/XMLSchema-instance" '
@@ -129,8 +135,8 @@ class MemoryMap:
             "\n".join([*lines, "    </memoryRegions>", "  </vendorExtensions>", "</device>"]) + "\n"
         )
 
-    def c_header(self):
-        """A C header of addresses."""
+    def c_header(self) -> str:
+        """The map as a C header of addresses."""
         lines = [
             f"/* Memory map of {self.name}, made by quintet. */",
             "#ifndef QUINTET_CSR_H",
@@ -160,8 +166,8 @@ class MemoryMap:
             lines.append(f"#define {name.upper()} {text}")
         return "\n".join([*lines, "", "#endif"]) + "\n"
 
-    def python(self):
-        """A Python module of constants."""
+    def python(self) -> str:
+        """The map as a Python module of constants."""
         lines = [f'"""Memory map of {self.name}, made by quintet."""']
         for name, (base, size, registers) in self.blocks.items():
             lines += [f"{name.upper()}_BASE, {name.upper()}_SIZE = 0x{base:08X}, 0x{size:X}"]
@@ -197,11 +203,11 @@ def _words(prefix, base, name, offset, access, doc, width=32, count=1):
             yield MapRegister(f"{entry}_high", at + 4, access, f"{doc}, bits 63 to 32")
 
 
-def memory_map(soc):
+def memory_map(soc: SoC) -> MemoryMap:
     """The :class:`MemoryMap` of a SoC (``gateware/soc.py``)."""
     blocks = {}
-    if soc.room is not None:
-        isa = soc.room.isa.ISA
+    if soc.package is not None:
+        isa = soc.package.isa.ISA
         registers = [
             w
             for r in (*COMMON_REGISTERS, *isa.registers)
@@ -227,7 +233,7 @@ def memory_map(soc):
             for name, (offset, access, doc) in SOC_REGISTERS.items()
         ),
     )
-    constants = {
+    constants: dict[str, Any] = {
         "CONFIG_CLOCK_FREQUENCY": soc.clock_hz,
         "CONFIG_CSR_DATA_WIDTH": 32,
         "CONFIG_CSR_ALIGNMENT": 32,
@@ -235,12 +241,12 @@ def memory_map(soc):
         "CONFIG_BUS_ADDRESS_WIDTH": 32,
         "QUINTET_BOARD": soc.board_name,
     }
-    if soc.room is not None:
-        constants |= {"QUINTET_CORE": soc.room.name, "QUINTET_PRESET": soc.preset}
+    if soc.package is not None:
+        constants |= {"QUINTET_CORE": soc.package.name, "QUINTET_PRESET": soc.preset}
     info = max(1 << 10, 1 << (len(soc.info) - 1).bit_length())
     name = (
-        f"{soc.board_name}, {soc.room.name} {soc.preset}"
-        if soc.room is not None
+        f"{soc.board_name}, {soc.package.name} {soc.preset}"
+        if soc.package is not None
         else soc.board_name
     )
     return MemoryMap(

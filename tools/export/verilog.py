@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verilog of a SoC or of a core alone: what `quintet verilog` does."""
+"""Verilog of a SoC or of a core alone (``quintet verilog``)."""
 
 import textwrap
+from collections.abc import Mapping
+from typing import Any
 
 from ...gateware.isa.parameters import elaborating
 from ..build.logs import BuildError
@@ -26,20 +28,26 @@ def _convert(component, name, about=(), domain=None):
     return f"{port_comment(component, name, about, domain)}\n{text}"
 
 
-def verilog(board, isa=None, preset=None, params=None, freq=None):
-    """Verilog of a board's SoC, without pads: byte streams of the link, pins of the memory, state
-    of the core.
+def verilog(
+    board: str,
+    isa: str | None = None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    freq: float | None = None,
+) -> str:
+    """Verilog of a board's SoC without pads: byte streams of the link, pins of the memory, state of
+    the core.
 
     Arguments as of :func:`~quintet.tools.build.bitstream.build`. The text is the same for the same
     sources and arguments.
     """
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
 
     board = open_board(board)
     hz = None if freq is None else round(freq * 1e6)
     soc = board.make_soc(
-        room=open_room(isa) if isa else None, preset=preset, params=params, clock_hz=hz
+        package=open_core(isa) if isa else None, preset=preset, params=params, clock_hz=hz
     )
     return _convert(
         soc,
@@ -52,7 +60,15 @@ def verilog(board, isa=None, preset=None, params=None, freq=None):
     )
 
 
-def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, memory_size=1 << 25):
+def verilog_core(
+    isa: str,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    family: str | None = None,
+    beat_bytes: int = 4,
+    memory_size: int = 1 << 25,
+) -> str:
     """Verilog of a core alone: Wishbone register block, memory port, interrupt
     (docs/how/contracts.md, sections 2 and 3).
 
@@ -74,16 +90,20 @@ def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, me
     BuildError
         yosys failed.
     """
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ...gateware.isa.parameters import ParameterError
     from ...gateware.shell.core import CoreShell
 
-    room = open_room(isa)
-    values = room.params.SPACE.resolve(preset, params)
-    preset = preset or room.params.SPACE.default_preset
+    package = open_core(isa)
+    values = package.params.SPACE.resolve(preset, params)
+    preset = preset or package.params.SPACE.default_preset
     try:
         core = CoreShell(
-            room=room, params=values, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+            package=package,
+            params=values,
+            beat_bytes=beat_bytes,
+            memory_size=memory_size,
+            family=family,
         )
     except ValueError as error:
         # Sizes that the core has, and not with this memory or these cells.
@@ -96,7 +116,7 @@ def verilog_core(isa, preset=None, params=None, *, family=None, beat_bytes=4, me
         core,
         f"quintet_{isa}",
         [
-            f"{room.isa.ISA.title} core, preset {preset}, beats of "
+            f"{package.isa.ISA.title} core, preset {preset}, beats of "
             f"{beat_bytes} bytes, {memory_size:,} bytes of memory",
             *_settings(values),
         ],

@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A Verilog test bench for a core alone: a job, run and compared with the golden model by any
-simulator."""
+"""Verilog test bench of a core alone: runs a job in any simulator and compares the result with the
+golden model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..errors import JobError
 from ..jobs.runner import run_job
 from ..targets.model import ModelTarget
+
+if TYPE_CHECKING:
+    from ...gateware.shell.domains import DomainRequest
+    from ..jobs.job import Job
 
 __all__ = ["test_bench"]
 
@@ -124,8 +133,17 @@ endmodule
 """  # noqa: E501
 
 
-def test_bench(job, *, name, preset, params, beat_bytes, memory_size, domain=None):
-    """Verilog that runs ``job`` on the module ``name`` of :func:`~.verilog.verilog_core`, given the
+def test_bench(
+    job: Job,
+    *,
+    name: str,
+    preset: str | None,
+    params: Mapping[str, Any] | None,
+    beat_bytes: int,
+    memory_size: int,
+    domain: DomainRequest | None = None,
+) -> str:
+    """Verilog that runs ``job`` on the module ``name`` of :func:`~.verilog.verilog_core` with the
     same sizes.
 
     Raises
@@ -147,7 +165,7 @@ def test_bench(job, *, name, preset, params, beat_bytes, memory_size, domain=Non
             f"bench does not expect"
         )
     memory = bytearray(memory_size)
-    used = set()
+    used: set[int] = set()
     for part in result.image.parts:
         memory[part.at : part.at + len(part.data)] = part.data
         used.update(range(part.at // beat_bytes, -(-(part.at + len(part.data)) // beat_bytes)))

@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The comment in front of generated Verilog: every port, and where the fields of packed ones
-lie."""
+"""Port comment of generated Verilog: every port, and the bits of the fields of packed ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ...gateware.shell.domains import DomainRequest
 
 __all__ = ["port_comment"]
 
 
-def port_comment(component, name, about=(), domain=None):
+def port_comment(
+    component: Any, name: str, about: Iterable[str] = (), domain: DomainRequest | None = None
+) -> str:
     """A Verilog comment that lists the ports of ``component``, with the bits of each field of a
     packed payload.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs: what they say, read and written, run on a target, reported and compared."""
+"""Jobs: reading, writing, running, reporting and comparing them."""
 
 from .job import Job
 from .tensors import Load, Save

@@ -1,33 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arrays that a job loads into memory and saves from it: ``.npy``, ``.npz:key`` and ``.bin``."""
+"""Array files that a job loads into memory or saves from it: ``.npy``, ``.npz:key`` and
+``.bin``."""
+
+from __future__ import annotations
 
 import io
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from ...gateware.isa.files import FileError, stored_array, stored_bytes
+from ...gateware.isa.files import FileError, StoredArray, StoredBytes, stored_array, stored_bytes
 from ..errors import JobError
 
 __all__ = ["MemoryFile", "encode", "memory_bytes", "read_array"]
 
 
-def read_array(name, folder=""):
-    """The array of file ``name`` (relative to ``folder``): ``.npy``, or ``.npz:key``. Errors as
+def read_array(name: str, folder: str | Path = "") -> np.ndarray:
+    """Reads the array file ``name`` (relative to ``folder``): ``.npy``, or ``.npz:key``. Raises as
     :class:`MemoryFile`."""
     if not re.search(r"\.npy$|\.npz(:.*)?$", name, re.IGNORECASE | re.DOTALL):
         raise JobError(
             f"{Path(folder, name)}: unknown suffix {Path(name).suffix!r}; expected .npy or .npz:key"
         )
-    return MemoryFile(folder, name).array()
+    array = MemoryFile(folder, name).array()
+    assert isinstance(array, np.ndarray)  # by its suffix
+    return array
 
 
 class MemoryFile:
-    """File ``name`` (relative to ``folder``) whose contents are to lie in memory: C order,
-    little-endian.
+    """A file ``name`` (relative to ``folder``) as memory holds it: C order, little-endian.
 
-    Kind and size of the file are looked at here, its contents by :meth:`read`.
+    The constructor checks kind and size; :meth:`read` reads the contents.
 
     Attributes
     ----------
@@ -43,7 +48,7 @@ class MemoryFile:
         caller puts it in front.
     """
 
-    def __init__(self, folder, name):
+    def __init__(self, folder: str | Path, name: str) -> None:
         member = re.fullmatch(r"(.+\.npz):(.+)", name, re.IGNORECASE | re.DOTALL)
         path = Path(folder, member[1] if member else name)
         suffix = path.suffix.lower()
@@ -52,32 +57,32 @@ class MemoryFile:
         if suffix not in (".npy", ".npz", ".bin"):
             raise JobError(f"unknown suffix {path.suffix!r}; expected .npy, .npz:key or .bin")
         try:
-            self._file = (
+            self._file: StoredArray | StoredBytes = (
                 stored_bytes(path)
                 if suffix == ".bin"
                 else stored_array(path, member[2] if member else None)
             )
         except FileError as error:
             raise _job_error(error) from None
-        self.size = self._file.size
-        self.dtype, self.shape = (
-            (None, None) if suffix == ".bin" else (self._file.dtype, self._file.shape)
-        )
+        self.size: int = self._file.size
+        self.dtype: np.dtype | None = None
+        self.shape: tuple[int, ...] | None = None
         self.what = f"{self.size} bytes"
-        if suffix != ".bin":
+        if isinstance(self._file, StoredArray):
+            self.dtype, self.shape = np.dtype(self._file.dtype), self._file.shape
             self.what = f"{self.dtype.newbyteorder('=').name} {list(self.shape)}"
         if not self.size:
             raise JobError(f"{path} is empty")
 
-    def array(self):
-        """The contents as they are stored: an array, or bytes."""
+    def array(self) -> np.ndarray | bytes:
+        """The contents as stored: an array, or bytes."""
         try:
             return self._file.read()
         except FileError as error:
             raise _job_error(error) from None
 
-    def read(self):
-        """The bytes."""
+    def read(self) -> bytes:
+        """The contents as bytes in memory."""
         contents = self.array()
         return contents if isinstance(contents, bytes) else memory_bytes(contents)[0]
 
@@ -86,8 +91,9 @@ def _job_error(error):
     return JobError(f"no such file: {error.path}" if error.missing else str(error))
 
 
-def memory_bytes(array, path="array"):
-    """``array`` as memory holds it (C order, little-endian), and a description of it."""
+def memory_bytes(array: np.typing.ArrayLike, path: str | Path = "array") -> tuple[bytes, str]:
+    """The bytes of ``array`` in memory (C order, little-endian), and a description such as ``int8
+    [3, 4]``."""
     array = np.asarray(array)
     if array.dtype.kind not in "biufc" or array.dtype.itemsize > (
         16 if array.dtype.kind == "c" else 8
@@ -99,9 +105,9 @@ def memory_bytes(array, path="array"):
     return np.ascontiguousarray(array, dtype=array.dtype.newbyteorder("<")).tobytes(), what
 
 
-def encode(value):
-    """File contents: ``.npy`` for an array, ``.npz`` for several by name, UTF-8 for text, raw for
-    bytes."""
+def encode(value: Any) -> bytes:
+    """Contents of a file: ``.npy`` for an array, ``.npz`` for a dict of arrays, UTF-8 for text,
+    bytes as they are."""
     if isinstance(value, (bytes, str)):
         return value.encode() if isinstance(value, str) else value
     buffer = io.BytesIO()

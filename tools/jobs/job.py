@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs: a program, the memory to fill before it, the memory to keep after it
+"""Jobs: a program, the memory to fill before it, and the memory to save after it
 (docs/reference/jobs.md)."""
 
+from __future__ import annotations
+
 import tempfile
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
-from ...gateware.cores import RoomError, open_room
+import numpy as np
+
+from ...gateware.cores import CoreError, open_core
 from ...gateware.isa.parameters import ParameterError
 from ..errors import JobError, suggestion
 from .arrays import encode
 from .reading import read_job
 from .registers import RegisterMap
-from .runs import Run, Source, Step
+from .runs import LoadedProgram, ProgramSource, Run, Source, Step
 from .tensors import FileLoad, Load, Save
 from .writing import write_job
 
@@ -23,7 +29,7 @@ ADDRESSES = 1 << 32
 
 @dataclass(frozen=True)
 class Part:
-    """One range of memory that is filled before the run."""
+    """A range of main memory that is filled before the run."""
 
     at: int
     data: bytes
@@ -32,7 +38,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Image:
-    """A job made ready for one target: the programs in binary form, memory to fill, registers to
+    """A job resolved for one target: the programs in binary form, memory to fill, registers to
     write.
 
     Attributes
@@ -41,27 +47,27 @@ class Image:
     parts : list of Part, the programs first
     """
 
-    steps: list
-    parts: list
+    steps: list[Step]
+    parts: list[Part]
 
     @property
-    def program(self):
-        """The program, of several the first."""
+    def program(self) -> LoadedProgram:
+        """The first program."""
         return self.steps[0].program
 
     @property
-    def registers(self):
-        """Registers to write before the start, of several programs before the first's."""
+    def registers(self) -> dict[str, int]:
+        """Registers to write before the first program."""
         return self.steps[0].registers
 
     @property
-    def warnings(self):
-        """Those of all programs, each once."""
+    def warnings(self) -> list[str]:
+        """Warnings of all programs, without repetition."""
         return list(
             dict.fromkeys(str(warning) for step in self.steps for warning in step.program.warnings)
         )
 
-    def source(self, pc):
+    def source(self, pc: int) -> tuple[str, int] | None:
         """``(file, line)`` of the instruction at byte address ``pc``, or ``None``; programs do not
         overlap."""
         return next(
@@ -100,25 +106,25 @@ class Job:
     def __init__(
         self,
         *,
-        core,
-        program=None,
-        program_at=None,
-        runs=None,
-        params=None,
-        registers=None,
-        loads=(),
-        saves=(),
-        cycle_limit=None,
-        origin="job",
-    ):
+        core: str,
+        program: ProgramSource | None = None,
+        program_at: int | None = None,
+        runs: Iterable[Run] | None = None,
+        params: Mapping[str, Any] | None = None,
+        registers: Mapping[str, int] | None = None,
+        loads: Iterable[Load | FileLoad] = (),
+        saves: Iterable[Save] = (),
+        cycle_limit: int | None = None,
+        origin: object = "job",
+    ) -> None:
         self.origin = str(origin)
         self.core = core
         try:
-            self.room = open_room(core)
-        except RoomError as error:
+            self.package = open_core(core)
+        except CoreError as error:
             raise self._error("core", core, str(error)) from None
-        self.isa = self.room.isa.ISA
-        self.software = self.room.software.SOFTWARE
+        self.isa = self.package.isa.ISA
+        self.software = self.package.software.SOFTWARE
         self.runs = self._check_runs(program, program_at, runs)
         self.params = self._check_params(params or {})
         self.register_map = RegisterMap(self.isa)
@@ -138,13 +144,15 @@ class Job:
         self._check_overlaps(self._load_ranges())
 
     @classmethod
-    def load(cls, path):
-        """Read the job file ``path``; every path inside is relative to it."""
+    def load(cls, path: str | Path) -> Job:
+        """Reads the job file ``path``; every path inside is relative to it."""
         return cls(**read_job(path))
 
-    def save(self, path, *, comment="", extra=None):
-        """Write the job file ``path``, which :meth:`load` reads as the same job, and beside it what
-        lies in no file yet; all files or none.
+    def save(
+        self, path: str | Path, *, comment: str = "", extra: Mapping[str, np.ndarray] | None = None
+    ) -> Path:
+        """Writes the job file ``path``, which :meth:`load` reads as the same job, and beside it the
+        programs and arrays that are not in a file yet; all files or none.
 
         Parameters
         ----------
@@ -174,17 +182,17 @@ class Job:
         return value
 
     @property
-    def program(self):
-        """The program, of several the first: a path, or bytes."""
+    def program(self) -> ProgramSource:
+        """The first program: a path, a :class:`~.runs.Source`, or bytes."""
         return self.runs[0].program
 
     @program.setter
-    def program(self, value):
+    def program(self, value: ProgramSource) -> None:
         self.runs[0] = replace(self.runs[0], program=value)
 
     @property
-    def program_at(self):
-        """Byte address of the program, of several the first's."""
+    def program_at(self) -> int:
+        """Byte address of the first program."""
         return self.runs[0].at
 
     def _check_runs(self, program, program_at, runs):
@@ -242,7 +250,7 @@ class Job:
                 )
 
     def _check_params(self, params):
-        space = self.room.params.SPACE
+        space = self.package.params.SPACE
         checked = {}
         for name, value in params.items():
             if name not in space.parameters:
@@ -281,10 +289,10 @@ class Job:
             if before is None or at + size > before[0] + before[1]:
                 before = (at, size, what)
 
-    def check_params(self, params, target):
-        """Refuse a target whose build has not what ``[params]`` asks for; the message names both
-        values."""
-        space = self.room.params.SPACE
+    def check_params(self, params: Mapping[str, Any], target: str) -> None:
+        """Raises :class:`JobError` if the target's build does not satisfy ``[params]``; the message
+        names both values."""
+        space = self.package.params.SPACE
         for name, wanted in self.params.items():
             rule, has = space.parameters[name].job, params[name]
             if rule == "at_least" and isinstance(wanted, str):
@@ -297,8 +305,10 @@ class Job:
                     f"{_text(has)}; the job needs {words}{_text(wanted)}"
                 )
 
-    def image(self, params, memory_size, target="the target"):
-        """Make the job ready for a build with ``params`` and ``memory_size`` bytes of main memory.
+    def image(
+        self, params: Mapping[str, Any], memory_size: int, target: str = "the target"
+    ) -> Image:
+        """Resolves the job for a build with ``params`` and ``memory_size`` bytes of main memory.
 
         Raises
         ------
@@ -307,7 +317,9 @@ class Job:
             program.
         """
         programs = self._programs(params, memory_size)
-        placed = {}  # a program that runs more than once lies there once
+        placed: dict[
+            tuple[int, bytes], Step
+        ] = {}  # a program that runs more than once lies there once
         for step in programs:
             placed.setdefault((step.at, step.program.data), step)
         ranges = [
@@ -353,7 +365,7 @@ class Job:
         return steps
 
     def _check_steps(self, steps, params, memory_size, target):
-        """What the build and the ISA itself refuse of registers and programs, with the registers
+        """Checks of registers and programs by the build and by the ISA itself, with the registers
         that are in force."""
         in_force = {"window_base": 0, "window_limit": memory_size}
         for index, step in enumerate(steps):

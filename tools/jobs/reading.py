@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads a job's TOML file: shape and types of every key. What the values mean is checked by
-:class:`~.job.Job`."""
+"""Reader of a job's TOML file: checks keys and types. :class:`~.job.Job` checks the values."""
+
+from __future__ import annotations
 
 import os
+from collections.abc import Collection, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -28,17 +31,19 @@ def _typed(value, kind):
 
 
 class Table:
-    """A TOML table that knows where it stands, for messages."""
+    """A TOML table that knows its place in the file, for messages."""
 
-    def __init__(self, origin, name, values):
+    def __init__(self, origin: object, name: str, values: dict[str, Any]) -> None:
         self.origin = origin
         self.name = name
         self.values = values
 
-    def key(self, key):
+    def key(self, key: str) -> str:
+        """Full name of a key, with its table's."""
         return f"{self.name}.{key}" if self.name else key
 
-    def error(self, key, expected):
+    def error(self, key: str, expected: str) -> JobError:
+        """The error of a wrong value: file, key, value, and what was expected."""
         value = self.values[key]
         shown = (
             f'"{visible(value)}"'
@@ -51,14 +56,16 @@ class Table:
             shown = "..."
         return JobError(f"{self.origin}: {self.key(key)} = {shown}: expected {expected}")
 
-    def only(self, keys):
+    def only(self, keys: Collection[str]) -> None:
+        """Raises :class:`JobError` for a key that is not among ``keys``."""
         for key in self.values:
             if key not in keys:
                 raise JobError(
                     f"{self.origin}: {self.key(key)}: unknown key{suggestion(key, keys)}"
                 )
 
-    def get(self, key, kind, default=None, required=False):
+    def get(self, key: str, kind: type, default: Any = None, required: bool = False) -> Any:
+        """The value of ``key``, of type ``kind``, or ``default``."""
         if key not in self.values:
             if required:
                 raise JobError(
@@ -69,15 +76,15 @@ class Table:
             raise self.error(key, _KINDS[kind])
         return self.values[key]
 
-    def path(self, key, what="a file"):
-        """The name of ``what``."""
+    def path(self, key: str, what: str = "a file") -> str:
+        """The value of ``key`` as the name of ``what``."""
         name = self.get(key, str, required=True)
         if not name or not visible(name) == name:
             raise self.error(key, f"the path of {what}, without control characters")
         return name
 
-    def place(self, key, folder, what="a file"):
-        """Folder and name of ``what`` that is read: below ``folder``, or an example."""
+    def place(self, key: str, folder: str | Path, what: str = "a file") -> tuple[str | Path, str]:
+        """Folder and name of ``what`` that is read: a file below ``folder``, or an example."""
         name = self.path(key, what)
         if not is_named_example(name):
             return folder, name
@@ -86,11 +93,12 @@ class Table:
         except InputError as error:
             raise JobError(f'{self.origin}: {self.key(key)} = "{name}": {error}') from None
 
-    def table(self, key):
+    def table(self, key: str) -> Table:
         """The table under ``key``; an empty one if there is none."""
         return Table(self.origin, self.key(key), self.get(key, dict, {}))
 
-    def tables(self, key):
+    def tables(self, key: str) -> Iterator[Table]:
+        """The entries of the array of tables under ``key``."""
         for i, entry in enumerate(self.get(key, list, [])):
             if not isinstance(entry, dict):
                 raise JobError(
@@ -99,8 +107,8 @@ class Table:
             yield Table(self.origin, f"{key}[{i}]", entry)
 
 
-def read_job(path):
-    """Arguments of :class:`~.job.Job` from the TOML file ``path``.
+def read_job(path: str | Path) -> dict[str, Any]:
+    """Reads the TOML file ``path``: the arguments of :class:`~.job.Job`.
 
     Raises
     ------
@@ -197,7 +205,7 @@ def _place(folder, name):
     return os.path.realpath(folder / name)
 
 
-def read_save(table, folder):
+def read_save(table: Table, folder: str | Path) -> Save:
     """The :class:`~.tensors.Save` of a ``[[save]]``."""
     name = table.path("file")
     suffix = Path(name).suffix.lower()

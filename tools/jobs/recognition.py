@@ -1,55 +1,61 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Classification: which class a saved tensor gives each image, and how many of them are right
-(docs/reference/jobs.md)."""
+"""Classification results: the class that a saved tensor gives each image, and the number of correct
+ones (docs/reference/jobs.md)."""
+
+from __future__ import annotations
 
 import math
 import operator
 from dataclasses import dataclass
 from itertools import accumulate
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import JobError
 from .arrays import MemoryFile
 
+if TYPE_CHECKING:
+    from .reading import Table
+
 __all__ = ["Recognition", "read_recognition", "recognised_text"]
 
 
 @dataclass(frozen=True)
 class Recognition:
-    """Labels of the images whose scores a tensor holds, and how they lie in it.
+    """Labels of the images whose scores a tensor holds, and the tensor's layout.
 
     Attributes
     ----------
     labels : integers [images], the class of each image
-    shape, order : the tensor is taken as of ``shape``, and its axes in ``order``; ``None``:
-        as it was saved
+    shape, order : the tensor is reshaped to ``shape``, then its axes are transposed to
+        ``order``; ``None``: as it was saved
     classes : the first so many numbers of each image are its scores; ``None``: all
     file : path of the labels, ``.npy`` or ``file.npz:key``; ``None``:
         a job that is saved has them beside it
     """
 
     labels: np.ndarray
-    shape: tuple | None = None
-    order: tuple | None = None
+    shape: tuple[int, ...] | None = None
+    order: tuple[int, ...] | None = None
     classes: int | None = None
     file: str | None = None
 
-    def scores(self, tensor):
-        """[images, classes] of the saved ``tensor``."""
+    def scores(self, tensor: np.ndarray) -> np.ndarray:
+        """Scores [images, classes] of the saved ``tensor``."""
         if self.shape is not None:
             tensor = tensor.reshape(self.shape)
         if self.order is not None:
             tensor = tensor.transpose(self.order)
         return tensor.reshape(len(self.labels), -1)[:, : self.classes]
 
-    def correct(self, tensor):
-        """Images whose largest score is that of their label (the first of equal ones)."""
+    def correct(self, tensor: np.ndarray) -> int:
+        """Number of images whose largest score (the first of equal ones) is at their label."""
         return int((self.scores(tensor).argmax(axis=1) == self.labels).sum())
 
 
-def recognised_text(correct, images):
+def recognised_text(correct: int, images: int) -> str:
     """``531 of 540 inputs right (98.3 %)``."""
     return f"{correct} of {images} inputs right ({100 * correct / images:.1f} %)"
 
@@ -57,7 +63,9 @@ def recognised_text(correct, images):
 # In a job's file
 
 
-def read_recognition(table, folder, dtype, shape):
+def read_recognition(
+    table: Table, folder: str | Path, dtype: str, shape: tuple[int, ...]
+) -> Recognition | None:
     """The :class:`Recognition` of a ``[[save]]`` (a table of :mod:`~.reading`) of ``dtype`` and
     ``shape``, or ``None``."""
     if "labels" not in table.values:
@@ -72,14 +80,14 @@ def read_recognition(table, folder, dtype, shape):
         raise table.error("dtype", "a type with an order, where there are labels")
     unpack = table.table("unpack")
     unpack.only(("shape", "order", "classes"))
-    taken = _sizes(unpack, "shape") or shape
-    if math.prod(taken) != math.prod(shape):
+    sizes = _sizes(unpack, "shape") or shape
+    if math.prod(sizes) != math.prod(shape):
         raise unpack.error("shape", f"{math.prod(shape)} elements in all, as {table.name} has")
     order = _sizes(unpack, "order", 0)
-    if order is not None and sorted(order) != list(range(len(taken))):
-        raise unpack.error("order", f"every axis from 0 to {len(taken) - 1} once")
-    labels = _labels(table, folder, [taken[axis] for axis in order or range(len(taken))])
-    row = math.prod(taken) // len(labels)
+    if order is not None and sorted(order) != list(range(len(sizes))):
+        raise unpack.error("order", f"every axis from 0 to {len(sizes) - 1} once")
+    labels = _labels(table, folder, [sizes[axis] for axis in order or range(len(sizes))])
+    row = math.prod(sizes) // len(labels)
     classes = unpack.get("classes", int)
     if classes is not None and not 1 <= classes <= row:
         raise unpack.error("classes", f"1 to {row}, the numbers of each of {len(labels)} images")
@@ -90,7 +98,7 @@ def read_recognition(table, folder, dtype, shape):
         )
     return Recognition(
         labels,
-        taken if "shape" in unpack.values else None,
+        sizes if "shape" in unpack.values else None,
         order,
         classes,
         str(Path(*table.place("labels", folder))),
@@ -108,7 +116,7 @@ def _sizes(table, key, least=1):
 
 def _labels(table, folder, sizes):
     """Labels of a tensor whose axes have ``sizes``: its first axes count the images, so that their
-    number is a product of the first sizes. Of a tensor of one axis any divisor is taken."""
+    number is a product of the first sizes. For a tensor of one axis it may be any divisor."""
     folder, name = table.place("labels", folder)
     elements = math.prod(sizes)
     counts = list(accumulate(sizes[:-1], initial=1, func=operator.mul))

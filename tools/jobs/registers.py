@@ -1,20 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Names, places and legal values of a core's registers, from its ``isa.py`` and the common
+"""Register map of a core: names, offsets and legal values, from its ``isa.py`` and the common
 block."""
 
-import re
+from __future__ import annotations
 
-from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
+import re
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS, Fault, Register
 from ..errors import JobError, suggestion
+
+if TYPE_CHECKING:
+    from ...gateware.isa.table import Isa
 
 __all__ = ["RegisterMap"]
 
-#: Of the common block a job may set these alone; the loader sets program address and length itself.
+#: Registers of the common block that a job may set; the loader sets the program's address and
+#: length.
 JOB_COMMON = ("window_base", "window_limit")
 
 
 class RegisterMap:
-    """Every register and counter of one ISA.
+    """All registers and counters of one ISA.
 
     Parameters
     ----------
@@ -26,19 +34,19 @@ class RegisterMap:
     counters : dict, name -> Counter, the common ones first
     """
 
-    def __init__(self, isa):
+    def __init__(self, isa: Isa) -> None:
         self.isa = isa
         self.common = {register.name: register for register in COMMON_REGISTERS}
         self.own = {register.name: register for register in isa.registers}
         self.registers = {**self.common, **self.own}
         self.counters = {counter.name: counter for counter in (*COMMON_COUNTERS, *isa.counters)}
 
-    def find(self, name):
+    def find(self, name: str) -> tuple[Register, int]:
         """``(Register, byte offset)`` of ``name`` or ``name[3]``; raises ``ValueError`` if there is
         none."""
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[(\d+)\])?", name)
         register = self.registers.get(match[1]) if match else None
-        if register is None:
+        if match is None or register is None:
             raise ValueError(
                 f"{self.isa.name} has no such register"
                 + suggestion(name, self._job_names(), "a job may set")
@@ -60,9 +68,9 @@ class RegisterMap:
     def _job_names(self):
         return [*(r.name for r in self.own.values() if r.given), *JOB_COMMON]
 
-    def check_job_value(self, name, value):
-        """``value`` if a job may write it to ``name``; else ``ValueError`` saying what was
-        expected."""
+    def check_job_value(self, name: str, value: Any) -> Any:
+        """Returns ``value`` if a job may write it to ``name``; otherwise raises ``ValueError`` with
+        what was expected."""
         register, _ = self.find(name)
         if register.name in self.common and register.name not in JOB_COMMON:
             raise ValueError(
@@ -89,9 +97,16 @@ class RegisterMap:
         register.check_aligned(value)
         return value
 
-    def check_build(self, name, value, params, memory_size, origin, target):
-        """Refuse a value that this build cannot hold, with a :class:`JobError` that names both
-        sides."""
+    def check_build(
+        self,
+        name: str,
+        value: int,
+        params: Mapping[str, Any],
+        memory_size: int,
+        origin: str,
+        target: str,
+    ) -> None:
+        """Raises :class:`JobError`, naming both sides, for a value that this build cannot hold."""
         register, _ = self.find(name)
         if register.name in JOB_COMMON and value > memory_size:
             raise JobError(
@@ -110,16 +125,16 @@ class RegisterMap:
                 f"{target} was built with {register.only_if} = false"
             )
 
-    def check_write(self, name, value):
-        """Refuse, with a ``ValueError``, what no host should write to ``name``; in a job or without
-        one."""
+    def check_write(self, name: str, value: int) -> None:
+        """Raises ``ValueError`` for a value that no host should write to ``name``, in a job or
+        without one."""
         register, _ = self.find(name)
         if not 0 <= value < 1 << register.width:
             raise ValueError(f"expected an integer of {register.width} bits")
         register.check_aligned(value)
 
-    def read_only(self):
-        """Names of the ISA's own registers that a run leaves a result in, entries of arrays one by
+    def read_only(self) -> Iterator[str]:
+        """Names of the ISA's own registers that hold results of a run; entries of arrays one by
         one."""
         for register in self.own.values():
             if not register.given:
@@ -128,12 +143,13 @@ class RegisterMap:
                 else:
                     yield from (f"{register.name}[{i}]" for i in range(register.count))
 
-    def fault_name(self, code):
+    def fault_name(self, code: int) -> str:
+        """Name of a fault code."""
         for fault in self.isa.faults:
             if fault.code == code:
                 return fault.name
         return "aborted" if code == 8 else f"unknown_{code}"
 
-    def fault(self, name):
+    def fault(self, name: str) -> Fault | None:
         """The :class:`~...gateware.isa.registers.Fault` called ``name``, or ``None``."""
         return next((fault for fault in self.isa.faults if fault.name == name), None)

@@ -1,9 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The report of a run: counters, and what they mean."""
+"""Report of a run: its end, and its counters with their meaning."""
+
+from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ..targets.ceilings import info_ceilings
+
+if TYPE_CHECKING:
+    from .runner import JobResult
 
 __all__ = [
     "counter_rows",
@@ -22,8 +28,8 @@ STALLS = (
 )
 
 
-def run_object(result):
-    """The object ``quintet run --json`` prints."""
+def run_object(result: JobResult) -> dict[str, Any]:
+    """The object that ``quintet run --json`` prints."""
     outcome, info = result.outcome, result.info
     fault = None
     if outcome.fault is not None:
@@ -73,7 +79,7 @@ def run_object(result):
 
 
 def _places(result):
-    """What lies where in main memory: ``what``, ``kind``, ``at``, ``bytes``, in the order of
+    """Contents of main memory: rows of ``what``, ``kind``, ``at``, ``bytes``, in the order of
     addresses."""
     programs = {step.at for step in result.image.steps}
     found = [
@@ -99,8 +105,8 @@ def _where(result, pc):
     return {"file": str(found[0]), "line": found[1]}
 
 
-def describe_outcome(result):
-    """One line: how the run ended."""
+def describe_outcome(result: JobResult) -> str:
+    """One line on how the run ended."""
     outcome = result.outcome
     cycles = outcome.counters.get("cycles")
     took = "" if cycles is None else f" after {cycles:,} cycles"
@@ -119,11 +125,13 @@ def describe_outcome(result):
     return f"core fault{took}: {describe_fault(result)}; nothing was saved"
 
 
-def describe_fault(result):
+def describe_fault(result: JobResult) -> str:
     """``host_range (20) at pc 0x108c, small.a line 11, detail 9 (low 32 bits of addr+n-1)``."""
     from .registers import RegisterMap
 
     fault = result.outcome.fault
+    if fault is None:
+        return "no fault"
     known = RegisterMap(result.job.isa).fault(fault.name)
     where = result.source(fault.pc)
     place = f", {Path(where[0]).name} line {where[1]}" if where else ""
@@ -132,10 +140,9 @@ def describe_fault(result):
     return f"{fault.name} ({fault.code}) at pc {fault.pc:#x}{place}, {detail}{meaning}"
 
 
-def explanation(result):
-    """Sentences on a run that did not end well, beyond :func:`describe_outcome`: those of the ISA
-    and of the target."""
-    outcome, explain = result.outcome, result.job.room.software.SOFTWARE.explain
+def explanation(result: JobResult) -> list[str]:
+    """Further sentences, of the ISA and of the target, on a run that did not end well."""
+    outcome, explain = result.outcome, result.job.package.software.SOFTWARE.explain
     known = (
         explain(result.last.program, result.last.at, outcome)
         if explain is not None and outcome.fault is not None
@@ -144,9 +151,9 @@ def explanation(result):
     return [*known, *outcome.notes]
 
 
-def run_rows(result):
-    """Columns and rows of a table of the programs of a job with several: a program a row, its
-    counters."""
+def run_rows(result: JobResult) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Table of the programs of a job that has several: column names, and one row of counters per
+    program."""
     names = list(dict.fromkeys(name for outcome in result.outcomes for name in outcome.counters))
     rows = [
         (
@@ -159,8 +166,8 @@ def run_rows(result):
     return ("program", "end", *(f">{name}" for name in names)), rows
 
 
-def counter_rows(result):
-    """Rows ``(name, value, meaning)`` of the counters that are known, derived figures included."""
+def counter_rows(result: JobResult) -> list[tuple[str, str, str]]:
+    """Rows ``(name, value, meaning)`` of the known counters, with derived figures."""
     counters = dict(result.outcome.counters)
     rows = []
     cycles = counters.pop("cycles", None)
@@ -208,8 +215,8 @@ def _join(*parts):
     return ", ".join(part for part in parts if part)
 
 
-def time_text(seconds):
-    """``1.23 ms``."""
+def time_text(seconds: float) -> str:
+    """A time with three digits and its unit: ``1.23 ms``."""
     for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}"

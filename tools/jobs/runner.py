@@ -1,25 +1,40 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a job on a target: reset, programs and loads written and checked, registers, start, wait,
-saves."""
+"""Runs a job on a target: reset, memory written and checked, registers, start, wait, saves."""
+
+from __future__ import annotations
 
 import time
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ...gateware.isa.outcome import UndefinedResult
+from ...gateware.isa.outcome import Outcome, UndefinedResult
 from ..errors import JobError
 from ..examples import is_example_place
 from ..outputs import place_below, write_places
 from .arrays import encode
 from .runs import total
 
+if TYPE_CHECKING:
+    from ..outputs import OutputPath
+    from ..targets.base import MemoryTrace, Target, TargetInfo
+    from .job import Image, Job
+    from .runs import Step
+
 __all__ = ["JobResult", "check_outputs", "run_job", "save_outputs"]
+
+
+class ByteProgress(Protocol):
+    """Callback that reports bytes moved: ``what``, ``done`` of ``total`` bytes."""
+
+    def __call__(self, what: str, done: int, total: int) -> object: ...
 
 
 @dataclass
 class JobResult:
-    """What a job gave.
+    """Result of a job on one target.
 
     Attributes
     ----------
@@ -36,28 +51,28 @@ class JobResult:
     outputs : paths of the files written by :func:`save_outputs`
     """
 
-    job: object
-    image: object
+    job: Job
+    image: Image
     target: str
-    info: object
-    outcome: object
-    tensors: dict = field(default_factory=dict)
-    raw: dict = field(default_factory=dict)
+    info: TargetInfo
+    outcome: Outcome
+    tensors: dict[str, Any] = field(default_factory=dict)
+    raw: dict[str, bytes] = field(default_factory=dict)
     load_seconds: float = 0.0
     run_seconds: float = 0.0
     loaded_bytes: int = 0
-    outputs: list = field(default_factory=list)
-    outcomes: list = field(default_factory=list)
+    outputs: list[str] = field(default_factory=list)
+    outcomes: list[Outcome] = field(default_factory=list)
 
     @property
-    def last(self):
-        """The :class:`~.runs.Step` that ran last: of a run that did not end well, the one that did
-        not."""
+    def last(self) -> Step:
+        """The :class:`~.runs.Step` that ran last; if the run did not end well, the one that
+        failed."""
         return self.image.steps[len(self.outcomes) - 1]
 
     @property
-    def recognised(self):
-        """Saves that classify images: name -> ``correct`` and ``images``; none after a fault or an
+    def recognised(self) -> dict[str, dict[str, int]]:
+        """Saves that classify images: name -> ``correct`` and ``images``; empty after a fault or an
         abort."""
         return {
             save.name: {
@@ -68,13 +83,21 @@ class JobResult:
             if save.recognition is not None and save.name in self.tensors
         }
 
-    def source(self, pc):
+    def source(self, pc: int) -> tuple[str, int] | None:
         """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
         return self.image.source(pc)
 
 
-def run_job(job, target, *, like=None, trace=None, progress=None, tick=None):
-    """Run ``job`` on ``target`` and read back what it saves. Nothing is written to disk.
+def run_job(
+    job: Job,
+    target: Target,
+    *,
+    like: TargetInfo | None = None,
+    trace: MemoryTrace | None = None,
+    progress: ByteProgress | None = None,
+    tick: Callable[[float], object] | None = None,
+) -> JobResult:
+    """Runs ``job`` on ``target`` and reads back its saves. Nothing is written to disk.
 
     Parameters
     ----------
@@ -172,8 +195,10 @@ def _located(job, step, error):
     )
 
 
-def check_outputs(job, folder=None, allow_outside=False):
-    """Where each save of ``job`` goes: name -> :class:`~quintet.tools.outputs.OutputPath`. Nothing
+def check_outputs(
+    job: Job, folder: str | Path | None = None, allow_outside: bool = False
+) -> dict[str, OutputPath]:
+    """Places of the saves of ``job``: name -> :class:`~quintet.tools.outputs.OutputPath`. Nothing
     is written.
 
     Parameters
@@ -187,7 +212,7 @@ def check_outputs(job, folder=None, allow_outside=False):
         A save would leave the folder, lie where no file can, or take the place of another.
     """
     root = Path(folder) if folder is not None else _own_folder(job)
-    places = {}
+    places: dict[str, OutputPath] = {}
     for i, save in enumerate(job.saves):
         try:
             place = place_below(root, save.name, allow_outside)
@@ -205,9 +230,10 @@ def _own_folder(job):
     return "" if is_example_place(folder) else folder
 
 
-def save_outputs(result, folder=None, allow_outside=False):
-    """Write what ``result`` saved, all files or none; they are complete before they get their
-    names.
+def save_outputs(
+    result: JobResult, folder: str | Path | None = None, allow_outside: bool = False
+) -> list[str]:
+    """Writes the saves of ``result``, all files or none; each is complete before it gets its name.
 
     Arguments and errors are those of :func:`check_outputs`. After a fault or an abort there is
     nothing, and nothing is written.

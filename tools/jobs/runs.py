@@ -1,18 +1,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The programs of a job: run one after another on one target, without a reset between them."""
+"""Programs of a job: run one after another on one target, without a reset between them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol, TypeAlias
 
 from ...gateware.isa.outcome import Outcome
 
 __all__ = ["Run", "Source", "Step", "total"]
 
 
+class LoadedProgram(Protocol):
+    """A program in binary form, as ``load_program`` returns it.
+
+    A ``lines`` attribute, if there is one, maps byte offsets of instructions to
+    ``(file, line)``.
+    """
+
+    @property
+    def data(self) -> bytes: ...
+
+    @property
+    def warnings(self) -> Sequence[object]: ...
+
+
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A program in any form of the ISA that lies in no file yet; a job that is saved has it beside
-    it.
+    """A program, in any form of the ISA, that is not in a file yet; saving the job writes it to
+    one.
 
     Attributes
     ----------
@@ -23,13 +41,17 @@ class Source:
     """
 
     name: str
-    text: object
-    beside: dict = field(default_factory=dict)
+    text: str | bytes
+    beside: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def files(self):
-        """name -> contents of all files."""
+    def files(self) -> dict[str, Any]:
+        """Name -> contents of all files."""
         return {**self.beside, self.name: self.text}
+
+
+#: A program: the path of a file, a :class:`Source`, or its binary form.
+ProgramSource: TypeAlias = str | Path | Source | bytes
 
 
 @dataclass(frozen=True)
@@ -43,23 +65,23 @@ class Run:
     registers : dict, written before this program starts; they stay for those after it
     """
 
-    program: object
+    program: ProgramSource
     at: int
-    registers: dict = field(default_factory=dict)
+    registers: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self):
         if not isinstance(self.program, (bytes, bytearray, Source)):
             object.__setattr__(self, "program", Path(self.program))
 
     @property
-    def name(self):
-        """For messages and reports: the file's name."""
-        return "program" if isinstance(self.program, (bytes, bytearray)) else self.program.name
+    def name(self) -> str:
+        """Name for messages and reports: that of the program's file."""
+        return self.program.name if isinstance(self.program, (Path, Source)) else "program"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A :class:`Run` made ready for one target.
+    """A :class:`Run` resolved for one target.
 
     Attributes
     ----------
@@ -73,21 +95,21 @@ class Step:
 
     name: str
     what: str
-    program: object
+    program: LoadedProgram
     at: int
-    registers: dict
+    registers: dict[str, int]
 
-    def source(self, pc):
+    def source(self, pc: int) -> tuple[str, int] | None:
         """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
         return (getattr(self.program, "lines", None) or {}).get(pc - self.at)
 
 
-def total(outcomes):
-    """The :class:`Outcome` of all runs together: end and registers of the last, counters added
-    up."""
+def total(outcomes: Sequence[Outcome]) -> Outcome:
+    """The :class:`Outcome` of all runs together: status and registers of the last, sums of the
+    counters."""
     if len(outcomes) == 1:
         return outcomes[0]
-    counters = {}
+    counters: dict[str, int] = {}
     for outcome in outcomes:
         for name, value in outcome.counters.items():
             counters[name] = counters.get(name, 0) + value

@@ -1,32 +1,39 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a job puts into memory before the run, and what it keeps after it."""
+"""Data that a job puts into memory before the run, and tensors that it saves after it."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import JobError
 from .arrays import MemoryFile, memory_bytes
 
+if TYPE_CHECKING:
+    from .recognition import Recognition
+
 __all__ = ["FileLoad", "Load", "Save"]
 
 
 @dataclass(frozen=True)
 class Load:
-    """Bytes put into main memory before the run. ``data`` may be given as an array; it is kept as
-    memory holds it.
+    """Bytes written to main memory before the run. ``data`` may be given as an array; it is
+    converted to bytes as memory holds them.
 
     A job that is saved has a file of that ``name`` (``x.npy``, ``x.bin``, or ``x.npz:key``), any
     other name becomes part of the file's.
     """
 
     at: int
-    data: bytes
+    data: bytes | np.ndarray
     name: str = "data"
     what: str = ""
     #: As it was given: an array, or bytes.
-    given: object = field(default=None, init=False, repr=False, compare=False)
+    given: np.ndarray | bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     def __post_init__(self):
         object.__setattr__(self, "given", self.data)
@@ -36,24 +43,25 @@ class Load:
             object.__setattr__(self, "what", what)
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """Bytes in memory."""
         return len(self.data)
 
 
 class FileLoad:
-    """As :class:`Load`, of a file: its contents are read when they are first asked for, once their
-    size is known to fit.
+    """A :class:`Load` from a file, read on first use, once its size is known to fit.
 
     ``where`` is put in front of messages.
     """
 
-    def __init__(self, at, folder, name, where=""):
+    def __init__(self, at: int, folder: str | Path, name: str, where: str = "") -> None:
         self.at, self.name, self.folder, self._where = at, name, folder, where
         self._file = self._checked(lambda: MemoryFile(folder, name))
         self.size, self.what = self._file.size, self._file.what
 
     @cached_property
-    def data(self):
+    def data(self) -> bytes:
+        """The file's contents as bytes in memory."""
         return self._checked(self._file.read)
 
     def _checked(self, read):
@@ -65,7 +73,7 @@ class FileLoad:
 
 @dataclass(frozen=True)
 class Save:
-    """A tensor kept after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``.
+    """A tensor saved after the run: ``size`` raw bytes, or an array of ``dtype`` and ``shape``.
 
     ``recognition`` (:class:`~.recognition.Recognition`) says which images its numbers classify, if
     they do.
@@ -74,9 +82,9 @@ class Save:
     at: int
     name: str
     dtype: str | None = None
-    shape: tuple | None = None
-    size: int | None = None
-    recognition: object = None
+    shape: tuple[int, ...] = ()
+    size: int = 0
+    recognition: Recognition | None = None
 
     def __post_init__(self):
         if self.dtype is not None:
@@ -85,8 +93,8 @@ class Save:
                 self, "size", int(np.prod(self.shape, dtype=object)) * np.dtype(self.dtype).itemsize
             )
 
-    def decode(self, data):
-        """The tensor that ``data``, the bytes read from memory, stands for."""
+    def decode(self, data: bytes) -> np.ndarray | bytes:
+        """The tensor in ``data``, the bytes read from memory."""
         if self.dtype is None:
             return bytes(data)
         return (
@@ -95,8 +103,8 @@ class Save:
             .copy()
         )
 
-    def element(self, offset):
-        """Text for byte ``offset`` of this tensor: ``y.npy[2, 1]``."""
+    def element(self, offset: int) -> str:
+        """Text for the element at byte ``offset`` of this tensor: ``y.npy[2, 1]``."""
         if self.dtype is None:
             return f"{self.name} byte {offset}"
         index = np.unravel_index(offset // np.dtype(self.dtype).itemsize, self.shape)

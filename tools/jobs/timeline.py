@@ -1,21 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A timeline of a virtual board's core as a file in Chrome's trace event format, which Perfetto
-opens (docs/guides/timeline.md).
+"""Timeline of a virtual board's core as a file in Chrome's trace event format, which Perfetto opens
+(docs/guides/timeline.md).
 
 One microsecond of the file is one cycle of the core, and 0 the first cycle of its first run, so
 that slices of classes add up to the counters.
 """
 
+from __future__ import annotations
+
+import argparse
 import json
 import re
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 import numpy as np
 
 from ..errors import InputError
 from ..outputs import check_output, write_output
+
+if TYPE_CHECKING:
+    from ...boards.virtual.timeline import Timeline, TimelineRecorder
+    from ..targets.base import Target
+    from ..targets.sim import SimTarget
 
 __all__ = ["TraceFile", "trace_file"]
 
@@ -24,8 +34,12 @@ _PID = 1
 _WIDTH = 40
 
 
-def trace_file(args, on):
-    """The :class:`TraceFile` that the options ask for on the target named ``on``, or ``None``.
+#: ``(file, line)`` of the instruction at a byte address, or ``None``.
+SourceOf: TypeAlias = Callable[[int], tuple[str, int] | None]
+
+
+def trace_file(args: argparse.Namespace, on: str) -> TraceFile | None:
+    """The :class:`TraceFile` that the options request for the target named ``on``, or ``None``.
 
     Raises
     ------
@@ -64,21 +78,28 @@ def trace_file(args, on):
 
 @dataclass
 class TraceFile:
-    """A file that a timeline will be written to; ``begin``, ``end``: its window, in cycles."""
+    """An output file for a timeline; ``begin`` and ``end`` are its window, in cycles."""
 
     path: str
     begin: int = 0
     end: int | None = None
-    _recorder: object = None
+    _recorder: TimelineRecorder | None = None
 
-    def record(self, target):
-        """Records ``target``, an open virtual board, from now on."""
+    def record(self, target: Target) -> None:
+        """Starts recording ``target``, an open virtual board."""
         from ...boards.virtual.timeline import TimelineRecorder
 
-        self._recorder = TimelineRecorder(target.board, self.begin, self.end)
+        # `trace_file` asks for a virtual board.
+        self._recorder = TimelineRecorder(cast("SimTarget", target).board, self.begin, self.end)
 
-    def write(self, target, source, text=None, comments=()):
-        """Writes the file, whole or not at all; sentences that the user should know.
+    def write(
+        self,
+        target: Target,
+        source: SourceOf,
+        text: Callable[[int], str | None] | None = None,
+        comments: Collection[str] = (),
+    ) -> list[str]:
+        """Writes the file, whole or not at all; returns notes for the user.
 
         Parameters
         ----------
@@ -87,6 +108,8 @@ class TraceFile:
         text : callable(pc) giving an instruction's text or ``None``, where there is no source
         comments : what begins a comment in a source
         """
+        if self._recorder is None:
+            raise RuntimeError("record comes before write")
         timeline = self._recorder.timeline()
         info = target.info
         about = {
@@ -101,8 +124,8 @@ class TraceFile:
         notes = []
         if timeline.full_at is not None:
             notes.append(
-                f"--trace {self.path}: {len(timeline.slices):,} slices are the most that it "
-                f"takes, it ends at cycle {timeline.full_at:.0f}; "
+                f"--trace {self.path}: the limit of {len(timeline.slices):,} slices is "
+                f"reached, so that it ends at cycle {timeline.full_at:.0f}; "
                 "--trace-from and --trace-to choose another part"
             )
         if not len(timeline.slices):
@@ -113,9 +136,15 @@ class TraceFile:
         return notes
 
 
-def trace_json(timeline, source, about, text=None, comments=()):
-    """Text of the file: a :class:`~quintet.boards.virtual.timeline.Timeline` with the places of its
-    instructions."""
+def trace_json(
+    timeline: Timeline,
+    source: SourceOf,
+    about: Mapping[str, Any],
+    text: Callable[[int], str | None] | None = None,
+    comments: Collection[str] = (),
+) -> str:
+    """The file's text: a :class:`~quintet.boards.virtual.timeline.Timeline` with the source lines
+    of its instructions."""
     name_of = _Names(timeline, source, text, comments)
     slices = timeline.slices
     order = np.lexsort((slices["begin"], slices["row"]))

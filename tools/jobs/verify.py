@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same job on two targets: the first byte that differs, and the instruction that wrote it."""
+"""Comparison of one job on two targets: the first byte that differs, and the instruction that wrote
+it."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .runner import run_job
+from ..targets.base import Target, TargetInfo
+from .runner import JobResult, run_job
+
+if TYPE_CHECKING:
+    from .job import Job
 
 __all__ = ["Comparison", "Difference", "compare", "verify_job"]
 
@@ -15,7 +24,7 @@ ARCHITECTURAL = ("instructions", "operations", "bytes_read", "bytes_written")
 
 @dataclass
 class Difference:
-    """The first difference of two runs' results.
+    """The first difference between two runs' results.
 
     ``address`` in main memory, the ``tensor`` and ``element`` it belongs to, its value on both
     sides, how many bytes of all saves differ, and, where a model knows, ``pc``, ``file`` and
@@ -45,20 +54,22 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """``a`` and ``b`` are :class:`~.runner.JobResult`; ``troubles`` are lines that say what differs
-    (none: equal)."""
+    """Comparison of two runs, ``a`` and ``b``; ``troubles`` are lines that describe the differences
+    (empty: equal)."""
 
-    a: object
-    b: object
+    a: JobResult
+    b: JobResult
     difference: Difference | None
-    counters: dict
-    troubles: list
+    counters: dict[str, dict[str, Any]]
+    troubles: list[str]
 
     @property
-    def equal(self):
+    def equal(self) -> bool:
+        """Whether the runs agree."""
         return not self.troubles
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
+        """The object that ``quintet verify --json`` prints."""
         from .report import run_object
 
         return {
@@ -72,9 +83,9 @@ class Comparison:
         }
 
 
-def compare(job, a, b):
-    """Compare two runs: end, fault, saved bytes, and the counters and read-only registers that both
-    must agree on."""
+def compare(job: Job, a: JobResult, b: JobResult) -> Comparison:
+    """Compares two runs: end, fault, saved bytes, and the counters and read-only registers on which
+    both must agree."""
     troubles, difference = [], None
     if a.outcome.status != b.outcome.status:
         troubles.append(f"{a.target} ended {a.outcome.status}, {b.target} ended {b.outcome.status}")
@@ -178,32 +189,37 @@ class _LastWriter:
             self.pc = pc
 
 
-def verify_job(job, open_a, open_b, **options):
-    """Run ``job`` on the targets that ``open_a()`` and ``open_b()`` open, one after the other, and
-    compare.
+def verify_job(
+    job: Job, open_a: Callable[[], Target], open_b: Callable[[], Target], **options: Any
+) -> Comparison:
+    """Runs ``job`` on the two targets that ``open_a()`` and ``open_b()`` open, one after the other,
+    and compares the results.
 
     A model runs last, with the sizes of the other target; if the results differ it runs once more
     to find the instruction that wrote the first differing byte. Options go to
     :func:`~.runner.run_job`.
     """
-    results, info = [None, None], None
+    results: dict[int, JobResult] = {}
+    targets: dict[int, Target] = {}
+    info: TargetInfo | None = None
     openers = [open_a, open_b]
     order = [0, 1]
-    targets = [None, None]
     try:
         # Opening a model costs nothing; a board is opened when its turn comes, since both names may
         # mean the same one.
         for i in order:
             if getattr(openers[i], "kind", None) == "model":
                 targets[i] = openers[i]()
-        order.sort(key=lambda i: targets[i] is not None)
+        order.sort(key=lambda i: i in targets)
         for i in order:
-            target = targets[i] = targets[i] or openers[i]()
+            if i not in targets:
+                targets[i] = openers[i]()
+            target = targets[i]
             results[i] = run_job(job, target, like=info, **options)
             info = results[i].info
             if info.kind != "model":
                 target.close()
-        comparison = compare(job, *results)
+        comparison = compare(job, results[0], results[1])
         if comparison.difference is not None:
             for i in (0, 1):
                 if results[i].info.kind == "model":
@@ -211,9 +227,8 @@ def verify_job(job, open_a, open_b, **options):
                     break
         return comparison
     finally:
-        for target in targets:
-            if target is not None:
-                target.close()
+        for target in targets.values():
+            target.close()
 
 
 def _name_writer(comparison, job, model, result, like):

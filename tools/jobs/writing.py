@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes a job's TOML file, and beside it the programs, arrays and labels that lie in no file
-yet."""
+"""Writer of a job's TOML file and of the programs, arrays and labels that are not in a file yet."""
+
+from __future__ import annotations
 
 import json
 import os
 import re
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,10 +21,13 @@ from .reading import Table, read_save
 from .runs import Source
 from .tensors import FileLoad
 
+if TYPE_CHECKING:
+    from .job import Job
+
 __all__ = ["write_job"]
 
 
-def write_job(job, path, comment, extra):
+def write_job(job: Job, path: Path, comment: str, extra: Mapping[str, np.ndarray]) -> Path:
     """Writes ``job`` as ``path`` (:meth:`.job.Job.save`)."""
     writer = _Writer(path)
     text = writer.text(job, comment)
@@ -100,7 +106,7 @@ class _Writer:
         return name
 
     def _free(self, name, suffix):
-        """A name made of the job's and ``name``, numbered where it is taken."""
+        """A name made of the job's and ``name``, numbered if it is in use."""
         names = (f"{self.path.stem}_{name}{number or ''}{suffix}" for number in count())
         return next(
             found

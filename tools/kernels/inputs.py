@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the kernel libraries ask of the arrays a user gives them: the machine computes in integers
-of few bits, and what it cannot hold is refused rather than cut, by the plain reference as by the
-program."""
+"""Validation of user arrays: values that a core's integers cannot hold are refused rather than
+clipped, by the numpy reference as by the program."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -15,31 +15,31 @@ _NAME = re.compile(r"\w[\w.+-]*")
 
 
 class KernelError(ValueError):
-    """What a kernel library, or a build, cannot run, and a job that cannot be written. The message
-    names the layer or input, the value, and what was expected.
+    """A network that a kernel library or a build cannot run, or a job that cannot be written. The
+    message names the layer or input, the value, and what was expected.
 
     ``layer``: name of the layer at fault, where it is one; ``reason``: the message without that
     name.
     """
 
-    def __init__(self, reason, layer=None):
+    def __init__(self, reason: str, layer: str | None = None):
         super().__init__(reason if layer is None else f"layer {layer}: {reason}")
         self.layer, self.reason = layer, reason
 
 
-def is_whole(value, low, high=None):
+def is_whole(value: object, low: int, high: int | None = None) -> bool:
     """Whether ``value`` is an integer, Python's or numpy's, from ``low`` to ``high`` (``None``: no
-    upper end)."""
+    upper bound)."""
     return (
         isinstance(value, (int, np.integer))
         and not isinstance(value, bool)
-        and low <= value
-        and (high is None or value <= high)
+        and bool(low <= value)
+        and (high is None or bool(value <= high))
     )
 
 
-def check_whole(what, value, low, high=None):
-    """``value`` as an int from ``low`` to ``high``; raises :class:`KernelError`."""
+def check_whole(what: str, value: Any, low: int, high: int | None = None) -> int:
+    """Returns ``value`` as an int from ``low`` to ``high``; raises :class:`KernelError`."""
     if is_whole(value, low, high):
         return int(value)
     raise KernelError(
@@ -48,8 +48,8 @@ def check_whole(what, value, low, high=None):
     )
 
 
-def check_name(what, name):
-    """Refuses a name that cannot be part of a file's; raises :class:`KernelError`."""
+def check_name(what: str, name: Any) -> None:
+    """Raises :class:`KernelError` if a name cannot be part of a file name."""
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         raise KernelError(
             f"{what} {name!r}: the name must be of letters, digits and _ . + - alone, and "
@@ -57,9 +57,9 @@ def check_name(what, name):
         )
 
 
-def check_names(given, expected, what="input"):
-    """Refuses ``given``, arrays by name, if it has not exactly the names of ``expected`` (name ->
-    text of what its array is).
+def check_names(given: Any, expected: Mapping[str, str], what: str = "input") -> None:
+    """Checks that ``given``, arrays by name, has exactly the names of ``expected`` (name ->
+    description of its array).
 
     Raises
     ------
@@ -79,8 +79,10 @@ def check_names(given, expected, what="input"):
             raise KernelError(f"{what} {name} is missing, expected {text}")
 
 
-def integers(what, values, shape, bits, *, floats=True):
-    """``values`` as int64 [shape].
+def integers(
+    what: str, values: Any, shape: Sequence[int | str], bits: int, *, floats: bool = True
+) -> np.ndarray:
+    """Converts ``values`` to an int64 array of ``shape``.
 
     Parameters
     ----------

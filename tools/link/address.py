@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Addresses of sockets as they are written: ``HOST:PORT``, ``[::1]:PORT``."""
+"""Socket addresses as text: ``HOST:PORT`` or ``[::1]:PORT``."""
 
 import socket
+from typing import Any
 
 __all__ = ["address_text", "parse_address", "resolve"]
 
 
-def parse_address(text):
-    """Host (empty if none is named) and port; raises ``ValueError``."""
+def parse_address(text: str) -> tuple[str, int]:
+    """The host (empty if none is given) and port of an address; raises ``ValueError`` if it is
+    malformed."""
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
@@ -18,14 +20,16 @@ def parse_address(text):
     return host, int(port)
 
 
-def address_text(host, port):
-    """``HOST:PORT``, an IPv6 address in brackets."""
+def address_text(host: str, port: int) -> str:
+    """``HOST:PORT``, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
-def resolve(host, port, flags=0):
-    """What ``getaddrinfo`` knows of TCP there, as a list of (family, address); ``OSError`` if
-    nothing."""
+def resolve(
+    host: str, port: int, flags: int = 0
+) -> list[tuple[socket.AddressFamily, tuple[Any, ...]]]:
+    """TCP addresses of a host and port from ``getaddrinfo``, as a list of (family, address); raises
+    ``OSError`` if there are none."""
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=flags)
     except UnicodeError:

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One call: requests (writes, or else none), several in flight, repeated until all are answered."""
+"""One call of the link client: a list of requests (all writes, or none), several in flight, each
+repeated until it is answered."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from quintet.gateware.link.protocol import Status
 
 from .errors import BoardError, LinkError
 from .frames import Request
+
+if TYPE_CHECKING:
+    from .client import LinkClient
 
 __all__ = ["Call"]
 
@@ -31,14 +39,24 @@ class _Flight:
 
 
 class Call:
-    """The requests of a call on their way. ``following_number`` is the first number behind them.
+    """The requests of one call and their transmission state. ``following_number`` is the first
+    sequence number after them.
 
     ``run`` returns the data of the answers. If the board turns out to be in another session,
     ``complete`` is false and only the first requests, up to the first one without an answer, have
     theirs.
     """
 
-    def __init__(self, client, requests, limit, session, base, progress, finished):
+    def __init__(
+        self,
+        client: LinkClient,
+        requests: Sequence[Request],
+        limit: int,
+        session: bytes,
+        base: int,
+        progress: Callable[[int], object] | None,
+        finished: int,
+    ) -> None:
         self._client = client
         self._pipe = client.pipe
         self._requests = requests
@@ -48,23 +66,25 @@ class Call:
         self._progress = progress
         self._finished = finished  # bytes, of earlier attempts too
         self._total = finished + sum(request.span for request in requests)
-        self._results = [None] * len(requests)
+        self._results: dict[int, bytes] = {}  # by request: data of its answer
         self._first = 0  # all requests before this one are answered
         self._fresh = 0  # first request that was not sent yet
-        self._flights = {}  # by request: sent and not answered
+        self._flights: dict[int, _Flight] = {}  # by request: sent and not answered
         self._weight = 0  # bytes in flight
         self._unseen = 0  # bytes that the board goes over while the line rests
         self._turn = 0
         self._silences = 0  # times that all were sent again since the last answer
-        self._gap = None  # request that was last sent again since the board missed it,
+        self._gap: int | None = None  # request that was last sent again since the board missed it,
         self._echoes = 0  # and how many refusals are still due from before that
         self.complete = False
 
     @property
-    def following_number(self):
+    def following_number(self) -> int:
         return self._base + len(self._requests) & 0xFF
 
-    def run(self):
+    def run(self) -> list[bytes]:
+        """Sends the requests until all are answered; returns the data of their answers, in
+        order."""
         client, pipe = self._client, self._pipe
         client._idle = True
         self._fill()  # which may tell a served board's time anew
@@ -84,7 +104,7 @@ class Call:
                     if answer.session == self._session:
                         continue  # to a frame of another session, which came late
                     if not self._still_ours():
-                        return self._results[: self._first]
+                        return self._answered()
                     self._again(self._flights)
                     break
                 if answer.session != self._session:
@@ -112,7 +132,10 @@ class Call:
                 self._silences += 1
                 self._again(self._flights)
         self.complete = True
-        return self._results
+        return self._answered()
+
+    def _answered(self) -> list[bytes]:
+        return [self._results[index] for index in range(self._first)]
 
     def _patience(self):
         """Seconds of silence after which what is in flight counts as lost."""
@@ -169,7 +192,7 @@ class Call:
         self._weight -= flight.weight
         self._unseen -= flight.request.unseen
         self._results[index] = answer.data
-        while self._first < len(self._requests) and self._results[self._first] is not None:
+        while self._first in self._results:
             self._first += 1
         if flight.times == 1:
             self._client._trips.take(

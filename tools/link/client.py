@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's side of the link: calls, made of requests that are repeated until they are answered
+"""Host side of the link: calls, made of requests that are repeated until they are answered
 (docs/how/link.md)."""
 
 import random
 import struct
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from numbers import Integral
 
@@ -22,7 +23,8 @@ from .call import Call
 from .crc import combine
 from .errors import BoardError, LinkError
 from .frames import Answer, Decoder, Request, as_runs
-from .pace import RoundTrips
+from .pipe import BytePipe, BytesLike
+from .timing import RoundTrips
 
 __all__ = ["LinkClient"]
 
@@ -43,7 +45,7 @@ STATUS, BUSY = 0x14, 1
 
 
 class LinkClient:
-    """Talks to a board.
+    """Client of the link protocol: reads and writes a board's memory and registers.
 
     Parameters
     ----------
@@ -55,7 +57,7 @@ class LinkClient:
     retry : float
         Seconds of silence after which the unanswered requests are sent again. To it is added what
         the line needs for the bytes in flight. Of a board whose time a server tells, these are the
-        most: it is learnt from round trips (``pace.py``).
+        most: it is learnt from round trips (``timing.py``).
     window : int
         Bytes of data in flight; limited to what the line carries in 30 ms.
     chunk : int
@@ -78,15 +80,15 @@ class LinkClient:
 
     def __init__(
         self,
-        pipe,
+        pipe: BytePipe,
         *,
-        timeout=2.0,
-        retry=0.1,
-        window=8192,
-        chunk=MAX_DATA,
-        checksum_rate=40_000,
-        seed=None,
-    ):
+        timeout: float = 2.0,
+        retry: float = 0.1,
+        window: int = 8192,
+        chunk: int = MAX_DATA,
+        checksum_rate: float = 40_000,
+        seed: int | None = None,
+    ) -> None:
         for name, value in (
             ("timeout", timeout),
             ("retry", retry),
@@ -94,9 +96,9 @@ class LinkClient:
             ("checksum_rate", checksum_rate),
         ):
             if not value > 0:
-                raise ValueError(f"{name} must be positive, not {value!r}")
+                raise ValueError(f"{name} = {value!r}: expected a positive number")
         if not 1 <= chunk <= MAX_DATA:
-            raise ValueError(f"chunk must be 1 to {MAX_DATA}, not {chunk!r}")
+            raise ValueError(f"chunk = {chunk!r}: expected 1 to {MAX_DATA}")
         self.pipe = pipe
         self.repeats = 0
         self.traffic = [0, 0]
@@ -123,22 +125,23 @@ class LinkClient:
         self._trips = RoundTrips()
 
     @property
-    def damaged(self):
+    def damaged(self) -> int:
+        """Frames received with a wrong checksum (see the class)."""
         return self._decoder.damaged
 
     @property
-    def quiet(self):
-        """Whether every request made so far was answered: no call has ended early since the session
-        began."""
+    def quiet(self) -> bool:
+        """Whether every request so far was answered, so that no call has ended early since the
+        session began."""
         return self._session is not None
 
-    def close(self):
+    def close(self) -> None:
         """Closes the pipe."""
         self.pipe.close()
 
     # Calls
 
-    def identify(self):
+    def identify(self) -> bytes:
         """Opens a new session and returns the 64 bytes of the board's info header.
 
         Raises
@@ -164,8 +167,10 @@ class LinkClient:
         self._header = header
         return header
 
-    def read(self, address, size, *, progress=None):
-        """``size`` bytes from ``address``, memory or registers.
+    def read(
+        self, address: int, size: int, *, progress: Callable[[int], object] | None = None
+    ) -> bytes:
+        """Reads ``size`` bytes of memory or registers from ``address``.
 
         ``progress``, if given, is called with the number of bytes that have arrived, again and
         again.
@@ -185,7 +190,9 @@ class LinkClient:
         ]
         return b"".join(self._call(requests, progress))
 
-    def write(self, address, data, *, progress=None):
+    def write(
+        self, address: int, data: BytesLike, *, progress: Callable[[int], object] | None = None
+    ) -> None:
         """Writes ``data`` (any bytes-like) at ``address``. Raises as :meth:`read`."""
         data = bytes(data)
         self._check(address, len(data))
@@ -195,9 +202,9 @@ class LinkClient:
         ]
         self._call(requests, progress)
 
-    def read_all(self, places):
-        """The bytes of each ``(address, size)`` of ``places``, all asked for at once, in order.
-        Raises as :meth:`read`."""
+    def read_all(self, places: Iterable[tuple[int, int]]) -> list[bytes]:
+        """The bytes of each ``(address, size)`` of ``places``, in order. All requests are in flight
+        at once. Raises as :meth:`read`."""
         requests = [
             [
                 Request(Operation.READ, address + at, min(2 * self._chunk, size - at))
@@ -208,7 +215,7 @@ class LinkClient:
         parts = iter(self._call([request for some in requests for request in some]))
         return [b"".join(next(parts) for _ in some) for some in requests]
 
-    def write_all(self, pieces):
+    def write_all(self, pieces: Iterable[tuple[int, BytesLike]]) -> None:
         """Writes each ``(address, bytes)`` of ``pieces``, all sent at once, in order; those in a
         row that are runs in one request. Raises as :meth:`read`."""
         requests = []
@@ -224,7 +231,9 @@ class LinkClient:
                 ]
         self._call(requests)
 
-    def checksum(self, address, size, *, progress=None):
+    def checksum(
+        self, address: int, size: int, *, progress: Callable[[int], object] | None = None
+    ) -> int:
         """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the
         board. Raises as :meth:`read`."""
         self._check(address, size)
@@ -244,14 +253,22 @@ class LinkClient:
             crc = combine(crc, int.from_bytes(data, "little"), request.length)
         return crc
 
-    def write_strided(self, address, data, run, stride, *, progress=None):
-        """Writes ``data`` in runs of ``run`` bytes, of which each begins ``stride`` bytes behind
-        the one before; no byte between them is written. A board that has no strided requests gets
-        one request for each run. Raises as :meth:`read`.
+    def write_strided(
+        self,
+        address: int,
+        data: BytesLike,
+        run: int,
+        stride: int,
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        """Writes ``data`` in runs of ``run`` bytes, each of which begins ``stride`` bytes after
+        the start of the one before; no byte between them is written. A board that has no strided
+        requests gets one request for each run. Raises as :meth:`read`.
         """
         self._call(self._strided_writes(address, bytes(data), run, stride), progress)
 
-    def write_strided_all(self, pieces):
+    def write_strided_all(self, pieces: Iterable[tuple[int, BytesLike, int, int]]) -> None:
         """Each ``(address, data, run, stride)`` of ``pieces`` as :meth:`write_strided` writes it,
         all sent at once, in order."""
         self._call(
@@ -281,14 +298,22 @@ class LinkClient:
             at += size
         return requests
 
-    def read_strided(self, address, run, stride, count, *, progress=None):
-        """The bytes of ``count`` runs, put together; runs as :meth:`write_strided` has them. Raises
-        as :meth:`read`."""
+    def read_strided(
+        self,
+        address: int,
+        run: int,
+        stride: int,
+        count: int,
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> bytes:
+        """Reads ``count`` runs, concatenated; runs are as for :meth:`write_strided`. Raises as
+        :meth:`read`."""
         return b"".join(self._call(self._strided_reads(address, run, stride, count), progress))
 
-    def read_strided_all(self, pieces):
+    def read_strided_all(self, pieces: Iterable[tuple[int, int, int, int]]) -> list[bytes]:
         """The bytes of each ``(address, run, stride, count)`` of ``pieces`` as :meth:`read_strided`
-        gives them, all asked for at once."""
+        returns them, all requested at once."""
         requests = [self._strided_reads(*piece) for piece in pieces]
         parts = iter(self._call([request for some in requests for request in some]))
         return [b"".join(next(parts) for _ in some) for some in requests]
@@ -301,7 +326,15 @@ class LinkClient:
             )
         ]
 
-    def checksum_strided(self, address, run, stride, count, *, progress=None):
+    def checksum_strided(
+        self,
+        address: int,
+        run: int,
+        stride: int,
+        count: int,
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> int:
         """CRC-32 of what :meth:`read_strided` reads, computed on the board. Raises as
         :meth:`read`."""
         requests = [
@@ -312,7 +345,16 @@ class LinkClient:
         ]
         return self._summed(requests, progress)
 
-    def fill(self, address, size, value=0, *, stride=None, count=1, progress=None):
+    def fill(
+        self,
+        address: int,
+        size: int,
+        value: int | BytesLike = 0,
+        *,
+        stride: int | None = None,
+        count: int = 1,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
         """Writes ``value`` into each of the ``size`` bytes from ``address``, or of ``count`` runs
         of ``size`` bytes, ``stride`` apart.
 
@@ -349,10 +391,10 @@ class LinkClient:
     def _pattern(value):
         if isinstance(value, Integral):
             if not 0 <= value <= 255:
-                raise ValueError(f"value must be a byte, 0 to 255, or bytes, not {value}")
+                raise ValueError(f"value = {value}: expected a byte, 0 to 255, or bytes")
             return bytes([value])
         if not len(value):
-            raise ValueError("value must be a byte, 0 to 255, or bytes, not none")
+            raise ValueError("value = b'': expected a byte, 0 to 255, or at least one byte")
         return bytes(value)
 
     @property
@@ -365,7 +407,7 @@ class LinkClient:
         are one."""
         for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
             if value < least:
-                raise ValueError(f"{name} must be {least} or more, not {value}")
+                raise ValueError(f"{name} = {value}: expected {least} or more")
         self._check(address, (count - 1) * stride + run if count else 0)
         return (
             (address, run * count, stride * count, 1)
@@ -394,15 +436,15 @@ class LinkClient:
             for at in range(0, run, most):
                 yield place + at, min(most, run - at), {}
 
-    def read_word(self, address):
-        """A 32-bit register or word."""
+    def read_word(self, address: int) -> int:
+        """Reads a 32-bit register or word."""
         return int.from_bytes(self.read(address, 4), "little")
 
-    def write_word(self, address, value):
+    def write_word(self, address: int, value: int) -> None:
         """Writes a 32-bit register or word."""
         self.write(address, (value & 0xFFFF_FFFF).to_bytes(4, "little"))
 
-    def reset_core(self):
+    def reset_core(self) -> None:
         """Resets the core and waits until it is ready.
 
         Raises
@@ -422,10 +464,10 @@ class LinkClient:
     @staticmethod
     def _check(address, size):
         if not 0 <= address < 2**32:
-            raise ValueError(f"address must be 0 to 0xffffffff, not {address:#x}")
+            raise ValueError(f"address = {address:#x}: expected 0 to 0xffffffff")
         if not 0 <= size <= 2**32 - address:
             raise ValueError(
-                f"size must be 0 to {2**32 - address} at address {address:#x}, not {size}"
+                f"size = {size}: expected 0 to {2**32 - address} at address {address:#x}"
             )
 
     def _count(self, requests):
@@ -434,17 +476,17 @@ class LinkClient:
                 self.traffic[way] += size
 
     @contextmanager
-    def uncounted(self):
-        """What is called within is not in ``traffic``."""
+    def uncounted(self) -> Iterator[None]:
+        """Context manager: calls made within it are not counted in ``traffic``."""
         before = list(self.traffic)
         try:
             yield
         finally:
             self.traffic[:] = before
 
-    def count_runs(self, address, rows, run, stride, *, written):
-        """Adds to ``traffic`` what :meth:`write_strided` or :meth:`read_strided` of so many
-        ``rows`` would, where they go another way."""
+    def count_runs(self, address: int, rows: int, run: int, stride: int, *, written: bool) -> None:
+        """Adds to ``traffic`` the bytes that :meth:`write_strided` or :meth:`read_strided` of
+        ``rows`` runs would have carried, for transfers that bypass the link."""
         if rows * run:
             self._count(
                 self._strided_writes(address, bytes(rows * run), run, stride)

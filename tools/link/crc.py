@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The CRC-32 of two pieces put together, from those of the pieces."""
+"""CRC-32 of a concatenation, from the CRCs of its two parts."""
 
 __all__ = ["combine"]
 
@@ -16,7 +16,7 @@ def _multiply(a, b):
     return product
 
 
-def combine(first, second, length):
+def combine(first: int, second: int, length: int) -> int:
     """CRC-32 of ``A + B`` from those of A and of B, which has ``length`` bytes.
 
     Appending to A multiplies its CRC by x^(8 * length); the constants at the two ends of the CRC

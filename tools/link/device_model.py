@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board's side of the link in Python: what a board does with the bytes it gets
+"""Behavioural model of the board's end of the link: the bytes that a board answers
 (docs/how/link.md).
 
 For tests of the host without gateware, and of the gateware against the protocol.
 """
 
 import zlib
+from collections.abc import Iterable, Sequence
 
 from quintet.gateware.link.protocol import ANSWER, INFO_ADDRESS, Operation, Status, stride_of
 
 from .frames import Answer, Decoder
+from .pipe import BytesLike
 
 __all__ = ["DeviceModel", "WordMemory"]
 
 
 class WordMemory:
-    """Words of a bus: ``size`` bytes from ``base``, everything else an error.
+    """A memory on the bus: ``size`` bytes from ``base``; accesses elsewhere are bus errors.
 
     Attributes
     ----------
@@ -24,20 +26,21 @@ class WordMemory:
         Bus cycles that wrote.
     """
 
-    def __init__(self, size, base=0):
+    def __init__(self, size: int, base: int = 0) -> None:
         self.base, self.data, self.writes = base, bytearray(size), 0
 
-    def covers(self, address):
+    def covers(self, address: int) -> bool:
+        """Whether the memory has a byte at ``address``."""
         return 0 <= address - self.base < len(self.data)
 
-    def read(self, address):
+    def read(self, address: int) -> bytes | None:
         """The word at an aligned address; ``None`` is a bus error."""
         if not self.covers(address):
             return None
         return bytes(self.data[address - self.base : address - self.base + 4])
 
-    def write(self, address, word, lanes):
-        """Writes those bytes of a word whose lane is set; ``False`` is a bus error."""
+    def write(self, address: int, word: BytesLike, lanes: Sequence[int]) -> bool:
+        """Writes the bytes of a word whose lane is set; returns ``False`` for a bus error."""
         if not self.covers(address):
             return False
         self.writes += 1
@@ -48,7 +51,7 @@ class WordMemory:
 
 
 class DeviceModel:
-    """A board: takes bytes, gives the bytes it answers.
+    """Model of a board's link: takes received bytes, returns the bytes that the board sends.
 
     Parameters
     ----------
@@ -58,7 +61,9 @@ class DeviceModel:
         Bytes of the receive buffer.
     """
 
-    def __init__(self, regions, *, info_address=INFO_ADDRESS, buffer=1024):
+    def __init__(
+        self, regions: Iterable[WordMemory], *, info_address: int = INFO_ADDRESS, buffer: int = 1024
+    ) -> None:
         self.regions = list(regions)
         self._info_address = info_address
         self._buffer = buffer
@@ -66,15 +71,15 @@ class DeviceModel:
         self._long = False
         self.reset()
 
-    def reset(self):
-        """What a reset of the board does to its link (memory is left alone)."""
+    def reset(self) -> None:
+        """Resets the link as a board reset does; memory keeps its contents."""
         self.session = b"\0\0"
         self.expected = 0
         self.stopped = None  # address of the failure
         self.executed = 0
 
-    def feed(self, received):
-        """The bytes that the board sends for these."""
+    def feed(self, received: BytesLike) -> bytes:
+        """Takes received bytes; returns the bytes that the board sends in answer."""
         answers = bytearray()
         for byte in received:
             if byte:

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What goes wrong on a link."""
+"""Errors of the link."""
 
 __all__ = ["BoardError", "LinkError", "RefusedError"]
 
 
 class LinkError(Exception):
-    """The board cannot be talked to: no such port, a port that vanished, no answer in time, a board
-    that was reset."""
+    """Communication with the board failed: no such port, a port that vanished, no answer in time,
+    or a board that was reset."""
 
 
 class BoardError(LinkError):
-    """The board answered, and refused.
+    """The board answered with a refusal.
 
     Attributes
     ----------
@@ -18,10 +18,10 @@ class BoardError(LinkError):
         Of a bus error, the word that failed.
     """
 
-    def __init__(self, message, *, address=None):
+    def __init__(self, message: str, *, address: int | None = None) -> None:
         super().__init__(message)
         self.address = address
 
 
 class RefusedError(LinkError):
-    """What serves the board does not let this host have it; the message is its reason."""
+    """The server of a board refused this host; the message is its reason."""

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames and their contents, as the host builds and reads them (docs/how/link.md)."""
+"""Frames of the link and their contents: encoding and decoding on the host (docs/how/link.md)."""
+
+from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from quintet.gateware.link.protocol import ANSWER, MAX_RUN, Operation, Status, step_of
+
+from .pipe import BytesLike
 
 __all__ = ["Answer", "Decoder", "Request", "as_runs", "cobs_decode", "cobs_encode", "frame"]
 
@@ -13,8 +18,8 @@ __all__ = ["Answer", "Decoder", "Request", "as_runs", "cobs_decode", "cobs_encod
 LONGEST = 66_000
 
 
-def cobs_encode(contents):
-    """``contents`` without zeros, as consistent overhead byte stuffing does it."""
+def cobs_encode(contents: bytes) -> bytes:
+    """Encodes ``contents`` by consistent overhead byte stuffing, so that it has no zero byte."""
     encoded = bytearray()
     blocks = contents.split(b"\0")
     for number, block in enumerate(blocks):
@@ -33,8 +38,8 @@ def cobs_encode(contents):
     return bytes(encoded)
 
 
-def cobs_decode(encoded):
-    """The contents of a frame (given without its zero), or ``None`` if it is broken."""
+def cobs_decode(encoded: bytes) -> bytes | None:
+    """Decodes the contents of a frame (given without its final zero); ``None`` if it is damaged."""
     contents = bytearray()
     position = 0
     while position < len(encoded):
@@ -49,16 +54,16 @@ def cobs_decode(encoded):
     return bytes(contents)
 
 
-def frame(contents):
-    """A frame with these contents: CRC, COBS, zero."""
+def frame(contents: bytes) -> bytes:
+    """The frame of these contents: CRC appended, COBS encoded, zero at the end."""
     return cobs_encode(contents + struct.pack("<I", zlib.crc32(contents))) + b"\0"
 
 
 @dataclass(frozen=True)
 class Request:
-    """One request. ``length`` is that of the data it asks for or fills in; ``data`` is a write's,
-    or the pattern (4 bytes) of a fill. A strided one goes over runs of ``run`` bytes (1 to 256), of
-    which each begins ``stride`` bytes behind the one before."""
+    """One request. ``length`` is the number of bytes that it reads, sums or fills; ``data`` is the
+    data of a write, or the pattern (4 bytes) of a fill. A strided request covers runs of ``run``
+    bytes (1 to 256); each begins ``stride`` bytes after the start of the one before."""
 
     operation: Operation
     address: int = 0
@@ -67,8 +72,8 @@ class Request:
     run: int = 0
     stride: int = 0
 
-    def encode(self, session, sequence):
-        """The frame, for a session (2 bytes) and number."""
+    def encode(self, session: bytes, sequence: int) -> bytes:
+        """The request's frame, for a session (2 bytes) and a sequence number."""
         contents = struct.pack("<B2sB", self.operation, session, sequence & 0xFF)
         if self.operation == Operation.FILL:
             contents += self.data
@@ -78,18 +83,19 @@ class Request:
         return frame(contents + struct.pack("<I", self.address) + body)
 
     @property
-    def answer_data(self):
-        """Bytes of data in a good answer."""
+    def answer_data(self) -> int:
+        """Bytes of data in an answer without an error."""
         return 0 if self.operation.writes else 4 if self.operation.sums else self.length
 
     @property
-    def span(self):
-        """Bytes of memory or registers it is about."""
+    def span(self) -> int:
+        """Bytes of memory or registers that the request covers."""
         return self.length or len(self.data)
 
     @property
-    def line_bytes(self):
-        """Bytes on the line of it and of a good answer, zeros that end them included."""
+    def line_bytes(self) -> tuple[int, int]:
+        """Bytes on the line of the request and of an answer without an error, including the zeros
+        that end them."""
         asked = (
             12
             + (len(self.data) if self.operation.writes else 2)
@@ -97,16 +103,17 @@ class Request:
         )
         if self.operation == Operation.FILL:
             asked += 2
-        return tuple(size + size // 254 + 2 for size in (asked, 9 + self.answer_data))
+        answered = 9 + self.answer_data
+        return asked + asked // 254 + 2, answered + answered // 254 + 2
 
     @property
-    def unseen(self):
-        """Bytes that the board goes over while the line rests."""
+    def unseen(self) -> int:
+        """Bytes that the board processes while nothing is on the line."""
         return self.span if self.operation.sums or self.operation == Operation.FILL else 0
 
     @property
-    def end(self):
-        """Address behind its last byte."""
+    def end(self) -> int:
+        """Address after the last byte."""
         if not self.operation.strided:
             return self.address + self.span
         before = (self.span - 1) // self.run
@@ -129,12 +136,15 @@ class Request:
         )
 
 
-def as_runs(pieces, most):
-    """Pieces (address, bytes), in order, as (address, bytes, bytes of a run, distance of runs):
-    those in a row of one length at one distance, forward or back, that a frame can say are runs of
-    one, of at most ``most`` bytes together."""
-    found = []
-    for address, data in pieces:
+def as_runs(
+    pieces: Iterable[tuple[int, BytesLike]], most: int
+) -> list[tuple[int, bytes, int, int]]:
+    """Groups writes (address, bytes) into strided writes (address, bytes, run length, stride).
+    Consecutive writes of equal length at equal distance, forward or back, become one of at most
+    ``most`` bytes if a frame can express it."""
+    found: list[tuple[int, bytes, int, int]] = []
+    for address, written in pieces:
+        data = bytes(written)
         if (
             found
             and 0 < len(data) == found[-1][2] <= MAX_RUN
@@ -152,7 +162,7 @@ def as_runs(pieces, most):
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer. ``expected`` and ``address`` stand in answers whose status is not ok."""
+    """One answer. ``expected`` and ``address`` are present if the status is not OK."""
 
     operation: Operation
     session: bytes
@@ -162,8 +172,8 @@ class Answer:
     expected: int | None = None
     address: int | None = None
 
-    def encode(self):
-        """The frame."""
+    def encode(self) -> bytes:
+        """The answer's frame."""
         body = self.data
         if self.status != Status.OK:
             body += struct.pack("<BI", self.expected, self.address)
@@ -171,8 +181,9 @@ class Answer:
         return frame(head + body + bytes([self.status]))
 
     @classmethod
-    def decode(cls, contents):
-        """An answer from the contents of a frame, CRC removed; ``None`` if that is none."""
+    def decode(cls, contents: bytes) -> Answer | None:
+        """Decodes an answer from the contents of a frame without its CRC; ``None`` if they are not
+        an answer."""
         if len(contents) < 5 or contents[0] & 0xF8 != ANSWER or contents[-1] not in set(Status):
             return None
         operation, session, sequence = struct.unpack("<B2sB", contents[:4])
@@ -187,7 +198,7 @@ class Answer:
 
 
 class Decoder:
-    """Cuts received bytes into frames and yields the contents of the good ones, CRC removed.
+    """Splits received bytes into frames; yields the contents of the undamaged ones, without CRC.
 
     Attributes
     ----------
@@ -195,12 +206,12 @@ class Decoder:
         Frames that were dropped.
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._rest = bytearray()
         self.damaged = 0
 
-    def feed(self, received):
-        """Contents of the frames that are complete with these bytes."""
+    def feed(self, received: BytesLike) -> list[bytes]:
+        """Contents of the frames that these bytes complete."""
         self._rest += received
         *frames, rest = (
             bytes(self._rest).split(b"\0") if b"\0" in received else (bytes(self._rest),)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Notices: frames between a host and what serves a board to it (docs/how/link.md, "Served boards").
+"""Notices: frames between a host and the server of a board (docs/how/link.md, "Served boards").
 
 Their first byte has bit 7 set and is no answer's, so that boards and hosts that know none drop
 them.
@@ -23,17 +23,19 @@ TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,128}")
 
 
 class Notice(enum.IntEnum):
+    """Kinds of notices: the first byte of the frame."""
+
     HELLO = 0xF0  # from the host, first of all: a token, or nothing
     REFUSED = 0xF1  # to the host: the reason; then the connection ends
     TIME = 0xF2  # to the host: the board's time in nanoseconds, 8 bytes
 
 
-def encode_notice(kind, body=b""):
+def encode_notice(kind: Notice, body: bytes = b"") -> bytes:
     """The frame of a notice."""
     return frame(bytes([kind]) + body)
 
 
-def decode_notice(encoded):
+def decode_notice(encoded: bytes) -> tuple[Notice, bytes] | None:
     """Kind and body of a frame (given without its zero) that is a notice; else ``None``."""
     # Cheap for all that is none: the first byte of the contents is no zero, and stands as it is.
     if not 6 <= len(encoded) <= LONGEST or encoded[1] not in set(Notice):

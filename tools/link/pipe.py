@@ -1,13 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipes of bytes to a board."""
+"""Byte pipes to a board."""
+
+from __future__ import annotations
 
 import time
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Pipe"]
 
 
+#: Binary data that is read but not kept.
+BytesLike: TypeAlias = bytes | bytearray | memoryview
+
+
+class BytePipe(Protocol):
+    """Interface of a pipe of bytes, as ``LinkClient`` uses it (members as of :class:`Pipe`)."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def bytes_per_second(self) -> float | None: ...
+
+    @property
+    def served(self) -> bool: ...
+
+    def write(self, data: BytesLike) -> None: ...
+
+    def read(self, limit: int, timeout: float) -> bytes: ...
+
+    def close(self) -> None: ...
+
+    def now(self) -> float: ...
+
+    def sleep(self, seconds: float) -> None: ...
+
+
 class Pipe:
-    """A pipe of bytes, as ``LinkClient`` uses it.
+    """Base class of byte pipes, as ``LinkClient`` uses them.
 
     Attributes
     ----------
@@ -19,32 +52,35 @@ class Pipe:
         A server tells the time of the board behind it: :meth:`now` counts that time.
     """
 
-    name = "pipe"
-    bytes_per_second = None
-    served = False
+    name: str = "pipe"
+    bytes_per_second: float | None = None
 
-    def write(self, data):
-        """Sends all of ``data``. :class:`~.errors.LinkError` if that is not possible."""
+    @property
+    def served(self) -> bool:
+        return False
+
+    def write(self, data: BytesLike) -> None:
+        """Sends all of ``data``. Raises :class:`~.errors.LinkError` if that is not possible."""
         raise TypeError(f"{type(self).__name__} does not say how to write")
 
-    def read(self, limit, timeout):
-        """At most ``limit`` bytes; waits for the first of them, ``timeout`` seconds of :meth:`now`
-        at most. Empty at timeout."""
+    def read(self, limit: int, timeout: float) -> bytes:
+        """Reads at most ``limit`` bytes; waits for the first of them, at most ``timeout`` seconds
+        of :meth:`now`. Returns nothing at timeout."""
         raise TypeError(f"{type(self).__name__} does not say how to read")
 
-    def close(self):
-        """Gives the pipe back; may be called again."""
+    def close(self) -> None:
+        """Closes the pipe; may be called again."""
 
-    def now(self):
-        """Seconds, from any start. A virtual board counts simulated time."""
+    def now(self) -> float:
+        """Time in seconds, from any start. A virtual board counts simulated time."""
         return time.monotonic()
 
-    def sleep(self, seconds):
-        """Lets ``seconds`` of :meth:`now` pass."""
+    def sleep(self, seconds: float) -> None:
+        """Waits for ``seconds`` of :meth:`now`."""
         time.sleep(seconds)
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()

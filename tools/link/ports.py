@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens the pipe of a port's name."""
+"""Opens a port, serial or socket, by its name."""
 
+from .pipe import Pipe
 from .serial_pipe import BAUD, SerialPipe
 from .socket_pipe import SCHEME, SocketPipe
 
 __all__ = ["open_pipe"]
 
 
-def open_pipe(name, *, baud=BAUD):
-    """The pipe of a port's name, which raises ``OSError`` or ``ValueError`` if it cannot be
-    opened."""
+def open_pipe(name: str, *, baud: int = BAUD) -> Pipe:
+    """Opens the pipe of a port's name; raises ``OSError`` or ``ValueError`` if that is not
+    possible."""
     return SocketPipe(name) if name.startswith(SCHEME) else SerialPipe(name, baud=baud)

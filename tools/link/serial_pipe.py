@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A serial port as a pipe of bytes."""
+"""Serial port as a byte pipe."""
 
 from .errors import LinkError
-from .pipe import Pipe
+from .pipe import BytesLike, Pipe
 
 __all__ = ["BAUD", "SerialPipe"]
 
@@ -11,7 +11,7 @@ BAUD = 3_000_000
 
 
 class SerialPipe(Pipe):
-    """A serial port, or whatever else pyserial opens.
+    """A serial port, or any other URL that pyserial opens.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class SerialPipe(Pipe):
         The port cannot be opened. (What happens to it later is a :class:`LinkError`.)
     """
 
-    def __init__(self, port, *, baud=BAUD, write_timeout=5.0):
+    def __init__(self, port: str, *, baud: int = BAUD, write_timeout: float = 5.0) -> None:
         import serial  # late: a program that only simulates need not have it
 
         self.name = port
@@ -58,7 +58,7 @@ class SerialPipe(Pipe):
         self.close()
         return LinkError(f"{self.name} went away: {_reason(error)}")
 
-    def write(self, data):
+    def write(self, data: BytesLike) -> None:
         if self._closed:
             raise LinkError(f"{self.name} is closed")
         try:
@@ -68,7 +68,7 @@ class SerialPipe(Pipe):
         except self._errors as error:
             raise self._vanished(error) from error
 
-    def read(self, limit, timeout):
+    def read(self, limit: int, timeout: float) -> bytes:
         if self._closed:
             raise LinkError(f"{self.name} is closed")
         try:
@@ -85,7 +85,7 @@ class SerialPipe(Pipe):
             # pyserial trips over its own None when another thread closes the port: a TypeError.
             raise self._vanished(error) from error
 
-    def close(self):
+    def close(self) -> None:
         if self._closed:
             return
         self._closed = True

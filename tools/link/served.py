@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host's end of what serves a board: says hello, keeps the board's time, hears a refusal
+"""Client of a board's server: sends the hello notice, keeps the board's time, and reports a refusal
 (docs/how/link.md, "Served boards")."""
 
 import struct
@@ -8,7 +8,7 @@ from ..text import visible
 from .errors import LinkError, RefusedError
 from .frames import LONGEST
 from .notices import Notice, decode_notice, encode_notice
-from .pipe import Pipe
+from .pipe import BytePipe, BytesLike, Pipe
 
 __all__ = ["ServedPipe"]
 
@@ -17,7 +17,7 @@ PATIENCE = 30.0
 
 
 class ServedPipe(Pipe):
-    """``pipe`` in the time of the board behind it, where a server tells it.
+    """A pipe that counts the time of the board behind it, if a server reports it.
 
     A served board is simulated, faster or slower than the wall's clock goes on. Its server tells
     the board's time, and from then on
@@ -33,30 +33,30 @@ class ServedPipe(Pipe):
         For a server that wants one.
     """
 
-    def __init__(self, pipe, token=""):
+    def __init__(self, pipe: BytePipe, token: str = "") -> None:
         self._pipe = pipe
         self.name, self.bytes_per_second = pipe.name, pipe.bytes_per_second
         self._rest = bytearray()  # of a frame that has not ended
         self._heard = bytearray()  # what is for the client
-        self._told = None  # the board's time, once one was told,
-        self._ahead = 0.0  # and what it is behind the wall's clock at that moment
+        self._reported: float | None = None  # the board's time, once it was reported,
+        self._ahead = 0.0  # and its lag behind the wall clock at that moment
         pipe.write(b"\0" + encode_notice(Notice.HELLO, token.encode()))
 
     @property
-    def served(self):
-        return self._told is not None
+    def served(self) -> bool:
+        return self._reported is not None
 
-    def now(self):
-        return self._pipe.now() if self._told is None else self._told + self._ahead
+    def now(self) -> float:
+        return self._pipe.now() if self._reported is None else self._reported + self._ahead
 
-    def write(self, data):
+    def write(self, data: BytesLike) -> None:
         # What was told while nobody read is over: the wait for an answer begins at the board's
         # present.
         while self.served and (told := self._pipe.read(1 << 16, 0)):
             self._sort(told)
         self._pipe.write(data)
 
-    def read(self, limit, timeout):
+    def read(self, limit: int, timeout: float) -> bytes:
         """As :meth:`Pipe.read`. Raises ``RefusedError`` if that is what the server says."""
         end = self.now() + timeout
         while not self._heard:
@@ -67,7 +67,7 @@ class ServedPipe(Pipe):
         del self._heard[:limit]
         return data
 
-    def sleep(self, seconds):
+    def sleep(self, seconds: float) -> None:
         """Lets ``seconds`` of :meth:`now` pass; what comes in meanwhile is there for
         :meth:`read`."""
         end = self.now() + seconds
@@ -76,8 +76,8 @@ class ServedPipe(Pipe):
 
     def _listen(self, timeout):
         """Waits until something comes; ``timeout`` counts where no server tells the time."""
-        data = self._pipe.read(1 << 16, timeout if self._told is None else PATIENCE)
-        if not data and self._told is not None:
+        data = self._pipe.read(1 << 16, timeout if self._reported is None else PATIENCE)
+        if not data and self._reported is not None:
             raise LinkError(f"{self.name}: the server has said nothing for {PATIENCE:g} s")
         self._sort(data)
 
@@ -99,12 +99,12 @@ class ServedPipe(Pipe):
             self._rest = bytearray()
 
     def _tell(self, seconds):
-        if self._told is None:
+        if self._reported is None:
             self._ahead = self._pipe.now() - seconds
         # A server that was started again begins anew; time never runs back.
-        elif seconds < self._told:
-            self._ahead += self._told - seconds
-        self._told = seconds
+        elif seconds < self._reported:
+            self._ahead += self._reported - seconds
+        self._reported = seconds
 
-    def close(self):
+    def close(self) -> None:
         self._pipe.close()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A TCP socket as a pipe of bytes."""
+"""TCP socket as a byte pipe."""
 
 import select
 import socket
@@ -7,7 +7,7 @@ import time
 
 from .address import parse_address, resolve
 from .errors import LinkError
-from .pipe import Pipe
+from .pipe import BytesLike, Pipe
 
 __all__ = ["SCHEME", "SocketPipe"]
 
@@ -31,7 +31,9 @@ class SocketPipe(Pipe):
         Nothing listens there. (What happens to the connection later is a :class:`LinkError`.)
     """
 
-    def __init__(self, name, *, connect_timeout=5.0, write_timeout=5.0):
+    def __init__(
+        self, name: str, *, connect_timeout: float = 5.0, write_timeout: float = 5.0
+    ) -> None:
         self.name = name
         self._write_timeout = write_timeout
         host, port = parse_address(name.removeprefix(SCHEME))
@@ -49,7 +51,7 @@ class SocketPipe(Pipe):
         self.close()
         return LinkError(f"{self.name} went away: {reason}")
 
-    def write(self, data):
+    def write(self, data: BytesLike) -> None:
         connection, view = self._open(), memoryview(data)
         given_up = time.monotonic() + self._write_timeout
         while view:
@@ -68,7 +70,7 @@ class SocketPipe(Pipe):
                     raise self._vanished(error.strerror or error) from error
                 return
 
-    def read(self, limit, timeout):
+    def read(self, limit: int, timeout: float) -> bytes:
         connection = self._open()
         try:
             if not select.select([connection], [], [], max(timeout, 0))[0]:
@@ -84,7 +86,7 @@ class SocketPipe(Pipe):
             raise self._vanished("the other side closed the connection")
         return data
 
-    def close(self):
+    def close(self) -> None:
         if self._socket is not None:
             self._socket.close()
             self._socket = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Performance figures, each by one command: ``quintet measure TOPIC/TABLE``.
+"""Performance measurements, each by one command: ``quintet measure TOPIC/TABLE``.
 
 Every folder here is a topic, and so is ``firmware/<isa>/measure`` of each core; its ``__init__``
 exports ``MEASURES``, table -> :class:`Measure`. What a table is measured with (programs, benches,

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Case: a program with registers and a memory image, for gateware and golden model alike, whatever
-the ISA."""
+"""Test case of any ISA: a program with registers and a memory image, for gateware and golden model
+alike."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +13,7 @@ __all__ = ["Case", "registers_of"]
 
 @dataclass
 class Case:
-    """A program and everything around it.
+    """A program with its inputs and its expected end.
 
     Attributes
     ----------
@@ -26,15 +28,15 @@ class Case:
     """
 
     name: str
-    params: dict
-    words: list
-    registers: dict
+    params: Mapping[str, Any]
+    words: list[Any]
+    registers: dict[str, int]
     memory: np.ndarray
     fault: str | None = None
     cycles: int = 0
-    notes: dict = field(default_factory=dict)
+    notes: dict[str, Any] = field(default_factory=dict)
 
 
-def registers_of(case):
+def registers_of(case: Case) -> dict[str, int]:
     """Registers of a run: a case's main memory ends with its image; the build's is larger."""
     return {"window_limit": case.memory.size, **case.registers}

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Catalogue of all measures, found by listing: the topics of this folder, and each core's,
+"""Catalogue of all measurements, found by listing: the topics of this folder, and each core's,
 ``firmware/<isa>/measure``."""
 
 import importlib
+from collections.abc import Iterable
 from pathlib import Path
 
 from .choice import no_such
+from .row import Measure
 
 __all__ = ["find", "measures", "topics"]
 
@@ -26,19 +28,19 @@ def _modules():
     return dict(sorted({**own, **cores}.items()))
 
 
-def topics():
+def topics() -> list[str]:
     """Names of the topics."""
     return list(_modules())
 
 
-def measures(topic):
-    """``TOPIC/TABLE`` -> :class:`~.row.Measure` of a topic."""
+def measures(topic: str) -> dict[str, Measure]:
+    """The measurements of a topic: ``TOPIC/TABLE`` -> :class:`~.row.Measure`."""
     tables = importlib.import_module(_modules()[topic]).MEASURES
     return {f"{topic}/{name}": measure for name, measure in tables.items()}
 
 
-def find(names):
-    """``TOPIC/TABLE`` -> measure of what ``names`` name: topics or single tables.
+def find(names: Iterable[str]) -> dict[str, Measure]:
+    """Measurements by names of topics or single tables: ``TOPIC/TABLE`` -> measure.
 
     Raises
     ------

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Choice of what a table is measured with: presets, memories, rows, settings."""
+"""Selection of the presets, memories, rows and settings that a table is measured with."""
 
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
+from itertools import product
+from typing import TYPE_CHECKING, Any
 
 from ..errors import InputError
+
+if TYPE_CHECKING:
+    from .row import Measure
 
 __all__ = ["Choice", "no_such"]
 
 
-def no_such(what, name, known):
-    """Error for a name that is none of ``known``: near matches where there are some, all of them
-    otherwise."""
+def no_such(what: str, name: str, known: Iterable[str]) -> InputError:
+    """Error for an unknown name: lists near matches if there are some, otherwise all known
+    names."""
     near = get_close_matches(name, known, 3)
     return InputError(
         f"{what} {name!r}: "
@@ -47,7 +55,7 @@ def _setting(table, text, settings):
 
 @dataclass(frozen=True)
 class Choice:
-    """What a table is measured with.
+    """Parameters of a measurement.
 
     Attributes
     ----------
@@ -57,15 +65,24 @@ class Choice:
     sizes : build parameters as text
     """
 
-    presets: tuple = ()
-    memories: tuple = ()
-    only: tuple = ()
-    settings: dict = field(default_factory=dict)
-    sizes: dict = field(default_factory=dict)
+    presets: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
+    sizes: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, table, measure, presets=(), memories=(), only=(), settings=(), sizes=None):
-        """The choice that options of the command line make for ``measure``, called ``table``.
+    def of(
+        cls,
+        table: str,
+        measure: Measure,
+        presets: Sequence[str] = (),
+        memories: Sequence[str] = (),
+        only: Sequence[str] = (),
+        settings: Iterable[str] = (),
+        sizes: Mapping[str, str] | None = None,
+    ) -> Choice:
+        """The selection by command-line options for ``measure``, named ``table``.
 
         Raises
         ------
@@ -77,7 +94,7 @@ class Choice:
         return cls(
             _named(table, "--preset", presets, measure.presets, measure.default or measure.presets),
             _named(table, "--memory", memories, measure.memories, measure.memories[:1]),
-            _named(table, "--only", only, measure.names, ()),
+            _named(table, "--only", only, measure.names, measure.default_names),
             {
                 **measure.settings,
                 **dict(_setting(table, text, measure.settings) for text in settings),
@@ -85,6 +102,17 @@ class Choice:
             dict(sizes or {}),
         )
 
-    def takes(self, name):
-        """Whether the row ``name`` is to be measured."""
+    def split(self, names: Sequence[str]) -> dict[str, Choice]:
+        """The same choice in parts that are measured one by one: a preset, a memory and a name
+        each, by what tells them apart. ``names`` are those of the table's rows."""
+        every = (self.presets, self.memories, self.only or tuple(names))
+        parts = {}
+        for chosen in product(*(values or (None,) for values in every)):
+            own = [() if value is None else (value,) for value in chosen]
+            label = " ".join(value for value in chosen if value is not None)
+            parts[label] = replace(self, presets=own[0], memories=own[1], only=own[2])
+        return parts
+
+    def takes(self, name: str) -> bool:
+        """Whether the row ``name`` is selected."""
         return not self.only or name in self.only

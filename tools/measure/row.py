@@ -1,29 +1,35 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Row of a table of measured figures, and what makes one."""
+"""Tables of measured figures: a row, and the function that measures a table."""
 
-from collections.abc import Callable
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ..errors import Exit, QuintetError
+
+if TYPE_CHECKING:
+    from .choice import Choice
 
 __all__ = ["Differs", "Measure", "Row"]
 
 
 class Differs(QuintetError):
-    """The gateware does not give what the golden model gives: there is no figure."""
+    """The gateware's result differs from the golden model's, so that there is no figure."""
 
     code = Exit.NO
 
 
 @dataclass(frozen=True)
 class Row:
-    """Figure with its unit.
+    """A measured figure with its unit.
 
     Attributes
     ----------
     what : what was measured
     value, unit : the figure
-    bound : what is required of it, or ``None``: the most that it may be, with ``least`` the least
+    bound : required maximum, or minimum with ``least``; ``None``: no requirement
     more : further columns, name -> value
     """
 
@@ -32,10 +38,11 @@ class Row:
     unit: str
     bound: float | None = None
     least: bool = False
-    more: dict = field(default_factory=dict)
+    more: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def missed(self):
+    def missed(self) -> bool:
+        """Whether the figure violates its bound."""
         return self.bound is not None and (
             self.value < self.bound if self.least else self.value > self.bound
         )
@@ -43,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measure:
-    """Table of figures.
+    """A table of figures.
 
     Attributes
     ----------
@@ -53,16 +60,18 @@ class Measure:
     presets : what ``--preset`` may name; ``default``:
         those measured where none is named (all of them)
     memories : what ``--memory`` may name, the default first
-    names : what ``--only`` may name
+    names : what ``--only`` may name; ``default_names``: those measured where none is named (all of
+        them)
     settings : name -> default of what ``--set`` may change
     sizes : whether build parameters (``-P``) may be given
     """
 
     help: str
-    rows: Callable
-    presets: tuple = ()
-    default: tuple = ()
-    memories: tuple = ()
-    names: tuple = ()
-    settings: dict = field(default_factory=dict)
+    rows: Callable[[Choice], Iterator[Row]]
+    presets: tuple[str, ...] = ()
+    default: tuple[str, ...] = ()
+    memories: tuple[str, ...] = ()
+    names: tuple[str, ...] = ()
+    settings: dict[str, Any] = field(default_factory=dict)
     sizes: bool = False
+    default_names: tuple[str, ...] = ()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""MLPerf Tiny's device interface: a compiled network behind the serial conversation that the
-benchmark's runner holds with a device under test."""
+"""MLPerf Tiny's device interface: a compiled network as the device under test of the benchmark's
+runner."""
 
 from .benchmarks import BENCHMARKS, Benchmark
 from .device import Device

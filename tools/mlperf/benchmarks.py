@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The benchmark's four models: the bytes that its runner sends for an input, and what a device
-reports of an output."""
+"""The four models of MLPerf Tiny: the bytes that the runner sends for an input, and the result that
+a device reports."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,7 +32,7 @@ class Benchmark:
     """
 
     name: str
-    shape: tuple
+    shape: tuple[int, ...]
     dtype: str
     scale: float
     zero_point: int
@@ -54,7 +55,7 @@ class Benchmark:
             values = values.transpose(2, 0, 1)
         return values.reshape(1, *port.shape)
 
-    def result(self, given: np.ndarray, found: np.ndarray) -> list:
+    def result(self, given: np.ndarray, found: np.ndarray) -> list[float]:
         """Numbers of the line of results, from an input and its output."""
         if self.error:
             return [float(np.mean((given - found) ** 2))]
@@ -73,7 +74,9 @@ BENCHMARKS = {
 }
 
 
-def benchmark_of(network: str, inputs: list, outputs: list, name: str | None = None) -> Benchmark:
+def benchmark_of(
+    network: str, inputs: Sequence[Port], outputs: Sequence[Port], name: str | None = None
+) -> Benchmark:
     """The benchmark of a network by the shapes of its ports, or the one called ``name``.
 
     Raises

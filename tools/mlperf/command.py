@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Offer a compiled network of MLPerf Tiny to the benchmark's own runner, as a device under test.
+"""Serve a compiled network of MLPerf Tiny to the benchmark's own runner, as a device under test.
 
 The runner opens the pseudo-terminal (or the socket) as it opens a submitter's board. Times are
 cycles of the core over its clock: the link and what the host computes are not in them. Serves until
 it is interrupted (ctrl-C). See docs/guides/mlperf.md.
 """
 
+from __future__ import annotations
+
+import argparse
+from typing import TYPE_CHECKING
+
 from ..errors import Exit, InputError, TargetError
 from ..outputs import check_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     from .benchmarks import BENCHMARKS
 
     parser.add_argument("plan", help="the folder that quintet compile wrote")
@@ -26,7 +34,7 @@ def arguments(parser):
     where.add_argument(
         "--socket",
         metavar="[HOST:]PORT",
-        help="serve on a socket of this machine; port 0: any that is free",
+        help="serve on a socket of this machine; port 0 picks a free one",
     )
     where.add_argument(
         "--link", metavar="PATH", help="make PATH a symbolic link to the pseudo-terminal"
@@ -41,7 +49,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from ..compiler.plan import load_plan
     from ..compiler.session import Session
     from ..targets import open_target
@@ -104,7 +112,7 @@ def _say(args, console, line):
 
 
 def _banner(plan, benchmark, target, port):
-    """What whoever reads the runner's figures must know."""
+    """Notes for readers of the runner's figures."""
     if target.info.kind == "sim":
         yield (
             f"VIRTUAL BOARD: ALL TIMES ARE SIMULATED CYCLES AT {port.clock_hz / 1e6:g} MHZ. NO "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The device's side of the conversation with MLPerf Tiny's runner: commands that end in ``%``,
-answers in lines, ``m-ready`` behind each."""
+"""Device side of the protocol with MLPerf Tiny's runner: commands end in ``%``; answers are lines,
+followed by ``m-ready``."""
 
 from collections.abc import Callable, Iterator
 
@@ -13,7 +13,7 @@ from .benchmarks import Benchmark
 __all__ = ["Device"]
 
 FIRMWARE = "ULPMark for tinyML Firmware V0.0.1"
-#: Bytes of the longest command that is taken: `db` and 31 bytes in hexadecimal digits, with room.
+#: Bytes of the longest command: `db` and 31 bytes in hexadecimal digits, with a margin.
 LONGEST = 512
 #: Bytes of a line of `db print`.
 PRINTED = 8
@@ -34,7 +34,7 @@ results        : print the results of the last inference"""
 
 
 class Device:
-    """Answers commands of the runner.
+    """Device under test: answers the runner's commands.
 
     Parameters
     ----------
@@ -48,10 +48,10 @@ class Device:
     def __init__(
         self,
         benchmark: Benchmark,
-        infer: Callable[[bytes], tuple[list, int]],
+        infer: Callable[[bytes], tuple[list[float], int]],
         clock_hz: float,
         vendor: str = "quintet",
-    ):
+    ) -> None:
         self.benchmark, self._infer, self._clock_hz, self._vendor = (
             benchmark,
             infer,
@@ -65,11 +65,11 @@ class Device:
         self._results = None
 
     def greeting(self) -> bytes:
-        """What a device says when it has powered up."""
+        """The device's output after power-up."""
         return b"m-init-done\r\nm-ready\r\n"
 
     def feed(self, received: bytes) -> Iterator[bytes]:
-        """Answers to the commands that end within ``received``, as they come about."""
+        """Yields the answers to the commands that end within ``received``."""
         for byte in received:
             if byte != ord("%"):
                 # What is longer than any command is an unknown one.
@@ -196,7 +196,7 @@ class Device:
     def _one(self, given):
         results, cycles = self._infer(given)
         if not np.isfinite(results).all():
-            raise QuintetError("a result is no finite number")
+            raise QuintetError("a result is not a finite number")
         self._results = results
         self.inferences += 1
         self.cycles += cycles

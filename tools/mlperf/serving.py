@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A session as a device, and bytes between it and the programs that open its port."""
+"""Serves a session as a device under test to programs that open its port."""
 
+from __future__ import annotations
+
+import argparse
 import os
 import select
 import sys
 import threading
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from ..compiler.plan import HostStep
 from ..errors import InputError
+from ..link.pipe import BytesLike
 from .benchmarks import Benchmark
 from .device import Device
+
+if TYPE_CHECKING:
+    from ..compiler.session import Session
 
 __all__ = ["KEEP_ALIVE", "Port", "StandardPipes", "endpoint_of", "serve"]
 
@@ -31,10 +40,13 @@ class Port:
     hosted : list of str, operators that the host computes
     """
 
-    def __init__(self, session, benchmark: Benchmark):
+    def __init__(self, session: Session, benchmark: Benchmark) -> None:
         self._session, self._benchmark = session, benchmark
         plan = session.plan
-        self.clock_hz = plan.clock(session.target.info.clock_hz)
+        clock_hz = plan.clock(session.target.info.clock_hz)
+        if clock_hz is None:
+            raise ValueError("a device needs a target with a clock")
+        self.clock_hz = clock_hz
         self.hosted = sorted(
             {
                 node.origin or node.name
@@ -54,6 +66,7 @@ class Port:
         return self._benchmark.result(given, found), session.report.cycles - before
 
     def summary(self) -> str:
+        """One line of statistics over all inferences."""
         device = self.device
         if not device.inferences:
             return "no inference has run"
@@ -70,31 +83,50 @@ class StandardPipes:
 
     name = "standard input and output"
 
-    def __init__(self):
+    def __init__(self) -> None:
         self.connected, self.ended = True, False
 
-    def publish(self):
-        """Nothing: it is open already."""
+    def publish(self) -> None:
+        """Does nothing: it is open already."""
 
-    def receive(self, wait):
+    def receive(self, wait: float) -> tuple[bool, bytes]:
         if not select.select([sys.stdin], [], [], wait)[0]:
             return False, b""
         data = os.read(sys.stdin.fileno(), 65536)
         self.ended = not data
         return False, data
 
-    def send(self, data):
+    def send(self, data: BytesLike) -> int:
         return os.write(sys.stdout.fileno(), data)
 
-    def wait_to_send(self, seconds):
-        """Nothing: a write waits by itself."""
+    def wait_to_send(self, seconds: float) -> None:
+        """Does nothing: a write waits by itself."""
 
-    def close(self):
-        """Nothing: they are the process's own."""
+    def close(self) -> None:
+        """Does nothing: the streams belong to the process."""
 
 
-def endpoint_of(args):
-    """The port that the arguments of the command ask for."""
+class Endpoint(Protocol):
+    """Endpoint that the runner connects to: a pseudo-terminal, a socket or standard streams."""
+
+    name: str
+
+    @property
+    def connected(self) -> bool: ...
+
+    def publish(self) -> None: ...
+
+    def receive(self, wait: float) -> tuple[bool, bytes]: ...
+
+    def send(self, data: BytesLike) -> int: ...
+
+    def wait_to_send(self, seconds: float) -> None: ...
+
+    def close(self) -> None: ...
+
+
+def endpoint_of(args: argparse.Namespace) -> Endpoint:
+    """The endpoint that the command's arguments request."""
     from ..link.address import parse_address
     from ..serve import PtyEndpoint, SocketEndpoint
     from ..serve.listener import is_loopback
@@ -115,7 +147,13 @@ def endpoint_of(args):
     return SocketEndpoint(host, port)
 
 
-def serve(device: Device, endpoint, *, greet=False, stopped=lambda: False):
+def serve(
+    device: Device,
+    endpoint: Endpoint,
+    *,
+    greet: bool = False,
+    stopped: Callable[[], bool] = lambda: False,
+) -> None:
     """Carries bytes between ``endpoint`` and ``device`` until ``stopped()`` or an interrupt, or the
     end of standard input. ``greet``: a program that opens the port hears that the device is
     ready."""
@@ -136,7 +174,7 @@ def serve(device: Device, endpoint, *, greet=False, stopped=lambda: False):
 
 
 class _Line:
-    """What goes out, whole lines at a time, from two threads."""
+    """Output in whole lines, from two threads."""
 
     def __init__(self, endpoint):
         self._endpoint, self._lock = endpoint, threading.Lock()

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Netlists as they are placed, simulated at their pins and held against the virtual board: what
-`quintet check` does."""
+"""Gate-level check of builds (``quintet check``): simulates the placed netlist at its pins and
+compares it with the virtual board."""

@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The board of a build, its netlist between models of the memory chip and of the host's serial
+"""A board around a simulated netlist, with models of the memory chip and of the host's serial
 line."""
 
-from math import ceil, lcm
+from __future__ import annotations
 
+from collections.abc import Callable
+from fractions import Fraction
+from math import ceil, lcm
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from ...boards.board import UARTLink
+from ...boards.clocking import Clocking
 from ...boards.top import reset_cycles
 from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
+from ...boards.virtual.cache import BuildCache
 from ...boards.virtual.native import SimulatedBoard, SimulationError
-from .netlist import NetlistError
+from .netlist import Netlist, NetlistError
 from .pins import connect_pins
 from .simulation import NetlistSimulation
+
+if TYPE_CHECKING:
+    from ...boards.board import Board
+    from ...gateware.soc import SoC
 
 __all__ = ["NetlistBoard", "power_up"]
 
@@ -30,8 +43,10 @@ def _early(clocks, hz, phase, locked):
     return int((main - 1) * ratio) + ceil(phase) if phase % 1 else int(main * ratio) + int(phase)
 
 
-def power_up(board, soc, netlist):
-    """What a PLL does at first.
+def power_up(
+    board: Board, soc: SoC, netlist: Netlist
+) -> tuple[list[tuple[int, Fraction, Fraction, bool]], list[int], list[int], float]:
+    """Clocks of the PLL, before and after it locks.
 
     Parameters
     ----------
@@ -54,7 +69,8 @@ def power_up(board, soc, netlist):
     clocks, locks = netlist.clocks(f"{board.oscillator}_0", board.oscillator_hz)
     if not clocks:
         raise NetlistError("the netlist has no PLL")
-    main_hz, wanted = float(clocks[0][1]), soc.clocking.settings.output_hz
+    main_hz = float(clocks[0][1])
+    wanted = cast(Clocking, soc.clocking).settings.output_hz
     if abs(main_hz / wanted - 1) > _NEAR:
         raise NetlistError(
             f"the netlist's PLL makes {main_hz / 1e6:g} MHz, and the SoC was made for "
@@ -70,7 +86,7 @@ def power_up(board, soc, netlist):
 
 
 class NetlistBoard(SimulatedBoard):
-    """A board that is switched on, whose FPGA is a :class:`~.netlist.Netlist`. Members as of
+    """A running board whose FPGA is a simulated :class:`~.netlist.Netlist`. Members are as of
     :class:`~quintet.boards.virtual.board.VirtualBoard`.
 
     Parameters
@@ -94,7 +110,18 @@ class NetlistBoard(SimulatedBoard):
         It is no netlist of that SoC: a pin is missing, or its PLL makes another main clock.
     """
 
-    def __init__(self, board, soc, netlist, seed=1, cache=None, limit=None, before=None):
+    def __init__(
+        self,
+        board: Board,
+        soc: SoC,
+        netlist: Netlist,
+        seed: int | None = 1,
+        cache: BuildCache | str | Path | None = None,
+        limit: int | None = None,
+        before: Callable[[NetlistSimulation], object] | None = None,
+    ) -> None:
+        line = board.port_of("uart")
+        assert isinstance(line, UARTLink)
         self.soc, self.clock_hz, self._limit = soc, soc.clock_hz, limit
         clocks, locks, early, locked = power_up(board, soc, netlist)
         self.main_hz = float(clocks[0][1])
@@ -117,10 +144,12 @@ class NetlistBoard(SimulatedBoard):
             c.netlist_lock(handle, net, locked)
         # The SoC's whole hertz, as the virtual board has them: a tie between an edge of the line
         # and one of the clock falls alike on both.
-        c.netlist_line(handle, soc.clock_hz / board.link.baud)
+        c.netlist_line(handle, soc.clock_hz / line.baud)
         if soc.backing.kind == "SDRAM":
             config = BoardConfig()
-            describe_chip(config, soc, soc.backing.part, soc.clocking.sdram.path)
+            sdram = cast(Clocking, soc.clocking).sdram
+            assert sdram is not None
+            describe_chip(config, soc, soc.backing.part, sdram.path)
             c.netlist_sdram(handle, config)
         elif soc.backing.kind == "SRAM":
             c.netlist_sram(
@@ -130,11 +159,11 @@ class NetlistBoard(SimulatedBoard):
             before(self.simulation)
         self.simulation.finish()
         self._dark, self._leds = None, (board.busy_led is not None, board.fault_led is not None)
-        self.pipe = VirtualPipe(self, f"netlist:{board.name}", board.link.baud / 10)
+        self.pipe = VirtualPipe(self, f"netlist:{board.name}", line.baud / 10)
 
-    def advance(self, cycles, wanted=1 << 62, silence=1 << 62):
-        """As of every simulated board; a :class:`~quintet.boards.virtual.native.SimulationError`,
-        too, once it has run for too many cycles."""
+    def advance(self, cycles: int, wanted: int = 1 << 62, silence: int = 1 << 62) -> None:
+        """As for every simulated board; also raises
+        :class:`~quintet.boards.virtual.native.SimulationError` after too many cycles."""
         if self._limit is not None and self.cycle > self._limit:
             raise SimulationError(f"no end after {self._limit:,} cycles")
         super().advance(cycles, wanted, silence)
@@ -151,29 +180,29 @@ class NetlistBoard(SimulatedBoard):
         return tuple(level != dark for level, dark in zip(levels, self._dark, strict=True))
 
     @property
-    def busy(self):
-        """The core is busy, by its LED."""
+    def busy(self) -> bool:
+        """Whether the core is busy, by its LED."""
         return self._lights()[0]
 
     @property
-    def fault(self):
-        """The last run ended in a fault, by its LED."""
+    def fault(self) -> bool:
+        """Whether the last run ended in a fault, by its LED."""
         return self._lights()[1]
 
     @property
-    def lit(self):
+    def lit(self) -> bool | str | None:
         """Whether all LEDs that the board has are lit, ``"some"`` if only some are, ``None`` if it
         has none."""
         on = {lit for lit, there in zip(self._lights(), self._leds, strict=True) if there}
         return on.pop() if len(on) == 1 else "some" if on else None
 
     @property
-    def refreshes(self):
-        """Refreshes that the SDRAM has seen since its initialisation."""
+    def refreshes(self) -> int:
+        """Refreshes of the SDRAM since its initialisation."""
         return self.simulation.c.board_refreshes(self.simulation.handle)
 
     @property
-    def rises(self):
-        """Nanoseconds from a change of the SDRAM's lines to its clock's edge, as the netlist's
-        clocks have it: the least."""
+    def rises(self) -> float:
+        """Least time in nanoseconds from a change of the SDRAM's lines to its clock edge, by the
+        netlist's clocks."""
         return self.simulation.c.netlist_rises(self.simulation.handle) / 1000

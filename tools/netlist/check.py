@@ -1,23 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A build against what was simulated: its netlist and the virtual board hold the same conversation,
-to the cycle."""
+"""Check of a build: its netlist and the virtual board hold the same conversation with a host and
+are compared cycle by cycle."""
+
+from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from ...boards.top import reset_cycles
+from ...boards.virtual.cache import BuildCache
 from ...gateware.shell.settle import settle
 from ..build.logs import TOP
 from ..errors import InputError
 from .board import NetlistBoard, power_up
 from .conversation import Outcome, compare, converse
+from .netlist import Netlist
 from .packing import read_build
 from .pins import name_pads
 from .readback import read_back
 from .registers.reference import follow, make_reference, words
+from .simulation import NetlistSimulation
+
+if TYPE_CHECKING:
+    from ...boards.virtual.board import BoardSimulation, VirtualBoard
+    from ...gateware.soc import SoC
 
 __all__ = ["Check", "Subject", "check_build"]
 
@@ -44,17 +55,19 @@ class Check:
 
     netlist: Outcome
     virtual: Outcome
-    cells: dict
-    sdram_rises_ns: float = None
-    registers: dict = field(default_factory=dict)
-    wrong: list = field(default_factory=list)
+    cells: dict[str, int]
+    sdram_rises_ns: float | None = None
+    registers: dict[str, int] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
     seconds: float = 0.0
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
+        """Whether the netlist behaves as the virtual board."""
         return not self.wrong
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
+        """The object that ``quintet check --json`` prints."""
         return {
             "ok": self.ok,
             "wrong": self.wrong,
@@ -95,7 +108,7 @@ def _report(folder):
 
 
 class Subject:
-    """A finished build, what its folder says of it, and its netlist.
+    """A finished build under check: the data of its folder and its netlist.
 
     Parameters
     ----------
@@ -115,13 +128,15 @@ class Subject:
         As of :func:`check_build`.
     """
 
-    def __init__(self, folder, cache=None, routed=False):
+    def __init__(
+        self, folder: str | Path, cache: BuildCache | str | Path | None = None, routed: bool = False
+    ) -> None:
         from ...boards import open_board
-        from ...gateware.cores import open_room
+        from ...gateware.cores import open_core
 
         self.folder, self.report, self._cache = Path(folder), _report(folder), cache
         self.board = open_board(self.report["board"])
-        self._room = open_room(self.report["isa"]) if self.report["isa"] else None
+        self._package = open_core(self.report["isa"]) if self.report["isa"] else None
         self.netlist = (
             read_back(self.folder, self.board)
             if routed
@@ -129,12 +144,12 @@ class Subject:
         )
         name_pads(self.netlist, self.board, self.soc("own"))
 
-    def soc(self, family):
-        """The SoC again; ``family`` as of :meth:`~quintet.boards.board.Board.make_soc`. It is never
-        elaborated."""
+    def soc(self, family: str | None) -> SoC:
+        """The build's SoC, made again; ``family`` is as for
+        :meth:`~quintet.boards.board.Board.make_soc`. It is never elaborated."""
         report = self.report
         made = self.board.make_soc(
-            room=self._room,
+            package=self._package,
             preset=report["preset"],
             params=report["params"] or None,
             clock_hz=round(report["clock_asked_mhz"] * 1e6),
@@ -145,8 +160,12 @@ class Subject:
         settle(made)
         return made
 
-    def virtual(self, progress=None, before=None):
-        """Its virtual board, with wires to the host; ``before`` as of
+    def virtual(
+        self,
+        progress: Callable[[str], object] | None = None,
+        before: Callable[[BoardSimulation], object] | None = None,
+    ) -> VirtualBoard:
+        """The build's virtual board, with wires to the host; ``before`` is as for
         :class:`~quintet.boards.virtual.board.VirtualBoard`."""
         from ...boards.virtual.board import VirtualBoard
 
@@ -161,9 +180,9 @@ class Subject:
             before=before,
         )
 
-    def own_clock_late_ns(self):
-        """Nanoseconds by which the core's own clock rises after the main one, by the netlist's PLL.
-        On a virtual board both rise together."""
+    def own_clock_late_ns(self) -> float:
+        """Delay in nanoseconds of the core's own clock after the main one, by the netlist's PLL. On
+        a virtual board both rise together."""
         soc = self.soc("own")
         if soc.domain is None:
             return 0.0
@@ -179,20 +198,34 @@ class Subject:
             0.0,
         )
 
-    def placed(self, netlist=None, seed=1, limit=None, before=None):
-        """The board around its netlist, or around another one; as of
+    def placed(
+        self,
+        netlist: Netlist | None = None,
+        seed: int | None = 1,
+        limit: int | None = None,
+        before: Callable[[NetlistSimulation], object] | None = None,
+    ) -> NetlistBoard:
+        """The board around its netlist, or around another one; parameters are those of
         :class:`~.board.NetlistBoard`."""
         return NetlistBoard(
             self.board, self.soc("own"), netlist or self.netlist, seed, self._cache, limit, before
         )
 
     @property
-    def name(self):
+    def name(self) -> str:
+        """Name of the netlist for messages."""
         return f"the netlist {self.folder / f'{TOP}.json'}"
 
 
-def check_build(folder, seed=1, every=False, cache=None, progress=lambda text: None, routed=False):
-    """Check a finished build.
+def check_build(
+    folder: str | Path,
+    seed: int = 1,
+    every: bool = False,
+    cache: BuildCache | str | Path | None = None,
+    progress: Callable[[str], object] = lambda text: None,
+    routed: bool = False,
+) -> Check:
+    """Checks a finished build against the virtual board.
 
     Parameters
     ----------

@@ -8,18 +8,28 @@ registers that the netlist has by name, in every cycle. What the chip does not d
 Exit code 1 if anything differs.
 
 With --routed the bitstream itself is read back (an HX8K's, by Project IceStorm) instead of the
-netlist that was placed. With --faults N the netlist is then spoilt in N places, one at a time, to
-see what such a check finds.
+netlist that was placed. With --faults N, N faults are then injected into the netlist, one at a
+time, to measure how many of them the check detects.
 """
 
+from __future__ import annotations
+
+import argparse
 from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
 from ..examples import user_path
 from .injection import VERDICTS
 
+if TYPE_CHECKING:
+    from ..console import Console
+    from .check import Check
+    from .injection import Injected
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "folder", metavar="DIR", help="folder of a build with link uart (quintet build -o DIR)"
     )
@@ -41,11 +51,11 @@ def arguments(parser):
         type=int,
         default=0,
         metavar="N",
-        help="inject so many faults afterwards (default: none)",
+        help="inject N faults afterwards (default: none)",
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> int:
     from .check import check_build
     from .injection import inject
 
@@ -77,8 +87,8 @@ def run(args, console):
     return Exit.OK if check.ok else Exit.NO
 
 
-def show(check, console):
-    """Print a check's findings and its answer."""
+def show(check: Check, console: Console) -> None:
+    """Prints a check's findings and its answer."""
     for finding in check.netlist.findings:
         console.out(
             f"{ {True: 'ok  ', False: 'BAD ', None: '-   '}[finding.ok] } {finding.name}: "
@@ -107,7 +117,7 @@ def show(check, console):
     )
 
 
-def show_faults(injected, console):
+def show_faults(injected: Sequence[Injected], console: Console) -> None:
     """Print how many faults of each kind have which verdict, and those that were not found."""
     kinds = sorted({one.kind for one in injected})
     count = Counter((one.kind, one.verdict) for one in injected)

@@ -1,17 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a host and a board say to each other in a check, and what differs between two boards."""
+"""Host-to-board conversation of a check, and the comparison of two boards' conversations."""
+
+from __future__ import annotations
 
 import random
 import zlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 from ...boards import open_board
 from ...boards.virtual.simulation import SimulationError
 from ..link.errors import LinkError
+from ..link.pipe import BytesLike
 from ..selftest.core import test_core
 from ..selftest.finding import Finding
 from .exchange import exchange
+
+if TYPE_CHECKING:
+    from ...boards.virtual.board import VirtualBoard
+    from .board import NetlistBoard
 
 __all__ = ["Heard", "Outcome", "compare", "converse", "patience"]
 
@@ -35,12 +44,12 @@ _SOC_LED, _SOC_RESET, _RESET_CYCLES, _START_CYCLES = 0x0C, 0x10, 1 << 17, 1 << 1
 
 @dataclass(frozen=True)
 class Heard:
-    """Bytes that came from the board until ``cycle`` of the conversation, and whether its lights
-    were lit then: ``busy``, ``fault`` (``None``: it has none)."""
+    """Bytes that came from the board until ``cycle`` of the conversation, and its lights then:
+    ``busy``, ``fault`` (``None``: the board has none)."""
 
     cycle: int
     data: bytes
-    lights: tuple
+    lights: tuple[bool | None, bool | None]
 
     def __str__(self):
         lit = (
@@ -57,37 +66,42 @@ class Heard:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a conversation gave: ``findings``, ``cycles`` of the main clock that it took,
-    ``failed``: what ended it before its end, ``heard``: all that came."""
+    """Result of a conversation: ``findings``, ``cycles`` of the main clock that it took,
+    ``failed``: the reason for an early end, ``heard``: all received bytes."""
 
-    findings: tuple
+    findings: tuple[Finding, ...]
     cycles: int
     failed: str = ""
-    heard: tuple = ()
+    heard: tuple[Heard, ...] = ()
 
     @property
-    def ok(self):
+    def ok(self) -> bool:
+        """Whether the conversation was complete and no test failed."""
         return not self.failed and all(finding.ok is not False for finding in self.findings)
 
 
 class _Listener:
-    """A board's pipe, and all that comes through it while it listens; it ends the conversation
-    where something else comes than ``expected``, or once the board's cycle is above ``until``
-    (``None``: never)."""
+    """A board's pipe that records received bytes while it listens; it ends the conversation if
+    they differ from ``expected``, or once the board's cycle is greater than ``until`` (``None``:
+    never)."""
 
-    def __init__(self, board, expected, until):
-        self._board, self._pipe, self._expected, self._until, self.heard, self._on = (
-            board,
-            board.pipe,
-            expected,
-            until,
-            [],
-            False,
-        )
+    def __init__(
+        self,
+        board: VirtualBoard | NetlistBoard,
+        expected: Sequence[Heard] | None,
+        until: int | None,
+    ) -> None:
+        self._board, self._pipe = board, board.pipe
+        self._expected, self._until = expected, until
+        self.heard: list[Heard] = []
+        self._on = False
+        self.name = board.pipe.name
+        self.bytes_per_second = board.pipe.bytes_per_second
+        self.served = board.pipe.served
         known = open_board(board.soc.board_name)
         self._leds = known.busy_led is not None, known.fault_led is not None
 
-    def read(self, limit, timeout):
+    def read(self, limit: int, timeout: float) -> bytes:
         data = self._pipe.read(limit, timeout)
         if self._until is not None and self._board.cycle > self._until:
             raise SimulationError(f"the end, by cycle {self._until:,}")
@@ -99,11 +113,9 @@ class _Listener:
                 raise SimulationError(f"the line says {self.heard[-1]}")
         return data
 
-    def _lights(self):
-        return tuple(
-            lit if there else None
-            for lit, there in zip((self._board.busy, self._board.fault), self._leds, strict=True)
-        )
+    def _lights(self) -> tuple[bool | None, bool | None]:
+        busy, fault = self._board.busy, self._board.fault
+        return busy if self._leds[0] else None, fault if self._leds[1] else None
 
     def start(self):
         """From here on; a netlist's lights are dark now."""
@@ -113,8 +125,17 @@ class _Listener:
     def stop(self):
         self._on = False
 
-    def __getattr__(self, name):
-        return getattr(self._pipe, name)
+    def write(self, data: BytesLike) -> None:
+        self._pipe.write(data)
+
+    def now(self) -> float:
+        return self._pipe.now()
+
+    def sleep(self, seconds: float) -> None:
+        self._pipe.sleep(seconds)
+
+    def close(self) -> None:
+        self._pipe.close()
 
 
 def _align(board):
@@ -125,9 +146,15 @@ def _align(board):
         board.advance(1)
 
 
-def converse(board, name, every=False, expected=None, until=None):
-    """What a host and a board say to each other: frames good and bad, write, read, sum up, the
-    core's units, lights, a reset.
+def converse(
+    board: VirtualBoard | NetlistBoard,
+    name: str,
+    every: bool = False,
+    expected: Sequence[Heard] | None = None,
+    until: int | None = None,
+) -> Outcome:
+    """Holds the conversation with a board: good and damaged frames, writes, reads, checksums, units
+    of the core, lights, a reset.
 
     Parameters
     ----------
@@ -157,10 +184,12 @@ def converse(board, name, every=False, expected=None, until=None):
         line.start()
         for finding in exchange(line, board.soc):
             findings.append(finding)
+        assert board.pipe.bytes_per_second is not None  # it is a serial line
         byte = 1 / board.pipe.bytes_per_second
         client = LinkClient(line, seed=1, timeout=_TIMEOUT * byte, retry=_RETRY * byte)
         target = LinkTarget(client=client, name=name, kind="sim")
         info = target.info
+        assert info.clock_hz is not None  # only a golden model has no clock
         findings.append(
             Finding(
                 "link",
@@ -277,13 +306,13 @@ def _reset(target, board, start):
     )
 
 
-def patience(cycles):
-    """Cycles after which a netlist counts as stuck where a good one needs so many."""
+def patience(cycles: int) -> int:
+    """Cycles after which a netlist counts as stuck if a correct one takes ``cycles``."""
     return _PATIENCE * cycles + _MORE
 
 
-def compare(netlist, virtual):
-    """What differs between two outcomes, in words."""
+def compare(netlist: Outcome, virtual: Outcome) -> Iterator[str]:
+    """Differences between two outcomes, in words."""
     for which, outcome in (("netlist", netlist), ("virtual board", virtual)):
         if outcome.failed:
             yield f"the {which}: {outcome.failed}"

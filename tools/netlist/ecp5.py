@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ECP5: nextpnr's netlist after packing (``--pack-only --write``), which is what is placed, as a
+"""Reader of ECP5 netlists: nextpnr's netlist after packing (``--pack-only --write``), as a
 :class:`~.netlist.Netlist`."""
 
 from fractions import Fraction
+from pathlib import Path
 
 from .ecp5_cells import block_ram, choice, multiplier, muxed
 from .netlist import (
@@ -12,6 +13,7 @@ from .netlist import (
     LOW,
     RESET_TO_1,
     STARTS_AT_1,
+    Netlist,
     NetlistError,
     Pad,
     PLLCell,
@@ -26,9 +28,9 @@ _CARRY = _MUX  # of (generated, carry in, propagates)
 _OUTPUTS = ("CLKOP", "CLKOS", "CLKOS2", "CLKOS3")
 
 
-def read_ecp5(path, source=None):
-    """The netlist in nextpnr's JSON at ``path``, packed of yosys' JSON at ``source``, which has the
-    names (``None``: nets have no names).
+def read_ecp5(path: str | Path, source: str | Path | None = None) -> Netlist:
+    """Reads nextpnr's JSON at ``path``, packed from yosys' JSON at ``source``, which has the names
+    (``None``: nets have no names).
 
     Raises
     ------

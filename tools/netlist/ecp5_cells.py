@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hard cells of an ECP5, from nextpnr's names of pins and parameters to those of the simulation."""
+"""Hard cells of the ECP5: translates nextpnr's pins and parameters to those of the simulation."""
+
+from collections.abc import Collection
+from typing import Any
 
 from .netlist import HIGH, LOW, HardCell, NetlistError
-from .yosys_json import has_twin, number, parameter
+from .yosys_json import Reader, has_behavioural_model, number, parameter
 
 __all__ = ["block_ram", "choice", "multiplier", "muxed"]
 
@@ -10,7 +13,9 @@ _WRITE_MODES = ("NORMAL", "WRITETHROUGH", "READBEFOREWRITE")
 _WIDTHS = (1, 2, 4, 9, 18, 36)
 
 
-def choice(name, cell, parameter_name, expected, default):
+def choice(
+    name: str, cell: dict[str, Any], parameter_name: str, expected: Collection[str], default: str
+) -> str:
     """A parameter that has one of the values that the simulation knows."""
     value = parameter(cell, parameter_name, default)
     if value not in expected:
@@ -20,9 +25,9 @@ def choice(name, cell, parameter_name, expected, default):
     return value
 
 
-def muxed(reader, name, cell, pin, default):
-    """The net of a pin that its own multiplexer may invert or tie to a level; ``default`` as of
-    :meth:`~.yosys_json.Reader.pin`."""
+def muxed(reader: Reader, name: str, cell: dict[str, Any], pin: str, default: int | None) -> int:
+    """The net of a pin with an input multiplexer, which may invert it or tie it to a level;
+    ``default`` is as for :meth:`~.yosys_json.Reader.pin`."""
     mux = choice(name, cell, f"{pin}MUX", (pin, "INV", "0", "1"), pin)
     if mux in ("0", "1"):
         return HIGH if mux == "1" else LOW
@@ -47,13 +52,14 @@ def _ram_contents(name, cell):
             text = f"{int(text, 16):0320b}"
         text = text.rjust(320, "0")
         if set(text) - set("01x"):
-            raise NetlistError(f"{name}: INITVAL_{line:02X} is no row of bits")
+            raise NetlistError(f"{name}: INITVAL_{line:02X} is not a row of bits")
         # Sixteen words of 20 bits, of which 18 are used; the last character is the lowest bit.
         words += [text[len(text) - 20 * k - 18 : len(text) - 20 * k] for k in range(16)]
     return tuple(words)
 
 
-def block_ram(reader, name, cell):
+def block_ram(reader: Reader, name: str, cell: dict[str, Any]) -> None:
+    """Adds a DP16KD block RAM to the netlist."""
     pins, parameters, resets = [], [], []
     for port in "AB":
         names = [
@@ -96,12 +102,17 @@ def block_ram(reader, name, cell):
         )
     reader.netlist.cells.append(
         HardCell(
-            "DP16KD", name, tuple(pins), (*parameters, has_twin(cell)), _ram_contents(name, cell)
+            "DP16KD",
+            name,
+            tuple(pins),
+            (*parameters, has_behavioural_model(cell)),
+            _ram_contents(name, cell),
         )
     )
 
 
-def multiplier(reader, name, cell):
+def multiplier(reader: Reader, name: str, cell: dict[str, Any]) -> None:
+    """Adds a MULT18X18D to the netlist."""
     for pin in ("SOURCEA", "SOURCEB"):
         if parameter(cell, f"{pin}_MODE", "") not in ("", "B_SHIFT", "A_SHIFT", "SIGNAL"):
             raise NetlistError(

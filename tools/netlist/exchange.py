@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Frames that a sound host sends seldom or never, and what the protocol has a board answer: damaged
-ones, wrong numbers, runs, bus errors."""
+"""Protocol test with frames that a correct host sends seldom or never: damaged ones, wrong numbers,
+runs, bus errors. A board's answers are compared with the link's model."""
+
+from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Iterator
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from ...gateware.info import INFO_BASE
 from ...gateware.link.protocol import ANSWER, INFO_BYTES, Operation, Status
 from ..link.device_model import DeviceModel, WordMemory
 from ..link.errors import LinkError
 from ..link.frames import Answer, Decoder, Request, frame
+from ..link.pipe import BytePipe
 from ..selftest.finding import Finding
+
+if TYPE_CHECKING:
+    from ...gateware.soc import SoC
 
 __all__ = ["exchange"]
 
@@ -104,7 +112,7 @@ class _Exchange:
         )
 
     def _collect(self, wanted, sent=INFO_BYTES):
-        """What comes until ``wanted`` bytes are there (``None``: until nothing more does)."""
+        """Received bytes, until there are ``wanted`` (``None``: until no more arrive)."""
         found = bytearray()
         while wanted is None or len(found) < wanted:
             part = self._pipe.read(4096, self._silence + sent / self._pipe.bytes_per_second)
@@ -127,8 +135,8 @@ def _answers(sent):
     ]
 
 
-def exchange(pipe, soc):
-    """Findings, one a kind of frames.
+def exchange(pipe: BytePipe, soc: SoC) -> Iterator[Finding]:
+    """Runs the protocol test; yields one finding per kind of frame.
 
     Parameters
     ----------
@@ -217,7 +225,8 @@ def _odd(talk, rng):
 
 
 def _runs(talk, rng):
-    """Of all lengths modulo a word, at all places in one, forwards and backwards, near and far."""
+    """Runs of all lengths modulo a word, at all offsets in a word, forwards and backwards, near
+    and far."""
     far = min(0x2004, talk.size // 8 - 4)
     for run, stride, at in (
         (1, 3, 0x200),

@@ -1,10 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Faults put into a netlist, one at a time, to see which of them a check finds."""
+"""Fault injection: faults in a netlist, one at a time, to measure which of them a check detects."""
+
+from __future__ import annotations
 
 import random
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from .netlist import RESET_TO_1, STARTS_AT_1
+from .netlist import RESET_TO_1, STARTS_AT_1, Netlist
+
+if TYPE_CHECKING:
+    from .simulation import NetlistSimulation
 
 __all__ = ["KINDS", "Fault", "draw_faults"]
 
@@ -19,21 +25,21 @@ _SPRAM_OUT = 40
 
 @dataclass(frozen=True)
 class Fault:
-    """``kind`` of :data:`KINDS`, ``cell``: its name, ``what`` was done to it; ``table``, ``bits``:
-    place of a table and the inputs for which it is wrong; ``place``: of a flip-flop or hard
-    cell."""
+    """A fault: ``kind`` of :data:`KINDS`, name of the ``cell``, and ``what`` was done to it;
+    ``table``, ``bits``: a look-up table and the inputs for which it is wrong; ``place``: of a
+    flip-flop or hard cell."""
 
     kind: str
     cell: str
     what: str
-    table: int = None
+    table: int = -1
     bits: int = 0
-    place: int = None
+    place: int = -1
 
-    def applied(self, netlist):
+    def applied(self, netlist: Netlist) -> Netlist:
         """A copy of ``netlist`` with this fault."""
         faulty = netlist.copy()
-        if self.table is not None:
+        if self.table >= 0:
             name, row, table = faulty.luts[self.table]
             faulty.luts[self.table] = name, row, table ^ self.bits
         elif self.kind == "memory half":
@@ -49,10 +55,11 @@ class Fault:
             faulty.flops[self.place] = name, (*row[:5], row[5] ^ (STARTS_AT_1 | RESET_TO_1))
         return faulty
 
-    def used(self, simulation):
-        """Whether a good netlist's ``simulation`` came by this place: the inputs for which a table
-        is wrong, or the row of a memory before it was written; ``None`` where that is not known."""
-        if self.table is not None:
+    def used(self, simulation: NetlistSimulation) -> bool | None:
+        """Whether the ``simulation`` of the fault-free netlist exercised the fault: the inputs for
+        which a table is wrong, or the row of a memory before it was written; ``None`` if that is
+        not known."""
+        if self.table >= 0:
             return bool(int(simulation.seen()[self.table]) & self.bits)
         if not self.what.startswith("bit "):
             return None
@@ -85,9 +92,9 @@ def _flipped(contents, word, bit):
     return (*contents[:word], changed, *contents[word + 1 :])
 
 
-def draw_faults(netlist, count, seed):
-    """``count`` faults of ``netlist`` by chance, the same for the same seed; kinds that it has no
-    cells for are left out."""
+def draw_faults(netlist: Netlist, count: int, seed: int) -> list[Fault]:
+    """Draws ``count`` random faults of ``netlist``, reproducible by the seed. Kinds without cells
+    in the netlist are left out."""
     rng = random.Random(seed)
     makers = {
         "table bit": _table_bit,
@@ -95,11 +102,12 @@ def draw_faults(netlist, count, seed):
         "memory half": _memory_half,
         "initial value": _initial_value,
     }
-    faults, seen = [], set()
+    faults: list[Fault] = []
+    seen: set[Fault] = set()
     for _ in range(100 * count):
         if len(faults) == count:
             break
-        (kind,) = rng.choices(list(KINDS), KINDS.values())
+        (kind,) = rng.choices(list(KINDS), list(KINDS.values()))
         fault = makers[kind](netlist, rng)
         if fault is not None and fault not in seen:
             seen.add(fault)
@@ -158,15 +166,15 @@ def _memory_half(netlist, rng):
 
 
 def _initial_value(netlist, rng):
-    """Of a flip-flop, with the level that its reset gives, or of a bit of a block RAM that the
-    bitstream sets."""
-    rooms = [
+    """A wrong initial value: of a flip-flop together with its reset level, or of a bit of a block
+    RAM that the bitstream sets."""
+    memories = [
         place
         for place, cell in enumerate(netlist.cells)
         if any("1" in word for word in cell.contents)
     ]
-    if rooms and rng.getrandbits(1):
-        place = rng.choice(rooms)
+    if memories and rng.getrandbits(1):
+        place = rng.choice(memories)
         cell = netlist.cells[place]
         word = rng.choice([k for k, text in enumerate(cell.contents) if "1" in text])
         return Fault(

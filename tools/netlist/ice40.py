@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""iCE40: yosys' netlist after synthesis, as a :class:`~.netlist.Netlist`."""
+"""Reader of iCE40 netlists: yosys' netlist after synthesis, as a :class:`~.netlist.Netlist`."""
 
 import re
 from fractions import Fraction
+from pathlib import Path
 
 from .netlist import (
     ASYNCHRONOUS,
@@ -12,11 +13,12 @@ from .netlist import (
     LOW,
     RESET_TO_1,
     HardCell,
+    Netlist,
     NetlistError,
     Pad,
     PLLCell,
 )
-from .yosys_json import Reader, has_twin, number, parameter
+from .yosys_json import Reader, has_behavioural_model, number, parameter
 
 __all__ = ["read_ice40"]
 
@@ -76,8 +78,8 @@ _MAC16_PINS = (
 )
 
 
-def read_ice40(path):
-    """The netlist in yosys' JSON at ``path``.
+def read_ice40(path: str | Path) -> Netlist:
+    """Reads yosys' JSON at ``path``.
 
     Raises
     ------
@@ -188,7 +190,7 @@ def _block_ram(reader, name, cell, kind):
     if not all(0 <= mode <= 3 for mode in modes):
         raise NetlistError(f"{name}: READ_MODE and WRITE_MODE are {modes}; expected 0 to 3")
     reader.netlist.cells.append(
-        HardCell("SB_RAM40_4K", name, tuple(pins), (*modes, has_twin(cell)), words)
+        HardCell("SB_RAM40_4K", name, tuple(pins), (*modes, has_behavioural_model(cell)), words)
     )
 
 

@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a check finds of faults that are put into a netlist on purpose."""
+"""Fault-injection campaign: the share of injected faults that a check detects."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...boards.virtual.cache import BuildCache
 from . import trail as trails
 from .check import Subject
 from .conversation import compare, converse
 from .faults import draw_faults
 from .netlist import NetlistError
 from .registers.reference import follow, make_reference, words
+
+if TYPE_CHECKING:
+    from .simulation import NetlistSimulation
+
+    pass
 
 __all__ = ["VERDICTS", "Injected", "inject"]
 
@@ -20,15 +31,15 @@ VERDICTS = ("found", "unused", "masked", "silent")
 
 @dataclass(frozen=True)
 class Injected:
-    """One fault.
+    """Result of one injected fault.
 
     Attributes
     ----------
     kind, cell, what : as of :class:`~.faults.Fault`
     verdict : ``found``: the check fails. ``unused``:
         the inputs for which a table is wrong never occur, or the row of a memory is never read.
-        ``masked``: they do, and no other register or memory and no pin ever differs from the sound
-        netlist's. ``silent``: something in it differs, and nothing that a host is told
+        ``masked``: they do, and no other register or memory and no pin ever differs from the
+        fault-free netlist's. ``silent``: something in it differs, but nothing that a host observes
     found : how it was seen; of a silent one, what differs, and when
     """
 
@@ -38,7 +49,7 @@ class Injected:
     verdict: str
     found: str
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
@@ -51,15 +62,22 @@ class _Silent:
     registers: np.ndarray
 
 
-def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected: None):
-    """Put ``count`` faults into the netlist of a build, one at a time, and hold the same
+def inject(
+    folder: str | Path,
+    count: int,
+    seed: int = 1,
+    every: bool = False,
+    cache: BuildCache | str | Path | None = None,
+    tell: Callable[[Injected], object] = lambda injected: None,
+) -> list[Injected]:
+    """Injects ``count`` faults into the netlist of a build, one at a time, and holds the same
     conversation with each.
 
     Parameters
     ----------
     folder, every, cache : as of :func:`~.check.check_build`
     seed : int, of the faults
-    tell : callable(Injected), told of each
+    tell : callable(Injected), receives each result
 
     Returns
     -------
@@ -73,19 +91,22 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
         As of :func:`~.check.check_build`.
     """
     subject = Subject(folder, cache)
-    faults, results, silent = draw_faults(subject.netlist, count, seed), [], []
-    reference, sound = make_reference(subject, every), {}
+    faults = draw_faults(subject.netlist, count, seed)
+    results: list[Injected] = []
+    silent: list[_Silent] = []
+    reference = make_reference(subject, every)
+    sound: dict[str, Any] = {}
 
-    def prepare(simulation):
+    def prepare(simulation: NetlistSimulation) -> None:
         sound["keep"] = trails.keep(simulation)
 
-    def look(simulation):
+    def look_at_sound(simulation: NetlistSimulation) -> None:
         sound["used"], sound["trail"] = (
             [fault.used(simulation) for fault in faults],
             sound["keep"](),
         )
 
-    good, difference = follow(subject, reference, every, prepare=prepare, look=look)
+    good, difference = follow(subject, reference, every, prepare=prepare, look=look_at_sound)
     wrong = (
         words(subject, reference, [difference], every)
         if difference is not None
@@ -95,11 +116,12 @@ def inject(folder, count, seed=1, every=False, cache=None, tell=lambda injected:
         raise NetlistError(f"the sound netlist is not: {first}")
     registers = []
     for fault, occurs in zip(faults, sound["used"], strict=True):
-        verdict, found, seen = "unused", "", {}
+        verdict, found = "unused", ""
+        seen: dict[str, Any] = {}
         # What no input ever reaches cannot change anything: no need to run it.
         if occurs is not False:
 
-            def look(simulation, seen=seen):
+            def look(simulation: NetlistSimulation, seen: dict[str, Any] = seen) -> None:
                 seen["differ"], seen["registers"] = (
                     trails.differences(simulation),
                     trails.copied(simulation),

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A netlist as it is simulated: look-up tables, flip-flops, hard cells, clocks and pads, each pin a
+"""Netlist for simulation: look-up tables, flip-flops, hard cells, clocks and pads; each pin names a
 net."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 
@@ -30,7 +33,8 @@ FALLING, ASYNCHRONOUS, RESET_TO_1, STARTS_AT_1, ENABLE_FIRST = 1, 2, 4, 8, 16
 
 
 class NetlistError(QuintetError):
-    """A netlist holds what the simulation does not know; the message names the cell."""
+    """A netlist contains a cell or mode that the simulation does not support; the message names the
+    cell."""
 
 
 @dataclass(frozen=True)
@@ -41,26 +45,26 @@ class HardCell:
 
     kind: str
     name: str
-    pins: tuple
-    parameters: tuple = ()
-    contents: tuple = ()
+    pins: tuple[int, ...]
+    parameters: tuple[int, ...] = ()
+    contents: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
 class PLLCell:
-    """``input``, ``lock``: nets; ``outputs``: (net, frequency as a multiple of the input's, phase
-    in periods of its own clock)."""
+    """A PLL. ``input``, ``lock``: nets; ``outputs``: (net, frequency as a multiple of the input's,
+    phase in periods of its own clock)."""
 
     name: str
     input: int
     lock: int
-    outputs: tuple
+    outputs: tuple[tuple[int, Fraction, Fraction], ...]
 
 
 @dataclass(frozen=True)
 class Pad:
-    """One pin: nets of what the FPGA drives, whether it does (:data:`HIGH`: always, :data:`LOW`:
-    never), and what it sees."""
+    """One pin of the FPGA: nets of its output, of the output's enable (:data:`HIGH`: always,
+    :data:`LOW`: never) and of its input."""
 
     drives: int = LOW
     enable: int = LOW
@@ -69,7 +73,7 @@ class Pad:
 
 @dataclass
 class Netlist:
-    """Filled by a family's reader.
+    """A netlist, filled by the reader of an FPGA family.
 
     Attributes
     ----------
@@ -80,36 +84,37 @@ class Netlist:
         tables that are written
     cells : list of HardCell
     plls : list of PLLCell
-    pads : dict, name of a port -> list of Pad, the lowest bit first
+    pads : dict, name of a port -> list of Pad, the lowest bit first;
+        ``None``: a bit whose I/O cell has not been read
     undefined : list of nets that nothing drives
     names : dict, (name of a signal, bit) -> net
     widths : dict, name of a signal -> bits that it has, where that is known
     """
 
     nets: int = 2
-    luts: list = field(default_factory=list)
-    flops: list = field(default_factory=list)
-    writers: list = field(default_factory=list)
-    cells: list = field(default_factory=list)
-    plls: list = field(default_factory=list)
-    pads: dict = field(default_factory=dict)
-    undefined: list = field(default_factory=list)
-    names: dict = field(default_factory=dict)
-    widths: dict = field(default_factory=dict)
-    _inverted: dict = field(default_factory=dict)
+    luts: list[tuple[str, tuple[int, ...], int]] = field(default_factory=list)
+    flops: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    writers: list[tuple[int, ...]] = field(default_factory=list)
+    cells: list[HardCell] = field(default_factory=list)
+    plls: list[PLLCell] = field(default_factory=list)
+    pads: dict[str, list[Pad | None]] = field(default_factory=dict)
+    undefined: list[int] = field(default_factory=list)
+    names: dict[tuple[str, int], int] = field(default_factory=dict)
+    widths: dict[str, int] = field(default_factory=dict)
+    _inverted: dict[int, int] = field(default_factory=dict)
 
-    def net(self):
-        """A new net."""
+    def net(self) -> int:
+        """Adds a net and returns it."""
         self.nets += 1
         return self.nets - 1
 
-    def floating(self):
-        """A new net that nothing drives: an unconnected pin whose level must not matter."""
+    def floating(self) -> int:
+        """Adds an undriven net and returns it: an unconnected pin whose level must not matter."""
         self.undefined.append(self.net())
         return self.undefined[-1]
 
-    def lut(self, name, inputs, table, out=None):
-        """Add a table of at most four inputs; returns its output's net."""
+    def lut(self, name: str, inputs: Sequence[int], table: int, out: int | None = None) -> int:
+        """Adds a table of at most four inputs; returns its output's net."""
         out = self.net() if out is None else out
         repeated = table
         for k in range(len(inputs), 4):
@@ -117,15 +122,15 @@ class Netlist:
         self.luts.append((name, (*inputs, *[LOW] * (4 - len(inputs)), out), repeated))
         return out
 
-    def inverted(self, net):
-        """The net of the other level."""
+    def inverted(self, net: int) -> int:
+        """The net of the inverse of ``net``."""
         if net in (LOW, HIGH):
             return LOW + HIGH - net
         if net not in self._inverted:
             self._inverted[net] = self.lut("inverter", (net,), 0b01)
         return self._inverted[net]
 
-    def copy(self):
+    def copy(self) -> Netlist:
         """A netlist whose lists can be changed without changing this one."""
         return replace(
             self,
@@ -136,8 +141,8 @@ class Netlist:
             _inverted=dict(self._inverted),
         )
 
-    def count(self):
-        """How many of each kind there are, by kind."""
+    def count(self) -> dict[str, int]:
+        """Number of cells by kind."""
         found = {
             "tables": len(self.luts),
             "flip-flops": len(self.flops),
@@ -148,8 +153,8 @@ class Netlist:
             found[cell.kind] = found.get(cell.kind, 0) + 1
         return found
 
-    def sources(self, net):
-        """Nets from which ``net`` comes through tables of one input alone, itself first."""
+    def sources(self, net: int) -> list[int]:
+        """Nets from which ``net`` is derived through one-input tables only, itself first."""
         driver = {row[4]: row[:4] for _, row, _ in self.luts}
         found = [net]
         while (
@@ -159,9 +164,11 @@ class Netlist:
             found.append(net)
         return found
 
-    def clocks(self, oscillator, hz):
-        """Clocks of the PLLs behind the port ``oscillator`` of ``hz``, and that port's own where
-        something else runs by it.
+    def clocks(
+        self, oscillator: str, hz: int
+    ) -> tuple[list[tuple[int, Fraction, Fraction, bool]], list[int]]:
+        """Clocks of the PLLs driven by the port ``oscillator`` of ``hz``, and that port's own clock
+        if other cells use it.
 
         Returns
         -------
@@ -169,6 +176,8 @@ class Netlist:
         list of the PLLs' lock nets
         """
         (pad,) = self.pads[oscillator]
+        if pad is None:
+            raise NetlistError(f"the oscillator's pin {oscillator} has no I/O cell")
         found, locks = [], []
         for pll in self.plls:
             if pad.sees not in self.sources(pll.input):
@@ -183,5 +192,5 @@ class Netlist:
             | {net for cell in self.cells for net in cell.pins}
         )
         if pad.sees in used:
-            found.append((pad.sees, Fraction(hz), 0, False))
+            found.append((pad.sees, Fraction(hz), Fraction(0), False))
         return found, [net for net in locks if net not in (LOW, HIGH)]

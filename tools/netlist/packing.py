@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The netlist of a finished build: what nextpnr places."""
+"""Netlist of a finished build, as nextpnr places it."""
 
 import re
 import shlex
@@ -10,6 +10,7 @@ from ..build.toolchain import find_tool, run_tool
 from ..errors import InputError
 from .ecp5 import read_ecp5
 from .ice40 import read_ice40
+from .netlist import Netlist
 
 __all__ = ["read_build"]
 
@@ -51,8 +52,8 @@ def _packed(folder):
     return packed
 
 
-def read_build(folder, family):
-    """The :class:`~.netlist.Netlist` of a build's folder.
+def read_build(folder: str | Path, family: str) -> Netlist:
+    """Reads the :class:`~.netlist.Netlist` of a build's folder.
 
     Raises
     ------

@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Roles of a board's pins in the simulation of its netlist, and the netlist's ports that have
-them."""
+"""Pin roles of a board in the simulation of its netlist, and the netlist's ports that fill them."""
 
-from .netlist import HIGH, LOW, NetlistError, Pad
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...boards.board import SDRAM, SRAM
+from .netlist import HIGH, LOW, Netlist, NetlistError, Pad
+
+if TYPE_CHECKING:
+    from ...boards.board import Board
+    from ...gateware.soc import SoC
+    from .simulation import NetlistSimulation
 
 __all__ = ["ROLES", "connect_pins", "led_port", "name_pads"]
 
@@ -43,50 +52,55 @@ _TIED = {"mask": LOW, "cke": HIGH, "cs": LOW}
 _SRAM = {"cs": "cs", "we": "we", "address": "a", "mask": "dm", "data": "d", "oe": "oe"}
 
 
-def name_pads(netlist, board, soc):
-    """The pads of an SDRAM's lines get the names of a virtual board's registers there, since those
-    of I/O cells have names of their own."""
-    if soc.backing.kind != "SDRAM":
+def name_pads(netlist: Netlist, board: Board, soc: SoC) -> None:
+    """Names the pads of an SDRAM's lines after the virtual board's registers, since those of I/O
+    cells have other names."""
+    memory = board.memory
+    if soc.backing.kind != "SDRAM" or not isinstance(memory, SDRAM):
         return
     for member, name in {**_SDRAM, **_LINES}.items():
         pads = (
-            netlist.pads.get(f"{board.memory.resource}_0__{_SDRAM[member]}", ())
+            netlist.pads.get(f"{memory.resource}_0__{_SDRAM[member]}", ())
             if member != "chip_clock"
             else ()
         )
         netlist.names.update(
-            ((f"pads__{name}", index), pad.drives) for index, pad in enumerate(pads)
+            ((f"pads__{name}", index), pad.drives)
+            for index, pad in enumerate(pads)
+            if pad is not None
         )
 
 
-def led_port(led):
-    """The port of a LED, (resource, number) or with the name of a part."""
+def led_port(led: tuple[str | int, ...]) -> str:
+    """Port name of a LED given as (resource, number) and perhaps the name of a part."""
     resource, number, *part = led
-    return "__".join([f"{resource}_{number}", *part])
+    return "__".join([f"{resource}_{number}", *map(str, part)])
 
 
-def connect_pins(simulation, board, soc):
-    """Connect all roles that a board has; what it has not stays low.
+def connect_pins(simulation: NetlistSimulation, board: Board, soc: SoC) -> None:
+    """Connects all roles that a board has; others stay low.
 
     Raises
     ------
     NetlistError
         The netlist lacks a port of the board.
     """
-    port = board.link
+    port = board.port_of("uart")
     names = {role: f"{port.resource}_{port.number}__{role}" for role in ("rx", "tx")}
     names |= {
         role: led_port(led)
         for role, led in (("busy", board.busy_led), ("fault", board.fault_led))
         if led is not None
     }
-    if soc.backing.kind in ("SDRAM", "SRAM"):
+    memory = board.memory
+    if soc.backing.kind in ("SDRAM", "SRAM") and isinstance(memory, SDRAM | SRAM):
         chip = _SDRAM if soc.backing.kind == "SDRAM" else _SRAM
-        names |= {role: f"{board.memory.resource}_0__{pin}" for role, pin in chip.items()}
+        names |= {role: f"{memory.resource}_0__{pin}" for role, pin in chip.items()}
     for role, name in names.items():
         pads = simulation.netlist.pads.get(name)
         if pads is None and role in _TIED:
             pads = [Pad(drives=_TIED[role])]
-        if pads is None or None in pads:
+        there = [pad for pad in pads or () if pad is not None]
+        if pads is None or len(there) < len(pads):
             raise NetlistError(f"the netlist has no pin {name}; is it one for {board.name}?")
-        simulation.pads(ROLES.index(role), pads)
+        simulation.pads(ROLES.index(role), there)

@@ -1,15 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The routed bitstream of an iCE40 HX8K, read back by Project IceStorm's ``icebox_vlog``: what the
-chip itself is told."""
+"""Readback of an iCE40 HX8K bitstream by Project IceStorm's ``icebox_vlog``: the netlist that is
+configured into the chip."""
+
+from __future__ import annotations
 
 import shutil
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ...gateware.processes import run_child
 from ..build.logs import TOP, BuildError
 from ..build.toolchain import find_tool, run_tool
 from ..errors import InputError, NoDeviceError
 from .ice40 import read_ice40
+from .netlist import Netlist
+
+if TYPE_CHECKING:
+    from ...boards.board import Board
 
 __all__ = ["find_icebox", "read_back"]
 
@@ -18,7 +25,7 @@ _BACK = f"{TOP}.back"
 _SCRIPT = f"read_verilog {_BACK}.v; synth_ice40 -top {TOP} -json {_BACK}.json"
 
 
-def find_icebox():
+def find_icebox() -> str:
     """Path of ``icebox_vlog``.
 
     Raises
@@ -34,8 +41,8 @@ def find_icebox():
     return found
 
 
-def read_back(folder, board):
-    """The :class:`~.netlist.Netlist` of the routed bitstream in a build's ``folder``.
+def read_back(folder: str | Path, board: Board) -> Netlist:
+    """Reads the :class:`~.netlist.Netlist` from the routed bitstream in a build's ``folder``.
 
     Raises
     ------

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A netlist under Python's hand: the simulator, compiled once for all netlists, filled with one."""
+"""Python interface of the netlist simulator, which is compiled once and filled with a netlist."""
 
 import ctypes
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -10,10 +11,10 @@ import numpy as np
 from ...boards.virtual.board import REGISTER_FUNCTIONS, BoardConfig
 from ...boards.virtual.cache import BuildCache
 from ...boards.virtual.compile import CompileError
-from ...boards.virtual.native import Native
+from ...boards.virtual.native import Functions, Native
 from ...boards.virtual.toolchain import digest, find_compiler
 from ...gateware.processes import run_child
-from .netlist import HIGH, LOW, NetlistError
+from .netlist import HIGH, LOW, Netlist, NetlistError, Pad
 
 __all__ = ["NetlistSimulation"]
 
@@ -38,7 +39,7 @@ _U32, _U64, _DOUBLE, _H, _INT = (
     ctypes.c_void_p,
     ctypes.c_int,
 )
-_FUNCTIONS = {
+_FUNCTIONS: Functions = {
     "netlist_new": (_H, [_U32, _U64, _INT]),
     "netlist_delete": (None, [_H]),
     "netlist_error": (ctypes.c_char_p, [_H]),
@@ -125,7 +126,7 @@ def _array(rows, kind=np.uint32):
 
 
 class NetlistSimulation(Native):
-    """One instance. ``close`` frees it; it is a context manager.
+    """A simulation of one netlist. ``close`` frees it; it is a context manager.
 
     Parameters
     ----------
@@ -145,7 +146,9 @@ class NetlistSimulation(Native):
 
     PREFIX = "netlist"
 
-    def __init__(self, netlist, seed=1, cache=None):
+    def __init__(
+        self, netlist: Netlist, seed: int | None = 1, cache: BuildCache | str | Path | None = None
+    ) -> None:
         super().__init__(_library(cache), _FUNCTIONS)
         self.netlist = netlist
         self._handle = self.c.netlist_new(netlist.nets, seed or 0, seed is None)
@@ -190,8 +193,8 @@ class NetlistSimulation(Native):
             2,
         )
 
-    def finish(self):
-        """Everything is in it: compute all once."""
+    def finish(self) -> None:
+        """Ends the construction: evaluates all cells once."""
         if self.c.netlist_finish(self.handle):
             net = int(self.c.netlist_error(self.handle))
             name = next((name for name, row, _ in self.netlist.luts if row[4] == net), None)
@@ -200,29 +203,30 @@ class NetlistSimulation(Native):
             )
             raise NetlistError(f"{name}: its output depends on itself without a register between")
 
-    def pads(self, role, pads):
-        """Connect a role (:data:`~.pins.ROLES`) to pads."""
+    def pads(self, role: int, pads: Sequence[Pad]) -> None:
+        """Connects a role (:data:`~.pins.ROLES`) to pads."""
         nets = [
             _array([getattr(pad, name) for pad in pads]) for name in ("drives", "enable", "sees")
         ]
         self.c.netlist_pads(self.handle, role, len(pads), *(each.ctypes.data for each in nets))
 
-    def seen(self):
-        """uint16 [tables], inputs that each look-up table has had: bit 8 d + 4 c + 2 b + a."""
+    def seen(self) -> np.ndarray:
+        """uint16 [tables]: input combinations that each look-up table has had, bit 8 d + 4 c + 2 b
+        + a."""
         masks = np.zeros(len(self.netlist.luts), np.uint16)
         self.c.netlist_seen(self.handle, masks.ctypes.data)
         return masks
 
-    def rows_read(self, cell):
-        """bool [rows] of hard cell number ``cell``, whether what a row held at first has been read;
-        empty where it is no block RAM."""
+    def rows_read(self, cell: int) -> np.ndarray:
+        """bool [rows] of hard cell number ``cell``: whether a row's initial contents have been
+        read; empty if it is no block RAM."""
         rows = np.zeros(512, np.uint8)
         return rows[: self.c.netlist_rows(self.handle, cell, rows.ctypes.data)].astype(bool)
 
-    def get(self, net):
+    def get(self, net: int) -> bool:
         """Level of a net."""
         return net == HIGH if net in (LOW, HIGH) else bool(self.c.netlist_get(self.handle, net))
 
-    def set(self, net, level):
-        """Set a net that nothing drives, for tests of cells; everything follows."""
+    def set(self, net: int, level: bool) -> None:
+        """Sets an undriven net, for tests of cells, and evaluates its users."""
         self.c.netlist_set(self.handle, net, int(level))

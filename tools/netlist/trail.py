@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two simulations of nearly the same netlist, register by register: when they begin to differ, and
-where."""
+"""Comparison of two simulations of nearly the same netlist, register by register: when and where
+they begin to differ."""
 
 import ctypes
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
+
+from .netlist import Netlist
+from .simulation import NetlistSimulation
 
 __all__ = [
     "Differences",
@@ -23,8 +27,8 @@ _NEVER = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Trail:
-    """What a simulation held: ``start``, a sum of all registers before the first cycle; ``steps``:
-    uint64 [cycles, 2], that sum and one of the pins."""
+    """State of a simulation over time: ``start``, a sum of all registers before the first cycle;
+    ``steps``: uint64 [cycles, 2], that sum and one of the pins."""
 
     start: int
     steps: np.ndarray
@@ -32,21 +36,22 @@ class Trail:
 
 @dataclass(frozen=True)
 class Differences:
-    """Cycles, ``None``: never. ``first``, ``last``: registers differ, other than those that did
-    from the beginning; ``pins``: the first in which pins do."""
+    """Cycles of differences, ``None`` if never. ``first``, ``last``: registers differ, other than
+    those that did from the beginning; ``pins``: the first cycle in which pins do."""
 
     first: int | None
     last: int | None
     pins: int | None
 
     @property
-    def none(self):
+    def none(self) -> bool:
+        """Whether neither registers nor pins differ."""
         return self.first is None and self.pins is None
 
 
-def keep(simulation):
-    """Keep a trail of a simulation that has not run yet. Returns a function that makes the
-    :class:`Trail` of what it has done by then."""
+def keep(simulation: NetlistSimulation) -> Callable[[], Trail]:
+    """Starts a trail of a simulation that has not run yet. Returns a function that returns the
+    :class:`Trail` up to its call."""
     start = simulation.c.netlist_state(simulation.handle)
     simulation.c.netlist_keep_trail(simulation.handle)
 
@@ -58,29 +63,29 @@ def keep(simulation):
     return trail
 
 
-def follow(simulation, trail):
-    """Hold a simulation that has not run yet against a trail."""
+def follow(simulation: NetlistSimulation, trail: Trail) -> None:
+    """Compares a simulation that has not run yet with a trail."""
     simulation.c.netlist_follow(
         simulation.handle, trail.start, len(trail.steps), trail.steps.ctypes.data
     )
 
 
-def differences(simulation):
+def differences(simulation: NetlistSimulation) -> Differences:
     """The :class:`Differences` of a simulation that follows a trail."""
     cycles = (ctypes.c_uint64 * 3)()
     simulation.c.netlist_differences(simulation.handle, cycles)
     return Differences(*(None if cycle == _NEVER else cycle for cycle in cycles))
 
 
-def copy_after(simulation, cycles):
-    """Copy all registers after each of ``cycles``, ascending. One that follows a trail copies them
-    by itself, where they first differ."""
+def copy_after(simulation: NetlistSimulation, cycles: Iterable[int]) -> None:
+    """Requests copies of all registers after each of ``cycles``, ascending. A simulation that
+    follows a trail copies them by itself where they first differ."""
     cycles = np.array(cycles, np.uint64)
     simulation.c.netlist_copy_after(simulation.handle, len(cycles), cycles.ctypes.data)
 
 
-def copied(simulation, which=0):
-    """Copy number ``which`` of all registers, uint64, or ``None`` where it was not made."""
+def copied(simulation: NetlistSimulation, which: int = 0) -> np.ndarray | None:
+    """Copy number ``which`` of all registers, uint64, or ``None`` if it was not made."""
     netlist = simulation.netlist
     registers = np.zeros(len(netlist.flops) + len(netlist.cells) + len(netlist.writers), np.uint64)
     return (
@@ -90,7 +95,7 @@ def copied(simulation, which=0):
     )
 
 
-def register_name(netlist, place):
+def register_name(netlist: Netlist, place: int) -> str:
     """Name of the register at a place of a copy."""
     flops, cells = len(netlist.flops), len(netlist.cells)
     if place < flops:

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Netlists in yosys' JSON, which nextpnr writes, too."""
+"""Reader of netlists in yosys' JSON, which nextpnr also writes."""
 
 import json
 from pathlib import Path
+from typing import Any
 
 from .netlist import HIGH, LOW, Netlist, NetlistError, Pad
 
-__all__ = ["Reader", "has_twin", "number", "parameter"]
+__all__ = ["Reader", "has_behavioural_model", "number", "parameter"]
 
 
 def _top(path):
@@ -16,7 +17,9 @@ def _top(path):
     except OSError as error:
         raise NetlistError(f"cannot read the netlist {path}: {error.strerror or error}") from None
     except (ValueError, KeyError, TypeError):
-        raise NetlistError(f"{path} is no netlist of yosys' JSON with a module named top") from None
+        raise NetlistError(
+            f"{path} is not a netlist in yosys' JSON with a module named top"
+        ) from None
 
 
 def _signals(nets):
@@ -29,7 +32,7 @@ def _signals(nets):
 
 
 class Reader:
-    """Cells of the top module, and nets for its bits.
+    """Reader of the top module: its cells, and a net for each of its bits.
 
     Parameters
     ----------
@@ -46,12 +49,12 @@ class Reader:
         It cannot be read, or is no netlist.
     """
 
-    def __init__(self, path):
+    def __init__(self, path: str | Path) -> None:
         self.module = _top(path)
         self.netlist = Netlist()
-        self._nets = {"0": LOW, "1": HIGH}
+        self._nets: dict[int | str, int] = {"0": LOW, "1": HIGH}
 
-    def bit(self, bit):
+    def bit(self, bit: int | str) -> int:
         """The net of a bit of the JSON."""
         if bit in ("x", "z"):
             return self.netlist.floating()
@@ -59,39 +62,41 @@ class Reader:
             self._nets[bit] = self.netlist.net()
         return self._nets[bit]
 
-    def cells(self):
-        """(name, cell) of the top module."""
+    def cells(self) -> list[tuple[str, dict[str, Any]]]:
+        """(name, cell) of all cells of the top module."""
         return [
             (name, cell)
             for name, cell in self.module["cells"].items()
             if cell["type"] != "$scopeinfo"
         ]
 
-    def pin(self, cell, name, default=None, index=0):
-        """The net at a pin; ``default`` (else a floating net) where nothing is connected."""
+    def pin(
+        self, cell: dict[str, Any], name: str, default: int | None = None, index: int = 0
+    ) -> int:
+        """The net at a pin; if the pin is not connected, ``default``, or a floating net."""
         bits = cell["connections"].get(name) or ()
         if index < len(bits):
             return self.bit(bits[index])
         return self.netlist.floating() if default is None else default
 
-    def output(self, cell, name, index=0):
-        """The net that a pin drives, ``None`` where nothing is connected."""
+    def output(self, cell: dict[str, Any], name: str, index: int = 0) -> int | None:
+        """The net that a pin drives, or ``None`` if it is not connected."""
         bits = cell["connections"].get(name) or ()
         return self.bit(bits[index]) if index < len(bits) and isinstance(bits[index], int) else None
 
-    def port_bits(self):
-        """Bit of the JSON -> (port without Amaranth's suffix, bit of the port); the netlist's pads
-        get their ports."""
-        found = {}
+    def port_bits(self) -> dict[int | str, tuple[str, int]]:
+        """Bit of the JSON -> (port without Amaranth's suffix, bit of the port); adds the ports to
+        the netlist's pads."""
+        found: dict[int | str, tuple[str, int]] = {}
         for name, port in self.module["ports"].items():
             name = name.removesuffix("__io")
             self.netlist.pads[name] = [None] * len(port["bits"])
             found |= {bit: (name, index) for index, bit in enumerate(port["bits"])}
         return found
 
-    def name_nets(self, source=None):
-        """The netlist's nets get their names, once all cells are read: (signal, bit) -> net. What
-        autoname made up is among them.
+    def name_nets(self, source: str | Path | None = None) -> None:
+        """Names the netlist's nets once all cells are read: (signal, bit) -> net, including names
+        invented by autoname.
 
         ``source``: path of the netlist that nextpnr has read. It keeps one name of each net, for
         each bit; there all of them are.
@@ -111,7 +116,8 @@ class Reader:
             for name, net in nets.items()
             if net["bits"] and net["bits"][0] in self._nets
         }
-        signals, found = list(_signals(_top(source).get("netnames", {}))), {"0": LOW, "1": HIGH}
+        signals = list(_signals(_top(source).get("netnames", {})))
+        found: dict[int | str, int] = {"0": LOW, "1": HIGH}
         for name, low, bits in signals:
             netlist.widths[name] = len(bits)
             for k, bit in enumerate(bits):
@@ -126,8 +132,8 @@ class Reader:
                 ((name, low + k), found[bit]) for k, bit in enumerate(bits) if bit in found
             )
 
-    def plain_pads(self):
-        """Pads of ports that have no I/O cells."""
+    def plain_pads(self) -> None:
+        """Adds pads for ports without I/O cells."""
         for name, port in self.module["ports"].items():
             pads = self.netlist.pads[name.removesuffix("__io")]
             for index, bit in enumerate(port["bits"]):
@@ -136,18 +142,18 @@ class Reader:
                     pads[index] = Pad(sees=net) if port["direction"] == "input" else Pad(net, HIGH)
 
 
-def has_twin(cell):
-    """1 for a block RAM that the gateware has by name, 0 for one that synthesis made of a plain
-    memory: reads that meet a write differ in simulation."""
+def has_behavioural_model(cell: dict[str, Any]) -> int:
+    """1 for a block RAM instance of the gateware, 0 for one inferred from a plain memory: their
+    simulations of a read during a write differ."""
     return int("hdlname" in cell.get("attributes", ()))
 
 
-def parameter(cell, name, default=""):
-    """A parameter as text, without the blank by which the JSON tells texts from numbers."""
+def parameter(cell: dict[str, Any], name: str, default: object = "") -> str:
+    """A parameter as text, without the blank by which the JSON distinguishes texts from numbers."""
     return str(cell["parameters"].get(name, default)).strip()
 
 
-def number(cell, name, default=0):
+def number(cell: dict[str, Any], name: str, default: object = 0) -> int:
     """A parameter as a number: binary digits, or a decimal number."""
     text = parameter(cell, name, default)
     try:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packages that bring a core or a board of one's own: ``quintet new`` writes them of the rooms
-here, which work as they stand.
+"""Templates of packages that add a core or a board to quintet, for ``quintet new``; they work as
+they stand.
 
-In a room's files the word *template* (``Template``, ``TMPL``) stands for the name.
+In a core package's files the word *template* (``Template``, ``TMPL``) stands for the name.
 """

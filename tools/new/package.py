@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the package of a core or a board of one's own."""
+"""Writes the package of a new core or board from its template."""
 
 import importlib.util
 import io
@@ -12,14 +12,14 @@ from pathlib import Path
 import numpy as np
 
 from ...boards import board_names
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from ..errors import InputError
 
 __all__ = ["KINDS", "files", "write"]
 
 _HERE = Path(__file__).resolve().parent
-#: What can be new -> names that are taken, and the longest name (a board's stands in the info ROM).
-KINDS = {"core": (room_names, 32), "board": (board_names, 16)}
+#: Kind of package -> names in use, and the longest name (a board's stands in the info ROM).
+KINDS = {"core": (core_names, 32), "board": (board_names, 16)}
 
 _PYPROJECT = """\
 [build-system]
@@ -88,8 +88,8 @@ def _check(kind, name):
 
 
 def _where(kind, name):
-    """Where the core or board that has the name is: the installed package that brings it, and what
-    removes that, or quintet itself."""
+    """Origin of the core or board with this name: the installed package that brings it and the
+    command that removes it, or quintet itself."""
     for entry in entry_points(group=f"quintet.{kind}s"):
         if entry.name == name and entry.dist is not None:
             return (
@@ -110,7 +110,7 @@ def _module_file(name):
 
 def _tag(name):
     """Four letters, by which boards say what core they hold; none that another core has."""
-    taken = {open_room(other).isa.ISA.tag for other in room_names()}
+    taken = {open_core(other).isa.ISA.tag for other in core_names()}
     wanted = name.replace("_", "").upper()[:4].ljust(4, "X")
     return next(
         tag
@@ -123,13 +123,13 @@ def _tag(name):
     )
 
 
-def files(kind, name):
-    """Path below the package's folder -> bytes.
+def files(kind: str, name: str) -> dict[str, bytes]:
+    """Files of the package: path below its folder -> contents.
 
     Raises
     ------
     InputError
-        ``name`` cannot be a package's, or is taken.
+        ``name`` cannot be a package's name, or is in use.
     """
     _check(kind, name)
     title = "".join(word.capitalize() for word in name.split("_"))
@@ -159,8 +159,8 @@ def files(kind, name):
     return found
 
 
-def write(kind, name, folder):
-    """Writes the package as ``folder``, which must not be there; all of it or nothing.
+def write(kind: str, name: str, folder: str | Path) -> list[str]:
+    """Writes the package as ``folder``, which must not exist; all of it or nothing.
 
     Returns
     -------

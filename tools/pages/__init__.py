@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pages and tables of the documents that are written from the tables and from figures of builds."""
+"""Generators of documents: pages and tables from the ISA tables and from measured figures."""

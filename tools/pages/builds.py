@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds whose figures the documents show: ``tools/build/measured.json``, taken over from what
-`quintet matrix` has measured."""
+"""Measured builds that the documents show (``tools/build/measured.json``), imported from the
+results of `quintet matrix`."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from ..build.matrix import load
 from ..errors import InputError
@@ -34,13 +36,13 @@ _KEPT = (
 PATH = Path(__file__).resolve().parents[1] / "build" / "measured.json"
 
 
-def read(path=PATH):
-    """Cell key -> result."""
+def read(path: Path = PATH) -> dict[str, dict[str, Any]]:
+    """Reads the measured builds: cell key -> result."""
     return json.loads(path.read_text())["cells"]
 
 
-def take_over(known, folder):
-    """``known`` with the cells of ``folder``, where `quintet matrix` put them.
+def take_over(known: Mapping[str, dict[str, Any]], folder: str | Path) -> dict[str, dict[str, Any]]:
+    """``known`` updated with the cells that `quintet matrix` wrote to ``folder``.
 
     Raises
     ------
@@ -63,9 +65,9 @@ def take_over(known, folder):
     return {key: cell for key, cell in sorted({**known, **new}.items())}
 
 
-def mark(cells, board, isa, preset):
-    """The shortest account of a preset's builds on a board, with its default link: clocks by
-    ascending seed, or why there is none; empty if it was never built."""
+def mark(cells: Mapping[str, dict[str, Any]], board: str, isa: str, preset: str) -> str:
+    """Summary of a preset's builds on a board, with its default link: clocks by ascending seed, or
+    the reason for their absence; empty if it was never built."""
     built = sorted(
         (c for key, c in cells.items() if key == f"{board}/{isa}/{preset}/{c['seed']}"),
         key=lambda c: c["seed"],

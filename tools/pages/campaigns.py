@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums of the long campaigns: ``docs/campaigns.json`` has a row for each build and seed base,
-``docs/how/campaigns.md`` their sums by build.
+"""Totals of the long test campaigns: ``docs/campaigns.json`` has a row for each build and seed
+base, ``docs/how/campaigns.md`` their totals by build.
 
 ``python -m quintet.tools.pages.campaigns`` writes the tables.
 """
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
 
@@ -24,15 +26,16 @@ _BLOCK = re.compile(
 )
 
 
-def read(path=PATH):
-    """Campaign -> ``of`` (what a build is called there), ``count`` (what is counted), ``runs``:
-    rows of build, seed base and count."""
+def read(path: Path = PATH) -> dict[str, dict[str, Any]]:
+    """Reads the campaigns: name -> ``of`` (title of a build), ``count`` (what is counted),
+    ``runs``: rows of build, seed base and count."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
-def lines(campaign):
-    """Lines of a campaign's table: sums by build, and of all."""
-    sums, seeds = {}, {}
+def lines(campaign: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of a campaign's table: totals by build, and of all."""
+    sums: dict[str, int] = {}
+    seeds: dict[str, list[int]] = {}
     for build, seed, count in campaign["runs"]:
         sums[build] = sums.get(build, 0) + count
         seeds.setdefault(build, []).append(seed)
@@ -43,8 +46,8 @@ def lines(campaign):
     yield f"| **all** | **{sum(sums.values()):,}** | |"
 
 
-def page(text, campaigns):
-    """``text`` of the page with current sums."""
+def page(text: str, campaigns: Mapping[str, dict[str, Any]]) -> str:
+    """``text`` of the page with up-to-date totals."""
 
     def block(match):
         if match[2] not in campaigns:
@@ -54,7 +57,8 @@ def page(text, campaigns):
     return _BLOCK.sub(block, text)
 
 
-def write():
+def write() -> None:
+    """Writes the page."""
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), read()), encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stands in the block diagram of each core: units of the engine that larger FPGAs get, each a
-class of the code, and who feeds whom."""
+"""Block diagrams of the cores: units of the engine that larger FPGAs get, each a class of the code,
+and the data flow between them."""
 
 __all__ = ["ENGINES"]
 

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Documents' tables of builds: ``python -m quintet.tools.pages.measured DIR...`` takes over the
+"""Tables of builds in the documents: ``python -m quintet.tools.pages.measured DIR...`` imports the
 cells of those folders of `quintet matrix`; then, and without any, it writes the tables of
-``docs/performance/matrix.md`` and the README.
-"""
+``docs/performance/matrix.md`` and the README."""
 
 import json
 import sys
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from . import overview
 from .builds import OTHERS, PATH, read, take_over
@@ -20,7 +21,7 @@ def _number(value):
     return "" if value is None else f"{value:,.1f}" if isinstance(value, float) else f"{value:,}"
 
 
-def rows(cells):
+def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     """Lines of the table of all builds."""
     yield (
         "| board | core | preset | seed | asked, MHz | reached | other clocks, of asked | "
@@ -60,13 +61,14 @@ def rows(cells):
         )
 
 
-def page(text, cells):
-    """``text`` of docs/performance/matrix.md with a current table."""
+def page(text: str, cells: Mapping[str, dict[str, Any]]) -> str:
+    """``text`` of docs/performance/matrix.md with an up-to-date table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows(cells)) + "\n" + END + rest.split(END)[1]
 
 
-def main(folders):
+def main(folders: Iterable[str]) -> None:
+    """Imports the cells of ``folders`` and writes the tables."""
     cells = read()
     for folder in folders:
         cells = take_over(cells, folder)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of operators in ``docs/guides/own-model.md``, by the back ends' own verdicts: ``python
--m quintet.tools.pages.operators`` writes it."""
+"""Operator table of ``docs/guides/own-model.md``, by the back ends' own support checks: ``python -m
+quintet.tools.pages.operators`` writes it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
 from ..compiler import graph as g
 from ..compiler.backends import backend_class, backend_names
 from ..compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO
@@ -59,7 +60,7 @@ def _recurrent(kind, gates):
     )
 
 
-#: What a row is called, and an example of it: class, shapes of its inputs, attributes.
+#: Name of a row, and an example of it: class, shapes of its inputs, attributes.
 EXAMPLES = {
     "Conv": _conv(),
     "Conv, stride 2": _conv(stride=2),
@@ -124,34 +125,35 @@ def _graph(kind, shapes, attributes):
     return graph, node
 
 
-def rows():
-    """Lines of the table: what each machine answers, as its default preset for an ECP5-85F builds
-    it."""
+def rows() -> Iterator[str]:
+    """Lines of the table: the support check of each core, built as its default preset for an
+    ECP5-85F."""
     isas = backend_names()
     backends = [
-        backend_class(isa)(params=open_room(isa).params.SPACE.resolve(), memory_size=1 << 25)
+        backend_class(isa)(params=open_core(isa).params.SPACE.resolve(), memory_size=1 << 25)
         for isa in isas
     ]
-    yield "| operator | " + " | ".join(open_room(isa).isa.ISA.title for isa in isas) + " |"
+    yield "| operator | " + " | ".join(open_core(isa).isa.ISA.title for isa in isas) + " |"
     yield "|---" * (len(isas) + 1) + "|"
     for name, example in EXAMPLES.items():
         graph, node = _graph(*example)
-        verdicts = [backend.verdict(graph, node) for backend in backends]
-        yield f"| {name} | " + " | ".join(_shown(v) for v in verdicts) + " |"
+        answers = [backend.check_support(graph, node) for backend in backends]
+        yield f"| {name} | " + " | ".join(_shown(v) for v in answers) + " |"
 
 
-def _shown(verdict):
-    text = _SHOWN[verdict.answer]
-    return f"{text}: {verdict.reason}" if verdict.answer == DECOMPOSED and verdict.reason else text
+def _shown(support):
+    text = _SHOWN[support.answer]
+    return f"{text}: {support.reason}" if support.answer == DECOMPOSED and support.reason else text
 
 
-def page(text):
-    """``text`` of the document with a current table."""
+def page(text: str) -> str:
+    """``text`` of the document with an up-to-date table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 
 
-def write():
+def write() -> None:
+    """Writes the document."""
     path = Path(__file__).resolve().parents[2] / "docs" / "guides" / "own-model.md"
     path.write_text(page(path.read_text()))
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The README's table of boards and cores: ``python -m quintet.tools.pages.overview`` writes it."""
+"""Table of boards and cores in the README: ``python -m quintet.tools.pages.overview`` writes it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...boards import board_names, open_board
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from .builds import mark, read
 
 __all__ = ["page", "rows", "write"]
@@ -16,26 +17,21 @@ BEGIN = (
 END = "<!-- end boards and cores -->"
 
 
-def rows():
-    """Lines of the table: the presets for each board, the default one in bold, each with what
-    became of its builds."""
+def rows() -> Iterator[str]:
+    """Lines of the table: a row for each board, with the presets of every core. The default preset
+    is bold; behind each stands the result of its builds. FPGA and memory of a board are on
+    docs/boards.md."""
     built = read()
-    rooms = [room for room in map(open_room, room_names()) if room.has_core]
-    yield (
-        "| board | FPGA | memory | "
-        + " | ".join(room.isa.ISA.title for room in rooms)
-        + " | state |"
-    )
-    yield "|---" * (len(rooms) + 4) + "|"
+    packages = [package for package in map(open_core, core_names()) if package.has_core]
+    yield "| board | " + " | ".join(package.isa.ISA.title for package in packages) + " | state |"
+    yield "|---" * (len(packages) + 2) + "|"
     for board in map(open_board, board_names()):
-        size = board.memory.size
-        memory = f"{size >> 20} MiB" if size >= 1 << 20 else f"{size >> 10} KiB"
         cells = []
-        for room in rooms:
-            presets = board.presets(room)
+        for package in packages:
+            presets = board.presets(package)
             marks = [
-                mark(built, board.name, room.name, preset)
-                or "too large" * ((room.name, preset) in board.no_room)
+                mark(built, board.name, package.name, preset)
+                or "too large" * ((package.name, preset) in board.too_large)
                 for preset in presets
             ]
             names = [f"**{preset}**" if preset == presets[0] else preset for preset in presets]
@@ -46,20 +42,17 @@ def rows():
                 )
                 or "-"
             )
-        yield (
-            f"| `{board.name}` | {board.part} | {memory} {board.memory.kind} | "
-            + " | ".join(cells)
-            + " | not yet run on a physical board |"
-        )
+        yield f"| `{board.name}` | " + " | ".join(cells) + " | not yet run on a physical board |"
 
 
-def page(text):
-    """``text`` of the README with a current table."""
+def page(text: str) -> str:
+    """``text`` of the README with an up-to-date table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 
 
-def write():
+def write() -> None:
+    """Writes the README."""
     path = Path(__file__).resolve().parents[2] / "README.md"
     path.write_text(page(path.read_text()))
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pictures of the architecture and of every core, as SVG: ``python -m
+"""Diagrams of the architecture and of every core, as SVG: ``python -m
 quintet.tools.pages.pictures`` draws ``docs/pictures``. Names come from the code."""
 
 from pathlib import Path
 from xml.sax.saxutils import escape
 
 from ...boards import board_names, open_board
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from ...gateware.isa.registers import COMMON_COUNTERS
 from ...gateware.memory.port import MAX_BEATS
 from .engines import ENGINES
@@ -72,11 +72,11 @@ class _Drawing:
         )
 
 
-def architecture():
-    """The host, the SoC with one of the cores, and its memory, as SVG text."""
+def architecture() -> str:
+    """Diagram of the host, the SoC with a core, and its memory, as SVG text."""
     boards = [open_board(name) for name in board_names()]
     memories = sorted({board.memory.kind for board in boards})
-    cores = [open_room(name).isa.ISA.title for name in room_names()]
+    cores = [open_core(name).isa.ISA.title for name in core_names()]
     d = _Drawing(960, 430, "Host, SoC and memory of quintet")
     d.box(10, 14, 250, 400, "Host, Python", kind="host", align="top")
     d.box(28, 50, 214, 52, "network (ONNX)", "compiler: plan and programs")
@@ -121,10 +121,10 @@ def architecture():
 _BOX, _NEXT = (158, 54), (190, 88)
 
 
-def engine(isa):
-    """The engine of a core that larger FPGAs get, as SVG text: its units, and who feeds whom."""
+def engine(isa: str) -> str:
+    """Block diagram of the engine that larger FPGAs get, as SVG text."""
     boxes, wires = ENGINES[isa]
-    title = open_room(isa).isa.ISA.title
+    title = open_core(isa).isa.ISA.title
     places = {
         name: (26 + column * _NEXT[0], 44 + row * _NEXT[1])
         for name, (column, row, *_) in boxes.items()
@@ -172,8 +172,8 @@ def _way(source, target):
     )
 
 
-def pictures():
-    """Name of a file -> SVG text, of all pictures."""
+def pictures() -> dict[str, str]:
+    """All diagrams: name of the file -> SVG text."""
     return {"architecture.svg": architecture(), **{f"{isa}.svg": engine(isa) for isa in ENGINES}}
 
 

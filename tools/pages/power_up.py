@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table of docs/guides/bring-up.md, what each board is loaded by and talks through: ``python -m
-quintet.tools.pages.power_up`` writes it."""
+"""Bring-up table of docs/guides/bring-up.md, with each board's programmers, link and LEDs: ``python
+-m quintet.tools.pages.power_up`` writes it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...boards import board_names, open_board
@@ -16,7 +17,7 @@ END = "<!-- end power-up -->"
 _COLOURS = {"r": "red", "g": "green", "b": "blue"}
 
 
-def rows():
+def rows() -> Iterator[str]:
     """Lines of the table."""
     yield "| board | into the FPGA | into its flash | the link's cable | busy LED | fault LED |"
     yield "|---|---|---|---|---|---|"
@@ -49,8 +50,8 @@ def _led(led):
     return f"{_COLOURS[part[0]]} of `{resource}`" if part else f"`{resource}` {number}"
 
 
-def page(text):
-    """``text`` of docs/guides/bring-up.md with a current table."""
+def page(text: str) -> str:
+    """``text`` of docs/guides/bring-up.md with an up-to-date table."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 

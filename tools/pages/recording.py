@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo in a terminal, as a picture: ``python -m quintet.tools.pages.recording`` runs it and
-draws ``docs/pictures/demo.svg``."""
+"""Terminal picture of the demo: ``python -m quintet.tools.pages.recording`` runs it and draws
+``docs/pictures/demo.svg``."""
 
 import io
 import os
@@ -20,9 +20,9 @@ __all__ = ["draw", "main"]
 _WIDTH = 132
 
 
-def draw(command, said):
-    """A terminal of :data:`_WIDTH` columns in which ``command`` has said something, as SVG that
-    loads nothing from anywhere."""
+def draw(command: str, said: str) -> str:
+    """A terminal of :data:`_WIDTH` columns with ``command`` and its output, as self-contained
+    SVG."""
     console = Console(
         record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor"
     )
@@ -34,7 +34,8 @@ def draw(command, said):
     )
 
 
-def main():
+def main() -> None:
+    """Runs the demo and draws the picture."""
     environment = {**os.environ, "COLUMNS": str(_WIDTH)}
     done = run_child(
         [sys.executable, "-m", "quintet.tools.cli", "demo"],

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Figures of the documents: ``docs/results.json``, and the tables and sentences generated from it.
+"""Measured figures of the documents: ``docs/results.json``, and the tables and sentences generated
+from it.
 
 ``python -m quintet.tools.pages.results`` writes them again. A document takes figures over in two
 ways, and has no others:
@@ -13,7 +14,9 @@ ways, and has no others:
 
 import json
 import re
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
 
@@ -34,8 +37,8 @@ _INLINE = re.compile(r"(<!-- figure (\S+) :: (.+?) :: (.+?) -->).*?(<!-- /figure
 _SPOKEN = ("MHz", "cycles", "%", "kB/s", "s", "µs", "cycles/s", "cells")
 
 
-def read(path=PATH):
-    """The file: ``measurements`` by name, and ``readme``, the rows of the README's table."""
+def read(path: Path = PATH) -> dict[str, Any]:
+    """Reads the file: ``measurements`` by name, and ``readme``, the rows of the README's table."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -47,7 +50,7 @@ def _named(row):
     return f"{row['what']}, seed {row['seed']}" if "seed" in row else row["what"]
 
 
-def figure(data, name, what, column):
+def figure(data: Mapping[str, Any], name: str, what: str, column: str) -> str:
     """The figure ``column`` of a row, with its unit where that is spoken. ``what`` names the row,
     with ``, seed N`` behind it where rows have seeds.
 
@@ -73,8 +76,8 @@ def figure(data, name, what, column):
     )
 
 
-def lines(measurement):
-    """Lines of a measurement's table: how it was measured, then a row for each of its rows."""
+def lines(measurement: Mapping[str, Any]) -> Iterator[str]:
+    """Lines of a measurement's table: its method, then its rows."""
     rows, columns = measurement["rows"], measurement["columns"]
     seeds, notes = any("seed" in row for row in rows), any("note" in row for row in rows)
     dates = sorted({(row["date"], row["commit"]) for row in rows})
@@ -108,7 +111,7 @@ def lines(measurement):
 
 
 def _readme(data):
-    yield "| what | figure | command |"
+    yield "| measurement | figure | command |"
     yield "|---|---|---|"
     for row in data["readme"]:
         text = re.sub(
@@ -119,8 +122,8 @@ def _readme(data):
         yield f"| {row['what']} | {text} | `{row['command']}` |"
 
 
-def page(text, data):
-    """``text`` of a document with current figures."""
+def page(text: str, data: Mapping[str, Any]) -> str:
+    """``text`` of a document with up-to-date figures."""
 
     def block(match):
         name = match[2]
@@ -135,17 +138,18 @@ def page(text, data):
     )
 
 
-def unmarked(text):
-    """``text`` without the figures that are generated."""
+def unmarked(text: str) -> str:
+    """``text`` without the generated figures."""
     return _INLINE.sub("", _BLOCK.sub("", text))
 
 
-def documents():
+def documents() -> list[Path]:
     """The documents that may hold figures."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
-def write():
+def write() -> None:
+    """Writes all documents whose figures have changed."""
     data = read()
     for document in documents():
         text = document.read_text(encoding="utf-8")

@@ -1,13 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Roofline of the five cores, as SVG: ``python -m quintet.tools.pages.roofline`` draws
-``docs/pictures/roofline.svg`` of the peaks that the cores declare and of what ``docs/results.json``
-says of networks. It needs the extra ``report``.
-"""
+``docs/pictures/roofline.svg`` from the peaks that the cores declare and the networks measured in
+``docs/results.json``."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from ...boards import open_board
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from ..report import charts
 from ..report.page import STYLE
 from ..report.roofline import Point, Roof, roof_lines
@@ -23,21 +24,23 @@ FILE = FOLDER / "roofline.svg"
 _BOARD, _MEASUREMENT = "ulx3s-85f", "models/roofline"
 
 
-def roofs():
-    """Name of a core's title -> :class:`~..report.roofline.Roof` of the board's default build."""
+def roofs() -> dict[str, Roof]:
+    """Title of a core -> :class:`~..report.roofline.Roof` of the board's default build."""
     board, found = open_board(_BOARD), {}
-    for isa in room_names():
-        room = open_room(isa)
-        params = room.params.SPACE.resolve(board.preset_for(room))
-        known = ceilings(isa, params, board_memory(_BOARD, board.memory.usable(room, params)), None)
-        found[room.isa.ISA.title] = Roof(room.isa.ISA.title, known["macs"], known["bytes"])
+    for isa in core_names():
+        package = open_core(isa)
+        params = package.params.SPACE.resolve(board.preset_for(package))
+        known = ceilings(
+            isa, params, board_memory(_BOARD, board.memory.usable(package, params)), None
+        )
+        found[package.isa.ISA.title] = Roof(package.isa.ISA.title, known["macs"], known["bytes"])
     return found
 
 
-def points(data):
+def points(data: Mapping[str, Any]) -> dict[str, list[Point]]:
     """Title of a core -> points of the networks that were measured on it. Rows are named ``NETWORK,
     TITLE``."""
-    found = {}
+    found: dict[str, list[Point]] = {}
     for row in data["measurements"][_MEASUREMENT]["rows"]:
         network, _, title = row["what"].rpartition(", ")
         values = row["values"]
@@ -47,8 +50,8 @@ def points(data):
     return found
 
 
-def draw(data):
-    """The picture, SVG text, which loads nothing and is as light or dark as what is around it."""
+def draw(data: Mapping[str, Any]) -> str:
+    """The picture as self-contained SVG text, which follows the light or dark scheme around it."""
     _, convert = charts.library()
     measured, tops = points(data), roofs()
     rows = [

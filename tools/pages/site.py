@@ -1,21 +1,36 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hooks of MkDocs (``mkdocs.yml``). Documents are written to be read on a forge as well, where
-links lead to sources; a site has no sources, so such a link keeps its words alone."""
+"""MkDocs hooks (``mkdocs.yml``). On the site, which has no sources, links from documents to sources
+become plain words. Cells of wide tables get the names of their columns, so that a phone can show
+each row as a list."""
 
 import re
+from html import escape, unescape
 from pathlib import Path
+from typing import Any
 
-__all__ = ["on_page_markdown", "on_startup", "without_references", "without_sources"]
+__all__ = [
+    "on_page_content",
+    "on_page_markdown",
+    "on_startup",
+    "with_labels",
+    "without_references",
+    "without_sources",
+]
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
 #: The package as it is installed, of links: where mkdocstrings looks for docstrings (``paths`` in
 #: ``mkdocs.yml``).
 PACKAGE = ROOT / "out" / "package" / "quintet"
+#: Columns of the narrowest table whose cells get labels; ``docs/assets/site.css`` relies on it.
+WIDE = 5
+_TABLE = re.compile(r"<table>.*?</table>", re.S)
+_HEADER = re.compile(r"<th\b[^>]*>(.*?)</th>", re.S)
+_CELL = re.compile(r"<td\b")
 _LINK = re.compile(r"\[([^\]\[]*)\]\((?![a-z]+:|#)([^)\s#]*)(?:#[^)\s]*)?\)")
 
 
-def without_sources(text, folder):
+def without_sources(text: str, folder: Path) -> str:
     """``text`` of a document in ``folder`` without links to files outside ``docs/`` and to
     folders."""
 
@@ -32,9 +47,9 @@ def without_sources(text, folder):
     return _LINK.sub(kept, text)
 
 
-def without_references(text):
-    """``text`` in which neighbouring brackets, as of ``x[i][j]`` or ``NAME [a] [b]``, are no
-    references: documents have none of that kind. Code stays as it is."""
+def without_references(text: str) -> str:
+    """``text`` with neighbouring brackets escaped, as of ``x[i][j]`` or ``NAME [a] [b]``, which
+    MkDocs would read as references. Code stays as it is."""
     pieces = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.S | re.M)
     return "".join(
         piece if number % 2 else re.sub(r"\](\s?)\[", r"]\1\\[", piece)
@@ -42,15 +57,46 @@ def without_references(text):
     )
 
 
-def on_startup(**_):
+def label_row(row: str, names: list[str]) -> str:
+    """The cells of a table's row, each with the name of its column."""
+    columns = iter(names)
+    return _CELL.sub(lambda _: f'<td data-label="{next(columns)}"', row)
+
+
+def with_labels(html: str) -> str:
+    """``html`` in which cells of tables with at least ``WIDE`` columns have the name of their
+    column as ``data-label``."""
+
+    def labelled(match: re.Match[str]) -> str:
+        table = match[0]
+        names = [
+            escape(unescape(re.sub(r"<[^>]*>", "", name)).strip())
+            for name in _HEADER.findall(table)
+        ]
+        if len(names) < WIDE:
+            return table
+        rows = [label_row(row, names) for row in table.split("<tr>")]
+        return "<tr>".join(rows).replace("<table>", f'<table data-columns="{len(names)}">', 1)
+
+    return _TABLE.sub(labelled, html)
+
+
+def on_startup(**_: Any) -> None:
+    """Hook of MkDocs: makes the package available to mkdocstrings under its installed name."""
     PACKAGE.mkdir(parents=True, exist_ok=True)
     for name, place in {
         "__init__.py": "tools/package/__init__.py",
-        **{room: room for room in ("boards", "firmware", "gateware", "tools")},
+        **{folder: folder for folder in ("boards", "firmware", "gateware", "tools")},
     }.items():
         if not (PACKAGE / name).exists():
             (PACKAGE / name).symlink_to(ROOT / place)
 
 
-def on_page_markdown(markdown, page, **_):
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Hook of MkDocs: the text of a page for the site."""
     return without_references(without_sources(markdown, (DOCS / page.file.src_uri).parent))
+
+
+def on_page_content(html: str, **_: Any) -> str:
+    """Hook of MkDocs: the HTML of a page."""
+    return with_labels(html)

@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""``quintet report``: what other commands have measured, as one HTML page that opens without a
-network."""
+"""HTML reports (``quintet report``): results of other commands as one self-contained page."""

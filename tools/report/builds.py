@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pages of bitstreams: one build, and a matrix of them."""
+"""Report pages of bitstreams: one build, and a matrix of builds."""
 
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from ..build.logs import TITLES
-from . import charts, pieces
+from . import charts, sections
 from .page import Page, Wrong, chart, facts, table, text
 from .roofline import describe
 
@@ -18,7 +20,7 @@ _CELL = re.compile(
 )
 
 
-def build_page(data):
+def build_page(data: Mapping[str, Any]) -> Page:
     """The :class:`~.page.Page` of a build's report."""
     clocks, isa = data.get("clocks") or {}, data.get("isa") or "no core"
     page = Page(
@@ -68,7 +70,7 @@ def build_page(data):
     page.add("Area", *_utilisation(data))
     page.add("Area by unit", *_units(data.get("area") or []))
     page.add("Roofline", *_roof(data, isa))
-    page.add("Parameters", pieces.parameters(data.get("params")))
+    page.add("Parameters", sections.parameters(data.get("params")))
     return page
 
 
@@ -193,7 +195,7 @@ def _units(rows):
 
 
 def _roof(data, isa):
-    roof = pieces.roof_of(isa, data.get("ceilings"))
+    roof = sections.roof_of(isa, data.get("ceilings"))
     if roof is None:
         return
     asked, reached = data["ceilings"].get("clock_hz"), data.get("clock_reached_mhz")
@@ -209,13 +211,13 @@ def _roof(data, isa):
             f"At {clock / 1e6:.4g} MHz that is {roof.macs * clock / 1e9:,.4g} thousand million "
             f"MACs a second{moved}."
         )
-    yield pieces.roofline([(roof, [])], "") if roof.bytes else text(describe(roof))
+    yield sections.roofline([(roof, [])], "") if roof.bytes else text(describe(roof))
 
 
-def matrix_page(data):
+def matrix_page(data: Mapping[str, Any]) -> Page:
     """The :class:`~.page.Page` of a matrix of builds."""
     cells = data["cells"]
-    states = {}
+    states: dict[str, int] = {}
     for cell in cells:
         state = cell["state"].partition(":")[0]
         states[state] = states.get(state, 0) + 1

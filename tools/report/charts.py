@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Charts of a page, by Altair: each function gives a Vega-Lite specification. Colours are the style
-sheet's, so that a chart is as light or dark as its page."""
+"""Charts of a report, by Altair: each function returns a Vega-Lite specification. Colours are the
+style sheet's, so that a chart is as light or dark as its page."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from ...gateware.requirements import extra_command
 from ..errors import NoDeviceError
@@ -21,7 +24,7 @@ _STEP, _HEIGHT, _NAME = 24, 340, 130
 _COLOURS = [f"var(--chart-{number})" for number in range(1, 9)]
 
 
-def library():
+def library() -> tuple[Any, Any]:
     """The modules ``altair`` and ``vl_convert``.
 
     Raises
@@ -40,8 +43,8 @@ def library():
     return altair, vl_convert
 
 
-def script():
-    """Vega, Vega-Lite and Vega-Embed as one script that fetches nothing."""
+def script() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one self-contained script."""
     _, convert = library()
     return convert.javascript_bundle()
 
@@ -92,9 +95,11 @@ def _step(count):
     return max(2, count) * _STEP
 
 
-def roofline(lines, points, text):
-    """Roofs and points. ``lines``: rows ``build``, ``x``, ``y``; ``points``: rows ``build``,
-    ``name``, ``kind``, ``x``, ``y``, and what is told of them."""
+def roofline(
+    lines: Sequence[Mapping[str, Any]], points: Sequence[Mapping[str, Any]], text: str
+) -> dict[str, Any]:
+    """Roofline chart. ``lines``: rows ``build``, ``x``, ``y``; ``points``: rows ``build``,
+    ``name``, ``kind``, ``x``, ``y``, and the fields of their tooltip."""
     alt, _ = library()
     names = list(dict.fromkeys(row["build"] for row in lines))
     colour = alt.Color(
@@ -152,9 +157,9 @@ def roofline(lines, points, text):
     return _finished(roofs + marks + labels, text, _HEIGHT)
 
 
-def classes(rows, text):
-    """A bar of 100 % for each name. ``rows``: ``name``, ``class`` (of :data:`CLASSES`' texts),
-    ``cycles``, ``share`` (0 to 1)."""
+def classes(rows: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]:
+    """Stacked bars of 100 %, one for each name. ``rows``: ``name``, ``class`` (of :data:`CLASSES`'
+    texts), ``cycles``, ``share`` (0 to 1)."""
     alt, _ = library()
     names = list(CLASSES.values())
     order = [{**row, "order": names.index(row["class"])} for row in rows]
@@ -184,9 +189,15 @@ def classes(rows, text):
     return _finished(chart, text, _step(len({row["name"] for row in rows})))
 
 
-def bars(rows, title, text, form=",f", mark=None):
-    """A bar for each of ``rows``: ``name``, ``value``, ``shown`` (the value as text), and ``mark``,
-    where a stroke stands for what ``mark`` says, if it is named."""
+def bars(
+    rows: Sequence[Mapping[str, Any]],
+    title: str,
+    text: str,
+    form: str = ",f",
+    mark: str | None = None,
+) -> dict[str, Any]:
+    """Bar chart of ``rows``: ``name``, ``value``, ``shown`` (the value as text), and ``mark``, the
+    place of a stroke whose meaning is the argument ``mark``, if given."""
     alt, _ = library()
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False))
     told = [alt.Tooltip("name:N", title="what"), alt.Tooltip("shown:N", title=title)]
@@ -205,8 +216,8 @@ def bars(rows, title, text, form=",f", mark=None):
     return _finished(chart, text, _step(len(rows)))
 
 
-def memory_map(places, text):
-    """A row for each kind of what lies in main memory; ``places``: ``what``, ``kind``, ``at``,
+def memory_map(places: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]:
+    """Map of main memory, a row for each kind of contents; ``places``: ``what``, ``kind``, ``at``,
     ``bytes``."""
     alt, _ = library()
     rows = [

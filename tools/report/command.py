@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Make one HTML page of what a command has measured: roofline, classes of cycles, layers, memory,
-utilisation; of a build clocks, margins and area by unit.
+"""Make an HTML page of a command's results: roofline, classes of cycles, layers, memory,
+utilisation; for a build clocks, margins and area by unit.
 
-The page opens without a network, in light and dark, on a phone, and can be printed. What it is made
-of: what run, infer, compile, compare, build or matrix print with --json (a file, or - for standard
-input), or the folder of a plan, a build or a matrix. Needs the extra "report" (pip
+The page is self-contained, has a light and a dark scheme, fits a phone, and can be printed. Its
+input is the output of run, infer, compile, compare, build or matrix with --json (a file, or - for
+standard input), or the folder of a plan, a build or a matrix. Needs the extra "report" (pip
 install altair vl-convert-python).
 """
 
+from __future__ import annotations
+
+import argparse
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 from ..outputs import check_output, write_output
 
+if TYPE_CHECKING:
+    from ..console import Console
 
-def arguments(parser):
+
+def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "result",
         help=(
@@ -28,7 +38,7 @@ def arguments(parser):
     )
 
 
-def run(args, console):
+def run(args: argparse.Namespace, console: Console) -> None:
     check_output(args.out)
     from .reading import read_result
 
@@ -38,8 +48,8 @@ def run(args, console):
     console.result({"page": args.out, "kind": found.kind, "bytes": made})
 
 
-def write_page(path, kind, data):
-    """Write the page of a result of ``kind``; returns its bytes.
+def write_page(path: str | Path, kind: str, data: Mapping[str, Any]) -> int:
+    """Writes the page of a result of ``kind``; returns its bytes.
 
     Raises
     ------

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pages of networks: a compiled one, one that has run, and one on several cores side by side."""
+"""Report pages of networks: a compiled network, one that has run, and one on several cores side by
+side."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ..targets.ceilings import moved
-from . import charts, pieces
+from . import charts, sections
 from .page import Page, chart, facts, items, table, text
 from .roofline import Point, merged_layers
 
@@ -100,7 +104,7 @@ def _layer_classes(rows):
     return [
         row
         for number, layer in enumerate((row for row in rows if row["where"] != "host"), 1)
-        for row in pieces.in_classes(f"{number}: {layer['layer']}", layer.get("counters") or {})
+        for row in sections.in_classes(f"{number}: {layer['layer']}", layer.get("counters") or {})
     ]
 
 
@@ -117,7 +121,7 @@ def _plan_facts(data, *more):
     )
 
 
-def plan_page(data):
+def plan_page(data: Mapping[str, Any]) -> Page:
     """The :class:`~.page.Page` of a compiled network: all cycles are estimates."""
     page = Page(
         f"{data['network']} for {data['isa']}",
@@ -133,25 +137,25 @@ def plan_page(data):
             ("time of an input", f"{cycles / clock * 1e3:.3f} ms" if clock else None),
         ),
         _host(rows),
-        items(data.get("notes")),
+        items(data.get("notes") or ()),
     )
-    roof = pieces.roof_of(data["isa"], data.get("ceilings"))
+    roof = sections.roof_of(data["isa"], data.get("ceilings"))
     point = Point("an input", "network", data["macs"], cycles, sum(row["bytes"] for row in rows))
     page.add(
-        "Roofline", pieces.roofline([(roof, [point, *merged_layers(rows, data.get("ceilings"))])])
+        "Roofline", sections.roofline([(roof, [point, *merged_layers(rows, data.get("ceilings"))])])
     )
     page.add("Layers", _layers(rows))
-    page.add("Utilisation", pieces.utilisation(roof, point))
+    page.add("Utilisation", sections.utilisation(roof, point))
     page.add(
         "Main memory",
-        pieces.memory(data.get("places"), data.get("memory_size"), data.get("memory_used")),
+        sections.memory(data.get("places"), data.get("memory_size"), data.get("memory_used")),
     )
-    page.add("The build", pieces.parameters(data.get("params")))
+    page.add("The build", sections.parameters(data.get("params")))
     return page
 
 
-def infer_page(data):
-    """The :class:`~.page.Page` of what ``quintet infer --json`` prints; with ``--layers`` it has
+def infer_page(data: Mapping[str, Any]) -> Page:
+    """The :class:`~.page.Page` of the output of ``quintet infer --json``; with ``--layers`` it has
     the layers, each as a point."""
     counters, inputs, rows = data["counters"], max(data["inputs"], 1), data.get("layers") or []
     cycles, clock, rates = (
@@ -197,7 +201,7 @@ def infer_page(data):
             "With --layers quintet infer measures every layer, and the page shows them.", "soft"
         ),
     )
-    roof = pieces.roof_of(data["isa"], data.get("ceilings"))
+    roof = sections.roof_of(data["isa"], data.get("ceilings"))
     point = Point(
         "an input",
         "network",
@@ -207,7 +211,7 @@ def infer_page(data):
     )
     page.add(
         "Roofline",
-        pieces.roofline(
+        sections.roofline(
             [
                 (
                     roof,
@@ -227,12 +231,12 @@ def infer_page(data):
     )
     page.add(
         "Where the cycles went",
-        pieces.classes(pieces.in_classes("all", counters) + _layer_classes(rows)),
+        sections.classes(sections.in_classes("all", counters) + _layer_classes(rows)),
     )
     page.add("Layers", _layers(rows))
     page.add(
         "Utilisation",
-        pieces.utilisation(
+        sections.utilisation(
             roof,
             point if cycles else None,
             counters["work"] / counters["cycles"] if cycles and "work" in counters else None,
@@ -240,15 +244,15 @@ def infer_page(data):
     )
     page.add(
         "Main memory",
-        pieces.memory(data.get("places"), data.get("memory_size"), data.get("memory_used")),
+        sections.memory(data.get("places"), data.get("memory_size"), data.get("memory_used")),
     )
-    page.add("Counters of all inputs", pieces.counters_table(counters))
-    page.add("The build", pieces.parameters(data.get("params")))
+    page.add("Counters of all inputs", sections.counters_table(counters))
+    page.add("The build", sections.parameters(data.get("params")))
     return page
 
 
-def compare_page(data):
-    """The :class:`~.page.Page` of what ``quintet compare --json`` prints."""
+def compare_page(data: Mapping[str, Any]) -> Page:
+    """The :class:`~.page.Page` of the output of ``quintet compare --json``."""
     from ..compiler.results.comparison import comparison_of, comparison_rows
 
     found = comparison_of(data)
@@ -275,7 +279,7 @@ def compare_page(data):
             "shown": f"{cell.milliseconds:.3f} ms at {cell.clock_hz / 1e6:g} MHz",
         }
         for cell in cells
-        if cell.milliseconds
+        if cell.milliseconds and cell.clock_hz
     ]
     page.add(
         "Time of one input",
@@ -284,11 +288,11 @@ def compare_page(data):
         else "",
     )
     pairs = [(_cell_roof(cell), [_cell_point(cell)]) for cell in cells]
-    page.add("Roofline", pieces.roofline(pairs) if any(roof for roof, _ in pairs) else "")
+    page.add("Roofline", sections.roofline(pairs) if any(roof for roof, _ in pairs) else "")
     page.add(
         "Where the cycles went",
-        pieces.classes(
-            [row for cell in cells for row in pieces.in_classes(cell.isa, cell.counters)]
+        sections.classes(
+            [row for cell in cells for row in sections.in_classes(cell.isa, cell.counters)]
         ),
     )
     for cell in found.cells:
@@ -303,7 +307,7 @@ def compare_page(data):
         page.add(
             f"{cell.isa}, {cell.preset}" if cell.preset else cell.isa,
             _host(cell.layers),
-            pieces.roofline(
+            sections.roofline(
                 [
                     (
                         _cell_roof(cell),
@@ -317,13 +321,15 @@ def compare_page(data):
             "<h3>Layers</h3>",
             _layers(cell.layers),
             "<h3>Main memory</h3>" if build.get("places") else "",
-            pieces.memory(build.get("places"), build.get("memory_size"), build.get("memory_used")),
+            sections.memory(
+                build.get("places"), build.get("memory_size"), build.get("memory_used")
+            ),
         )
     return page
 
 
 def _cell_roof(cell):
-    return pieces.roof_of(cell.isa, cell.build.get("ceilings"))
+    return sections.roof_of(cell.isa, cell.build.get("ceilings"))
 
 
 def _cell_point(cell):

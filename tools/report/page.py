@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page: sections of tables, facts and charts as one HTML file that fetches nothing, in light
-and dark, on a phone and on paper."""
+"""HTML page of a report: sections of tables, facts and charts as one self-contained file, for light
+and dark schemes, phones and paper."""
 
 import html
 import json
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from ..errors import InputError
 from ..text import visible_lines
@@ -38,43 +40,42 @@ for (const place of document.querySelectorAll(".chart")) {
 
 
 class Wrong(str):
-    """Text of a cell that says that something is not as it should be."""
+    """Text of a table cell that reports a problem."""
 
 
 @dataclass
 class Page:
     """A page: ``title``, ``lead``, a line below it, and ``sections``, pairs of a heading and a list
-    of parts, which are HTML."""
+    of HTML parts."""
 
     title: str
     lead: str
-    sections: list = field(default_factory=list)
+    sections: list[tuple[str, list[str]]] = field(default_factory=list)
 
-    def add(self, heading, *parts):
-        """Another section of those parts that are there; none, if there are none."""
+    def add(self, heading: str, *parts: str | None) -> None:
+        """Adds a section of the non-empty parts; none, if there are none."""
         parts = [part for part in parts if part]
         if parts:
             self.sections.append((heading, parts))
 
 
-def escape(words):
-    """Words for a page, those of files among them: nothing of them is markup, or turns the
-    direction of writing."""
+def escape(words: object) -> str:
+    """Escapes text for a page: markup, and characters that change the direction of writing."""
     return html.escape(visible_lines(str(words)))
 
 
-def text(words, kind=""):
+def text(words: object, kind: str = "") -> str:
     """A paragraph; ``kind``: ``soft`` or ``warning``."""
     return f"<p{_class(kind)}>{escape(words)}</p>" if words else ""
 
 
-def items(lines):
+def items(lines: Iterable[object]) -> str:
     """A list of lines."""
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
-def facts(pairs):
-    """Names and values side by side; those whose value is ``None`` are left out."""
+def facts(pairs: Iterable[tuple[str, object]]) -> str:
+    """Pairs of names and values; those whose value is ``None`` are left out."""
     rows = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
         for name, value in pairs
@@ -83,9 +84,9 @@ def facts(pairs):
     return f'<dl class="wide">{rows}</dl>' if rows else ""
 
 
-def table(columns, rows):
-    """A table; a column whose name begins with ``>`` holds numbers, a cell that is :class:`Wrong`
-    stands out."""
+def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    """A table. A column whose name begins with ``>`` holds numbers; a cell that is :class:`Wrong`
+    is highlighted."""
     if not rows:
         return ""
     numbers = [name.startswith(">") for name in columns]
@@ -114,8 +115,8 @@ def _class(names):
     return f' class="{names}"' if names else ""
 
 
-def chart(specification):
-    """A place for a chart, with its Vega-Lite specification."""
+def chart(specification: Mapping[str, Any]) -> str:
+    """The container of a chart, with its Vega-Lite specification."""
     inside = json.dumps(_safe(specification), separators=(",", ":"), allow_nan=False).replace(
         "<", "\\u003c"
     )
@@ -131,7 +132,7 @@ def _safe(value):
     return [_safe(part) for part in value] if isinstance(value, list) else value
 
 
-def render(page):
+def render(page: Page) -> str:
     """The page as the text of an HTML file.
 
     Raises

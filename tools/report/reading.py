@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds out what a file or a folder holds, and refuses what is no result of a command."""
+"""Reader of results: recognises the contents of a file or a folder, and refuses anything but the
+result of a command."""
 
 import json
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from ...gateware.isa.files import FileError, read_bytes
 from ..errors import InputError
@@ -182,16 +184,16 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Found:
-    """A result: ``kind`` of :data:`KINDS`, ``data``, the object, and ``origin``, what it was read
-    from."""
+    """A result: ``kind`` of :data:`KINDS`, ``data``, the object, and ``origin``, the place that it
+    was read from."""
 
     kind: str
-    data: dict
+    data: dict[str, Any]
     origin: str
 
 
-def read_result(name):
-    """The :class:`Found` of a file, a folder, or ``-`` for standard input.
+def read_result(name: str) -> Found:
+    """Reads the result in a file, a folder, or ``-`` for standard input.
 
     Raises
     ------
@@ -225,7 +227,7 @@ def _folder(folder):
 
 def _plan(folder):
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
     from ..compiler.plan import load_plan
     from ..compiler.results.report import plan_object
 
@@ -233,7 +235,7 @@ def _plan(folder):
     clock = (
         None
         if plan.board is None
-        else round(open_board(plan.board).clock_for(open_room(plan.isa), plan.preset) * 1e6)
+        else round(open_board(plan.board).clock_for(open_core(plan.isa), plan.preset) * 1e6)
     )
     return plan_object(plan, clock)
 
@@ -265,7 +267,7 @@ def _known(value, origin):
     kind = next((kind for kind, (fields, *_) in KINDS.items() if fields <= names), None)
     if kind is None:
         raise InputError(
-            f"{origin} is no result that a report can be made of; expected that of "
+            f"{origin} is not a result that a report can show; expected the output of "
             f"{'; '.join(where for *_, where in KINDS.values())}"
         )
     if kind == "matrix" and isinstance(value["cells"], dict):

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rooflines: what a build can do at most, by how often it works with a byte, and where a job and
-its layers are below that."""
+"""Roofline model: the peak of a build by arithmetic intensity, and the points of a job and its
+layers below it."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ..targets.ceilings import moved
 
@@ -11,8 +15,8 @@ __all__ = ["Point", "Roof", "above", "describe", "merged_layers", "roof_lines", 
 
 @dataclass(frozen=True)
 class Roof:
-    """Ceilings of a build: ``macs`` and ``bytes`` a cycle, ``bytes`` ``None`` where main memory is
-    not known; ``uncounted``, what the counted bytes of points leave out."""
+    """Ceilings of a build in ``macs`` and ``bytes`` per cycle, ``bytes`` ``None`` if main memory is
+    not known; ``uncounted``: traffic that the points' bytes leave out."""
 
     name: str
     macs: float
@@ -20,25 +24,25 @@ class Roof:
     uncounted: str = ""
 
     @property
-    def ridge(self):
-        """MACs a byte from which on computing is the bound."""
+    def ridge(self) -> float | None:
+        """Arithmetic intensity (MACs per byte) from which on computing is the bound."""
         return None if not self.bytes else self.macs / self.bytes
 
-    def bound(self, point):
-        """What stands above a point: ``memory`` or ``the array``; empty where that is not known."""
+    def bound(self, point: Point) -> str:
+        """The bound of a point: ``memory`` or ``the array``; empty if that is not known."""
         return (
-            "" if self.bytes is None else "memory" if point.intensity < self.ridge else "the array"
+            "" if self.ridge is None else "memory" if point.intensity < self.ridge else "the array"
         )
 
-    def at(self, intensity):
-        """MACs a cycle at most, at so many MACs a byte."""
+    def at(self, intensity: float) -> float:
+        """Peak MACs per cycle at an arithmetic intensity (MACs per byte)."""
         return self.macs if self.bytes is None else min(self.macs, self.bytes * intensity)
 
 
 @dataclass(frozen=True)
 class Point:
-    """What something did: ``macs``, ``cycles`` and ``bytes`` of main memory; ``kind`` of what it is
-    (job, layer, ...)."""
+    """A measured or estimated point: ``macs``, ``cycles`` and ``bytes`` of main memory; ``kind`` is
+    job, layer, ..."""
 
     name: str
     kind: str
@@ -47,28 +51,28 @@ class Point:
     bytes: float
 
     @property
-    def shown(self):
+    def shown(self) -> bool:
         """Whether it has a place in a picture."""
         return min(self.macs, self.cycles, self.bytes) > 0
 
     @property
-    def rate(self):
-        """MACs a cycle."""
+    def rate(self) -> float:
+        """MACs per cycle."""
         return self.macs / self.cycles
 
     @property
-    def intensity(self):
-        """MACs a byte."""
+    def intensity(self) -> float:
+        """Arithmetic intensity, MACs per byte."""
         return self.macs / self.bytes
 
-    def share(self, roof):
-        """Of what the roof allows there, 0 to 1."""
+    def share(self, roof: Roof) -> float:
+        """Share of the roof at the point's intensity, 0 to 1."""
         return self.rate / roof.at(self.intensity)
 
 
-def roof_lines(roofs, points):
-    """Name, ``x`` and ``y`` of the corners of all roofs, as wide as the points and the ridges
-    want."""
+def roof_lines(roofs: Iterable[Roof], points: Iterable[Point]) -> list[dict[str, Any]]:
+    """Name, ``x`` and ``y`` of the corners of all roofs, wide enough for the points and the
+    ridges."""
     places = [point.intensity for point in points if point.shown] + [
         roof.ridge for roof in roofs if roof.ridge
     ]
@@ -80,7 +84,7 @@ def roof_lines(roofs, points):
     return rows
 
 
-def describe(roof, point=None):
+def describe(roof: Roof, point: Point | None = None) -> str:
     """Sentences about a roof and a point below it."""
     most = f"This build does at most {roof.macs:,.4g} MACs a cycle"
     if roof.bytes is None:
@@ -102,17 +106,17 @@ def describe(roof, point=None):
     return " ".join(said)
 
 
-def uncounted(roof):
-    """A sentence on bytes that no counter tells."""
+def uncounted(roof: Roof) -> str:
+    """A sentence on bytes that no counter counts."""
     return (
         f"Its bytes are without {roof.uncounted}: what moves them in every run belongs further "
         f"left."
     )
 
 
-def above(roof, points):
-    """A sentence on points above their roof, which parts of a program can be, never a whole one;
-    empty without any."""
+def above(roof: Roof, points: Iterable[Point]) -> str:
+    """A sentence on points above their roof, which parts of a program can be, but never a whole
+    one; empty without any."""
     names = [point.name for point in points if point.shown and point.share(roof) > 1.01]
     return (
         (
@@ -124,12 +128,16 @@ def above(roof, points):
     )
 
 
-def merged_layers(rows, ceilings):
-    """Points of the layers of a network. Where cycles were measured, layers that were measured
-    together are one point; else cycles are estimates."""
+def merged_layers(
+    rows: Sequence[Mapping[str, Any]], ceilings: Mapping[str, Any] | None
+) -> list[Point]:
+    """Points of the layers of a network. With measured cycles, layers that were measured together
+    are one point; otherwise cycles are estimates."""
     rows = [row for row in rows if row["where"] != "host"]
     measured = any(row.get("measured") is not None for row in rows)
-    points, names, macs, size = [], [], 0, 0
+    points: list[Point] = []
+    names: list[str] = []
+    macs, size = 0, 0
     for row in rows:
         names, macs, size = [*names, row["layer"]], macs + row["macs"], size + row["bytes"]
         if measured and row.get("measured") is None:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The page of a job's run."""
+"""Report page of a job's run."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ..jobs.report import time_text
 from ..targets.ceilings import moved
-from . import pieces
+from . import sections
 from .page import Page, facts, text
 from .roofline import Point
 
@@ -20,8 +23,8 @@ def _point(name, kind, counters, ceilings):
     )
 
 
-def run_page(data):
-    """The :class:`~.page.Page` of what ``quintet run --json`` prints."""
+def run_page(data: Mapping[str, Any]) -> Page:
+    """The :class:`~.page.Page` of the output of ``quintet run --json``."""
     counters, ceilings = data["counters"], data.get("ceilings") or {}
     cycles, clock = counters.get("cycles"), ceilings.get("clock_hz") or data.get("clock_hz")
     page = Page(f"{data['isa']} on {data['target']}", f"a run that ended {data['status']}")
@@ -53,7 +56,7 @@ def run_page(data):
         ),
     )
     roof, point = (
-        pieces.roof_of(data["isa"], ceilings),
+        sections.roof_of(data["isa"], ceilings),
         _point("the job", "job", counters, ceilings),
     )
     runs = data.get("runs") or []
@@ -67,28 +70,28 @@ def run_page(data):
     )
     page.add(
         "Roofline",
-        pieces.roofline(
+        sections.roofline(
             [(roof, [point, *several])],
             "Operations are the counter's: multiplications, or operations on elements.",
         )
         if cycles
         else "",
     )
-    rows = pieces.in_classes("the job", counters)
+    rows = sections.in_classes("the job", counters)
     for number, run in enumerate(runs if several else ()):
-        rows += pieces.in_classes(f"{number}: {run['program']}", run["counters"])
-    page.add("Where the cycles went", pieces.classes(rows))
+        rows += sections.in_classes(f"{number}: {run['program']}", run["counters"])
+    page.add("Where the cycles went", sections.classes(rows))
     page.add(
         "Utilisation",
-        pieces.utilisation(
+        sections.utilisation(
             roof,
             point if cycles else None,
             counters["work"] / cycles if cycles and "work" in counters else None,
         ),
     )
-    page.add("Main memory", pieces.memory(data.get("places"), data.get("memory_size")))
-    page.add("Counters", pieces.counters_table(counters))
-    page.add("The build", pieces.parameters(data.get("params")))
+    page.add("Main memory", sections.memory(data.get("places"), data.get("memory_size")))
+    page.add("Counters", sections.counters_table(counters))
+    page.add("The build", sections.parameters(data.get("params")))
     return page
 
 

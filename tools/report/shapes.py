@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shapes of results: which fields a page needs, and of what kind they are. A result that lacks one
-is refused by the field's name."""
+"""Schema check of results: the fields that a page needs, and their types. An error names the
+missing or wrong field."""
+
+from typing import Any
 
 from ..errors import InputError
 
@@ -33,14 +35,14 @@ ANY = _Kind(
 
 
 class Map:
-    """An object of which the names are free, each value of one shape."""
+    """An object with free names, whose values have one shape."""
 
-    def __init__(self, shape):
+    def __init__(self, shape: Any) -> None:
         self.shape = shape
 
 
-def check(value, shape, origin, where=""):
-    """Refuse a value that has not got this shape.
+def check(value: Any, shape: Any, origin: object, where: str = "") -> None:
+    """Raises ``InputError`` for a value that does not have this shape.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board tests itself: link, clock, memory, every unit of its core, counters, faults, interrupt,
+"""Self-test of a board: link, clock, memory, every unit of its core, counters, faults, interrupt,
 LED."""
 
 from .finding import Finding

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The core: every unit by a small network, equal to the golden model; counters, a fault, the
-interrupt."""
+"""Self-test of the core: each unit by a small network, compared with the golden model; then
+counters, a fault and the interrupt."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,6 +13,7 @@ from ..compiler.planning import compile_graph, random_calibration
 from ..compiler.session import RunFailed, Session
 from ..compiler.target_build import TargetBuild
 from ..errors import InputError
+from ..targets.link import LinkTarget
 from .finding import Finding
 from .networks import CONVOLUTION, networks
 from .programs import plain_program
@@ -29,19 +31,20 @@ _SICK = (
 )
 
 
-def test_core(target, one=False):
-    """Findings, one a unit, then those of the core as a whole.
+def test_core(target: LinkTarget, one: bool = False) -> Iterator[Finding]:
+    """Tests the core: one finding per unit, then those of the core as a whole.
 
-    ``one``: of the units only that of convolutions, which uses most of a core; where there is none,
-    or where it takes long, that whose network has the fewest bytes to be loaded.
+    ``one``: of the units only that of convolutions, which uses most of a core; without it, or if it
+    takes long, the one whose network has the fewest bytes to load.
+
     """
-    if target.info.isa not in backend_names():
+    isa = target.info.isa
+    if isa is None or isa not in backend_names():
         yield Finding(
             "core",
             "units",
             None,
-            f"the compiler has no back end for {target.info.isa}; run one of its jobs with "
-            f"quintet verify",
+            f"the compiler has no back end for {isa}; run one of its jobs with quintet verify",
         )
         return
     plans = [
@@ -52,11 +55,7 @@ def test_core(target, one=False):
     if one and plans:
         soon = [unit for unit in plans if _cycles(unit[-1]) <= _SOON]
         plans = [min(soon or plans, key=lambda unit: (unit[0] != CONVOLUTION, _bytes(unit[-1])))]
-    plain = (
-        plain_program(target.info.isa, target.info.params, target.info.memory_size)
-        if not plans
-        else None
-    )
+    plain = plain_program(isa, target.info.params, target.info.memory_size) if not plans else None
     if not plans and plain is None:
         yield Finding(
             "core",
@@ -89,7 +88,7 @@ def _plan(target, graph):
         info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, target.name
     )
     backend = backend_class(info.isa)(params=info.params, memory_size=info.memory_size)
-    if not all(backend.verdict(graph, node).runs for node in graph.nodes):
+    if not all(backend.check_support(graph, node).runs for node in graph.nodes):
         return None
     try:
         plan = compile_graph(graph, build, random_calibration(graph))
@@ -119,8 +118,8 @@ def _bytes(plan):
 class _Run:
     """A run that ended well: its ``registers`` and ``counters``."""
 
-    registers: dict
-    counters: dict
+    registers: dict[str, int]
+    counters: dict[str, int]
 
 
 def _unit(target, what, graph, plan):
@@ -135,10 +134,10 @@ def _unit(target, what, graph, plan):
         )
     }
     with Session(plan, open_target(f"model:{plan.isa}"), overlap=False) as model:
-        expected = model.run(inputs)["y"]
+        expected = model.run_steps(inputs)["y"]
     session = Session(plan, target, overlap=False)
     try:
-        found = session.run(inputs)["y"]
+        found = session.run_steps(inputs)["y"]
     except RunFailed as error:
         return None, Finding("core", what, False, str(error), _SICK)
     wrong = np.argwhere(found != expected)

@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How long a physical board's self-test takes, computed: ``python -m
+"""Computes the duration of a physical board's self-test: ``python -m
 quintet.tools.selftest.duration BOARD/ISA ...``
 
 The test is made on a virtual board with the amounts of a physical one: bytes on the line take what
 the board's rate makes of them, one way after the other; what the board does takes its cycles at its
 real clock; a USB bridge adds its delay to each answer that is waited for. All three are added up as
-if none went on beside another, so that a real one is no longer. Main memory is gone over in part,
-and the rest is taken to need as many cycles a byte.
+if they did not overlap, so that a real test is never longer. Only a part of main memory is tested;
+the rest is assumed to need as many cycles per byte.
 """
 
 import sys
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,8 +34,8 @@ QUICK, KEPT = 0.001, 0.016
 
 @dataclass
 class Duration:
-    """What a self-test needs: ``line`` bytes both ways, ``cycles`` of the board, ``waits`` for an
-    answer, ``pauses`` in seconds; the board's ``baud``, ``clock_hz``."""
+    """Cost of a self-test: bytes on the ``line`` both ways, ``cycles`` of the board, ``waits`` for
+    an answer, ``pauses`` in seconds; the board's ``baud`` and ``clock_hz``."""
 
     baud: int
     clock_hz: int
@@ -43,8 +44,8 @@ class Duration:
     waits: float = 0
     pauses: float = 0
 
-    def seconds(self, kept):
-        """Seconds at most, where an answer is kept for ``kept`` seconds."""
+    def seconds(self, kept: float) -> float:
+        """Upper bound in seconds if a bridge delays each answer by ``kept`` seconds."""
         return (
             self.line * 10 / self.baud
             + self.cycles / self.clock_hz
@@ -64,8 +65,8 @@ class _Client(LinkClient):
 
 
 class _Target(LinkTarget):
-    """A virtual board that is taken for a physical one, but does not pause, and goes over a part of
-    what is large."""
+    """A virtual board tested like a physical one, but without pauses, and with only a part of large
+    ranges."""
 
     def __init__(self, board, need):
         self._board, self._need = board, need
@@ -108,7 +109,9 @@ class _Target(LinkTarget):
         return sum(self.client.traffic), self._board.cycle, self.client.waits
 
 
-def duration(board, isa=None, progress=None):
+def duration(
+    board: str, isa: str | None = None, progress: Callable[[str], object] | None = None
+) -> Duration:
     """The :class:`Duration` of a self-test.
 
     Parameters
@@ -148,7 +151,8 @@ def duration(board, isa=None, progress=None):
         )
 
 
-def main(names):
+def main(names: Iterable[str]) -> None:
+    """Prints a table of durations."""
     print(
         "| board | core | bytes on the line | the line | the board | answers waited for | "
         "seconds | where a bridge keeps each for 16 ms |\n|---|---|---|---|---|---|---|---|"

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a test found."""
+"""Result of one test of the self-test."""
 
 from dataclasses import asdict, dataclass, field
+from typing import Any
 
 __all__ = ["Finding"]
 
@@ -16,7 +17,7 @@ class Finding:
     name : of the test
     ok : bool, or ``None`` where it could not be made
     found : what was seen, with units
-    advice : of a sick part, what to try next
+    advice : for a faulty part, what to try next
     counters : of a run of the core that went well, name -> count
     """
 
@@ -25,7 +26,7 @@ class Finding:
     ok: bool | None
     found: str
     advice: str = ""
-    counters: dict = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Other rates on a serial port that is silent at its own: a board whose clock is a multiple of what
-was built answers at that multiple."""
+"""Search for the baud rate of a silent serial port: a board whose clock is a multiple of the built
+one answers at that multiple."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from fractions import Fraction
 
 from ..link.errors import LinkError
-from ..targets.names import open_target
+from ..targets.base import Target
+from ..targets.names import TargetName, open_target
 from ..targets.serial_port import identities, port_options
 
 __all__ = ["explain_silence", "ladder"]
@@ -30,9 +34,9 @@ _RATIOS = [
 ]
 
 
-def ladder(baud):
-    """Pairs (rate, ratio or ``None``): rates of the boards, highest first, then multiples of
-    ``baud``."""
+def ladder(baud: int) -> list[tuple[int, Fraction | None]]:
+    """Rates to try, as pairs (rate, ratio or ``None``): the boards' rates, highest first, then
+    multiples of ``baud``."""
     rates = sorted(
         {rate for identity in identities().values() for rate in identity.rates} - {baud},
         reverse=True,
@@ -42,14 +46,17 @@ def ladder(baud):
     ]
 
 
-def explain_silence(parsed, error, opener=open_target):
-    """``error`` of a port that does not answer, with what other rates showed; of other targets
-    ``error`` itself."""
+def explain_silence(
+    parsed: TargetName, error: LinkError, opener: Callable[[str], Target] = open_target
+) -> LinkError:
+    """The error of a port that does not answer, extended by what other rates showed; for other
+    targets ``error`` itself."""
     from ..link.serial_pipe import BAUD
 
-    if parsed.kind != "board" or parsed.port == "auto" or "://" in parsed.port:
+    port = parsed.port
+    if parsed.kind != "board" or port is None or port == "auto" or "://" in port:
         return error
-    place, rate, _, _ = port_options(parsed.port)
+    place, rate, _, _ = port_options(port)
     baud = rate.get("baud", BAUD)
     for other, ratio in ladder(baud):
         try:

@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Link and clock: frames that came through at the first attempt, and cycles in a second of the
-host's."""
+"""Self-test of the link and the clock: frames that arrived at the first attempt, and the board's
+cycles in a second of the host's time."""
+
+from collections.abc import Iterator
 
 import numpy as np
 
+from ..targets.link import LinkTarget
 from .finding import Finding
 
 __all__ = ["SECONDS", "kind_of", "line_share", "test_clock", "test_link"]
@@ -17,8 +20,8 @@ _FAST, _LEAST = 500_000, 2
 #: Seconds over which cycles are counted, and by how much they may differ from what the board says:
 #: a USB bridge keeps answers for milliseconds.
 SECONDS = {"board": 1.0, "sim": 0.002}
-#: Cycles that are counted of a served board, whose time is told in steps of some thousand cycles;
-#: it counts none while it rests (``tools/serve/server.py``, ``REST``).
+#: Cycles that are counted of a served board, whose time is reported in steps of some thousand
+#: cycles; it counts none while it rests (``tools/serve/server.py``, ``REST``).
 _SERVED_CYCLES = 1_000_000
 _CLOCK_SHARE = 0.02
 _LOST = "shorten the cable, leave out hubs, try another port; then build for a slower line or clock"
@@ -29,20 +32,21 @@ def _baud(target):
     return target.info.link.get("baud") if isinstance(target.info.link, dict) else None
 
 
-def kind_of(target):
-    """``"sim"`` for a simulated board, served ones among them, else ``"board"``."""
+def kind_of(target: LinkTarget) -> str:
+    """``"sim"`` for a simulated board, also a served one, otherwise ``"board"``."""
     return "sim" if target.simulated else "board"
 
 
-def line_share(target, amount):
-    """``amount`` of data for the target's line: less where a physical one is slow, and would need
-    longer than all other tests."""
+def line_share(target: LinkTarget, amount: int) -> float:
+    """``amount`` of test data, reduced for a slow physical line, so that the test does not take
+    longer than all others."""
     baud = _baud(target)
     return amount if baud is None or target.simulated else amount * min(1, baud / _FAST)
 
 
-def test_link(target, rng):
-    """Random bytes to main memory and back, and the share of frames that had to be sent again."""
+def test_link(target: LinkTarget, rng: np.random.Generator) -> Iterator[Finding]:
+    """Writes random bytes to main memory and reads them back; counts the frames that had to be sent
+    again."""
     client = target.client
     repeats, damaged, began = client.repeats, client.damaged, target.now()
     rounds, wrong = max(_LEAST, round(line_share(target, _ROUNDS[kind_of(target)]))), 0
@@ -74,17 +78,18 @@ def test_link(target, rng):
     )
 
 
-def test_clock(target):
-    """Cycles that the board counts in a second of the host's (of a simulated board: of its own
-    time), against the clock that it says it has."""
+def test_clock(target: LinkTarget) -> Iterator[Finding]:
+    """Compares the cycles that the board counts in a second of the host's (of a simulated board: of
+    its own) time with its declared clock."""
     seconds = SECONDS[kind_of(target)]
+    wanted = target.info.clock_hz
+    assert wanted is not None  # only a golden model has no clock
     if target.client.pipe.served:
-        seconds = _SERVED_CYCLES / target.info.clock_hz
+        seconds = _SERVED_CYCLES / wanted
     first, began = target.soc_cycles(), target.now()
     target.pause(seconds)
     last, ended = target.soc_cycles(), target.now()
     measured = (last - first & 0xFFFF_FFFF) / (ended - began)
-    wanted = target.info.clock_hz
     ok = abs(measured / wanted - 1) <= _CLOCK_SHARE
     ratio = measured / wanted
     yield Finding(

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory: data lines, address lines, random words, every byte twice, and what a pause leaves
-of them."""
+"""Self-test of main memory: data lines, address lines, random words, every byte twice, and
+retention over a pause."""
 
 import zlib
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ..targets.link import LinkTarget
 from .finding import Finding
 from .link import kind_of, line_share
 
@@ -53,7 +55,8 @@ def _regions(info):
     ]
 
 
-def test_memory(target, rng):
+def test_memory(target: LinkTarget, rng: np.random.Generator) -> Iterator[Finding]:
+    """Tests each region of the target's main memory."""
     for region in _regions(target.info):
         for finding in _test_region(target, rng, region):
             yield replace(finding, name=region.prefix + finding.name)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small networks of one kind of node each, for the units of any core that the compiler has a back
-end for."""
+"""Small test networks, each with nodes of one kind, for the units of any core with a compiler back
+end."""
 
 import numpy as np
 
@@ -13,8 +13,8 @@ __all__ = ["CONVOLUTION", "networks"]
 CONVOLUTION = "convolution"
 
 
-def networks(seed=0):
-    """Pairs (what it tests, Graph). Weights and inputs are random, the same every time."""
+def networks(seed: int = 0) -> list[tuple[str, g.Graph]]:
+    """Pairs (unit under test, Graph). Weights and inputs are random with a fixed seed."""
     rng = np.random.default_rng(seed)
 
     def weights(*shape):

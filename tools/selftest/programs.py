@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs for builds that the compiler has no network for: OpenTPU as published, without a shift
-behind its sums."""
+"""Test programs for builds that the compiler does not support: OpenTPU as published, without a
+shift after its sums."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,20 +31,20 @@ HLT
 
 @dataclass(frozen=True)
 class Plain:
-    """``loads``: (address, bytes), the program among them; ``registers`` of the run; ``results``:
-    (address, bytes) of what it writes."""
+    """A test program: ``loads`` are (address, bytes) with the program among them; ``registers`` of
+    the run; ``results``: (address, size) of its output."""
 
-    loads: tuple
-    registers: dict
-    results: tuple
+    loads: tuple[tuple[int, bytes], ...]
+    registers: dict[str, int]
+    results: tuple[int, int]
 
 
 def _aligned(size):
     return -(-size // 64) * 64
 
 
-def plain_program(isa, params, memory_size):
-    """The :class:`Plain` program of a core, or ``None`` where there is none, or no room for it in
+def plain_program(isa: str, params: Mapping[str, Any], memory_size: int) -> Plain | None:
+    """The :class:`Plain` program of a core, or ``None`` if there is none, or if it does not fit in
     ``memory_size`` bytes."""
     if isa != "opentpu":
         return None
@@ -48,7 +52,7 @@ def plain_program(isa, params, memory_size):
     from ...gateware.isa.asm import assemble_text
 
     n, rng = params["n"], np.random.default_rng(1)
-    program = bytes(assemble_text(SOFTWARE, _OPENTPU, "selftest.a", params=params).data)
+    program = bytes(assemble_text(SOFTWARE, _OPENTPU, "selftest.a", params=dict(params)).data)
     vectors, tiles = (
         rng.integers(-128, 128, size, np.int8).tobytes() for size in (3 * n, 2 * n * n)
     )

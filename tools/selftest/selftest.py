@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""All tests of a board, one after the other; what is sick does not end them, as long as the board
-answers."""
+"""Board self-test: runs every test, even after a failure, while the board answers."""
 
 import platform
 import sys
 import time
+from collections.abc import Callable
 from datetime import datetime, timezone
 from importlib import metadata
+from typing import Any, cast
 
 import numpy as np
 
 from ..errors import TargetError
+from ..targets.base import Target
+from ..targets.link import LinkTarget
 from .core import test_core
 from .finding import Finding
 from .link import kind_of, test_clock, test_link
@@ -23,14 +26,14 @@ _SOC_LED = 0x0C
 
 
 class SelfTest:
-    """The tests of an open board, physical or virtual.
+    """The self-test of an open board, physical or virtual.
 
     Parameters
     ----------
     target : LinkTarget
-    tell : callable(Finding), optional; told of each as it comes
+    tell : callable(Finding), optional; receives each finding as it arrives
     ask : callable(question) -> bool, optional; asked whether the LED is lit.
-        Without it nobody looks.
+        Without it the LED is not tested.
 
     Attributes
     ----------
@@ -43,24 +46,33 @@ class SelfTest:
         A golden model, which is no board.
     """
 
-    def __init__(self, target, tell=None, ask=None):
+    def __init__(
+        self,
+        target: Target,
+        tell: Callable[[Finding], object] | None = None,
+        ask: Callable[[str], bool] | None = None,
+    ) -> None:
         if target.info.kind == "model":
             raise TargetError(
                 f"{target.name}: a golden model has nothing to test; expected a board, or "
                 f"sim:<board>/<isa>"
             )
-        self.target, self._tell, self._ask = target, tell, ask
-        self.findings, self.seconds = [], 0.0
+        # Whatever is no golden model is behind a link.
+        self.target = cast(LinkTarget, target)
+        self._tell, self._ask = tell, ask
+        self.findings: list[Finding] = []
+        self.seconds = 0.0
 
     @property
-    def ok(self):
-        """Whether every test that could be made found nothing."""
+    def ok(self) -> bool:
+        """Whether no test failed."""
         return all(finding.ok is not False for finding in self.findings)
 
-    def run(self):
-        """Make all tests; returns :attr:`findings`."""
+    def run(self) -> list[Finding]:
+        """Runs all tests; returns :attr:`findings`."""
         began, rng = time.monotonic(), np.random.default_rng(1)
         info = self.target.info
+        assert info.clock_hz is not None  # only a golden model has no clock
         self._take(
             Finding(
                 "link",
@@ -148,8 +160,8 @@ class SelfTest:
             else "the host reached its register: look at the pin in the board's file",
         )
 
-    def report(self):
-        """All of it, and what it was found with, to be sent to others: no names of users, paths or
+    def report(self) -> dict[str, Any]:
+        """The findings and their environment, fit to be published: without names of users, paths or
         ports."""
         info = self.target.info
         return {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What goes wrong before anything is served."""
+"""Errors of serving."""
 
 from ..errors import NoDeviceError
 
@@ -7,4 +7,4 @@ __all__ = ["ServeError"]
 
 
 class ServeError(NoDeviceError):
-    """The place to serve on cannot be had; the message names it."""
+    """The terminal or socket to serve on cannot be opened; the message names it."""

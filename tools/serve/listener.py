@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A TCP socket for one host at a time; others are refused at once, as are those without the token
-where one is wanted."""
+"""TCP endpoint for one host at a time; others are refused at once, as are those without the token
+if one is required."""
 
 import hmac
 import select
@@ -9,6 +9,7 @@ import time
 
 from ..link.address import address_text, resolve
 from ..link.notices import LONGEST, Notice, decode_notice, encode_notice
+from ..link.pipe import BytesLike
 from .errors import ServeError
 
 __all__ = ["SocketEndpoint", "is_loopback"]
@@ -62,7 +63,8 @@ class _Caller:
 
 
 class SocketEndpoint:
-    """A TCP socket; ``port`` 0: any that is free. ``name`` is ``socket://host:port``.
+    """TCP socket of a served board; ``port`` 0 picks a free one. ``name`` is
+    ``socket://host:port``.
 
     Parameters
     ----------
@@ -77,7 +79,7 @@ class SocketEndpoint:
         The address cannot be had.
     """
 
-    def __init__(self, host="127.0.0.1", port=0, token=None):
+    def __init__(self, host: str = "127.0.0.1", port: int = 0, token: str | None = None) -> None:
         try:
             family, address = resolve(host, port, socket.AI_PASSIVE)[0]
             self._listener = socket.create_server(address, family=family)
@@ -90,20 +92,25 @@ class SocketEndpoint:
         self._client, self._first = None, b""
         #: First bytes of the host, held while they may be the beginning of HTTP.
         self._opening = None
-        self._callers = []
+        self._callers: list[_Caller] = []
         self.name = f"socket://{address_text(host, self._listener.getsockname()[1])}"
 
     @property
-    def connected(self):
+    def connected(self) -> bool:
+        """Whether a host is being served."""
         return self._client is not None
 
-    def publish(self):
-        """Nothing: it is listening already, and who connects early waits."""
+    def publish(self) -> None:
+        """Does nothing: the socket listens already, and early connections wait."""
 
-    def receive(self, wait):
-        """Waits at most ``wait`` seconds; whether the host that was served has gone, and what it,
-        or else the next, has sent."""
-        places = [self._listener, *self._callers, *([self._client] if self._client else [])]
+    def receive(self, wait: float) -> tuple[bool, bytes]:
+        """Waits at most ``wait`` seconds; returns whether the served host has left, and the bytes
+        that it, or else the next host, has sent."""
+        places: list[socket.socket | _Caller] = [
+            self._listener,
+            *self._callers,
+            *([self._client] if self._client else []),
+        ]
         ready = select.select(places, [], [], 0 if self._first else wait)[0]
         # Who has gone makes room before others ask.
         gone, data = self._from_client() if self._client in ready else (False, b"")
@@ -229,8 +236,8 @@ class SocketEndpoint:
         if caller in self._callers:
             self._callers.remove(caller)
 
-    def send(self, data):
-        """Bytes taken, perhaps none; all of them where nobody is there to take any."""
+    def send(self, data: BytesLike) -> int:
+        """Number of bytes accepted, perhaps 0; all of them if no host is connected."""
         if self._client is None:
             return len(data)
         try:
@@ -240,15 +247,15 @@ class SocketEndpoint:
         except OSError:
             return len(data)  # it has gone, which `receive` will find
 
-    def forget(self):
-        """Nothing: what was sent went with its connection."""
+    def forget(self) -> None:
+        """Does nothing: unread bytes went with their connection."""
 
-    def wait_to_send(self, seconds):
-        """Until something can be sent, at most so long."""
+    def wait_to_send(self, seconds: float) -> None:
+        """Waits until something can be sent, at most ``seconds``."""
         if self._client is not None:
             select.select([], [self._client], [], seconds)
 
-    def close(self):
+    def close(self) -> None:
         for caller in list(self._callers):
             self._dismiss(caller)
         if self._client is not None:
@@ -256,9 +263,9 @@ class SocketEndpoint:
         self._listener.close()
 
 
-def is_loopback(host):
-    """Whether only this machine reaches ``host``, whatever name it has; ``ServeError`` if there is
-    no such host."""
+def is_loopback(host: str) -> bool:
+    """Whether only this machine reaches ``host``; raises ``ServeError`` if there is no such
+    host."""
     import ipaddress
 
     try:

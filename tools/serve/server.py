@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Carries bytes between a virtual board and the hosts that come and go."""
+"""Server loop: carries bytes between a virtual board and the hosts that connect to it."""
+
+from __future__ import annotations
 
 import struct
 import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
 
 from quintet.gateware.link.protocol import Operation, Status
 
 from ..link.frames import Answer, Decoder, Request
 from ..link.notices import LONGEST, Notice, decode_notice, encode_notice
+from ..link.pipe import BytesLike
+
+if TYPE_CHECKING:
+    from ...boards.virtual.board import VirtualBoard
 
 __all__ = ["serve"]
 
@@ -27,13 +35,34 @@ PATIENCE = 1.0
 BACKLOG, OUTBOX = 1 << 24, 1 << 16
 
 
-def serve(board, endpoint, stopped=lambda: False, *, framed=True):
-    """Carry bytes between ``endpoint`` and ``board`` until ``stopped()``, which is asked a few
+class Endpoint(Protocol):
+    """Endpoint that hosts connect to: a pseudo-terminal or a socket."""
+
+    @property
+    def connected(self) -> bool: ...
+
+    def receive(self, wait: float) -> tuple[bool, bytes]: ...
+
+    def send(self, data: BytesLike) -> int: ...
+
+    def forget(self) -> None: ...
+
+    def wait_to_send(self, seconds: float) -> None: ...
+
+
+def serve(
+    board: VirtualBoard,
+    endpoint: Endpoint,
+    stopped: Callable[[], bool] = lambda: False,
+    *,
+    framed: bool = True,
+) -> None:
+    """Carries bytes between ``endpoint`` and ``board`` until ``stopped()``, which is called a few
     times a second.
 
     The board runs as fast as the machine simulates it while it has something to do, and rests
-    otherwise. A host that says hello is told the board's time. Of a host that has gone the board
-    gets nothing more, and the next host none of its answers.
+    otherwise. A host that says hello receives the board's time. Requests of a host that has left
+    are dropped, and the next host gets none of its answers.
 
     Parameters
     ----------
@@ -66,7 +95,7 @@ class _Fence:
         self.request = b"\0" + Request(Operation.IDENTIFY, length=self._length).encode(b"\0\0", 0)
 
     def passes(self, received):
-        """What lies behind the answer, or ``None`` while it has not come."""
+        """Bytes after the answer, or ``None`` while it has not come."""
         *frames, rest = received.split(b"\0")
         for place, encoded in enumerate(frames):
             for contents in self._decoder.feed(encoded + b"\0"):
@@ -93,11 +122,11 @@ class _Server:
         self._fence, self._fences = None, 0
         self._quiet = 0  # cycle in which the board last sent something that was discarded
         self._used = False  # the board has got something since the last host went
-        self._tells = False  # the host wants the time
+        self._reports = False  # the host wants the time
         self._frame = b""  # of the host's, not ended
         self._out = bytearray()  # for the host
         self._whole = True  # it ends with the end of a frame
-        self._taken = self._told = (
+        self._taken = self._reported = (
             0.0  # wall's time of the last byte that the host took, and of the last notice
         )
 
@@ -118,7 +147,7 @@ class _Server:
         elif resting:
             self._rested += time.monotonic() - began
         answered = (data or not resting) and len(self._out) < OUTBOX and self._simulate()
-        self._tell(answered)
+        self._report(answered)
         self._deliver()
 
     def _received(self, data):
@@ -133,8 +162,8 @@ class _Server:
                     if self._used or place > 1 or any(frames[:place]):
                         self._parted()
                     # At once: the host's clock is the wall's until it hears the board's.
-                    self._tells, self._told = True, 0.0
-                    self._tell(False)
+                    self._reports, self._reported = True, 0.0
+                    self._report(False)
                     self._deliver()
                     data = b"\0".join([*frames[place + 1 :], rest])
                     break
@@ -151,7 +180,7 @@ class _Server:
         self._endpoint.forget()
         # Of the last frame the next host may have a part already: this ends it.
         self._out[:] = b"\0" * self._framed
-        self._whole, self._tells, self._frame = True, False, b""
+        self._whole, self._reports, self._frame = True, False, b""
         self._fences += 1
         self._fence, self._used = _Fence(self._fences), False
         if self._framed:
@@ -177,8 +206,7 @@ class _Server:
         return bool(answers)
 
     def _discard(self, answers):
-        """Of what the board sends while answers to a host that has gone may be among it, what is
-        not to be discarded."""
+        """Removes answers to a host that has left from the board's output; returns the rest."""
         board = self._board
         if answers:
             self._quiet = board.cycle
@@ -191,13 +219,17 @@ class _Server:
         self._fence = None
         return rest or b""
 
-    def _tell(self, answered):
+    def _report(self, answered):
         now = time.monotonic()
         # Behind answers, so that a host that has one knows when; never inside of one.
-        if self._tells and self._whole and (answered or not self._out and now - self._told >= LOOK):
+        if (
+            self._reports
+            and self._whole
+            and (answered or not self._out and now - self._reported >= LOOK)
+        ):
             nanoseconds = round((self._board.cycle / self._board.clock_hz + self._rested) * 1e9)
             self._out += encode_notice(Notice.TIME, struct.pack("<Q", nanoseconds))
-            self._told = now
+            self._reported = now
 
     def _deliver(self):
         if not self._out:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A pseudo-terminal: a serial port to the programs that open it."""
+"""Pseudo-terminal endpoint: a serial port to the programs that open it."""
 
 import os
 import select
 import time
 
+from ..link.pipe import BytesLike
 from .errors import ServeError
 
 __all__ = ["PtyEndpoint"]
@@ -14,8 +15,8 @@ LOOK = 0.02
 
 
 class PtyEndpoint:
-    """A pseudo-terminal. ``name`` is what a program opens: its device, or ``link``, a symbolic link
-    to it.
+    """Pseudo-terminal of a served board. ``name`` is the path that a program opens: the device, or
+    ``link``, a symbolic link to it.
 
     Raises
     ------
@@ -23,7 +24,7 @@ class PtyEndpoint:
         This system has none, or the link cannot be made.
     """
 
-    def __init__(self, link=None):
+    def __init__(self, link: str | None = None) -> None:
         try:
             import tty
 
@@ -32,10 +33,11 @@ class PtyEndpoint:
             raise ServeError(f"no pseudo-terminal here ({error}); serve on a socket") from None
         # Raw, which it stays; and closed on our side, so that we see when nobody has it open.
         tty.setraw(slave)
-        self._device, self._link = os.ttyname(slave), None
+        self._device = os.ttyname(slave)
+        self._link: str | None = None
         os.close(slave)
         os.set_blocking(self._master, False)
-        self.connected = False
+        self.connected = self._closed = False
         self.name = self._device
         if link is not None:
             if os.path.lexists(link) and not os.path.islink(link):
@@ -43,8 +45,8 @@ class PtyEndpoint:
                 raise ServeError(f"cannot make the link {link}: something else has this name")
             self.name = str(link)
 
-    def publish(self):
-        """Make the link: the board is ready."""
+    def publish(self) -> None:
+        """Creates the link, since the board is ready."""
         if self.name == self._device:
             return
         try:
@@ -57,9 +59,9 @@ class PtyEndpoint:
             ) from None
         self._link = self.name
 
-    def receive(self, wait):
-        """Waits at most ``wait`` seconds; whether the program that had it open has gone, and what
-        another has sent since."""
+    def receive(self, wait: float) -> tuple[bool, bytes]:
+        """Waits at most ``wait`` seconds; returns whether the program that had it open has left,
+        and the bytes that another has sent since."""
         if not self.connected:
             wait = min(wait, LOOK)
             time.sleep(wait)  # a terminal that nobody has open always seems to have something
@@ -84,8 +86,8 @@ class PtyEndpoint:
         gone, self.connected = self.connected, False
         return gone, b""
 
-    def forget(self):
-        """Nobody gets what was sent and is still to be read."""
+    def forget(self) -> None:
+        """Discards sent bytes that no program has read."""
         import termios
 
         try:
@@ -98,8 +100,8 @@ class PtyEndpoint:
         except (OSError, termios.error):
             pass
 
-    def send(self, data):
-        """Bytes taken, perhaps none; all of them where nobody is there to take any."""
+    def send(self, data: BytesLike) -> int:
+        """Number of bytes accepted, perhaps 0; all of them if no program is connected."""
         if not self.connected:
             return len(data)
         try:
@@ -109,14 +111,14 @@ class PtyEndpoint:
         except OSError:
             return len(data)
 
-    def wait_to_send(self, seconds):
-        """Until something can be sent, at most so long."""
+    def wait_to_send(self, seconds: float) -> None:
+        """Waits until something can be sent, at most ``seconds``."""
         select.select([], [self._master], [], seconds)
 
-    def close(self):
-        if self._master is not None:
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
             os.close(self._master)
-            self._master = None
         # Another server may have made the name its own since.
         if (
             self._link is not None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where programs run: the golden model, the virtual board, a physical board. One interface for all
-three."""
+"""Targets that run programs: golden model, virtual board and physical board, behind one
+interface."""
 
 from .base import Target, TargetInfo
 from .names import open_target

@@ -1,29 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every target offers (docs/how/contracts.md, section 6)."""
+"""Interface of a target (docs/how/contracts.md, section 6)."""
+
+from __future__ import annotations
 
 import time
 import zlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
+from ...gateware.isa.outcome import Outcome
 from ..errors import TargetError
 from ..jobs.registers import RegisterMap
+from ..link.pipe import BytesLike
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from ...gateware.cores import CorePackage
+    from ..jobs.job import Job
 
 __all__ = ["Target", "TargetInfo", "runs_view"]
 
 
-def runs_view(memory, count, run, stride):
-    """``count`` runs of an array of bytes, from its first on, as rows; what is written to them is
-    written there."""
+#: ``progress(done, total)``, in bytes.
+Progress: TypeAlias = Callable[[int, int], object]
+#: ``trace(pc, address, size)`` of a write to main memory.
+MemoryTrace: TypeAlias = Callable[[int, int, int], object]
+
+
+def runs_view(memory: np.ndarray, count: int, run: int, stride: int) -> np.ndarray:
+    """View of ``count`` runs of a byte array as rows [count, run]; writes go to the array."""
     return as_strided(memory, (count, run), (stride, 1))
 
 
 @dataclass(frozen=True)
 class TargetInfo:
-    """What a target is.
+    """Description of a target.
 
     Attributes
     ----------
@@ -39,22 +56,22 @@ class TargetInfo:
 
     kind: str
     isa: str | None
-    params: dict
+    params: dict[str, Any]
     memory_size: int
     preset: str | None = None
     board: str | None = None
     clock_hz: int | None = None
-    memory: dict = field(default_factory=dict)
-    link: object = None
+    memory: dict[str, Any] = field(default_factory=dict)
+    link: dict[str, Any] | None = None
     version: str | None = None
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
         return asdict(self)
 
 
 class Target(ABC):
-    """Base class. ``name`` is the name it was opened by; ``info`` a :class:`TargetInfo`; ``room``
-    the core's room.
+    """Base class of targets. ``name`` is the name it was opened by; ``info`` a :class:`TargetInfo`;
+    ``package`` the core's package, or ``None``.
 
     Addresses are bytes of the SoC's map (main memory from 0). All calls raise
     :class:`~quintet.tools.errors.TargetError` for what cannot be asked, and the link's
@@ -64,10 +81,11 @@ class Target(ABC):
 
     name: str
     info: TargetInfo
-    room = None
+    package: CorePackage | None = None
+    _begun: dict[str, int] | None = None
 
-    def configure(self, job=None, like=None):
-        """Choose sizes before a job runs, where the target leaves them open (the model); refuse a
+    def configure(self, job: Job | None = None, like: TargetInfo | None = None) -> None:
+        """Chooses sizes before a job runs, if the target leaves them open (the model); refuses a
         job that the target cannot run.
 
         Parameters
@@ -86,33 +104,37 @@ class Target(ABC):
         job.check_params(self.info.params, self.name)
 
     @property
-    def registers(self):
+    def registers(self) -> RegisterMap:
         """The core's :class:`~quintet.tools.jobs.registers.RegisterMap`."""
-        if self.room is None:
+        if self.package is None:
             raise TargetError(f"{self.name} holds no core")
         if not hasattr(self, "_registers"):
-            self._registers = RegisterMap(self.room.isa.ISA)
+            self._registers = RegisterMap(self.package.isa.ISA)
         return self._registers
 
     @abstractmethod
-    def write(self, address, data, progress=None):
-        """Write ``data`` (bytes). ``progress(done, total)`` is called now and then."""
+    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
+        """Writes ``data`` (bytes). ``progress(done, total)`` is called now and then."""
 
     @abstractmethod
-    def read(self, address, size, progress=None):
-        """``size`` bytes from ``address``."""
+    def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
+        """Reads ``size`` bytes from ``address``."""
 
-    def write_runs(self, address, rows, stride, progress=None):
-        """Write the rows of a 2-D array of uint8, of which each begins ``stride`` bytes behind the
-        one before; no byte between them is touched. ``progress`` as :meth:`write` has it."""
+    def write_runs(
+        self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
+    ) -> None:
+        """Writes the rows of a uint8 array [count, run], each ``stride`` bytes after the one
+        before; no byte between them is touched. ``progress`` is as for :meth:`write`."""
         rows, _ = self._rows(rows, stride)
         for number, row in enumerate(rows):
             self.write(address + number * stride, row.tobytes())
             if progress:
                 progress((number + 1) * rows.shape[1], rows.size)
 
-    def read_runs(self, address, run, stride, count, progress=None):
-        """What :meth:`write_runs` writes: an array of uint8, ``count`` x ``run``."""
+    def read_runs(
+        self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
+    ) -> np.ndarray:
+        """Reads what :meth:`write_runs` writes: a uint8 array [count, run]."""
         self._check_runs(run, stride, count)
         rows = np.empty((count, run), np.uint8)
         for number in range(count):
@@ -121,19 +143,20 @@ class Target(ABC):
                 progress((number + 1) * run, rows.size)
         return rows
 
-    def write_pieces(self, pieces):
-        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``pieces``; a link takes them
+    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
+        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``batch``; a link takes them
         all at once."""
-        for address, rows, stride in pieces:
+        for address, rows, stride in batch:
             self.write_runs(address, rows, stride)
 
-    def read_pieces(self, pieces):
-        """What :meth:`read_runs` gives for each ``(address, run, stride, count)`` of ``pieces``, a
-        list."""
-        return [self.read_runs(*piece) for piece in pieces]
+    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        """:meth:`read_runs` for each ``(address, run, stride, count)`` of ``batch``, as a list."""
+        return [self.read_runs(*piece) for piece in batch]
 
-    def fill(self, address, size, value=0, progress=None):
-        """Write ``value`` (0 to 255) into each of ``size`` bytes."""
+    def fill(
+        self, address: int, size: int, value: int = 0, progress: Progress | None = None
+    ) -> None:
+        """Writes ``value`` (0 to 255) into each of ``size`` bytes."""
         self._check_fill(size, value)
         self.write(address, bytes([value]) * size, progress)
 
@@ -143,37 +166,37 @@ class Target(ABC):
         rows = np.asarray(rows)
         if rows.ndim != 2 or rows.dtype != np.uint8:
             raise TargetError(
-                f"{self.name}: rows must be a 2-D array of uint8, not {rows.ndim}-D of {rows.dtype}"
+                f"{self.name}: rows: expected a 2-D array of uint8, found {rows.ndim}-D of "
+                f"{rows.dtype}"
             )
         return rows, self._check_runs(rows.shape[1], stride, len(rows))
 
     def _check_runs(self, run, stride, count):
         for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
             if value < least:
-                raise TargetError(f"{self.name}: {name} must be {least} or more, not {value}")
+                raise TargetError(f"{self.name}: {name} = {value}: expected {least} or more")
         return (count - 1) * stride + run if count else 0
 
     def _check_fill(self, size, value):
         if size < 0 or not 0 <= value <= 255:
             raise TargetError(
-                f"{self.name}: a fill takes a size from 0 and a value from 0 to 255, not "
-                f"{size} and {value}"
+                f"{self.name}: fill of size = {size}, value = {value}: expected a size of "
+                f"0 or more and a value from 0 to 255"
             )
 
-    def checksum(self, address, size):
-        """CRC-32 (as ``zlib.crc32``) of ``size`` bytes, computed where they lie."""
+    def checksum(self, address: int, size: int) -> int:
+        """CRC-32 (as ``zlib.crc32``) of ``size`` bytes, computed by the target."""
         return zlib.crc32(self.read(address, size))
 
     @abstractmethod
-    def read_register(self, name):
-        """Value of a register (``"name"``, ``"name[3]"``) or counter (``"cnt_cycles"``) of the
+    def read_register(self, name: str) -> int:
+        """Reads a register (``"name"``, ``"name[3]"``) or counter (``"cnt_cycles"``) of the
         core."""
 
     @abstractmethod
-    def write_register(self, name, value):
-        """Write a register of the core; those of a run are kept for the next one, until a core
-        reset. A value of which the table says that the core would fault on it (``align``) is
-        refused."""
+    def write_register(self, name: str, value: int) -> None:
+        """Writes a register of the core; those of a run are kept for the next one, until a core
+        reset. A value that violates the table (``align``) is refused."""
 
     def _check_write(self, name, value):
         try:
@@ -184,13 +207,22 @@ class Target(ABC):
             ) from None
 
     @abstractmethod
-    def reset_core(self):
-        """Return the core to its reset state, from any state. Main memory is kept."""
+    def reset_core(self) -> None:
+        """Returns the core to its reset state, from any state. Main memory is kept."""
 
     @abstractmethod
-    def run(self, registers, cycle_limit=None, trace=None, tick=None):
-        """Write ``registers`` (name -> value), run the core from start to end and give the
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: MemoryTrace | None = None,
+        tick: Callable[[float], object] | None = None,
+    ) -> Outcome:
+        """Writes ``registers`` (name -> value), runs the core from start to end and returns the
         ``Outcome``.
+
+        Can be repeated without a reset: registers keep their values. Each core's document says what
+        else the core keeps.
 
         Can be repeated without a reset: registers keep their values, and what the core keeps is its
         document's affair.
@@ -203,40 +235,48 @@ class Target(ABC):
         tick : callable(seconds), optional; called now and then while the core runs
         """
 
-    def start(self, registers):
-        """Begin a run of which :meth:`wait` gives the outcome. In between main memory may be
-        written and read where the run does neither.
+    def start(self, registers: Mapping[str, int]) -> None:
+        """Begins a run; :meth:`wait` returns its outcome. Until then main memory may be written and
+        read, except where the run itself reads or writes.
 
         A golden model runs when it is waited for.
         """
         self._begun = dict(registers)
 
-    def wait(self, cycle_limit=None, tick=None, counters=True):
+    def wait(
+        self,
+        cycle_limit: int | None = None,
+        tick: Callable[[float], object] | None = None,
+        counters: bool = True,
+    ) -> Outcome:
         """The ``Outcome`` of what :meth:`start` began; arguments as of :meth:`run`. Without
         ``counters`` those and the core's own registers may be missing: a link need not carry
         them."""
         registers, self._begun = self._begun, None
+        if registers is None:
+            raise TargetError(f"{self.name}: wait without a run that start began")
         return self.run(registers, cycle_limit, tick=tick)
 
-    def stop(self):
-        """End a run that was begun and not waited for, and forget it. Harmless if there is none."""
+    def stop(self) -> None:
+        """Ends a run that was begun and not waited for, and forgets it. Harmless if there is
+        none."""
         self._begun = None
 
-    def traffic(self):
-        """(bytes to the target, bytes from it) that a link has carried so far, or would have in
-        place of a way that a virtual board offers besides; without repeats, and without looks at a
-        core that is still busy."""
+    def traffic(self) -> tuple[int, int]:
+        """(bytes to the target, bytes from it) that the link has carried so far, or would have
+        carried in place of a virtual board's backdoor; without repeats and without polls of a busy
+        core."""
         return 0, 0
 
-    def now(self):
+    def now(self) -> float:
         """Seconds of the target's own time: a virtual board's are simulated."""
         return time.monotonic()
 
-    def close(self):  # noqa: B027  (a target without a device has nothing to give back)
-        """Give the device back. Closing twice is harmless."""
+    def close(self) -> None:  # noqa: B027  (a target without a device has nothing to give back)
+        """Releases the device. Closing twice is harmless."""
 
-    def __enter__(self):
+    def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, *_: object) -> None:
         self.close()

@@ -1,13 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What bounds a build, as results carry it: products and bytes a cycle, and the clock that its
-counters count."""
+"""Performance bounds of a build, as results record them: products and bytes per cycle, and the
+clock of its counters."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ...gateware import cores
+from .base import TargetInfo
 
 __all__ = ["board_memory", "ceilings", "info_ceilings", "moved"]
 
 
-def ceilings(isa, params, memory, clock_hz):
+def ceilings(
+    isa: str | None, params: Mapping[str, Any], memory: Mapping[str, Any], clock_hz: float | None
+) -> dict[str, Any]:
     """``macs`` and ``bytes`` that a build does at most in a cycle of its counters, ``clock_hz`` of
     that clock, each ``None`` where it is not known, and ``byte_counters``, names of the counters
     whose sum are those bytes, with ``uncounted``, in words what they leave out.
@@ -20,7 +26,7 @@ def ceilings(isa, params, memory, clock_hz):
         empty where there is none (golden models)
     clock_hz : main clock in Hz, or ``None``
     """
-    peaks = cores.open_room(isa).params.SPACE.peaks(params) if isa else None
+    peaks = cores.open_core(isa).params.SPACE.peaks(params) if isa else None
     if peaks is None:
         return {
             "macs": None,
@@ -40,14 +46,14 @@ def ceilings(isa, params, memory, clock_hz):
     }
 
 
-def info_ceilings(info):
-    """:func:`ceilings` of a target, by its ``TargetInfo``."""
+def info_ceilings(info: TargetInfo) -> dict[str, Any]:
+    """The :func:`ceilings` of a target's ``TargetInfo``."""
     return ceilings(info.isa, info.params, info.memory, info.clock_hz)
 
 
-def board_memory(name, size):
-    """``size``, ``beat_bytes`` and ``kind`` of a board's main memory of which a build has ``size``
-    bytes; empty for ``None``."""
+def board_memory(name: str | None, size: int) -> dict[str, Any]:
+    """``size``, ``beat_bytes`` and ``kind`` of a board's main memory, for a build that uses
+    ``size`` bytes; empty if ``name`` is ``None``."""
     if name is None:
         return {}
     from ...boards import open_board
@@ -56,8 +62,8 @@ def board_memory(name, size):
     return {"size": size, "beat_bytes": memory.beat(size), "kind": memory.kind}
 
 
-def moved(counters, ceilings):
-    """Bytes of main memory that counters tell of; 0 where they count none."""
+def moved(counters: Mapping[str, float], ceilings: Mapping[str, Any] | None) -> float:
+    """Bytes of main-memory traffic by the counters; 0 if none counts them."""
     return sum(
         counters.get(name, 0)
         for name in (ceilings or {}).get("byte_counters") or ("bytes_read", "bytes_written")

@@ -1,8 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the info ROM of a board (docs/how/contracts.md, section 4)."""
+"""Reader of a board's info ROM (docs/how/contracts.md, section 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from ...gateware.info import InfoError, parse_header, parse_info
 from .base import TargetInfo
+
+if TYPE_CHECKING:
+    from ...gateware.info import Info
+    from ..link.client import LinkClient
 
 __all__ = ["read_info", "target_info"]
 
@@ -10,8 +19,9 @@ __all__ = ["read_info", "target_info"]
 LONGEST_TEXT = 1 << 16
 
 
-def target_info(header, values, kind):
-    """:class:`TargetInfo` of a header and what the info text says; raises ``InfoError``."""
+def target_info(header: Info, values: Mapping[str, Any], kind: str) -> TargetInfo:
+    """The :class:`TargetInfo` of a header and its info text; raises ``InfoError`` if the text is
+    damaged."""
     try:
         return TargetInfo(
             kind=kind,
@@ -29,8 +39,8 @@ def target_info(header, values, kind):
         raise InfoError(f"info text is damaged: {error}") from None
 
 
-def read_info(client, kind, name):
-    """Identify the board behind ``client``: ``(TargetInfo, gateware.info.Info)``; raises
+def read_info(client: LinkClient, kind: str, name: str) -> tuple[TargetInfo, Info]:
+    """Identifies the board behind ``client``: ``(TargetInfo, gateware.info.Info)``; raises
     ``LinkError``."""
     from ..link.errors import LinkError
 

@@ -1,15 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board behind the host link: physical or virtual, the same code."""
+"""Target behind the host link: a physical or a virtual board, by the same code."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
-from ...gateware.cores import open_room, room_names
+from ...gateware.cores import core_names, open_core
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.parameters import params_hash
 from ..errors import TargetError
-from .base import Target
+from ..link.client import LinkClient
+from ..link.pipe import BytesLike
+from .base import MemoryTrace, Progress, Target
 from .info import read_info
 
 __all__ = ["LinkTarget"]
@@ -28,7 +33,7 @@ RESET_SECONDS = 2.0
 
 
 class LinkTarget(Target):
-    """A board that speaks the link protocol (docs/how/link.md).
+    """Target that speaks the link protocol (docs/how/link.md).
 
     Parameters
     ----------
@@ -40,42 +45,47 @@ class LinkTarget(Target):
     time (its pipe's ``now()``), which a virtual board counts in simulated seconds.
     """
 
-    def __init__(self, *, client, name, kind="board"):
+    def __init__(self, *, client: LinkClient, name: str, kind: str = "board") -> None:
         self.name = name
         self.client = client
+        self._closed = False
         self.info, self.header = read_info(client, kind, name)
-        self.room = None
+        self.package = None
         if self.info.isa is not None:
-            if self.info.isa not in room_names():
+            if self.info.isa not in core_names():
                 raise TargetError(
                     f"{name} holds core {self.info.isa}, which this quintet does not know; it "
                     f"knows "
-                    f"{', '.join(room_names())}"
+                    f"{', '.join(core_names())}"
                 )
-            self.room = open_room(self.info.isa)
+            self.package = open_core(self.info.isa)
             if params_hash(self.info.params) != self.header.params_hash:
                 raise self._link_error("the info text and the core's parameter hash disagree")
         self.control = self.header.control_base
         self._running, self._seen = False, 0
         self._ended = False  # the core has ended the last run, as far as we saw
-        self._held = {}  # registers as they were written since the last reset of the core
+        self._held: dict[
+            str, int
+        ] = {}  # registers as they were written since the last reset of the core
 
     @property
-    def simulated(self):
-        """The board is a virtual one, our own or behind a server that tells its time."""
+    def simulated(self) -> bool:
+        """Whether the board is virtual: in this process, or behind a server that reports its
+        time."""
         return self.info.kind == "sim" or self.client.pipe.served
 
     # Time is the board's: a virtual board's pipe counts simulated seconds, and they pass while it
     # is read from. Nothing is outstanding then, so nothing of value can be read.
 
-    def now(self):
+    def now(self) -> float:
         return self.client.pipe.now()
 
-    def traffic(self):
-        return tuple(self.client.traffic)
+    def traffic(self) -> tuple[int, int]:
+        sent, received = self.client.traffic
+        return sent, received
 
-    def pause(self, seconds):
-        """Let ``seconds`` of the board's time pass."""
+    def pause(self, seconds: float) -> None:
+        """Waits for ``seconds`` of the board's time."""
         end = self.now() + seconds
         while self.now() < end:
             self.client.pipe.read(64, end - self.now())
@@ -97,16 +107,18 @@ class LinkTarget(Target):
     def _telling(progress, total):
         return progress and (lambda done: progress(done, total))
 
-    def write(self, address, data, progress=None):
+    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
         data = bytes(data)
         self._check(address, len(data))
         self.client.write(address, data, progress=self._telling(progress, len(data)))
 
-    def read(self, address, size, progress=None):
+    def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
         self._check(address, size)
         return self.client.read(address, size, progress=self._telling(progress, size))
 
-    def write_runs(self, address, rows, stride, progress=None):
+    def write_runs(
+        self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
+    ) -> None:
         rows, size = self._rows(rows, stride)
         self._check(address, size)
         self.client.write_strided(
@@ -117,36 +129,40 @@ class LinkTarget(Target):
             progress=self._telling(progress, rows.size),
         )
 
-    def read_runs(self, address, run, stride, count, progress=None):
+    def read_runs(
+        self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
+    ) -> np.ndarray:
         self._check(address, self._check_runs(run, stride, count))
         data = self.client.read_strided(
             address, run, stride, count, progress=self._telling(progress, run * count)
         )
         return np.frombuffer(data, np.uint8).reshape(count, run).copy()
 
-    def write_pieces(self, pieces):
-        for address, rows, stride in pieces:
+    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
+        for address, rows, stride in batch:
             _, size = self._rows(rows, stride)
             self._check(address, size)
         self.client.write_strided_all(
-            [(address, rows.tobytes(), rows.shape[1], stride) for address, rows, stride in pieces]
+            [(address, rows.tobytes(), rows.shape[1], stride) for address, rows, stride in batch]
         )
 
-    def read_pieces(self, pieces):
-        for address, run, stride, count in pieces:
+    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        for address, run, stride, count in batch:
             self._check(address, self._check_runs(run, stride, count))
-        found = self.client.read_strided_all(pieces)
+        found = self.client.read_strided_all(batch)
         return [
             np.frombuffer(data, np.uint8).reshape(count, run).copy()
-            for data, (_, run, _, count) in zip(found, pieces, strict=True)
+            for data, (_, run, _, count) in zip(found, batch, strict=True)
         ]
 
-    def fill(self, address, size, value=0, progress=None):
+    def fill(
+        self, address: int, size: int, value: int = 0, progress: Progress | None = None
+    ) -> None:
         self._check_fill(size, value)
         self._check(address, size)
         self.client.fill(address, size, value, progress=self._telling(progress, size))
 
-    def checksum(self, address, size):
+    def checksum(self, address: int, size: int) -> int:
         return self.client.checksum(address, size)
 
     # Registers
@@ -160,11 +176,11 @@ class LinkTarget(Target):
             raise TargetError(f"{self.name}: register {name}: {error}") from None
         return offset, register.width, register.access
 
-    def read_register(self, name):
+    def read_register(self, name: str) -> int:
         offset, width, _ = self._place(name)
         return int.from_bytes(self.client.read(self.control + offset, width // 8), "little")
 
-    def write_register(self, name, value):
+    def write_register(self, name: str, value: int) -> None:
         self._write_registers({name: value})
 
     def _write_registers(self, values):
@@ -190,7 +206,7 @@ class LinkTarget(Target):
 
     # Runs
 
-    def reset_core(self):
+    def reset_core(self) -> None:
         self.registers  # noqa: B018  (a board without a core is refused here)
         self._held.clear()
         self.client.reset_core()
@@ -223,16 +239,16 @@ class LinkTarget(Target):
 
     # Registers of the SoC
 
-    def soc_word(self, offset):
-        """A word of the SoC's registers (gateware/bus/registers.py)."""
+    def soc_word(self, offset: int) -> int:
+        """Reads a word of the SoC's registers (gateware/bus/registers.py)."""
         return self.client.read_word(self.header.soc_base + offset)
 
-    def write_soc_word(self, offset, value):
-        """Write a word of the SoC's registers."""
+    def write_soc_word(self, offset: int, value: int) -> None:
+        """Writes a word of the SoC's registers."""
         self.client.write_word(self.header.soc_base + offset, value)
 
-    def soc_cycles(self):
-        """The board's own count of cycles, modulo 2^32."""
+    def soc_cycles(self) -> int:
+        """The board's cycle counter, modulo 2^32."""
         return self.soc_word(SOC_CYCLES)
 
     def _wait_for_run(self, cycle_limit, tick):
@@ -253,11 +269,17 @@ class LinkTarget(Target):
             seen = now
         return True
 
-    def run(self, registers, cycle_limit=None, trace=None, tick=None):
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: MemoryTrace | None = None,
+        tick: Callable[[float], object] | None = None,
+    ) -> Outcome:
         self.start(registers)
         return self.wait(cycle_limit, tick)
 
-    def start(self, registers):
+    def start(self, registers: Mapping[str, int]) -> None:
         if not self._ended and self._status() & BUSY:
             raise TargetError(f"{self.name}: the core is busy; reset it first")
         # Registers keep what they were given, run after run.
@@ -269,7 +291,12 @@ class LinkTarget(Target):
         with self._idle_after_interrupt():
             self._write_registers({**changed, "control": START})
 
-    def wait(self, cycle_limit=None, tick=None, counters=True):
+    def wait(
+        self,
+        cycle_limit: int | None = None,
+        tick: Callable[[float], object] | None = None,
+        counters: bool = True,
+    ) -> Outcome:
         with self._idle_after_interrupt():
             if not self._wait_for_run(cycle_limit, tick):
                 self._abort()
@@ -279,14 +306,14 @@ class LinkTarget(Target):
             return Outcome("done", None, {}, {})
         return self._outcome(cycle_limit)
 
-    def stop(self):
+    def stop(self) -> None:
         if self._running:
             self._running = False
             self._abort()
 
     @contextmanager
     def _idle_after_interrupt(self):
-        """An interrupted host would leave the board at work."""
+        """Ends the run if the host is interrupted, since the board would stay busy."""
         try:
             yield
         except KeyboardInterrupt:
@@ -322,8 +349,8 @@ class LinkTarget(Target):
         return Outcome(kind, fault, counters, {name: found[name] for name in own})
 
     def _read_registers(self, names):
-        """Values of registers and counters, name -> value, all asked for at once; neighbours come
-        in one piece."""
+        """Values of registers and counters, name -> value, all requested at once; neighbours are
+        read together."""
         places, blocks = {name: self._place(name)[:2] for name in names}, []
         for offset, width in sorted(places.values()):
             end = offset + width // 8
@@ -343,7 +370,7 @@ class LinkTarget(Target):
             for name, (offset, width) in places.items()
         }
 
-    def close(self):
-        if self.client is not None:
-            client, self.client = self.client, None
-            client.close()
+    def close(self) -> None:
+        if not self._closed:
+            self._closed = True
+            self.client.close()

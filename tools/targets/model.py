@@ -1,21 +1,47 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model as a target. No hardware description involved."""
+"""Golden model as a target: no hardware description is involved."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from ...gateware.cores import open_room
+from ...gateware.cores import open_core
+from ...gateware.isa.outcome import Outcome
 from ..errors import TargetError
-from .base import Target, TargetInfo, runs_view
+from ..link.pipe import BytesLike
+from .base import MemoryTrace, Progress, Target, TargetInfo, runs_view
+
+if TYPE_CHECKING:
+    from ..jobs.job import Job
 
 __all__ = ["MEMORY_SIZE", "ModelTarget"]
 
 MEMORY_SIZE = 32 << 20
 
 
+class GoldenModel(Protocol):
+    """A core's golden model, as its ``model.Model`` implements it."""
+
+    def reset(self) -> None: ...
+
+    def clear(self, name: str, value: int) -> None:
+        """Clears the bits ``value`` of a register that is cleared by writing ones."""
+
+    def run(
+        self,
+        values: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: MemoryTrace | None = None,
+    ) -> Outcome:
+        """Runs the core with these register values."""
+
+
 class ModelTarget(Target):
-    """Golden model of one ISA.
+    """Target that runs the golden model of one ISA.
 
     Parameters
     ----------
@@ -30,37 +56,45 @@ class ModelTarget(Target):
     """
 
     def __init__(
-        self, *, name="model", isa=None, preset=None, overrides=None, memory_size=MEMORY_SIZE
-    ):
+        self,
+        *,
+        name: str = "model",
+        isa: str | None = None,
+        preset: str | None = None,
+        overrides: Mapping[str, Any] | None = None,
+        memory_size: int = MEMORY_SIZE,
+    ) -> None:
         self.name = name
-        self.room = None
+        self.package = None
         self._isa = isa
         self._preset = preset
         self._overrides = dict(overrides or {})
         self._memory_size = memory_size
-        self._model = None
-        self._values = {}
-        self._outcome = None
+        self._model: GoldenModel | None = None
+        self._values: dict[str, int] = {}
+        self._outcome: Outcome | None = None
         self.info = TargetInfo(kind="model", isa=isa, params={}, memory_size=memory_size)
         if isa is not None:
             self.configure()
         elif preset is not None or overrides:
             raise TargetError(f"{name}: sizes need an ISA, as in model:opentpu?n=8")
 
-    def configure(self, job=None, like=None):
+    def configure(self, job: Job | None = None, like: TargetInfo | None = None) -> None:
         isa = self._isa or (job.core if job is not None else None)
         if isa is None:
-            raise TargetError("the model of which ISA? name it, as in model:opentpu")
-        if self.room is None or self.room.name != isa:
-            self.room = open_room(isa)
+            raise TargetError(f"{self.name}: expected an ISA, as in model:opentpu")
+        if self.package is None or self.package.name != isa:
+            self.package = open_core(isa)
             self.__dict__.pop("_registers", None)
         if like is not None and like.isa == isa and self._preset is None:
-            base, memory_size, preset = like.params, like.memory_size, like.preset
+            base: Mapping[str, Any] = like.params
+            memory_size, preset = like.memory_size, like.preset
         else:
-            base, memory_size, preset = {}, self._memory_size, self._preset
+            memory_size, preset = self._memory_size, self._preset
+            base = {}
             if job is not None and job.core == isa and self._preset is None:
                 base = job.params
-        space = self.room.params.SPACE
+        space = self.package.params.SPACE
         values = {**base, **self._overrides}
         params = space.resolve(self._preset, values)
         if preset is None and not values:
@@ -71,7 +105,7 @@ class ModelTarget(Target):
             or memory_size != self.info.memory_size
         ):
             self.memory = np.zeros(memory_size, dtype=np.uint8)
-            self._model = self.room.model.Model(params, self.memory)
+            self._model = self.package.model.Model(params, self.memory)
             self._values = {}
         self.info = TargetInfo(
             kind="model",
@@ -93,37 +127,44 @@ class ModelTarget(Target):
             )
         return slice(address, address + size)
 
-    def _need_model(self):
+    def _need_model(self) -> GoldenModel:
         if self._model is None:
             raise TargetError(
                 f"{self.name}: no ISA chosen yet; open model:<isa>, or run a job first"
             )
+        return self._model
 
-    def write(self, address, data, progress=None):
-        data = np.frombuffer(bytes(data), dtype=np.uint8)
-        place = self._range(address, data.size)
-        self.memory[place] = data
+    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
+        values = np.frombuffer(bytes(data), dtype=np.uint8)
+        self.memory[self._range(address, values.size)] = values
 
-    def read(self, address, size, progress=None):
+    def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
         place = self._range(address, size)
         return self.memory[place].tobytes()
 
-    def write_runs(self, address, rows, stride, progress=None):
+    def write_runs(
+        self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
+    ) -> None:
         rows, size = self._rows(rows, stride)
-        runs_view(self.memory[self._range(address, size)], *rows.shape, stride)[:] = rows
+        count, run = rows.shape
+        runs_view(self.memory[self._range(address, size)], count, run, stride)[:] = rows
 
-    def read_runs(self, address, run, stride, count, progress=None):
+    def read_runs(
+        self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
+    ) -> np.ndarray:
         size = self._check_runs(run, stride, count)
         return runs_view(self.memory[self._range(address, size)], count, run, stride).copy()
 
-    def fill(self, address, size, value=0, progress=None):
+    def fill(
+        self, address: int, size: int, value: int = 0, progress: Progress | None = None
+    ) -> None:
         self._check_fill(size, value)
         self.memory[self._range(address, size)] = value
 
-    def read_register(self, name):
+    def read_register(self, name: str) -> int:
         self._need_model()
         if name.startswith("cnt_") and name[4:] in self.registers.counters:
-            counters = self._outcome.counters if self._outcome else {}
+            counters: Mapping[str, int] = self._outcome.counters if self._outcome else {}
             if name[4:] not in counters:
                 raise TargetError(f"{self.name}: the model does not know counter {name[4:]}")
             return counters[name[4:]]
@@ -142,9 +183,9 @@ class ModelTarget(Target):
 
         fault = self._outcome.fault if self._outcome else None
         status = self._outcome.status if self._outcome else None
-        version = self.room.isa.ISA.version
+        version = self.package.isa.ISA.version
         return {
-            "ident": int.from_bytes(self.room.isa.ISA.tag.encode("ascii"), "little"),
+            "ident": int.from_bytes(self.package.isa.ISA.tag.encode("ascii"), "little"),
             "version": version[0] << 16 | version[1],
             "params_hash": params_hash(self.info.params),
             "features": 1,
@@ -162,35 +203,41 @@ class ModelTarget(Target):
         except ValueError as error:
             raise TargetError(f"{self.name}: register {name}: {error}") from None
 
-    def write_register(self, name, value):
-        self._need_model()
+    def write_register(self, name: str, value: int) -> None:
+        model = self._need_model()
         register = self._find(name)
         if "w" not in register.access or name == "control":
             raise TargetError(
                 f"{self.name}: register {name} cannot be written; use run and reset_core"
             )
         if register.clears:
-            self._model.clear(name, value)
+            model.clear(name, value)
             if self._outcome is not None:
                 self._outcome.values[name] &= ~value
             return
         self._check_write(name, value)
         self._values[name] = value & register.mask if register.width == 32 else value
-        if self._outcome is not None and hasattr(self._model, "view"):
-            counters, values = self._model.view(self._values)
+        if self._outcome is not None and hasattr(model, "view"):
+            counters, values = model.view(self._values)
             self._outcome = replace(self._outcome, counters=counters, values=values)
 
-    def reset_core(self):
-        self._need_model()
+    def reset_core(self) -> None:
+        model = self._need_model()
         self._values = {}
         self._outcome = None
-        self._model.reset()
+        model.reset()
 
-    def run(self, registers, cycle_limit=None, trace=None, tick=None):
-        self._need_model()
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: MemoryTrace | None = None,
+        tick: Callable[[float], object] | None = None,
+    ) -> Outcome:
+        model = self._need_model()
         for name, value in registers.items():
             self.write_register(name, value)
         values = {"window_base": 0, "window_limit": self.info.memory_size, **self._values}
         values.pop("irq_enable", None)
-        self._outcome = self._model.run(values, cycle_limit, trace)
+        self._outcome = model.run(values, cycle_limit, trace)
         return self._outcome

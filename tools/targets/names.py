@@ -1,13 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl
 
 from ..errors import TargetError, suggestion
+from .base import Target
 from .serial_port import open_port, port_options, public_name
 
-__all__ = ["TargetName", "open_target", "parse_target", "public_name"]
+if TYPE_CHECKING:
+    from .sim import SimTarget
+
+__all__ = ["TargetName", "open_sim_target", "open_target", "parse_target", "public_name"]
 
 #: Words of a virtual board's query that are no build parameters.
 SIM_OPTIONS = ("link", "load", "on_chip", "trace", "trace_from")
@@ -15,21 +23,21 @@ SIM_OPTIONS = ("link", "load", "on_chip", "trace", "trace_from")
 
 @dataclass(frozen=True)
 class TargetName:
-    """A target's name, taken apart. ``kind`` is ``"model"``, ``"sim"`` or ``"board"`` (then
-    ``port`` says where)."""
+    """A parsed target name. ``kind`` is ``"model"``, ``"sim"`` or ``"board"`` (then ``port`` is the
+    port's name)."""
 
     text: str
     kind: str
     isa: str | None = None
     board: str | None = None
     preset: str | None = None
-    params: dict = field(default_factory=dict)
-    options: dict = field(default_factory=dict)
+    params: dict[str, str] = field(default_factory=dict)
+    options: dict[str, str] = field(default_factory=dict)
     port: str | None = None
 
 
-def parse_target(text):
-    """Take ``text`` apart without opening anything.
+def parse_target(text: str) -> TargetName:
+    """Parses a target's name without opening anything.
 
     Raises
     ------
@@ -58,7 +66,7 @@ def _split(text):
     place, mark, query = text.partition("?")
     if mark and not query:
         raise _refused(
-            text, "nothing behind the question mark; expected preset=name or param=value"
+            text, "expected preset=name or param=value after the question mark, found nothing"
         )
     return place, query
 
@@ -90,10 +98,10 @@ def _query(text, query, options):
 
 
 def _known_isa(text, isa):
-    from ...gateware.cores import room_names
+    from ...gateware.cores import core_names
 
-    if isa is not None and isa not in room_names():
-        raise _refused(text, f"no ISA named {isa!r}{suggestion(isa, room_names(), 'there are')}")
+    if isa is not None and isa not in core_names():
+        raise _refused(text, f"no ISA named {isa!r}{suggestion(isa, core_names(), 'there are')}")
     return isa
 
 
@@ -122,8 +130,15 @@ def _parse_sim(text):
     )
 
 
-def open_target(name, progress=None):
-    """Open the target ``name`` (docs/reference/command-line.md, "Targets").
+def open_sim_target(name: str, progress: Callable[[str], object] | None = None) -> SimTarget:
+    """Opens a virtual board by its target name; errors are as for :func:`open_target`."""
+    from .sim import open_sim
+
+    return open_sim(parse_target(name), progress)
+
+
+def open_target(name: str, progress: Callable[[str], object] | None = None) -> Target:
+    """Opens the target ``name`` (docs/reference/command-line.md, "Targets").
 
     Parameters
     ----------
@@ -131,7 +146,7 @@ def open_target(name, progress=None):
         ``model``, ``model:<isa>?preset=..&param=..``,
         ``sim:<board>/<isa>?preset=..&param=..&link=wire``, a serial port (``/dev/ttyUSB0``,
         ``COM3``), ``socket://host:port`` or ``auto``
-    progress : callable(str), optional; told what takes long (compiling a virtual board)
+    progress : callable(str), optional; receives what takes long (compiling a virtual board)
 
     Raises
     ------
@@ -148,7 +163,5 @@ def open_target(name, progress=None):
 
         return ModelTarget(name=name, isa=parsed.isa, preset=parsed.preset, overrides=parsed.params)
     if parsed.kind == "sim":
-        from .sim import open_sim
-
-        return open_sim(parsed, progress)
-    return open_port(parsed.port)
+        return open_sim_target(name, progress)
+    return open_port(parsed.port or parsed.text)

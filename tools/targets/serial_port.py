@@ -1,31 +1,40 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens a board on a serial port, a socket, or wherever ``auto`` finds one."""
+"""Opens a board on a serial port or a socket, or finds one (``auto``)."""
+
+from __future__ import annotations
 
 import errno
 import re
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from ..errors import NoDeviceError, TargetError, close_names
+
+if TYPE_CHECKING:
+    from serial.tools.list_ports_common import ListPortInfo
+
+    from .link import LinkTarget
 
 __all__ = ["Identity", "candidates", "identities", "open_port", "port_options", "public_name"]
 
 
 @dataclass(frozen=True)
 class Identity:
-    """What a USB serial port may be: ``name`` of the bridge, ``rates`` of the boards that have it,
-    which of its interfaces."""
+    """A USB serial bridge of known boards: its name, the baud rates of the boards that carry it,
+    and the interface that the link uses."""
 
     name: str
-    rates: tuple
-    interface: int = None
+    rates: tuple[int, ...]
+    interface: int | None = None
 
 
 @cache
-def identities():
-    """(vendor, product) -> :class:`Identity`, of all bridges on our boards and of our own USB
+def identities() -> dict[tuple[int, int], Identity]:
+    """The known bridges, (vendor, product) -> :class:`Identity`: all of our boards, and our own USB
     device."""
     from ...boards import board_names, open_board
+    from ...boards.board import UARTLink
     from ...gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
 
     found = {(VENDOR_ID, PRODUCT_ID): Identity("quintet link", ())}
@@ -33,14 +42,16 @@ def identities():
         for bridge in board.bridges:
             key = bridge.vendor, bridge.product
             before = found.get(key)
-            rates = {*(before.rates if before else ()), board.link.baud}
+            rates = set(before.rates if before else ())
+            if isinstance(board.link, UARTLink):
+                rates.add(board.link.baud)
             found[key] = Identity(bridge.name, tuple(sorted(rates, reverse=True)), bridge.interface)
     return found
 
 
-def candidates():
-    """Serial ports that may be a board of ours: those of a known bridge, the link's interface where
-    it has several."""
+def candidates() -> list[ListPortInfo]:
+    """Serial ports that may be a known board: those of known bridges, and of a bridge with several
+    interfaces the one of the link."""
     from serial.tools import list_ports
 
     found = []
@@ -59,13 +70,13 @@ def candidates():
     return sorted(found, key=lambda port: port.device)
 
 
-def public_name(text):
-    """A target's name as messages and reports have it: a token is nobody's business."""
+def public_name(text: str) -> str:
+    """A target's name for messages and reports, with its token hidden."""
     return re.sub(r"(?i)(?<=[?&]token=)[^&]*", "..", text)
 
 
-def open_port(port):
-    """A :class:`~.link.LinkTarget` on ``port``.
+def open_port(port: str) -> LinkTarget:
+    """Opens ``port`` as a :class:`~.link.LinkTarget`.
 
     Raises
     ------
@@ -102,7 +113,7 @@ def _open(port):
         raise
 
 
-def port_options(port):
+def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
     """``/dev/ttyUSB0?baud=115200&timeout=10``: port, another rate than the boards' own, another
     deadline for answers, a token.
 
@@ -143,8 +154,8 @@ def port_options(port):
             token = value
         else:
             raise TargetError(
-                f"target {shown}: {name}: a port takes baud=N and timeout=SECONDS, a socket "
-                f"token=TEXT"
+                f"target {shown}: {name}: expected baud=N or timeout=SECONDS for a port, "
+                f"token=TEXT for a socket"
             )
     if place.startswith(SCHEME):
         try:
@@ -171,21 +182,22 @@ def _reason(error, place):
 
 
 def _meant(place):
-    """What a name that is no port's may have been meant for: a board's name, or the kind of a
-    target. Neither is a target by itself."""
+    """The end of the message about a name that is no port's: the targets that it may stand for,
+    such as the virtual board of a board's name."""
     from ...boards import board_names
-    from ...gateware.cores import room_names
+    from ...gateware.cores import core_names
 
-    board, slash, isa = place.partition("/")
-    boards = close_names(board, board_names(), 3)
-    if boards:
-        isas = close_names(isa, room_names(), 1) if slash else []
+    kind, _, name = place.rpartition(":")  # "simm:" is a misspelt kind of target
+    board, slash, isa = name.partition("/")
+    meant = close_names(board, board_names(), 3)
+    if meant:
+        isas = close_names(isa, core_names(), 1) if slash else []
         core = isas[0] if isas else "ISA"
-        boards = [f"{name}/{core}" for name in boards]
+        meant = [f"sim:{board}/{core}" for board in meant]
     elif not slash:
-        boards = [f"model:{name}" for name in close_names(place, room_names(), 1)]
-        boards += close_names(place, ("auto", "model"), 1)
-    return f"; did you mean {' or '.join(boards)}?" if boards else ""
+        meant = [f"model:{isa}" for isa in close_names(name, core_names(), 1)]
+        meant += [] if kind else close_names(name, ("auto", "model"), 1)
+    return f"; did you mean {' or '.join(meant)}?" if meant else ""
 
 
 def _ask(port):
@@ -209,7 +221,7 @@ def _ask(port):
     raise silent
 
 
-def _told(port):
+def _shown(port):
     """A port as a message names it."""
     identity = identities().get((port.vid, port.pid))
     return f"{port.device} ({identity.name})" if identity else port.device
@@ -223,7 +235,7 @@ def _find():
         try:
             found.append(_ask(port))
         except (LinkError, NoDeviceError) as error:
-            tried.append(f"{_told(port)}: {error}")
+            tried.append(f"{_shown(port)}: {error}")
     if len(found) == 1:
         return found[0]
     for target in found:
@@ -244,6 +256,6 @@ def _others():
     if not others:
         return ": no USB serial port is attached"
     return (
-        f": no USB serial port is that of a board of ours; name one of "
+        f": no USB serial port is that of a known board; name one of "
         f"{', '.join(sorted(others))} if it is"
     )

@@ -1,16 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The virtual board as a target: the bitstream's own SoC, compiled, spoken to by the same link
-client as a board."""
+"""Virtual board as a target: the bitstream's own SoC, compiled, driven by the same link client as a
+physical board."""
+
+from __future__ import annotations
 
 import zlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import TargetError
+from ..link.client import LinkClient
+from ..link.pipe import BytesLike
 from ..outputs import check_output
-from .base import Target, runs_view
+from .base import Progress, Target, runs_view
 from .link import LinkTarget
 from .serial_port import public_name
+
+if TYPE_CHECKING:
+    from ...boards.virtual.board import VirtualBoard
+    from ...boards.virtual.native import SimulatedBoard
+    from .names import TargetName
 
 __all__ = ["SimTarget", "open_board_of", "open_sim"]
 
@@ -20,8 +31,8 @@ TIMEOUT, RETRY = 0.25, 0.1
 
 
 class SimTarget(LinkTarget):
-    """A virtual board (docs/how/virtual-board.md): what :class:`LinkTarget` does, with a board of
-    our own behind it.
+    """Target of a virtual board in this process (docs/how/virtual-board.md): a :class:`LinkTarget`
+    that also owns the board.
 
     Parameters
     ----------
@@ -34,7 +45,9 @@ class SimTarget(LinkTarget):
     board : VirtualBoard
     """
 
-    def __init__(self, *, client, name, board, direct=False):
+    def __init__(
+        self, *, client: LinkClient, name: str, board: SimulatedBoard, direct: bool = False
+    ) -> None:
         self.board = board
         self._direct = None
         super().__init__(client=client, name=name, kind="sim")
@@ -52,7 +65,7 @@ class SimTarget(LinkTarget):
             self.client.identify()
         return self._direct if self._direct.quiet() else None
 
-    def write(self, address, data, progress=None):
+    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
         data = bytes(data)
         if (memory := self._backdoor(address, len(data))) is None:
             return super().write(address, data, progress)
@@ -61,7 +74,7 @@ class SimTarget(LinkTarget):
         if progress:
             progress(len(data), len(data))
 
-    def read(self, address, size, progress=None):
+    def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
         if (memory := self._backdoor(address, size)) is None:
             return super().read(address, size, progress)
         self.client.count_runs(address, 1, size, size, written=False)
@@ -70,20 +83,25 @@ class SimTarget(LinkTarget):
             progress(size, size)
         return data
 
-    def write_runs(self, address, rows, stride, progress=None):
+    def write_runs(
+        self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
+    ) -> None:
         rows, size = self._rows(rows, stride)
         if (memory := self._backdoor(address, size)) is None:
             return super().write_runs(address, rows, stride, progress)
-        self.client.count_runs(address, *rows.shape, stride, written=True)
+        count, run = rows.shape
+        self.client.count_runs(address, count, run, stride, written=True)
         # What lies between the runs is written as it is: the core is idle, and nothing else changes
         # main memory.
         image = np.frombuffer(memory.read(address, size), np.uint8).copy()
-        runs_view(image, *rows.shape, stride)[:] = rows
+        runs_view(image, count, run, stride)[:] = rows
         memory.write(address, image.tobytes())
         if progress:
             progress(rows.size, rows.size)
 
-    def read_runs(self, address, run, stride, count, progress=None):
+    def read_runs(
+        self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
+    ) -> np.ndarray:
         size = self._check_runs(run, stride, count)
         if (memory := self._backdoor(address, size)) is None:
             return super().read_runs(address, run, stride, count, progress)
@@ -95,13 +113,15 @@ class SimTarget(LinkTarget):
             progress(rows.size, rows.size)
         return rows
 
-    def write_pieces(self, pieces):
-        (LinkTarget if self._direct is None else Target).write_pieces(self, pieces)
+    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
+        (LinkTarget if self._direct is None else Target).write_batch(self, batch)
 
-    def read_pieces(self, pieces):
-        return (LinkTarget if self._direct is None else Target).read_pieces(self, pieces)
+    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
+        return (LinkTarget if self._direct is None else Target).read_batch(self, batch)
 
-    def fill(self, address, size, value=0, progress=None):
+    def fill(
+        self, address: int, size: int, value: int = 0, progress: Progress | None = None
+    ) -> None:
         self._check_fill(size, value)
         if (memory := self._backdoor(address, size)) is None:
             return super().fill(address, size, value, progress)
@@ -109,7 +129,7 @@ class SimTarget(LinkTarget):
         if progress:
             progress(size, size)
 
-    def checksum(self, address, size):
+    def checksum(self, address: int, size: int) -> int:
         memory = self._backdoor(address, size)
         return (
             super().checksum(address, size)
@@ -117,14 +137,16 @@ class SimTarget(LinkTarget):
             else zlib.crc32(memory.read(address, size))
         )
 
-    def close(self):
+    def close(self) -> None:
         super().close()
         self.board.close()
 
 
-def open_board_of(parsed, progress=None):
-    """Switch on the virtual board of a :class:`~.names.TargetName`, and let its memory chip power
-    up.
+def open_board_of(
+    parsed: TargetName, progress: Callable[[str], object] | None = None
+) -> VirtualBoard:
+    """Starts the virtual board of a :class:`~.names.TargetName` and waits for its memory chip's
+    power-up.
 
     Raises
     ------
@@ -134,11 +156,12 @@ def open_board_of(parsed, progress=None):
         It cannot be compiled; the message says what is missing.
     """
     from ...boards import open_board
-    from ...gateware.cores import open_room
+    from ...gateware.cores import open_core
 
-    board, room = open_board(parsed.board), open_room(parsed.isa)
-    space = room.params.SPACE
-    preset = parsed.preset or board.preset_for(room)
+    assert parsed.board is not None and parsed.isa is not None
+    board, package = open_board(parsed.board), open_core(parsed.isa)
+    space = package.params.SPACE
+    preset = parsed.preset or board.preset_for(package)
     space.resolve(preset, parsed.params)  # before anything that takes time
 
     trace = None
@@ -153,7 +176,7 @@ def open_board_of(parsed, progress=None):
 
     virtual = open_virtual(
         board,
-        room,
+        package,
         preset=preset,
         params=parsed.params,
         trace=trace,
@@ -166,7 +189,7 @@ def open_board_of(parsed, progress=None):
     return virtual
 
 
-def open_sim(parsed, progress=None):
+def open_sim(parsed: TargetName, progress: Callable[[str], object] | None = None) -> SimTarget:
     """The :class:`SimTarget` of a name; errors as :func:`open_board_of`, and ``LinkError`` if it
     does not answer."""
     from ..link.client import LinkClient

@@ -13,6 +13,7 @@ The images, and the weights before any quantisation, are those of ``firmware/dig
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from quintet.firmware.digits import (
     with_bias,
 )
 from quintet.tools.kernels.cherry import Module, write_job
+from quintet.tools.kernels.cherry.module import Matrix
 
 __all__ = [
     "BATCH",
@@ -57,13 +59,13 @@ def _weights():
     return w1, np.pad(w2 / 10, ((0, 0), (0, _COLUMNS - CLASSES)))
 
 
-def inputs():
-    """Arrays of the job by name."""
+def inputs() -> dict[str, np.ndarray]:
+    """Arrays of the job, by name."""
     w1, w2 = _weights()
     return {"x": with_bias(images()).astype(np.float64), "w1": w1, "w2": w2}
 
 
-def network(params, count=IMAGES):
+def network(params: dict[str, Any], count: int = IMAGES) -> Module:
     """The module of the forward pass for ``count`` images: inputs x, w1, w2, output logits."""
     m = Module(params)
     # Pixels are whole numbers of five bits: bfloat16 holds them.
@@ -77,7 +79,7 @@ def network(params, count=IMAGES):
     return m
 
 
-def step_inputs():
+def step_inputs() -> dict[str, np.ndarray]:
     """Arrays of :func:`training_step` by name: a batch, its classes as ones, the weights, and -inf
     in the columns of no class."""
     arrays = inputs()
@@ -94,14 +96,16 @@ def step_inputs():
     }
 
 
-def training_step(params):
-    """Forward and backward pass of a batch by the cross-entropy, outputs new_w1 and new_w2."""
+def training_step(params: dict[str, Any]) -> Module:
+    """Forward and backward pass of a batch by the cross-entropy loss; outputs new_w1 and new_w2."""
     m = Module(params)
     x, w1, w2 = m.input("x", BATCH, 64), m.input("w1", 64, 32), m.input("w2", 32, _COLUMNS)
     truth, mask = m.input("truth", BATCH, _COLUMNS), m.input("mask", 1, _COLUMNS)
     hidden = m.matmul(x, w1)
     m.unary("relu", hidden, hidden)
-    chances = m.softmax(m.binary("add", m.matmul(hidden, w2), mask))
+    scores = m.binary("add", m.matmul(hidden, w2), mask)
+    assert isinstance(scores, Matrix)  # small enough for the scratchpad
+    chances = m.softmax(scores)
     share = m.constant(f"{RATE / BATCH}")
     error = m.chain(
         BATCH,
@@ -124,8 +128,8 @@ def training_step(params):
     return m
 
 
-def exact_step():
-    """The new weights in float64."""
+def exact_step() -> dict[str, np.ndarray]:
+    """The new weights of :func:`training_step`, computed in float64."""
     a = step_inputs()
     hidden = np.maximum(a["x"] @ a["w1"], 0)
     powers = np.exp(hidden @ a["w2"] + a["mask"])
@@ -136,8 +140,8 @@ def exact_step():
     }
 
 
-def write_shipped(params, folder=FOLDER):
-    """Writes the job that ships."""
+def write_shipped(params: dict[str, Any], folder: Path = FOLDER) -> Path:
+    """Writes the shipped job; returns its path."""
     comment = (
         f"Handwritten digits, network 64-32-10 in 18-bit floats: all {IMAGES} held-out images.\n"
         "Written by python -m quintet.firmware.cherry.digits"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry: the workloads (specification, section 10), products larger than the scratchpad, the small
-engine."""
+"""Measurements of Cherry: the workloads (specification, section 10), products larger than the
+scratchpad, the small engine."""
 
 from ....tools.measure import Measure
 from .alone import alone_rows

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of Cherry's workloads (specification, section 10) in Amaranth's simulator, without a
-compiler: from a program's start in the front end to its end, nothing compared.
+"""Cycles of Cherry's workloads (specification, section 10) in Amaranth's simulator, without the
+compiled gateware: from a program's start in the front end to its end, without comparison.
 
 Some 100 cycles a second. What :mod:`.run` finds is a few cycles more: the sequencer's from one
 program to the next.
 """
 
 from collections import deque
+from collections.abc import Iterator
 
 import numpy as np
 
 from ....gateware.cores.cherry.core import variant
 from ....gateware.cores.cherry.image import Step, list_bytes
 from ....gateware.cores.cherry.params import SPACE
+from ....tools.measure import Choice, Row
 from .run import image_of, row_of
 from .workloads import PRESETS, WORKLOADS, source
 
@@ -21,8 +23,8 @@ __all__ = ["alone_rows", "cycles_of"]
 _LIST_AT, _MEMORY, _BEAT, _LIMIT = 0x1000, 1 << 16, 4, 100_000
 
 
-def cycles_of(image, preset):
-    """Cycles of one program, whose image comes over a memory port with a beat a cycle.
+def cycles_of(image: bytes, preset: str) -> int:
+    """Cycles of one program, whose image comes over a memory port with one beat per cycle.
 
     Raises
     ------
@@ -84,8 +86,8 @@ def cycles_of(image, preset):
     return found[0]
 
 
-def alone_rows(choice):
-    """Rows of the workloads in the simulator; what is required holds of compiled gateware."""
+def alone_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of the workloads in Amaranth's simulator; requirements apply to compiled gateware."""
     for preset in choice.presets:
         for workload in WORKLOADS:
             if choice.takes(workload.name):

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of matrices that do not fit the scratchpad, on the compiled SoC of the ULX3S-85F with
-the model of its SDRAM of 16 bits.
+"""Products of matrices larger than the scratchpad, on the compiled SoC of the ULX3S-85F with the
+model of its 16-bit SDRAM.
 
 Cycles are those of the whole run, DMA of all operands and results included. After every run all of
 main memory is compared with the golden model's, and the counters are.
 """
+
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +17,7 @@ from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
 from ....tools.kernels.cherry import Module
 from ....tools.kernels.cherry.stored import from_array
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
 
 __all__ = ["FORMATS", "product", "product_rows"]
 
@@ -23,9 +26,8 @@ _AT, _MEMORY = 0x1000, 1 << 22
 FORMATS = {"bf16": 655_000, "packed": 655_000, "fp32": 820_000}
 
 
-def product(params, size, fmt):
-    """Main memory and registers of a run that multiplies two matrices of random numbers in main
-    memory."""
+def product(params: dict[str, Any], size: int, fmt: str) -> tuple[np.ndarray, dict[str, int]]:
+    """Main memory and registers of a run that multiplies two random matrices in main memory."""
     m = Module(params)
     a, b = m.stored_input("a", size, size, fmt), m.stored_input("b", size, size, fmt)
     m.output("c", m.matmul(a, b))
@@ -38,7 +40,7 @@ def product(params, size, fmt):
     return memory, {"program_address": _AT, "program_length": len(data), "window_limit": _MEMORY}
 
 
-def product_rows(choice):
+def product_rows(choice: Choice) -> Iterator[Row]:
     """Rows of products of square matrices, by format in main memory."""
     from ....tools.targets import open_target
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Random 18-bit floats."""
 
+import random
+
 __all__ = ["random_element"]
 
 _SPECIAL = (
@@ -21,8 +23,8 @@ _SPECIAL = (
 )
 
 
-def random_element(rnd):
-    """Mixed: of unit scale, of the full range, special."""
+def random_element(rnd: random.Random) -> int:
+    """A random 18-bit float: of unit scale, of the full range, or special."""
     kind = rnd.random()
     if kind < 0.06:
         return rnd.choice(_SPECIAL)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's workloads (specification, section 10) on compiled gateware.
+"""Cycles of Cherry's workloads (specification, section 10) on compiled gateware.
 
 The matrices lie in MEM. A workload runs as one step of a program list and as two, the second
 prepared beside the first; the difference is what its programs take, without image and DMA. After
@@ -7,6 +7,7 @@ every run all of MEM that is in use is compared with the golden model's.
 """
 
 import random
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -22,21 +23,21 @@ from ....gateware.cores.cherry.image import (
 from ....gateware.cores.cherry.model.model import Model
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
 from .elements import random_element
-from .workloads import PRESETS, WORKLOADS, source
+from .workloads import PRESETS, WORKLOADS, Workload, source
 
-__all__ = ["Machine", "image_of", "measure", "workload_rows"]
+__all__ = ["MeasuredBuild", "image_of", "measure", "workload_rows"]
 
 _MEMORY, _LIST_AT, _DATA_AT = 1 << 18, 0x1000, 0x10000
 #: Elements in use, a row of a descriptor, and rows.
 _ROW, _ROWS = 1024, 16
 
 
-class Machine:
-    """A build's bench and the golden model, the same elements in MEM of both."""
+class MeasuredBuild:
+    """A build's bench and its golden model, with the same elements in MEM."""
 
-    def __init__(self, preset):
+    def __init__(self, preset: str) -> None:
         from ....boards.virtual.bench import IDEAL, CoreBench
 
         self.bench = CoreBench(
@@ -83,9 +84,9 @@ class Machine:
             )
         )
 
-    def run(self, images):
+    def run(self, images: Sequence[bytes]) -> dict[str, int]:
         """Counters of a list of programs, from the same elements; the second and later ones are
-        prepared ahead."""
+        prefetched."""
         self._dma(IN)
         counters = self._run(
             list_bytes([(image, Step(0, prefetch=k > 0), [], []) for k, image in enumerate(images)])
@@ -94,18 +95,18 @@ class Machine:
         return counters
 
 
-def measure(machine, workload, preset):
-    """Cycles of a workload's programs, each in turn."""
+def measure(measured: MeasuredBuild, workload: Workload, preset: str) -> int:
+    """Cycles of a workload's programs, one after another."""
     text, names = source(workload, preset)
     total = 0
     for name in names:
         one = image_of(text, name)
-        total += machine.run([one, one])["cycles"] - machine.run([one])["cycles"]
+        total += measured.run([one, one])["cycles"] - measured.run([one])["cycles"]
     return total
 
 
-def image_of(text, name):
-    """The image of a program of ``text``."""
+def image_of(text: str, name: str) -> bytes:
+    """Image of the program ``name`` in the assembly ``text``."""
     lines, keep = [], False
     for line in text.splitlines():
         if line.startswith(".program"):
@@ -115,25 +116,35 @@ def image_of(text, name):
     return assemble_text(SOFTWARE, "\n".join(lines) + "\n").data
 
 
-def workload_rows(choice):
+def workload_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the workloads on the presets; required is at most a tenth more than the estimate, or
     a quarter more than the bound."""
     for preset in choice.presets:
-        machine, column = Machine(preset), PRESETS.index(preset) if preset in PRESETS else None
+        measured, column = (
+            MeasuredBuild(preset),
+            PRESETS.index(preset) if preset in PRESETS else None,
+        )
         for workload in WORKLOADS:
             if choice.takes(workload.name):
                 yield row_of(
                     workload,
                     preset,
-                    measure(machine, workload, preset),
+                    measure(measured, workload, preset),
                     column,
-                    machine.bench.params["macs"],
+                    measured.bench.params["macs"],
                 )
 
 
-def row_of(workload, preset, cycles, column, macs, *, required=True):
-    """Row of a workload's cycles; ``column`` of its estimates, ``None`` where the preset has
-    none."""
+def row_of(
+    workload: Workload,
+    preset: str,
+    cycles: float,
+    column: int | None,
+    macs: float | None,
+    *,
+    required: bool = True,
+) -> Row:
+    """Row of a workload's cycles; ``column`` of its estimates, ``None`` if the preset has none."""
     estimate, limit = (
         (None, None) if column is None else (workload.estimates[column], workload.bounds[column])
     )
@@ -149,7 +160,7 @@ def row_of(workload, preset, cycles, column, macs, *, required=True):
         "estimate": estimate,
         "of the estimate": "-" if estimate is None else f"{100 * cycles / estimate - 100:+.1f} %",
         "limit": limit,
-        "of peak": f"{100 * workload.macs / macs / cycles:.1f} %" if workload.macs else "",
+        "of peak": f"{100 * workload.macs / macs / cycles:.1f} %" if workload.macs and macs else "",
     }
     return Row(
         workload.name,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's small engine: jobs through the link on the virtual boards of iCE40, each compared with
-the golden model."""
+"""Cherry's small engine: jobs through the link on the virtual iCE40 boards, each compared with the
+golden model."""
 
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from ....gateware.cores.cherry.params import SPACE
 from ....tools import Job, open_target, run_job
 from ....tools.kernels.cherry import Module, write_job
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
 
 __all__ = ["BOARDS", "function_rows", "job_rows", "jobs"]
 
@@ -53,8 +54,8 @@ def _repeated(folder, text, count):
     )
 
 
-def jobs(folder):
-    """Name -> path of the job, written into ``folder``."""
+def jobs(folder: Path) -> dict[str, Path]:
+    """Writes the jobs into ``folder``: name -> path."""
     rows, cols = _SIZE
     return {
         "addition of 512 elements": _kernel(
@@ -97,8 +98,8 @@ def _cycles(path, board, preset):
     return got.outcome.counters["cycles"]
 
 
-def job_rows(choice):
-    """Rows of whole jobs, and of what one more load or element costs."""
+def job_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of whole jobs, and of the cost of one more load or element."""
     with tempfile.TemporaryDirectory() as folder:
         paths = jobs(Path(folder))
         for board in choice.presets:
@@ -113,8 +114,8 @@ def job_rows(choice):
                 yield Row(what, cycles, "cycles", more={"board": board})
 
 
-def function_rows(choice):
-    """Rows of instructions that the microprogram and the units carry out alone, of a tile each."""
+def function_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of instructions that the microprogram and the units execute alone, for one tile each."""
     with tempfile.TemporaryDirectory() as folder:
         for board in choice.presets:
             for text in FUNCTIONS:

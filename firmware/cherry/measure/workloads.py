@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workloads of the specification's section 10 as assembly, each a list of programs over
-matrices that lie in MEM already."""
+"""Workloads of the specification's section 10 as assembly: lists of programs over matrices that are
+already in MEM."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ....gateware.cores.cherry.params import SPACE
@@ -16,14 +17,14 @@ PRESETS = ("85f", "85f-max", "45f", "25f")
 
 @dataclass(frozen=True)
 class Workload:
-    """``bounds`` and ``estimates`` (``None``: none was made) in cycles by preset; ``make(module)``
-    adds its programs to a :class:`Module`; ``macs``: multiplications and additions, 0 where they
-    are not what counts."""
+    """A workload. ``bounds`` and ``estimates`` (``None``: none was made) in cycles by preset;
+    ``make(module)`` adds its programs to a :class:`Module`; ``macs``: multiply-accumulate
+    operations, 0 if they are not the measure."""
 
     name: str
-    make: object
-    bounds: tuple
-    estimates: tuple
+    make: Callable[[Module], object]
+    bounds: tuple[int | None, ...]
+    estimates: tuple[int | None, ...]
     macs: int = 0
 
 
@@ -215,8 +216,9 @@ WORKLOADS = (
 )
 
 
-def source(workload, preset):
-    """Assembly of a workload for a preset: its programs, without steps or DMA."""
+def source(workload: Workload, preset: str) -> tuple[str, list[str]]:
+    """Assembly of a workload for a preset (its programs, without steps or DMA) and the programs'
+    names."""
     module = Module(SPACE.resolve(preset))
     # What the programs use lies where they say; room for what they make behind it.
     module._free = 9200

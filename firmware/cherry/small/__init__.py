@@ -19,8 +19,8 @@ JOB = FOLDER / "relu_matmul.toml"
 CRC = {"a.npy": 0x00811EB8, "b.npy": 0x35DE33DD, "program": 0x56803E66, "c": 0x6C95DDE8}
 
 
-def arrays():
-    """The arrays of the job by file name."""
+def arrays() -> dict[str, np.ndarray]:
+    """Arrays of the job, by file name."""
     i, j = np.ogrid[:4, :8]
     k = np.arange(8)
     return {
@@ -29,7 +29,7 @@ def arrays():
     }
 
 
-def write(folder=FOLDER):
+def write(folder: Path = FOLDER) -> None:
     """Writes the arrays into ``folder``."""
     for name, array in arrays().items():
         np.save(folder / name, array)

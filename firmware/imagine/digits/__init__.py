@@ -15,14 +15,23 @@ The float network is that of ``firmware/digits``; here it is quantised to 16 bit
 fraction: no sum of the first layer can leave 16 bits, and none of the second does on these images.
 """
 
+from __future__ import annotations
+
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from quintet.firmware.digits import BIAS, IMAGES, evaluate, float_weights, images, labels, result
 from quintet.gateware.cores.imagine.params import SPACE
 from quintet.tools.kernels.imagine import Layer, Session, streamed, to_fixed, write_job
+
+if TYPE_CHECKING:
+    from quintet.firmware.digits import Result
+    from quintet.tools.kernels.imagine import Streamed
+    from quintet.tools.targets import Target
 
 __all__ = [
     "FRACTION",
@@ -50,8 +59,8 @@ SHIPPED = {"25f": 20, "up5k": 20}
 
 
 @cache
-def layers():
-    """The two layers."""
+def layers() -> tuple[Layer, Layer]:
+    """The two layers in Q7.8."""
     w1, w2 = (w.astype(np.float64).T for w in float_weights())
     # Pixels of 0 to 16 become 0 to 1; the constant that stood in place of pixel 0 becomes a bias.
     bias, w1 = BIAS * w1[:, 0], 16 * w1
@@ -67,23 +76,29 @@ def layers():
     )
 
 
-def inputs():
+def inputs() -> np.ndarray:
     """The held-out images, int64 [540, 64]."""
     return to_fixed(images() / 16, FRACTION, 16)
 
 
-def activate(values):
-    """ReLU."""
+def activate(values: np.ndarray) -> np.ndarray:
+    """ReLU, on the host."""
     return np.maximum(values, 0)
 
 
-def logits(count=IMAGES):
-    """Results of the first images in integers, int64 [count, 10]."""
+def logits(count: int = IMAGES) -> np.ndarray:
+    """Integer results of the first images, int64 [count, 10]."""
     first, second = layers()
     return np.stack([second.reference(activate(first.reference(x))) for x in inputs()[:count]])
 
 
-def classify(target, *, count=IMAGES, batch=None, progress=None):
+def classify(
+    target: Target,
+    *,
+    count: int = IMAGES,
+    batch: int | None = None,
+    progress: Callable[..., None] | None = None,
+) -> tuple[Result, Session]:
     """Classifies the first ``count`` images on a target (``quintet.tools.open_target``).
 
     Where the weights do not stay in the array, ``batch`` images (default 20) share each load of
@@ -104,7 +119,7 @@ def classify(target, *, count=IMAGES, batch=None, progress=None):
     return result(np.concatenate(found)), session
 
 
-def program(params, part, count):
+def program(params: dict[str, Any], part: str, count: int) -> Streamed:
     """The :class:`~quintet.tools.kernels.imagine.Streamed` program of a layer for the first
     ``count`` images."""
     if part not in PARTS:
@@ -116,8 +131,8 @@ def program(params, part, count):
     return streamed(second, params, [(activate(first.reference(v)),) for v in x])
 
 
-def make_jobs(folder, params, name, count=20):
-    """Writes the two jobs for a build into ``folder`` and returns their paths."""
+def make_jobs(folder: str | Path, params: dict[str, Any], name: str, count: int = 20) -> list[Path]:
+    """Writes the two jobs of a build into ``folder`` and returns their paths."""
     made = []
     for part in PARTS:
         layer = program(params, part, count)
@@ -137,7 +152,7 @@ def make_jobs(folder, params, name, count=20):
     return made
 
 
-def job(preset="25f", part="logits"):
+def job(preset: str = "25f", part: str = "logits") -> Path:
     """Path of a shipped job.
 
     Raises
@@ -153,7 +168,7 @@ def job(preset="25f", part="logits"):
     return FOLDER / f"digits_{preset}_{part}.toml"
 
 
-def write_shipped(folder=FOLDER):
+def write_shipped(folder: str | Path = FOLDER) -> list[Path]:
     """Writes all shipped jobs into ``folder``."""
     return [
         path

@@ -3,11 +3,13 @@
 classifies all images there."""
 
 import argparse
+from collections.abc import Sequence
 
 from . import classify, write_shipped
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
     parser = argparse.ArgumentParser(prog="quintet.firmware.imagine.digits", description=__doc__)
     parser.add_argument("--on", metavar="TARGET", help="as of quintet run")
     parser.add_argument("--images", type=int, default=540, help="how many of them (%(default)s)")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine: the acceptance workloads (specification, section 10), and the array alone."""
+"""Measurements of IMAGine: the acceptance workloads (specification, section 10), and the array
+alone."""
 
 from ....tools.measure import Measure
 from .array import MAPPINGS, area_rows, clock_rows, cycle_rows

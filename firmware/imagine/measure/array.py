@@ -3,9 +3,10 @@
 blocks with decoder, issue, controller and dispatch on an LFE5U-25F (:mod:`.clock`)."""
 
 import tempfile
+from collections.abc import Iterator
 
 from ....gateware.cores.imagine.model import cycles
-from ....tools.measure import Row
+from ....tools.measure import Choice, Row
 
 __all__ = ["area_rows", "clock_rows", "cycle_rows"]
 
@@ -19,8 +20,8 @@ MAPPINGS = {
 }
 
 
-def cycle_rows(choice):
-    """Rows of instructions, each from dispatch to dispatch, beside the published formulas."""
+def cycle_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of instructions: cycles from dispatch to dispatch, beside the published formulas."""
     from ....gateware.cores.imagine.engine.mapping import Mapping
     from .dispatch import run
     from .words import accumulate, add, fold, kernel, move, step
@@ -52,8 +53,8 @@ def cycle_rows(choice):
         )
 
 
-def area_rows(choice):
-    """Rows of LUTs and flip-flops a processing element, 8 x 2 blocks of depth 512."""
+def area_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of LUTs and flip-flops per processing element, for 8 x 2 blocks of depth 512."""
     from ....gateware.cores.imagine.engine.array import Array
     from ....gateware.cores.imagine.engine.mapping import Mapping
     from ....tools.build.bitstream import synthesise
@@ -71,8 +72,8 @@ def area_rows(choice):
         )
 
 
-def clock_rows(choice):
-    """Rows of seeds: the clock of eight blocks, placed and routed; 200 MHz required."""
+def clock_rows(choice: Choice) -> Iterator[Row]:
+    """Rows by seed: the clock of eight blocks, placed and routed; 200 MHz are required."""
     from .clock import place_and_route
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program for IMAGine with everything around it: registers and memory."""
+"""Test case of IMAGine: a program with its registers and memory."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -10,9 +13,19 @@ from ....tools.measure.case import Case
 __all__ = ["Case", "case_of"]
 
 
-def case_of(name, params, words, *, program=0x400, gap=64, size=None, fault=None, registers=()):
-    """A case of ``words`` at ``program``, its results ``gap`` bytes behind them, in a memory that
-    is just large enough."""
+def case_of(
+    name: str,
+    params: dict[str, Any],
+    words: Sequence[int],
+    *,
+    program: int = 0x400,
+    gap: int = 64,
+    size: int | None = None,
+    fault: str | None = None,
+    registers: Mapping[str, int] | Iterable[tuple[str, int]] = (),
+) -> Case:
+    """A case of ``words`` at ``program``, with results ``gap`` bytes after them, in the smallest
+    memory that holds both."""
     vectors = sum(word == 0x48000000 for word in words)
     output = (program + 4 * len(words) + gap + 63) // 64 * 64
     limit = output + 4 * params["rows"] * vectors
@@ -27,4 +40,6 @@ def case_of(name, params, words, *, program=0x400, gap=64, size=None, fault=None
         "output_limit": limit,
         **dict(registers),
     }
-    return Case(name, params, list(words), given, memory, fault, cycles.estimate(words, params))
+    return Case(
+        name, params, list(words), given, memory, fault, cycles.estimate(words, dict(params))
+    )

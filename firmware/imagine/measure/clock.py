@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array's side of the core between shift registers, placed and routed alone: its clock without
-a SoC around it."""
+"""Clock of the array's side of the core, placed and routed alone between shift registers, without a
+SoC."""
 
 import json
 import re
 from pathlib import Path
 from subprocess import DEVNULL
+from typing import Any
 
 from amaranth import Cat, ClockDomain, Module, ResetSignal, Signal
 from amaranth.back import rtlil
@@ -25,19 +26,19 @@ _PARITY = 4
 
 
 class Harness(wiring.Component):
-    """:class:`Dispatch` with every input from a shift register and every output in a registered
-    tree of parities.
+    """:class:`Dispatch` with a shift register at every input and a registered parity tree at the
+    outputs.
 
     Members
     -------
     clk, rst, d : In(1); q : Out(1)
     """
 
-    def __init__(self, *, mapping, family):
+    def __init__(self, *, mapping: Mapping, family: str | None) -> None:
         self.dispatch = Dispatch(mapping=mapping, family=family)
         super().__init__({"clk": In(1), "rst": In(1), "d": In(1), "q": Out(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = domain = ClockDomain()
         reset = Signal()
@@ -87,9 +88,15 @@ class Harness(wiring.Component):
         return m
 
 
-def place_and_route(folder, seed, asked, router="router1", mapping=None):
-    """Synthesises (once a folder), places and routes eight blocks on an LFE5U-25F of speed 6. With
-    router1, whose detours are shorter than router2's.
+def place_and_route(
+    folder: str | Path,
+    seed: int,
+    asked: float,
+    router: str = "router1",
+    mapping: Mapping | None = None,
+) -> tuple[float, dict[str, int], list[Any]]:
+    """Synthesises (once per folder), places and routes eight blocks on an LFE5U-25F of speed 6. The
+    default is router1, whose detours are shorter than router2's.
 
     Returns
     -------

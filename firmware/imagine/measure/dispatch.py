@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array's side of the core in pysim, FIFO-in never empty: when words start, and when results
-reach FIFO-out."""
+"""The array's side of the core in Amaranth's simulator, with FIFO-in never empty: dispatch cycle of
+each word, and cycle of each result in FIFO-out."""
+
+from collections.abc import Sequence
 
 from amaranth.sim import Simulator
 
 from ....gateware.cores.imagine.engine.dispatch import Dispatch, Kind
+from ....gateware.cores.imagine.engine.mapping import Mapping
 
 
-def run(mapping, words, limit=100_000):
+def run(
+    mapping: Mapping, words: Sequence[int], limit: int = 100_000
+) -> tuple[list[int], list[tuple[int, int, Kind]]]:
     """``(starts, results)``: the cycle in which each word was dispatched, and (cycle, value, kind)
     of every entry of FIFO-out."""
     dut = Dispatch(mapping=mapping)

@@ -7,23 +7,26 @@ after the last word, when results only drain. After every run the results and co
 with the golden model's.
 """
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 
 from ....gateware.cores.imagine.model.model import Model
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
 from .case import case_of
 from .workloads import ARRAYS, ROWS, instruction_rows, params_of
+from .workloads import Row as Workload
 
-__all__ = ["Machine", "instructions", "measure", "workloads"]
+__all__ = ["MeasuredBuild", "instructions", "measure", "workloads"]
 
 _MEMORY = 1 << 19
 
 
-class Machine:
-    """The gateware of an array, and the golden model that goes with it; state stays from run to
-    run."""
+class MeasuredBuild:
+    """Gateware of an array and its golden model; state persists from run to run."""
 
-    def __init__(self, array):
+    def __init__(self, array: str) -> None:
         from ....boards.virtual.bench import CoreBench
 
         self.bench = CoreBench(
@@ -36,12 +39,13 @@ class Machine:
         )
         self.reset()
 
-    def reset(self):
+    def reset(self) -> None:
+        """Resets gateware and model."""
         self.bench.reset()
         self.model = Model(self.bench.params, np.zeros(64, np.uint8))
 
-    def run(self, program):
-        """Counters of a run whose results are the golden model's."""
+    def run(self, program: Any) -> dict[str, int]:
+        """Counters of a run; raises `Differs` if its results are not the golden model's."""
         case = case_of("workload", self.bench.params, program.words(), program=0)
         registers = {"window_limit": case.memory.size, **case.registers}
         self.model.memory = case.memory.copy()
@@ -58,34 +62,34 @@ class Machine:
         return outcome.counters
 
 
-def array_cycles(counters):
-    """Busy cycles less start-up (and whatever else waited for words) and drain."""
+def array_cycles(counters: dict[str, int]) -> int:
+    """Busy cycles without start-up (and other waits for words) and drain."""
     return counters["cycles"] - counters["stall_fetch"] - counters["stall_write"]
 
 
-def measure(row, machine):
-    """``(cycles as the bound counts them, counters)``."""
-    machine.reset()
+def measure(row: Workload, measured: MeasuredBuild) -> tuple[float, dict[str, int]]:
+    """``(cycles as the bound counts them, counters)`` of a workload."""
+    measured.reset()
     if row.loader is not None:
-        machine.run(row.loader())
-    counters = machine.run(row.kernel())
+        measured.run(row.loader())
+    counters = measured.run(row.kernel())
     count = (
         counters["cycles"] - counters["stall_write"]
         if row.words_a_cycle
         else array_cycles(counters)
     )
     if row.without is not None:
-        count -= array_cycles(machine.run(row.without()))
+        count -= array_cycles(measured.run(row.without()))
     return count / row.per, counters
 
 
 def _rows(rows):
-    """Measured rows, those of an array one after another on one machine."""
-    machine, built = None, None
+    """Measured rows, those of an array one after another on one bench."""
+    measured, built = None, None
     for row in sorted(rows, key=lambda row: list(ARRAYS).index(row.array)):
         if built != row.array:
-            machine, built = Machine(row.array), row.array
-        value, counters = measure(row, machine)
+            measured, built = MeasuredBuild(row.array), row.array
+        value, counters = measure(row, measured)
         yield Row(
             row.title,
             value,
@@ -100,13 +104,13 @@ def _rows(rows):
         )
 
 
-def workloads(choice):
-    """Rows of the workloads on the arrays chosen."""
+def workloads(choice: Choice) -> Iterator[Row]:
+    """Rows of the workloads on the selected arrays."""
     return _rows(row for row in ROWS if row.array in choice.presets and choice.takes(row.title))
 
 
-def instructions(choice):
-    """Rows of every instruction on the arrays chosen."""
+def instructions(choice: Choice) -> Iterator[Row]:
+    """Rows of every instruction on the selected arrays."""
     return _rows(
         row
         for array in choice.presets

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workloads of section 10: what is run, on which array, and the cycles that the formulas
-give."""
+"""Workloads of the specification's section 10: program, array, and the cycles by the formulas."""
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +28,8 @@ ARRAYS = {
 }
 
 
-def params_of(array, **overrides):
-    """Build parameters of an array: one clock, so that a cycle is the array's."""
+def params_of(array: str, **overrides: Any) -> dict[str, Any]:
+    """Build parameters of an array with a single clock, so that a cycle is the array's."""
     rows, cols, width = ARRAYS[array]
     return SPACE.resolve(
         "sim",
@@ -45,22 +46,22 @@ def params_of(array, **overrides):
 
 @dataclass(frozen=True)
 class Row:
-    """``loader`` and ``kernel`` give programs (``kernel`` what is measured, after the loader,
-    without a reset between).
+    """A workload. ``loader`` and ``kernel`` make programs; ``kernel`` is measured after the loader,
+    without a reset between them.
 
     ``formula`` : array cycles to the last word, or of one instruction; ``bound`` :
-        most cycles that are accepted;
+        maximum of accepted cycles;
     ``per`` : instructions that the cycles are divided by,
-        after those of the program ``without`` them are taken off.
+        after the cycles of the program ``without`` them are subtracted.
     """
 
     title: str
     array: str
-    kernel: object
+    kernel: Callable[[], Any]
     formula: float
     bound: float
-    loader: object = None
-    without: object = None
+    loader: Callable[[], Any] | None = None
+    without: Callable[[], Any] | None = None
     per: int = 1
     words_a_cycle: bool = False
 
@@ -115,8 +116,8 @@ def _alone(title, array, calls, formula):
     return Row(title, array, kernel(6), formula, 1.07 * formula, without=kernel(2), per=4)
 
 
-def instruction_rows(array):
-    """A row for every instruction of more than a cycle, and for one of a cycle."""
+def instruction_rows(array: str) -> Iterator[Row]:
+    """A row for every multi-cycle instruction, and for one single-cycle instruction."""
     params = params_of(array)
     width = params["reg_width"]
     fields = {

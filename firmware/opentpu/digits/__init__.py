@@ -23,6 +23,7 @@ Jobs that ship, and the smallest sizes they run on:
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -62,12 +63,12 @@ def _data():
     return load_archive(FOLDER / "weights.npz")
 
 
-def inputs(norm=False):
-    """The networks' inputs, int8 [540, 64]."""
+def inputs(norm: bool = False) -> np.ndarray:
+    """Inputs of a network, int8 [540, 64]."""
     return prepare(images(), norm=norm)
 
 
-def layers(norm=False):
+def layers(norm: bool = False) -> list[Layer]:
     """The network as a list of :class:`~quintet.tools.kernels.opentpu.network.Layer`."""
     data = _data()
     kind = "norm" if norm else "plain"
@@ -78,7 +79,7 @@ def layers(norm=False):
     ]
 
 
-def logits(norm=False):
+def logits(norm: bool = False) -> np.ndarray:
     """Results of the network by plain numpy, int8 [540, 10]."""
     values = inputs(norm).astype(np.int64)
     for layer in layers(norm):
@@ -94,7 +95,7 @@ def logits(norm=False):
     return values.astype(np.int8)
 
 
-def job(n=8, norm=False):
+def job(n: int = 8, norm: bool = False) -> Path:
     """Path of the shipped job for arrays of side ``n``.
 
     Raises
@@ -110,9 +111,16 @@ def job(n=8, norm=False):
     return FOLDER / f"digits_{'norm' if norm else 'plain'}_n{n}.toml"
 
 
-def make_job(folder, params, *, norm=False, name=None, memory=None):
-    """Write the job for a core of ``params`` into ``folder`` and return its path; ``memory``: bytes
-    it must fit."""
+def make_job(
+    folder: str | Path,
+    params: dict[str, Any],
+    *,
+    norm: bool = False,
+    name: str | None = None,
+    memory: int | None = None,
+) -> Path:
+    """Writes the job for a core of ``params`` into ``folder`` and returns its path; ``memory``:
+    bytes that it must fit."""
     if norm and not params["ext_norm"]:
         raise ValueError(
             "this build has no ext_norm; use the network for the unmodified instruction set"
@@ -136,8 +144,8 @@ def make_job(folder, params, *, norm=False, name=None, memory=None):
     )
 
 
-def write_shipped(folder=FOLDER):
-    """Write all shipped jobs into ``folder``."""
+def write_shipped(folder: str | Path = FOLDER) -> list[Path]:
+    """Writes all shipped jobs into ``folder``."""
     return [
         make_job(folder, SPACE.resolve(preset), norm=norm, memory=memory)
         for (_, norm), (preset, memory) in SHIPPED.items()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program for OpenTPU with everything around it: registers, memory, expected results."""
+"""Test case of OpenTPU: a program with its registers, memory and expected results."""
 
 from dataclasses import dataclass, field
+
+import numpy as np
 
 from ....tools.measure.case import Case as BaseCase
 
@@ -10,7 +12,7 @@ __all__ = ["Case", "align"]
 
 @dataclass
 class Case(BaseCase):
-    """A program and everything around it; ``words`` are
+    """A program with its inputs and its expected results; ``words`` are
     :class:`~quintet.tools.kernels.opentpu.program.Word`.
 
     Attributes
@@ -26,8 +28,8 @@ class Case(BaseCase):
     """
 
     program: bytes = b""
-    ranges: list = field(default_factory=list)
-    expected: dict = field(default_factory=dict)
+    ranges: list[tuple[int, int]] = field(default_factory=list)
+    expected: dict[int, np.ndarray] = field(default_factory=dict)
     t_a: int = 0
     traffic: int = 0
     bound: int | None = None
@@ -35,5 +37,6 @@ class Case(BaseCase):
     kind: str = "any"
 
 
-def align(address, step):
+def align(address: int, step: int) -> int:
+    """The next multiple of ``step`` from ``address`` on."""
     return -(-address // step) * step

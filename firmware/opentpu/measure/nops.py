@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a NOP on the virtual boards: the difference between programs with many NOPs and with
-few."""
+"""Cycles of a NOP on the virtual boards: the difference between programs with many and with few
+NOPs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from ....gateware.cores.opentpu.isa import ISA
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
+
+if TYPE_CHECKING:
+    from ....tools.targets import Target
 
 __all__ = ["BOARDS", "cycles_of_nops", "nop_rows"]
 
@@ -13,7 +21,7 @@ _FEW, _AT = 100, 0x100
 _WORD = 14
 
 
-def cycles_of_nops(target, count):
+def cycles_of_nops(target: Target, count: int) -> int:
     """Cycles of a program of ``count`` NOPs and HLT."""
     data = bytes(_WORD * count) + bytes([ISA.opcodes["HLT"]]) + bytes(_WORD - 1)
     target.write(_AT, data)
@@ -23,9 +31,9 @@ def cycles_of_nops(target, count):
     return outcome.counters["cycles"]
 
 
-def nop_rows(choice):
-    """Rows of the boards; the bounds are the memories' own, which nothing else shares, so nothing
-    is required."""
+def nop_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of the boards. The bounds are the full bandwidths of the memories, so they are not
+    required."""
     from ....tools.targets import open_target
 
     for board, limit in BOARDS.items():

@@ -2,14 +2,22 @@
 """OpenTPU's acceptance workloads (specification, section 10.3) on compiled gateware; results are
 compared with numpy's."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....boards.virtual.bench import IDEAL, CoreBench
 from ....gateware.isa.outcome import Outcome
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
+from .case import Case
 from .workloads import WORKLOADS, workload
+
+if TYPE_CHECKING:
+    from ....tools.targets.sim import SimTarget
 
 __all__ = ["Measured", "measure", "open_board", "open_ideal", "workload_rows"]
 
@@ -24,7 +32,8 @@ _IDEAL = {
 
 @dataclass
 class Measured:
-    """A workload's run: ``exact`` results, ``cycles`` against ``bound`` (required) and ``aim``."""
+    """Result of a workload's run: ``exact`` results, ``cycles`` against ``bound`` (required) and
+    ``aim``."""
 
     name: str
     exact: bool
@@ -35,7 +44,7 @@ class Measured:
     outcome: Outcome
 
 
-def open_ideal(n):
+def open_ideal(n: int) -> CoreBench:
     """A bench for the workloads with arrays of side ``n`` on an ideal memory."""
     preset, overrides = _IDEAL[n]
     return CoreBench(
@@ -43,11 +52,11 @@ def open_ideal(n):
     )
 
 
-def open_board():
-    """The default SoC of the ULX3S-85F with its SDRAM."""
-    from ....tools.targets import open_target
+def open_board() -> SimTarget:
+    """The default SoC of the ULX3S-85F with its SDRAM, as a virtual board."""
+    from ....tools.targets.names import open_sim_target
 
-    return open_target("sim:ulx3s-85f/opentpu")
+    return open_sim_target("sim:ulx3s-85f/opentpu")
 
 
 def _exact(case, memory):
@@ -57,18 +66,19 @@ def _exact(case, memory):
     )
 
 
-def measure(case, machine):
-    """Run ``case`` on a bench of :func:`open_ideal` or a target of :func:`open_board`."""
-    if isinstance(machine, CoreBench):
-        machine.behave(IDEAL)
-        machine.load(case.memory)
-        outcome = machine.run({"window_limit": case.memory.size, **case.registers})
-        memory = machine.memory
+def measure(case: Case, target: CoreBench | SimTarget) -> Measured:
+    """Runs ``case`` on a bench of :func:`open_ideal` or a target of :func:`open_board`."""
+    if isinstance(target, CoreBench):
+        target.behave(IDEAL)
+        target.load(case.memory)
+        outcome = target.run({"window_limit": case.memory.size, **case.registers})
+        memory = target.memory
     else:
-        machine.reset_core()
-        chip = machine.board.chip
+        target.reset_core()
+        chip = target.board.chip
+        assert chip is not None  # the ULX3S has one
         chip[: case.memory.size] = case.memory
-        outcome = machine.run(case.registers)
+        outcome = target.run(case.registers)
         memory = chip[: case.memory.size].copy()
     return Measured(
         case.name,
@@ -81,17 +91,18 @@ def measure(case, machine):
     )
 
 
-def workload_rows(choice):
-    """Rows of the workloads; bounds of section 10.3."""
-    machines = {}
+def workload_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of the workloads, with the bounds of section 10.3."""
+    opened: dict[int, CoreBench | SimTarget] = {}
     for name in WORKLOADS:
         if not choice.takes(name):
             continue
         case = workload(name)
-        key = "sdram" if case.kind == "sdram16" else case.params["n"]
-        if key not in machines:
-            machines[key] = open_board() if key == "sdram" else open_ideal(key)
-        found = measure(case, machines[key])
+        on_board = case.kind == "sdram16"
+        key = 0 if on_board else case.params["n"]
+        if key not in opened:
+            opened[key] = open_board() if on_board else open_ideal(key)
+        found = measure(case, opened[key])
         if not found.exact:
             raise Differs(f"{name}: the results are not those of numpy")
         yield Row(

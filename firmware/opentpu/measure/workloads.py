@@ -2,6 +2,8 @@
 """The acceptance workloads of section 10.3 as :class:`~.case.Case`; :func:`workload` makes them by
 name."""
 
+from collections.abc import Iterable
+
 import numpy as np
 
 from ....gateware.cores.opentpu.params import SPACE
@@ -30,7 +32,7 @@ _PRODUCTS = {
 WORKLOADS = (*_PRODUCTS, "W11", "W12", "W15", "W16", "W18")
 
 
-def apply_network(layers, matrix):
+def apply_network(layers: Iterable[Layer], matrix: np.ndarray) -> np.ndarray:
     """The network in plain numpy int64: no tiles, no model."""
     for layer in layers:
         total = matrix.astype(np.int64) @ layer.weights.astype(np.int64)
@@ -111,9 +113,9 @@ def _product(name):
     return case
 
 
-def network_layout(matrix, network):
-    """Results [rows, outputs] as the program leaves them, zero where a block is wider than the
-    outputs."""
+def network_layout(matrix: np.ndarray, network: Network) -> np.ndarray:
+    """Results [rows, outputs] in the layout that the program writes, zero where a block is wider
+    than the outputs."""
     return np.concatenate(
         [
             pack_matrix(matrix[at : at + network.batch], network.n)
@@ -253,7 +255,8 @@ SMALL_W = np.array(
 SMALL_Y = "ffff1efb ff0000ff ff0000ff 0b0bfe04 0ff7fa08 96749c0a"
 
 
-def small_program():
+def small_program() -> Program:
+    """The program of the small job."""
     program = Program()
     program.rhm(0, 0, 3)
     program.rw(0)
@@ -302,7 +305,7 @@ def _small(name):
     )
 
 
-def workload(name):
+def workload(name: str) -> Case:
     """The workload ``name`` of section 10.3, W1 to W12, W15, W16, W18.
 
     W13 and W14 are campaigns over ``random_case`` and ``pad`` of

@@ -55,8 +55,8 @@ SMALL_W = np.array(
 )
 
 
-def job(name):
-    """Path of the shipped job ``name``; raises ``ValueError`` with those there are."""
+def job(name: str) -> Path:
+    """Path of the shipped job ``name``; raises ``ValueError``, which lists the known ones."""
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
         raise ValueError(
@@ -65,8 +65,8 @@ def job(name):
     return path
 
 
-def small(folder=FOLDER):
-    """Write the small job of section 7.4."""
+def small(folder: Path = FOLDER) -> Path:
+    """Writes the small job of section 7.4."""
     job = Job(
         core="opentpu",
         program=Source("small.a", _SMALL),
@@ -88,9 +88,9 @@ def small(folder=FOLDER):
     )
 
 
-def matmul(n, folder=FOLDER):
-    """Write the simple matrix multiplication: n vectors times one tile; where n is 4 or 8, no
-    sum leaves a byte."""
+def matmul(n: int, folder: Path = FOLDER) -> Path:
+    """Writes the simple matrix multiplication: n vectors times one tile; for n of 4 or 8, no sum
+    exceeds a byte."""
     rng = np.random.default_rng(n)
     inputs = rng.integers(-4, 5, (n, n)).astype(np.int8)
     weights = rng.integers(-3, 4, (n, n)).astype(np.int8)
@@ -106,8 +106,8 @@ def matmul(n, folder=FOLDER):
     )
 
 
-def two_layers(n, folder=FOLDER):
-    """Generate data, train the two-layer network on them, and write its job (workload W12).
+def two_layers(n: int, folder: Path = FOLDER) -> Path:
+    """Generates data, trains the two-layer network on them, and writes its job (workload W12).
 
     Beside the job: ``<name>_float.npz`` with ``hostmem`` and ``tiles`` in float32, and the float
     network's ``results`` as vectors [100, n]: what ``functional`` and ``check`` compare.

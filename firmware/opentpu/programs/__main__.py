@@ -4,13 +4,15 @@
 
 import argparse
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from .. import regression
 from . import FOLDER, matmul, small, two_layers
 
 
-def main(argv=None):
+def main(argv: Sequence[str] | None = None) -> None:
+    """The command."""
     parser = argparse.ArgumentParser(prog="programs", description="Write the jobs that ship.")
     parser.add_argument(
         "--train", action="store_true", help="train the networks again too (extra `train`)"

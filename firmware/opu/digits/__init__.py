@@ -18,8 +18,12 @@ The first layer's 3x3 taps are folded into channels (``fold_input``): every pixe
 neighbourhood.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,6 +42,11 @@ from quintet.tools.kernels.opu import (
     run_network,
     write_job,
 )
+
+if TYPE_CHECKING:
+    from quintet.firmware.digits import Result
+    from quintet.tools.kernels.opu.program import Compiled
+    from quintet.tools.targets import Target
 
 __all__ = [
     "IMAGES",
@@ -75,7 +84,7 @@ def _data():
     return load_archive(FOLDER / "weights.npz")
 
 
-def network_of(data, images):
+def network_of(data: Mapping[str, np.ndarray], images: int) -> Network:
     """The :class:`Network` of the arrays that ``train_digits.quantise`` makes, for a batch of
     ``images``."""
     network = Network(batch=images)
@@ -99,30 +108,30 @@ def network_of(data, images):
     return network
 
 
-def network(images=IMAGES):
+def network(images: int = IMAGES) -> Network:
     """The trained network."""
     return network_of(_data(), images)
 
 
-def inputs_of(images):
-    """uint8 [images, 64] of 0 to 16 -> int8 [images, 8, 8, 9]: pixels with 4 fraction bits, 3x3
-    neighbourhoods as channels."""
+def inputs_of(images: np.ndarray) -> np.ndarray:
+    """The network's inputs, int8 [images, 8, 8, 9], from uint8 [images, 64] of 0 to 16: pixels with
+    4 fraction bits, 3x3 neighbourhoods as channels."""
     pixels = np.asarray(images).astype(np.int8).reshape(-1, 8, 8, 1)
     return fold_input(pixels, (3, 3), padding=(1, 1, 1, 1))
 
 
-def inputs(images=IMAGES):
-    """The first ``images`` of the held-out images as the network takes them."""
+def inputs(images: int = IMAGES) -> np.ndarray:
+    """The network's inputs of the first ``images`` held-out images."""
     return inputs_of(held_out(images))
 
 
-def logits(images=IMAGES):
+def logits(images: int = IMAGES) -> np.ndarray:
     """Results by plain numpy, int8 [images, 10]."""
     values = run_network(network(images), {"image": inputs(images)})["dense2"]
     return values.reshape(images, -1).astype(np.int8)
 
 
-def float_accuracy():
+def float_accuracy() -> float:
     """Accuracy of the float network on the held-out images."""
     data = _data()
     model = {name: (data[f"{name}_float"], data[f"{name}_float_b"]) for name in LAYERS}
@@ -130,18 +139,32 @@ def float_accuracy():
     return result(values).accuracy
 
 
-def program(params, *, images=IMAGES, group=None, memory=None):
+def program(
+    params: dict[str, Any],
+    *,
+    images: int = IMAGES,
+    group: int | None = None,
+    memory: int | None = None,
+) -> Compiled:
     """The :class:`~quintet.tools.kernels.opu.program.Compiled` program for a build of
     ``params``."""
     return compile_network(network(images), params, group=group, memory=memory)
 
 
-def make_job(folder, params, *, name="digits", images=IMAGES, group=60, memory=None):
-    """Write the job for a build of ``params`` into ``folder`` and return its path.
+def make_job(
+    folder: str | Path,
+    params: dict[str, Any],
+    *,
+    name: str = "digits",
+    images: int = IMAGES,
+    group: int = 60,
+    memory: int | None = None,
+) -> Path:
+    """Writes the job for a build of ``params`` into ``folder`` and returns its path.
 
     Parameters
     ----------
-    images : how many of the held-out images, from the first on
+    images : number of held-out images, from the first on
     group : images that go through the network together
     memory : bytes of main memory that it must fit
     """
@@ -162,7 +185,7 @@ def make_job(folder, params, *, name="digits", images=IMAGES, group=60, memory=N
     )
 
 
-def job(name="digits"):
+def job(name: str = "digits") -> Path:
     """Path of a shipped job."""
     if name not in SHIPPED:
         raise ValueError(
@@ -172,8 +195,15 @@ def job(name="digits"):
     return FOLDER / f"{name}.toml"
 
 
-def classify(target, *, images=IMAGES, batch=10, group=2, memory=None):
-    """Run the network on a target (``quintet.tools.open_target``), ``batch`` images a run.
+def classify(
+    target: Target,
+    *,
+    images: int = IMAGES,
+    batch: int = 10,
+    group: int | None = 2,
+    memory: int | None = None,
+) -> Result:
+    """Runs the network on a target (``quintet.tools.open_target``), ``batch`` images per run.
 
     Returns
     -------
@@ -200,8 +230,8 @@ def classify(target, *, images=IMAGES, batch=10, group=2, memory=None):
     return result(np.concatenate(parts).reshape(images, -1)[:, :CLASSES])
 
 
-def write_shipped(folder=FOLDER):
-    """Write all shipped jobs into ``folder``."""
+def write_shipped(folder: str | Path = FOLDER) -> list[Path]:
+    """Writes all shipped jobs into ``folder``."""
     return [
         make_job(
             folder,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU: the acceptance workloads (specification, section 10.2)."""
+"""Measurements of the OPU: the acceptance workloads (specification, section 10.2)."""
 
 from ....tools.measure import Measure
 from .run import layer_rows, workload_rows
@@ -33,5 +33,6 @@ MEASURES = {
         ("p64", "p128"),
         _MEMORIES,
         tuple(n for n in NETWORKS if n != "W10"),
+        default_names=("W5",),
     ),
 }

@@ -1,31 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU's workloads on compiled gateware: machines, runs, rows of the tables.
+"""OPU's workloads on compiled gateware: benches, runs, rows of the tables.
 
 Memory *ideal*: one beat of 2 bytes a cycle (UP5K: 4, its SPRAM's) on the core's one port, eight
 cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the model of its SDRAM chip. After
 every run all of memory is compared with the golden model's.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ....gateware.cores.opu.model.model import Model
 from ....gateware.cores.opu.params import SPACE
-from ....tools.measure import Differs, Row
+from ....gateware.isa.outcome import Outcome
+from ....tools.measure import Choice, Differs, Row
 from .workloads import BUILDS, ROWS, build_params, program, values_of
+from .workloads import Row as Workload
 
-__all__ = ["Layer", "Machine", "layer_rows", "layers", "measure", "workload_rows"]
+__all__ = ["Layer", "MeasuredBuild", "layer_rows", "layers", "measure", "workload_rows"]
 
 #: Bytes of main memory; of preset ``sim`` those of the comparisons with the model, so that it is
 #: the same build.
 _MEMORY, _SIM_MEMORY = 1 << 22, 1 << 17
 
 
-class Machine:
-    """A build, on an ideal memory or with the SDRAM around it."""
+class MeasuredBuild:
+    """A build under test, on an ideal memory or with the SDRAM of a board."""
 
-    def __init__(self, build, memory):
+    def __init__(self, build: str, memory: str) -> None:
         self.build, self.memory = build, memory
         preset, overrides = BUILDS[build]
         if memory == "ideal":
@@ -40,19 +46,20 @@ class Machine:
                 ports="shell",
             )
         else:
-            from ....tools.targets import open_target
+            from ....tools.targets.names import open_sim_target
 
             options = "".join(f"&{name}={value}" for name, value in overrides.items())
-            self.target = open_target(f"sim:ulx3s-85f/opu?preset={preset}{options}")
+            self.target = open_sim_target(f"sim:ulx3s-85f/opu?preset={preset}{options}")
 
-    def run(self, image, registers):
-        """``(Outcome, memory afterwards)``."""
+    def run(self, image: np.ndarray, registers: Mapping[str, int]) -> tuple[Outcome, np.ndarray]:
+        """``(Outcome, memory after the run)``."""
         if self.memory == "ideal":
             self.bench.load(image)
             outcome = self.bench.run({"window_limit": image.size, **registers}, 100_000_000)
             return outcome, self.bench.memory[: image.size].copy()
         self.target.reset_core()
         chip = self.target.board.chip
+        assert chip is not None  # the ULX3S has one
         chip[: image.size] = image
         outcome = self.target.run({"window_limit": image.size, **registers}, 100_000_000)
         return outcome, chip[: image.size].copy()
@@ -63,9 +70,11 @@ def _image(compiled, network):
     return np.concatenate([image, np.zeros(-len(image) % 64, np.uint8)])
 
 
-def run_exact(machine, compiled, network, words=None):
-    """Counters of a run whose memory is the golden model's to the last byte; ``words``: only so
-    many, and ``end``."""
+def run_exact(
+    measured: MeasuredBuild, compiled: Any, network: Any, words: int | None = None
+) -> dict[str, int]:
+    """Counters of a run whose memory equals the golden model's; ``words``: only the first ``words``
+    of the program, and ``end``."""
     image = _image(compiled, network)
     registers = dict(compiled.all_registers)
     if words is not None:
@@ -73,30 +82,32 @@ def run_exact(machine, compiled, network, words=None):
         image[end : end + 4] = 0
         registers["program_length"] = 4 * words + 4
     expected = image.copy()
-    wanted = Model(build_params(machine.build), expected).run(registers)
-    outcome, memory = machine.run(image, registers)
+    wanted = Model(build_params(measured.build), expected).run(registers)
+    outcome, memory = measured.run(image, registers)
     if outcome.status != "done" or wanted.status != "done":
-        raise Differs(f"{machine.build}: the run ended as {outcome.status}, {outcome.fault}")
+        raise Differs(f"{measured.build}: the run ended as {outcome.status}, {outcome.fault}")
     if not np.array_equal(memory, expected):
         at = int(np.flatnonzero(memory != expected)[0])
-        raise Differs(f"{machine.build}: memory differs from the model's, first at {at:#x}")
+        raise Differs(f"{measured.build}: memory differs from the model's, first at {at:#x}")
     for name in ("instructions", "operations", "bytes_read", "bytes_written"):
         if outcome.counters[name] != wanted.counters[name]:
             raise Differs(
-                f"{machine.build}: counter {name} is {outcome.counters[name]}, not "
+                f"{measured.build}: counter {name} is {outcome.counters[name]}, not "
                 f"{wanted.counters[name]}"
             )
     return outcome.counters
 
 
-def measure(row, machine, known):
-    """``(value compared with the bound, counters)`` of a row; ``known`` keeps counters of runs."""
+def measure(
+    row: Workload, measured: MeasuredBuild, known: dict[Any, dict[str, int]]
+) -> tuple[float, dict[str, int]]:
+    """``(value compared with the bound, counters)`` of a row; ``known`` caches counters of runs."""
 
     def counters(workload):
         key = workload, row.build, row.schedule, row.memory
         if key not in known:
             network, compiled = program(workload, row.build, row.schedule)
-            known[key] = run_exact(machine, compiled, network)
+            known[key] = run_exact(measured, compiled, network)
         return known[key]
 
     found = counters(row.workload)
@@ -111,21 +122,21 @@ def measure(row, machine, known):
 @dataclass(frozen=True)
 class Layer:
     """A layer's share of a run: differences of counters between the program up to its end and up to
-    the layer's before."""
+    the previous layer's end."""
 
     name: str
     macs: int
-    counters: dict
+    counters: dict[str, int]
 
 
-def layers(machine, workload, schedule):
-    """A :class:`Layer` for each layer of a workload: the program is run up to the end of every
+def layers(measured: MeasuredBuild, workload: str, schedule: bool) -> list[Layer]:
+    """A :class:`Layer` for each layer of a workload; the program is run up to the end of each
     one."""
-    network, compiled = program(workload, machine.build, schedule)
+    network, compiled = program(workload, measured.build, schedule)
     before, found = None, []
     for span in compiled.layers:
         last = span is compiled.layers[-1]
-        now = run_exact(machine, compiled, network, None if last else span.end)
+        now = run_exact(measured, compiled, network, None if last else span.end)
         part = {name: value - (before[name] if before else 0) for name, value in now.items()}
         found.append(Layer(span.name, span.macs, part))
         before = now
@@ -136,17 +147,25 @@ def _percent(value):
     return f"{100 * value:.1f} %"
 
 
-class _Machines(dict):
-    """Machine of each pair of build and memory, made when it is first wanted."""
+class _MeasuredBuilds(dict):
+    """MeasuredBuild of each pair of build and memory, made on first use."""
 
     def __missing__(self, key):
-        self[key] = Machine(*key)
+        self[key] = MeasuredBuild(*key)
         return self[key]
 
 
-def workload_rows(choice, rows=ROWS):
-    """Rows of the acceptance workloads; bounds of section 10.2."""
-    machines, known = _Machines(), {}
+def _macs(build: str) -> float:
+    """Peak MACs per cycle of a build."""
+    peaks = SPACE.peaks(build_params(build))
+    assert peaks is not None  # the OPU declares them
+    return peaks.macs
+
+
+def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[Row]:
+    """Rows of the acceptance workloads, with the bounds of section 10.2."""
+    builds = _MeasuredBuilds()
+    known: dict[Any, dict[str, int]] = {}
     for row in rows:
         if (
             row.build not in choice.presets
@@ -154,13 +173,12 @@ def workload_rows(choice, rows=ROWS):
             or not choice.takes(row.workload)
         ):
             continue
-        value, c = measure(row, machines[row.build, row.memory], known)
-        params = build_params(row.build)
+        value, c = measure(row, builds[row.build, row.memory], known)
         more = {
             "build": row.build,
             "memory": row.memory,
             "aim": row.aim,
-            "MACs of peak": _percent(c["operations"] / SPACE.peaks(params).macs / c["cycles"]),
+            "MACs of peak": _percent(c["operations"] / _macs(row.build) / c["cycles"]),
             **{
                 k: _percent(c[n] / c["cycles"])
                 for k, n in (
@@ -175,21 +193,18 @@ def workload_rows(choice, rows=ROWS):
         yield Row(row.title, value, row.what, row.bound, row.what == "bytes a cycle", more)
 
 
-def layer_rows(choice):
+def layer_rows(choice: Choice) -> Iterator[Row]:
     """Rows of a workload's layers, scheduled and one after another, and of their sums."""
-    machines = _Machines()
+    builds = _MeasuredBuilds()
     for build in choice.presets:
-        params = build_params(build)
         for memory in choice.memories:
-            for workload in choice.only or ("W5",):
+            for workload in choice.only:
                 for schedule in (True, False):
-                    yield from _layers(
-                        machines[build, memory], workload, schedule, SPACE.peaks(params).macs
-                    )
+                    yield from _layers(builds[build, memory], workload, schedule, _macs(build))
 
 
-def _layers(machine, workload, schedule, lanes):
-    found = layers(machine, workload, schedule)
+def _layers(measured, workload, schedule, lanes):
+    found = layers(measured, workload, schedule)
     total = (
         {name: sum(layer.counters[name] for layer in found) for name in found[0].counters}
         if found
@@ -198,8 +213,8 @@ def _layers(machine, workload, schedule, lanes):
     for layer in (*found, Layer("all", sum(one.macs for one in found), total)):
         c = layer.counters
         more = {
-            "build": machine.build,
-            "memory": machine.memory,
+            "build": measured.build,
+            "memory": measured.memory,
             "schedule": "tiles" if schedule else "layer after layer",
             "multiplications": layer.macs,
             "of peak": _percent(layer.macs / lanes / c["cycles"]),

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The acceptance workloads of section 10.2 as programs and bounds: W1 to W9 made of networks, W10
-the worked job."""
+"""Acceptance workloads of section 10.2 as programs and bounds: W1 to W9 made of networks, W10 the
+worked job."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -41,7 +43,7 @@ def _bias(rng, out):
     return rng.integers(-32768, 32768, out).astype(np.int16)
 
 
-def one_tap():
+def one_tap() -> Network:
     """W1: nine times one tap 64->64 at 14x14, as a kernel of 1x9. With the first five taps alone
     the loads are the same, and all of the kernel is there before they end."""
     network = Network()
@@ -50,7 +52,7 @@ def one_tap():
     return network
 
 
-def pooled(batch=1):
+def pooled(batch: int = 1) -> Network:
     """W2, W3: 3x3 64->64 at 14x14, bias, ReLU, 2x2 pool; ``batch`` tiles with the same kernel."""
     rng = _rng(2)
     network = Network(batch=batch)
@@ -69,12 +71,12 @@ def pooled(batch=1):
     return network
 
 
-def residual():
+def residual() -> Network:
     """W4: a residual block 32->32 at 16x16, padded maps, ``pad`` after each layer."""
     rng = _rng(4)
     network = Network()
     x = network.input("x", (16, 16, 32), fraction=4)
-    options = {
+    options: dict[str, Any] = {
         "weight_fraction": 7,
         "bias_fraction": 10,
         "fraction": 4,
@@ -89,7 +91,7 @@ def residual():
     return network
 
 
-def bottleneck():
+def bottleneck() -> Network:
     """W6: 1x1 64->256->64 at 14x14."""
     rng = _rng(6)
     network = Network()
@@ -116,7 +118,7 @@ def bottleneck():
     return network
 
 
-def dense(inputs=1024):
+def dense(inputs: int = 1024) -> Network:
     """W7: fully connected 1024->64->16."""
     rng = _rng(7)
     network = Network()
@@ -143,7 +145,7 @@ def dense(inputs=1024):
     return network
 
 
-def two_tiles():
+def two_tiles() -> Network:
     """W8: 3x3 64->128, 14x26 output, leaky, 2x2 pool, f = +1, b = -2."""
     rng = _rng(8)
     network = Network()
@@ -163,7 +165,7 @@ def two_tiles():
     return network
 
 
-def small_map():
+def small_map() -> Network:
     """W9: 3x3 16->16 at 16x16, bias, ReLU."""
     rng = _rng(9)
     network = Network()
@@ -183,17 +185,19 @@ def small_map():
 
 
 class Worked:
-    """W10: the worked job of section 7.5, with what of a ``Compiled`` measuring needs."""
+    """W10: the worked job of section 7.5, with the members of a ``Compiled`` that the measurement
+    needs."""
 
     layers = ()
 
-    def __init__(self, build):
+    def __init__(self, build: str) -> None:
         job = Job.load(small.JOB)
         made = job.image(build_params(build), _WORKED_MEMORY)
         self._parts = made.parts
         self.program_at, self.all_registers = job.program_at, dict(made.registers)
 
-    def image(self, values=None):
+    def image(self, values: object = None) -> np.ndarray:
+        """Main memory with the program and its data."""
         memory = np.zeros(_WORKED_MEMORY, np.uint8)
         for part in self._parts:
             memory[part.at : part.at + len(part.data)] = np.frombuffer(part.data, np.uint8)
@@ -201,8 +205,8 @@ class Worked:
 
 
 _WORKED_MEMORY = 0x8000
-#: Name -> what makes the network.
-NETWORKS = {
+#: Name -> function that makes the network; ``None``: the worked job.
+NETWORKS: dict[str, Callable[[], Network] | None] = {
     "W1x5": one_tap,
     "W1x9": one_tap,
     "W2": pooled,
@@ -223,15 +227,15 @@ NETWORKS = {
 
 @dataclass(frozen=True)
 class Row:
-    """One line of the table.
+    """A row of the table.
 
     Attributes
     ----------
     workload, build : names in NETWORKS, BUILDS
     schedule : whether the program is scheduled (9.3)
-    what : what is compared with the bound
+    what : the figure that is compared with the bound
     bound, aim : most cycles; of ``bytes a cycle`` the least
-    minus : another workload whose figures are subtracted, ``per`` such pieces
+    minus : another workload whose figures are subtracted; the difference is divided by ``per``
     memory : ``ideal``, or ``sdram`` for the whole SoC of the ULX3S-85F
     """
 
@@ -246,7 +250,8 @@ class Row:
     memory: str = "ideal"
 
     @property
-    def title(self):
+    def title(self) -> str:
+        """Title of the row."""
         return f"{self.workload.split('x')[0]}{' scheduled' if self.schedule else ''}"
 
 
@@ -324,13 +329,13 @@ ROWS = (
 )
 
 
-def build_params(build):
+def build_params(build: str) -> dict[str, Any]:
     """Parameters of a build of :data:`BUILDS`."""
     preset, overrides = BUILDS[build]
     return SPACE.resolve(preset, overrides)
 
 
-def values_of(network):
+def values_of(network: Network | None) -> dict[str, np.ndarray]:
     """Random inputs of a network, by name."""
     if network is None:
         return {}
@@ -344,13 +349,14 @@ def values_of(network):
 
 
 @cache
-def program(workload, build, schedule):
+def program(workload: str, build: str, schedule: bool) -> tuple[Network | None, Any]:
     """``(Network, Compiled)`` of a workload for a build; of W10 ``(None, Worked)``."""
     if workload not in NETWORKS:
         raise KeyError(f"no workload {workload!r}; there are {', '.join(NETWORKS)}")
-    if workload == "W10":
+    make = NETWORKS[workload]
+    if make is None:
         return None, Worked(build)
-    network = NETWORKS[workload]()
+    network = make()
     compiled = compile_network(network, build_params(build), schedule=schedule)
     if workload == "W1x5":
         taps = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network of ResNet-20's shapes with random weights, as one program: what measures the OPU.
+"""A network of ResNet-20's shapes with random weights, as one program: a benchmark of the OPU.
 
 * ``resnet20()`` -> the network; ``image()`` -> a random image.
 * ``make_job(folder, params, schedule=...)`` -> Path of a job for a build of ``params``: layer after
@@ -10,6 +10,7 @@
 """
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -30,13 +31,15 @@ SHIPPED = {
 }
 
 
-def logits():
+def logits() -> np.ndarray:
     """Result of the network on :func:`image` by plain numpy, int8 [10]."""
     return run_network(resnet20(), {"image": image()})["classes"].ravel().astype(np.int8)
 
 
-def make_job(folder, params, *, name="resnet20", schedule=True):
-    """Write the job for a build of ``params`` into ``folder`` and return its path."""
+def make_job(
+    folder: str | Path, params: dict[str, Any], *, name: str = "resnet20", schedule: bool = True
+) -> Path:
+    """Writes the job for a build of ``params`` into ``folder`` and returns its path."""
     how = "scheduled in tiles" if schedule else "layer after layer"
     comment = (
         f"A network of ResNet-20's shapes, random weights, {how}: 40.8 M multiplications.\n"
@@ -48,7 +51,7 @@ def make_job(folder, params, *, name="resnet20", schedule=True):
     )
 
 
-def job(name="resnet20"):
+def job(name: str = "resnet20") -> Path:
     """Path of a shipped job."""
     if name not in SHIPPED:
         raise ValueError(
@@ -58,8 +61,8 @@ def job(name="resnet20"):
     return FOLDER / f"{name}.toml"
 
 
-def write_shipped(folder=FOLDER):
-    """Write all shipped jobs into ``folder``."""
+def write_shipped(folder: str | Path = FOLDER) -> list[Path]:
+    """Writes all shipped jobs into ``folder``."""
     return [
         make_job(folder, SPACE.resolve(preset, overrides), name=name, schedule=schedule)
         for name, (preset, overrides, schedule) in SHIPPED.items()

@@ -32,8 +32,10 @@ class _Random:
         return self.rng.integers(-2000, 2001, out).astype(np.int16)
 
 
-def resnet20(*, seed=5, by_tap=False, fold=False, types="8-8-16-16"):
-    """The network.
+def resnet20(
+    *, seed: int = 5, by_tap: bool = False, fold: bool = False, types: str = "8-8-16-16"
+) -> Network:
+    """The network, with random weights.
 
     Parameters
     ----------
@@ -101,7 +103,8 @@ def resnet20(*, seed=5, by_tap=False, fold=False, types="8-8-16-16"):
     return network
 
 
-def image(seed=6, *, fold=False):
-    """A random image, int8 [1, 32, 32, 3], or as the folded network takes it, [1, 32, 32, 9]."""
+def image(seed: int = 6, *, fold: bool = False) -> np.ndarray:
+    """A random image, int8 [1, 32, 32, 3], or in the layout of the folded network, [1, 32, 32,
+    9]."""
     values = np.random.default_rng(seed).integers(-100, 101, (1, 32, 32, 3)).astype(np.int8)
     return fold_input(values, (1, 3), padding=(0, 0, 1, 1)) if fold else values

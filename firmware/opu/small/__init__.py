@@ -25,8 +25,8 @@ CRC = {
 }
 
 
-def arrays():
-    """The arrays of the job by file name."""
+def arrays() -> dict[str, np.ndarray]:
+    """Arrays of the job, by file name."""
     i, j, l = np.ogrid[:6, :6, :64]
     ifm = np.where(l < 16, (37 * i + 53 * j + 11 * l) % 201 - 100, 0x3C).astype(np.int8)
     n, k, l = np.ogrid[:9, :4, :16]
@@ -38,7 +38,7 @@ def arrays():
     }
 
 
-def write(folder=FOLDER):
+def write(folder: Path = FOLDER) -> None:
     """Writes the arrays into ``folder``."""
     for name, array in arrays().items():
         (folder / name).write_bytes(array.tobytes())

@@ -13,8 +13,12 @@ the held-out images.
   images)`` by plain numpy.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -31,6 +35,9 @@ from quintet.tools.kernels.pim import (
     run_network,
     write_job,
 )
+
+if TYPE_CHECKING:
+    from quintet.tools.kernels.pim.compiler import Compiled
 
 __all__ = [
     "IMAGES",
@@ -69,7 +76,7 @@ def _data():
     return load_archive(FOLDER / "weights.npz")
 
 
-def network_of(data, name):
+def network_of(data: Mapping[str, np.ndarray], name: str) -> Network:
     """The :class:`Network` ``"mlp"`` or ``"cnn"`` of the arrays that ``quantise_digits`` makes."""
 
     def layer(kind, part, **more):
@@ -94,36 +101,47 @@ def network_of(data, name):
     raise ValueError(f"no network {name!r}, only {', '.join(NETWORKS)}")
 
 
-def network(name):
+def network(name: str) -> Network:
     """The quantised network."""
     return network_of(_data(), name)
 
 
-def inputs_of(name, images):
-    """uint8 [images, 64] of 0 to 16 -> int8 inputs of a network; the MLP's pixel 0 is the constant
-    that its bias hangs on."""
+def inputs_of(name: str, images: np.ndarray) -> np.ndarray:
+    """int8 inputs of a network from uint8 [images, 64] of 0 to 16; the MLP's pixel 0 is the
+    constant input of its bias."""
     if name == "mlp":
         return with_bias(images)
     return np.asarray(images).astype(np.int8).reshape(-1, 8, 8, 1)
 
 
-def inputs(name, images=IMAGES):
-    """The first ``images`` of the held-out images as the network takes them."""
+def inputs(name: str, images: int = IMAGES) -> np.ndarray:
+    """The network's inputs of the first ``images`` held-out images."""
     return inputs_of(name, held_out(images))
 
 
-def logits(name, images=IMAGES):
+def logits(name: str, images: int = IMAGES) -> np.ndarray:
     """Results by plain numpy, int16 [images, 10]."""
     return run_network(network(name), inputs(name, images)).astype(np.int16)
 
 
-def accuracy_of(data, name, images, answers):
-    """Accuracy of the arrays ``data`` on ``images``."""
+def accuracy_of(
+    data: Mapping[str, np.ndarray], name: str, images: np.ndarray, answers: np.ndarray
+) -> float:
+    """Accuracy of the network of the arrays ``data`` on ``images``."""
     values = run_network(network_of(data, name), inputs_of(name, images))
     return float((values.argmax(axis=1) == answers).mean())
 
 
-def program(params, name, *, images=IMAGES, cores=1, chunk=None, mode="packed", gmem=GMEM):
+def program(
+    params: dict[str, Any],
+    name: str,
+    *,
+    images: int = IMAGES,
+    cores: int = 1,
+    chunk: int | None = None,
+    mode: str = "packed",
+    gmem: int = GMEM,
+) -> Compiled:
     """The :class:`~quintet.tools.kernels.pim.compiler.Compiled` program for a build of ``params``;
     ``chunk``: images loaded at once, by default what divides."""
     if chunk is None:
@@ -141,15 +159,24 @@ def program(params, name, *, images=IMAGES, cores=1, chunk=None, mode="packed", 
     )
 
 
-def make_job(folder, params, *, network="mlp", name=None, images=IMAGES, cores=1, gmem=GMEM):
-    """Write the job for a build of ``params`` into ``folder`` and return its path.
+def make_job(
+    folder: str | Path,
+    params: dict[str, Any],
+    *,
+    network: str = "mlp",
+    name: str | None = None,
+    images: int = IMAGES,
+    cores: int = 1,
+    gmem: int = GMEM,
+) -> Path:
+    """Writes the job for a build of ``params`` into ``folder`` and returns its path.
 
     Parameters
     ----------
     network : "mlp" or "cnn"
     name : of the job's files
-    images : how many of the held-out images, from the first on; a multiple of ``cores``
-    cores : that share them out
+    images : number of held-out images, from the first on; a multiple of ``cores``
+    cores : number of cores that share the images
     gmem : main-memory address of the images, behind the program
     """
     what = {"mlp": "an MLP 64-32-10", "cnn": "a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10"}[network]
@@ -170,7 +197,7 @@ def make_job(folder, params, *, network="mlp", name=None, images=IMAGES, cores=1
     )
 
 
-def job(name="mlp1"):
+def job(name: str = "mlp1") -> Path:
     """Path of a shipped job."""
     if name not in SHIPPED:
         raise ValueError(
@@ -180,8 +207,8 @@ def job(name="mlp1"):
     return FOLDER / f"{name}.toml"
 
 
-def write_shipped(folder=FOLDER):
-    """Write all shipped jobs into ``folder``."""
+def write_shipped(folder: str | Path = FOLDER) -> list[Path]:
+    """Writes all shipped jobs into ``folder``."""
     return [
         make_job(
             folder,

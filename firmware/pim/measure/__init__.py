@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM: the acceptance workloads (specification, section 10), cells by unit, the assembler's
-speed."""
+"""Measurements of PIM: the acceptance workloads (specification, section 10), cells by unit, the
+assembler's speed."""
 
 from ....tools.measure import Measure
 from .area import area_rows

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each unit of one PIM core takes of a chip after synthesis; LOAD, crossbar and counters are
-not in it.
+"""Area of each unit of one PIM core after synthesis; LOAD, crossbar and counters are not included.
 
 Of an ECP5, synthesised with the hierarchy kept, so a unit's figures are its own; the sum is some
 percent more than of the flat netlist. Logic: LUTs, two for each pair of carry cells, six for 16 x 4
@@ -10,13 +9,15 @@ bits of distributed RAM.
 import json
 import tempfile
 from collections import Counter
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from subprocess import DEVNULL
+from typing import Any
 
 from ....gateware.cores.pim.engine.core import ManyCoreEngine
 from ....gateware.processes import run_child
 from ....tools.build.toolchain import find_tool
-from ....tools.measure import Row
+from ....tools.measure import Choice, Row
 
 __all__ = ["area_rows", "figures"]
 
@@ -24,23 +25,23 @@ FAMILY = "ecp5"
 WEIGHTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
 
-def unit_of(module):
-    """The unit that a module's name, as ``top.matrix.post``, says it is part of."""
+def unit_of(module: str) -> str:
+    """The unit of a module, by its name such as ``top.matrix.post``."""
     path = [part.split("$")[0] for part in module.lstrip("\\").split(".")]
     return path[1] if len(path) > 1 else "processor"
 
 
-def figures(preset, overrides):
+def figures(preset: str, overrides: Mapping[str, Any] | None) -> dict[str, Counter[str]]:
     """``{unit: Counter}``: logic, registers, blocks of RAM, multipliers."""
     from amaranth.back import rtlil
 
-    from ....gateware.cores import open_room
+    from ....gateware.cores import open_core
     from ....gateware.cores.pim.engine.processor import Processor
 
-    room = open_room("pim")
-    params = room.params.SPACE.resolve(preset, overrides)
+    package = open_core("pim")
+    params = package.params.SPACE.resolve(preset, overrides)
     processor = Processor(params=params, number=0, beat_bytes=2, memory_size=1 << 25, family=FAMILY)
-    found = {}
+    found: dict[str, Counter[str]] = {}
     with tempfile.TemporaryDirectory() as folder:
         place, options = Path(folder), ManyCoreEngine.synth_opts.get(FAMILY, "")
         before = ManyCoreEngine.synth_before.get(FAMILY, "")
@@ -66,7 +67,7 @@ def figures(preset, overrides):
     return found
 
 
-def area_rows(choice):
+def area_rows(choice: Choice) -> Iterator[Row]:
     """Rows of units, the largest first, and their sum."""
     for preset in choice.presets:
         found = figures(preset, choice.sizes)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds of PIM that are compared with the golden model; compiled once per machine."""
+"""PIM builds that are compared with the golden model; compiled once per machine."""
 
 from ....boards.virtual.bench import bench_opener
 

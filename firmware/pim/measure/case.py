@@ -1,14 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program image for PIM with everything around it: registers and memory; what the golden model
-makes of it."""
+"""Test case of PIM: a program image with its registers and memory, and its run on the golden
+model."""
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
 from ....gateware.cores.pim.image.codes import code_of
 from ....gateware.cores.pim.image.image import Image
 from ....gateware.cores.pim.model.model import Model
+from ....gateware.isa.outcome import Outcome
 from ....tools.measure.case import Case as BaseCase
 from ....tools.measure.case import registers_of
 
@@ -20,13 +23,23 @@ class Case(BaseCase):
     """A run: ``image`` lies in ``memory`` at ``registers["program_address"]``; ``words`` are pairs
     (core, word)."""
 
-    image: Image = None
+    image: Image | None = None
 
 
 def make_case(
-    name, params, image, words, memory, at, registers=None, *, cycles=0, patch=(), **notes
-):
-    """A :class:`Case` of ``image`` (its cores' code is filled in from ``words``); ``patch``: pairs
+    name: str,
+    params: dict[str, Any],
+    image: Image,
+    words: Iterable[tuple[int, int]],
+    memory: np.ndarray,
+    at: int,
+    registers: Mapping[str, int] | None = None,
+    *,
+    cycles: int = 0,
+    patch: Iterable[tuple[int, bytes]] = (),
+    **notes: Any,
+) -> Case:
+    """A :class:`Case` of ``image``, with its cores' code filled in from ``words``; ``patch``: pairs
     (offset, bytes)."""
     cores = []
     for number, core in enumerate(image.cores):
@@ -46,8 +59,8 @@ def make_case(
     )
 
 
-def run_model(case, **more):
+def run_model(case: Case, **more: int) -> tuple[Outcome, np.ndarray, Model]:
     """``(outcome, memory, model)`` of a case."""
     memory = case.memory.copy()
-    model = Model(case.params, memory)
+    model = Model(dict(case.params), memory)
     return model.run({**registers_of(case), **more}), memory, model

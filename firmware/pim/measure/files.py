@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Time to import, disassemble and assemble millions of random legal instructions (specification,
-section 10); seconds of processor time."""
+"""Speed of import, disassembly and assembly of millions of random legal instructions
+(specification, section 10), in seconds of processor time."""
 
 import random
 import tempfile
 import time
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -16,14 +17,15 @@ from ....gateware.cores.pim.isa import ISA
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, assemble_text, disassemble, load_program, save_program
 from ....gateware.isa.words import random_word
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
 
 __all__ = ["canonical_words", "file_rows"]
 
 
-def canonical_words(count, seed=1):
-    """Legal words that the assembler takes in a program of one core with group 0."""
-    rng, words = random.Random(seed), []
+def canonical_words(count: int, seed: int = 1) -> np.ndarray:
+    """Random legal words that the assembler accepts in a program of one core with group 0."""
+    rng = random.Random(seed)
+    words: list[int] = []
     while len(words) < count:
         word = random_word(ISA, rng)
         if word & 63 == 9:
@@ -42,9 +44,9 @@ def _data(count):
     ).data(), len(words)
 
 
-def file_rows(choice):
-    """Rows of the ways of a program: as text, in the published JSON dialect, as a folder of
-    ``.pim`` files."""
+def file_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of a program's file forms: text, the published JSON dialect, a folder of ``.pim``
+    files."""
     data, count = _data(choice.settings["count"])
 
     def timed(what, function, same=None):

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What bounds a program from below on a build (section 10): issue, matrix unit, ports of the local
-memory, exchanges, main memory."""
+"""Lower bounds of a program's cycles on a build (section 10): issue, matrix unit, ports of the
+local memory, exchanges, main memory."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from ....gateware.cores.pim.image.codes import words_of
+from ....gateware.cores.pim.image.image import CoreProgram, Image
 from ....gateware.cores.pim.isa import ISA
 
 __all__ = ["CoreLimit", "core_limit", "physical_limit"]
@@ -16,7 +18,7 @@ _ONE_SOURCE = ("vrelu", "vtanh", "vsigm", "vavg", "vmv", "vrsu", "vrsl")
 
 @dataclass(frozen=True)
 class CoreLimit:
-    """Cycles that a core cannot do without, by what takes them; ``data_bytes``: of main memory."""
+    """Lower bounds of a core's cycles by resource; ``data_bytes``: traffic of main memory."""
 
     instructions: int
     matrix: int
@@ -26,8 +28,8 @@ class CoreLimit:
     code_bytes: int
     data_bytes: int
 
-    def cycles(self, beat):
-        """The largest of them; code comes ``beat`` bytes a cycle."""
+    def cycles(self, beat: int) -> int:
+        """The largest of the bounds; code arrives ``beat`` bytes per cycle."""
         return max(
             self.instructions,
             self.matrix,
@@ -38,7 +40,7 @@ class CoreLimit:
         )
 
 
-def core_limit(core, params):
+def core_limit(core: CoreProgram, params: dict[str, Any]) -> CoreLimit:
     """The :class:`CoreLimit` of a core of an image.
 
     Words of the local memory are counted as section 10 counts them: of matrix and vector
@@ -67,9 +69,9 @@ def core_limit(core, params):
     return CoreLimit(len(words), matrix, port_a, port_b, exchange, len(core.code), data)
 
 
-def physical_limit(image, params, beat):
-    """Cycles of RUN below which no machine of this build runs ``image`` at a memory of ``beat``
-    bytes a cycle."""
+def physical_limit(image: Image, params: dict[str, Any], beat: int) -> int:
+    """Lower bound of the cycles of RUN for ``image`` on this build, at a memory of ``beat`` bytes
+    per cycle."""
     cores = [core_limit(core, params) for core in image.cores]
     shared = sum(c.code_bytes + c.data_bytes for c in cores)
     return max(-(-shared // beat), *(c.cycles(beat) for c in cores))

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's acceptance workloads (specification, section 10) on compiled gateware.
 
-Memory *block*: 8 bytes a cycle on the machine's one port, eight cycles of latency; *sdram*: the
+Memory *block*: 8 bytes a cycle on the core's one port, eight cycles of latency; *sdram*: the
 default SoC of the ULX3S-85F with the model of its chip of 16 bits. Cycles are those of RUN. After
 every run all of memory is compared with the golden model's. On a build of the comparison
 (``builds.BUILDS``) single instructions work in 4 KB of LMem; the bounds are of preset ``85f``, so
@@ -9,8 +9,10 @@ none is shown.
 """
 
 import tempfile
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -21,7 +23,7 @@ from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, load_program, save_program
 from ....tools.errors import InputError
-from ....tools.measure import Differs, Row
+from ....tools.measure import Choice, Differs, Row
 from ....tools.measure.case import registers_of
 from .builds import MEMORY as SMALL
 from .builds import open_build
@@ -32,7 +34,7 @@ from .workloads import MEMORY as WORKLOADS_MEMORY
 
 __all__ = [
     "BEATS",
-    "Machine",
+    "MeasuredBuild",
     "Run",
     "STREAMS",
     "digits_case",
@@ -45,7 +47,7 @@ __all__ = [
 #: Bytes of main memory of the bench: the digits' image and, from the middle on, their GMem.
 MEMORY = 1 << 23
 BEATS = {"block": 8, "sdram": 2}
-#: What the published event simulator takes, default configuration (section 10).
+#: Cycles by the published event simulator, default configuration (section 10).
 SIMULATOR = {"A": 5592, "B": 3566, "C": 3004, "D": 447}
 #: Stream -> bound of the workload table, by memory; code packed at the SDRAM.
 STREAMS = {
@@ -60,17 +62,17 @@ _PACKED = 2
 
 @dataclass(frozen=True)
 class Run:
-    """``cycles`` of RUN, ``load`` of LOAD, all ``counters``."""
+    """Result of a run: ``cycles`` of RUN, ``load`` of LOAD, all ``counters``."""
 
     cycles: int
     load: int
-    counters: dict
+    counters: dict[str, int]
 
 
-class Machine:
+class MeasuredBuild:
     """Preset ``85f`` on one of the memories, or a build of the comparison."""
 
-    def __init__(self, memory, cores=4, build=None):
+    def __init__(self, memory: str, cores: int = 4, build: str | None = None) -> None:
         self.memory, self.params, self.size, self.beat, self.build = (
             memory,
             {**PARAMS, "cores": cores},
@@ -94,13 +96,13 @@ class Machine:
                 ports="shell",
             )
         else:
-            from ....tools.targets import open_target
+            from ....tools.targets.names import open_sim_target
 
-            self.target = open_target(
+            self.target = open_sim_target(
                 "sim:ulx3s-85f/pim" + (f"?cores={cores}" if cores != 4 else "")
             )
 
-    def case(self, name):
+    def case(self, name: str) -> Case | None:
         """The case of a workload; ``None`` if this build cannot run it."""
         small = self.build is not None and name in SINGLES
         program = (SINGLES if small else WORKLOADS)[name]
@@ -113,15 +115,16 @@ class Machine:
             size=self.size,
         )
         if (
-            len(case.image.cores) > self.params["cores"]
+            len(program) > self.params["cores"]
             or self.build is not None
             and run_model(case)[0].status != "done"
         ):
             return None
         return case
 
-    def run(self, case):
-        """The :class:`Run` of a case that ends well, with the model's memory."""
+    def run(self, case: Case) -> Run:
+        """The :class:`Run` of a case; raises `Differs` unless it ends well, with the model's
+        memory."""
         expected, memory, _ = run_model(case)
         if self.memory == "block":
             self.bench.load(case.memory)
@@ -133,6 +136,7 @@ class Machine:
         else:
             self.target.reset_core()
             chip = self.target.board.chip
+            assert chip is not None  # the ULX3S has one
             chip[: case.memory.size] = case.memory
             outcome = self.target.run(registers_of(case), 50_000_000)
             load, got = self.target.read_register("load_cycles"), chip[: case.memory.size]
@@ -155,12 +159,14 @@ class Machine:
         return Run(outcome.counters["cycles"] - load, load, outcome.counters)
 
 
-def published(image, params):
-    """``image`` written in the published JSON dialect and imported again: what a compiler's stream
-    goes through."""
+def published(image: Image, params: dict[str, Any]) -> Image:
+    """``image`` exported to the published JSON dialect and imported again, as a compiler's stream
+    would be."""
     with tempfile.TemporaryDirectory() as folder:
         save_program(SOFTWARE, Program(image.data()), f"{folder}/stream.json.gz")
-        return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, params)[0]
+        return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, dict(params))[
+            0
+        ]
 
 
 def _with_image(case, image):
@@ -176,60 +182,62 @@ def _with_image(case, image):
     return make_case(case.name, case.params, image, words, memory, at)
 
 
-def _machines(choice):
-    """A machine for every build and memory asked for."""
+def _measured_builds(choice):
+    """A measured build for every requested build and memory."""
     for preset in choice.presets:
         for memory in choice.memories if preset == "85f" else ("block",):
-            yield Machine(memory, choice.settings["cores"], None if preset == "85f" else preset)
+            yield MeasuredBuild(
+                memory, choice.settings["cores"], None if preset == "85f" else preset
+            )
 
 
-def item_rows(choice):
+def item_rows(choice: Choice) -> Iterator[Row]:
     """Rows of single instructions, exchanges, events, LOAD: the first part of section 10's
     table."""
-    for machine in _machines(choice):
-        yield from _items(machine, choice)
+    for measured in _measured_builds(choice):
+        yield from _items(measured, choice)
 
 
-def _items(machine, choice):
+def _items(measured, choice):
     known, beat, more = (
         {},
-        machine.beat,
-        {"build": machine.build or "85f", "memory": machine.memory},
+        measured.beat,
+        {"build": measured.build or "85f", "memory": measured.memory},
     )
 
     def cycles(name):
         if name not in known:
-            known[name] = machine.run(machine.case(name)).cycles
+            known[name] = measured.run(measured.case(name)).cycles
         return known[name]
 
     for name, (bound, minus) in BOUNDS.items():
-        if not choice.takes(name) or name in STREAMS or machine.case(name) is None:
+        if not choice.takes(name) or name in STREAMS or measured.case(name) is None:
             continue
         if name[:3] in ("ld ", "st "):
             bound = int(1.15 * 2000 / beat) + (60 if name.endswith("odd") else 40)
-        if name == "10,000 sldi" and machine.memory != "block":
+        if name == "10,000 sldi" and measured.memory != "block":
             continue
         yield Row(
             name,
             cycles(name) - (cycles(minus) if minus else 0),
             "cycles",
-            bound if machine.build is None else None,
+            bound if measured.build is None else None,
             more=more,
         )
-    if machine.build is None and choice.takes("LOAD"):
-        case = full_arrays(machine.params["cores"])
+    if measured.build is None and choice.takes("LOAD"):
+        case = full_arrays(measured.params["cores"])
         size = case.registers["program_length"]
         yield Row(
             f"LOAD, 64 KB of weights for each core, {size:,} bytes",
-            machine.run(case).load,
+            measured.run(case).load,
             "cycles",
             int(1.15 * size / beat) + 2500,
             more=more,
         )
 
 
-def full_arrays(cores):
-    """A program that does nothing on cores whose arrays are all programmed."""
+def full_arrays(cores: int) -> Case:
+    """A program without effect on cores whose arrays are all programmed."""
     rng = np.random.default_rng(1)
     rows, arrays = PARAMS["xb_rows"] * PARAMS["arrays"], tuple(range(PARAMS["arrays"]))
     groups = [
@@ -256,16 +264,16 @@ def full_arrays(cores):
     )
 
 
-def stream_rows(choice):
-    """Rows of the streams, gone through the published format, as they are and after ``densify``."""
-    for machine in _machines(choice):
+def stream_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of the streams, imported from the published format, unchanged and after ``densify``."""
+    for measured in _measured_builds(choice):
         for name in STREAMS:
             if choice.takes(name):
-                yield from _stream(machine, name)
+                yield from _stream(measured, name)
 
 
-def _stream(machine, name):
-    case = machine.case(name)
+def _stream(measured, name):
+    case = measured.case(name)
     if case is None:
         return
     image = published(case.image, case.params)
@@ -275,29 +283,29 @@ def _stream(machine, name):
     if notes:
         raise Differs(f"{name}: {notes}")
     bounds = (
-        STREAMS[name][machine.memory],
-        max(0.6 * SIMULATOR.get(name, 0), 1.15 * physical_limit(dense, case.params, machine.beat)),
+        STREAMS[name][measured.memory],
+        max(0.6 * SIMULATOR.get(name, 0), 1.15 * physical_limit(dense, case.params, measured.beat)),
     )
     for what, one, bound in (
         (name, case, bounds[0]),
         (f"{name}, densified", _with_image(case, dense), bounds[1]),
     ):
-        run = machine.run(one)
+        run = measured.run(one)
         yield Row(
             what,
             run.cycles,
             "cycles",
-            bound if machine.build is None else None,
+            bound if measured.build is None else None,
             more={
-                "build": machine.build or "85f",
-                "memory": machine.memory,
+                "build": measured.build or "85f",
+                "memory": measured.memory,
                 "instructions": run.counters["instructions"],
             },
         )
 
 
-def digits_case(network, cores, images, *, mode="packed"):
-    """The digits job of ``firmware/pim`` as a case, its memory filled in."""
+def digits_case(network: str, cores: int, images: int, *, mode: str = "packed") -> Case:
+    """The digits job of ``firmware/pim`` as a case, with its memory filled in."""
     from .. import digits
 
     gmem = MEMORY // 2
@@ -321,29 +329,29 @@ def digits_case(network, cores, images, *, mode="packed"):
     )
 
 
-def digits_rows(choice):
+def digits_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the digits' networks on one core and on all."""
     compute = {}
-    for machine in _machines(choice):
-        cores = machine.params["cores"]
+    for measured in _measured_builds(choice):
+        cores = measured.params["cores"]
         for network in ("mlp", "cnn"):
             if not choice.takes(network):
                 continue
             one, all_ = (
-                machine.run(
+                measured.run(
                     replace(
                         digits_case(network, n, choice.settings["images"]), name=f"{network}{n}"
                     )
                 )
                 for n in (1, cores)
             )
-            if machine.memory == "block":
+            if measured.memory == "block":
                 compute[network] = one.cycles
             c = all_.counters
             moved = c["bytes_read"] + c["bytes_written"] + c["code_bytes"]
-            least = max(compute.get(network, one.cycles) / cores, moved / BEATS[machine.memory])
+            least = max(compute.get(network, one.cycles) / cores, moved / BEATS[measured.memory])
             more = {
-                "memory": machine.memory,
+                "memory": measured.memory,
                 "cycles, 1 core": one.cycles,
                 f"{cores} cores": all_.cycles,
                 "bytes of code and data": moved,
@@ -354,7 +362,7 @@ def digits_rows(choice):
                 f"{network}, {choice.settings['images']} images",
                 one.cycles / all_.cycles,
                 "times one core",
-                2.8 if bound and machine.memory == "block" else None,
+                2.8 if bound and measured.memory == "block" else None,
                 True,
                 more,
             )
@@ -362,6 +370,6 @@ def digits_rows(choice):
                 f"{network}, {choice.settings['images']} images",
                 all_.cycles / least,
                 "times the limit",
-                1.15 if bound and machine.memory == "sdram" else None,
+                1.15 if bound and measured.memory == "sdram" else None,
                 more=more,
             )

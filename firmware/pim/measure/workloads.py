@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The workloads of section 10 as programs: int16 elements, int8 weights, constant registers loaded
+"""Workloads of section 10 as programs: int16 elements, int8 weights; constant registers are loaded
 once, the others before each use."""
 
+from __future__ import annotations
+
 import random
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
 from ....gateware.cores.pim.isa import ISA
 from ....gateware.cores.pim.params import SPACE
-from .case import make_case
+from .case import Case, make_case
 
 __all__ = ["BOUNDS", "MEMORY", "PARAMS", "SINGLES", "WORKLOADS", "case_of"]
 
@@ -61,8 +65,14 @@ def _group(rows, cols, first=0, shift=8, bias=False, rng=None):
     )
 
 
-def case_of(cores, *, mode=0, params=PARAMS, size=MEMORY):
-    """The case of a list of programs, in one code form; ``size``: bytes of main memory, whose upper
+def case_of(
+    cores: Sequence[_Program],
+    *,
+    mode: int = 0,
+    params: dict[str, Any] = PARAMS,
+    size: int = MEMORY,
+) -> Case:
+    """The case of a list of programs in one code form; ``size``: bytes of main memory, whose upper
     half is GMem."""
     image = Image(
         [CoreProgram(mode=mode, groups=p.groups) for p in cores],
@@ -80,20 +90,22 @@ def _base(groups=(), places=(0, 4096, 8192)):
     return _Program(groups).widths().set(1, places[0]).set(2, places[1]).set(3, places[2])
 
 
-def mvmul(number, *places):
+def mvmul(number: int, *places: Sequence[int]) -> list[_Program]:
+    """``number`` independent matrix products, one after another."""
     p = _base([_group(64, 64)], *places)
     for k in range(number):  # independent: two results by turns
         p.multiply(2 + k % 2, 1)
     return [p]
 
 
-def vector(mnemonic, *places, **fields):
+def vector(mnemonic: str, *places: Sequence[int], **fields: int) -> list[_Program]:
+    """One vector instruction."""
     p = _base((), *places)
     return [getattr(p, mnemonic)(**fields)]
 
 
-def singles(*places, to=3, again=2):
-    """Single instructions; ``to``: where results of many elements go, ``again``: the second factors
+def singles(*places: Sequence[int], to: int = 3, again: int = 2) -> dict[str, list[_Program]]:
+    """Single instructions; ``to``: address register of long results, ``again``: the second factors
     of ``vvdmul``."""
     return {
         "nothing": [_base((), *places)],
@@ -107,15 +119,16 @@ def singles(*places, to=3, again=2):
     }
 
 
-def transfer(mnemonic, odd):
+def transfer(mnemonic: str, odd: int) -> list[_Program]:
+    """One transfer of 2,000 bytes between main and local memory, aligned or at odd addresses."""
     p = _base().pair(6, odd)
     if odd:
         p.set(1, 1)
     return [p.ld(rd=1, rs1=6, size=2000) if mnemonic == "ld" else p.st(rd=6, rs1=1, size=2000)]
 
 
-def exchange(late):
-    """1,000 bytes from core 0 to core 1; ``late`` is kept back by 100 instructions."""
+def exchange(late: str) -> list[_Program]:
+    """1,000 bytes from core 0 to core 1; the side ``late`` is delayed by 100 instructions."""
     sender, receiver = _Program().set(1, 0), _Program().set(1, 0)
     for _ in range(100):
         (sender if late == "send" else receiver).nop()
@@ -124,15 +137,16 @@ def exchange(late):
     return [sender, receiver]
 
 
-def kept_back():
-    """The same without the exchange."""
+def kept_back() -> list[_Program]:
+    """:func:`exchange` without its transfer."""
     p = _Program().set(1, 0)
     for _ in range(100):
         p.nop()
     return [p, _Program().set(1, 0)]
 
 
-def ping_pong(rounds=100):
+def ping_pong(rounds: int = 100) -> list[_Program]:
+    """Two cores that wait for each other's events in turn."""
     one, other = _Program(), _Program()
     for _ in range(rounds):
         one.sync(event=1, core=1).wait(event=2, value=1)
@@ -140,15 +154,16 @@ def ping_pong(rounds=100):
     return [one, other]
 
 
-def registers(number=10_000):
+def registers(number: int = 10_000) -> list[_Program]:
+    """``number`` register loads."""
     p = _Program()
     for k in range(number):
         p.set(k % 32, k)
     return [p]
 
 
-def patches():
-    """A: rows of an image, each patch moved, multiplied, rectified."""
+def patches() -> list[_Program]:
+    """Stream A: rows of an image; each patch is moved, multiplied, rectified."""
     p = _Program([_group(24, 16)]).widths()
     p.pair(30, 0).set(1, 0).ld(rd=1, rs1=30, size=1024)
     for k in range(62):
@@ -160,8 +175,8 @@ def patches():
     return [p]
 
 
-def pipeline():
-    """B: four cores, each one step of 32 items."""
+def pipeline() -> list[_Program]:
+    """Stream B: four cores, each one step of 32 items."""
     cores = [_Program([_group(16, 16)] if k < 3 else []).widths() for k in range(4)]
     first, *middle, last = cores
     first.set(30, 0)
@@ -180,8 +195,8 @@ def pipeline():
     return cores
 
 
-def pool():
-    """C: 2x2 max-pool of 16x16x8."""
+def pool() -> list[_Program]:
+    """Stream C: 2x2 max-pool of 16x16x8."""
     p = _Program().widths()
     for k in range(4):
         p.set(30, 0).set(31, 1024 * k).set(1, 1024 * k).ld(rd=1, rs1=30, size=1024)
@@ -194,8 +209,8 @@ def pool():
     return [p.set(31, 8192).set(1, 8192).st(rd=30, rs1=1, size=1024)]
 
 
-def perceptron():
-    """D: 256-64-10 on one core, the hidden layer in four blocks of rows."""
+def perceptron() -> list[_Program]:
+    """Stream D: 256-64-10 on one core, the hidden layer in four blocks of rows."""
     groups = [_group(64, 64, first=k) for k in range(4)] + [_group(64, 10, first=4)]
     p = _Program(groups).widths().pair(30, 0).set(1, 0).ld(rd=1, rs1=30, size=512)
     for k in range(4):
@@ -206,8 +221,8 @@ def perceptron():
     return [p.set(5, 2048).multiply(5, 1, group=4).set(31, 4096).st(rd=30, rs1=5, size=20)]
 
 
-def split_perceptron():
-    """E: 784-128-10 on four cores: 32 hidden units each, the rest on core 0."""
+def split_perceptron() -> list[_Program]:
+    """Stream E: 784-128-10 on four cores: 32 hidden units each, the rest on core 0."""
     cores = []
     for number in range(4):
         groups = [_group(784, 32, shift=10, bias=True)] + (

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engines of Cherry: a microprogram where everything is serial, else units side by side."""
+"""Engine selection of Cherry: microcoded if all units are serial, else pipelined."""
 
+from ...isa.parameters import Params
+from ...shell.engine import Engine
 from .engine.core import PipelinedEngine
 from .params import microcoded
 from .small.core import SmallEngine
@@ -8,6 +10,6 @@ from .small.core import SmallEngine
 __all__ = ["variant"]
 
 
-def variant(params, beat_bytes):
-    """Class of the engine of a build."""
+def variant(params: Params, beat_bytes: int) -> type[Engine]:
+    """Selects the engine class of a build."""
     return SmallEngine if microcoded(params) else PipelinedEngine

@@ -1,13 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program images, program lists and DMA descriptors as they lie in main memory (specification,
+"""Program images, program lists and DMA descriptors of Cherry in main memory (specification,
 sections 3.3, 3.4, 7.2).
 
 One reader serves model, listing and tests: it asks for words by their offset and refuses the first
 wrong one. Pure Python.
 """
 
+from __future__ import annotations
+
 import struct
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+
+from ...isa.parameters import Params
 
 __all__ = [
     "BITS",
@@ -46,10 +51,10 @@ END, IN, OUT, FILL = range(4)
 
 
 class ImageError(Exception):
-    """A word that is refused: ``fault`` by name, ``offset`` of the word that it concerns, the
-    ``word``."""
+    """A word of an image that is refused: ``fault`` by name, ``offset`` of the word that it
+    concerns, the ``word``."""
 
-    def __init__(self, fault, offset, word):
+    def __init__(self, fault: str, offset: int, word: int) -> None:
         super().__init__(f"{fault}: word {word:#010x} at offset {offset:#x}")
         self.fault, self.offset, self.word = fault, offset, word
 
@@ -62,12 +67,12 @@ class Unit:
     address: int
     stride_x: int
     stride_y: int
-    coefficients: dict = field(default_factory=dict)
+    coefficients: dict[int, int] = field(default_factory=dict)
 
 
 @dataclass
 class ProgramImage:
-    """A program: what it needs, its records and its instruction words.
+    """Program image: its requirements, records and instruction words.
 
     ``loops``: index -> (iterations, body length); ``units``: index -> :class:`Unit`; ``size``:
     words of the image as read.
@@ -77,12 +82,12 @@ class ProgramImage:
     special: bool = False
     axes: bool = False
     wide: bool = False
-    loops: dict = field(default_factory=dict)
-    units: dict = field(default_factory=dict)
-    words: list = field(default_factory=list)
+    loops: dict[int, tuple[int, int]] = field(default_factory=dict)
+    units: dict[int, Unit] = field(default_factory=dict)
+    words: list[int] = field(default_factory=list)
 
     @property
-    def code_word(self):
+    def code_word(self) -> int:
         """Index of the first instruction's word."""
         return (
             HEADER_WORDS
@@ -91,14 +96,14 @@ class ProgramImage:
         )
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Words of the image."""
         return self.code_word + len(self.words)
 
 
 @dataclass
 class Step:
-    """An entry of a program list: offsets in bytes from the list's start (0 = none)."""
+    """Entry of a program list: offsets in bytes from the list's start (0 = none)."""
 
     image: int
     in_list: int = 0
@@ -111,7 +116,8 @@ class Step:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """A DMA transfer of ``rows`` x ``cols`` elements. ``main`` of a fill is the pattern."""
+    """DMA descriptor: a transfer of ``rows`` x ``cols`` elements. ``main`` of a fill is the
+    pattern."""
 
     op: int
     format: str = "fp32"
@@ -123,8 +129,8 @@ class Descriptor:
     mem_pitch: int = 0
     mem_step: int = 1
 
-    def to_bytes(self):
-        """Its 32 bytes."""
+    def to_bytes(self) -> bytes:
+        """The 32 bytes of the descriptor."""
         code = FORMATS.index(self.format) if self.op in (IN, OUT) else 0
         return struct.pack(
             "<IIIHHiiiI",
@@ -140,15 +146,15 @@ class Descriptor:
         )
 
 
-def row_words(fmt, cols):
-    """Words of one row in main memory."""
+def row_words(fmt: str, cols: int) -> int:
+    """Number of words of one row in main memory."""
     return -(-cols * BITS[fmt] // 32)
 
 
 # Writing
 
 
-def image_bytes(image):
+def image_bytes(image: ProgramImage) -> bytes:
     """The bytes of a :class:`ProgramImage`."""
     words = [
         IMAGE_MAGIC,
@@ -174,7 +180,9 @@ def image_bytes(image):
     return struct.pack(f"<{len(words)}I", *words)
 
 
-def list_bytes(steps):
+def list_bytes(
+    steps: Sequence[tuple[bytes, Step, Sequence[Descriptor], Sequence[Descriptor]]],
+) -> bytes:
     """The bytes of a program list: entries, then of each step its in list and out list, then images
     in order of first use.
 
@@ -225,7 +233,9 @@ def _magic(word, magic):
     _check(first == magic, "image", 0, first)
 
 
-def read_image(word, params=None, limit=0):
+def read_image(
+    word: Callable[[int], int], params: Params | None = None, limit: int = 0
+) -> ProgramImage:
     """The :class:`ProgramImage` whose words ``word(offset)`` gives, checked in their order.
 
     ``params``: of the build, or ``None``: nothing is checked against it. ``limit``: bytes that it
@@ -292,7 +302,7 @@ def read_image(word, params=None, limit=0):
     return image
 
 
-def read_list_header(word, limit=0):
+def read_list_header(word: Callable[[int], int], limit: int = 0) -> tuple[int, int]:
     """(number of steps, bytes of the list). Raises :class:`ImageError`."""
     _magic(word, LIST_MAGIC)
     second = word(4)
@@ -307,7 +317,7 @@ def read_list_header(word, limit=0):
     return steps, size
 
 
-def read_step(word, index, size):
+def read_step(word: Callable[[int], int], index: int, size: int) -> Step:
     """Entry ``index`` of a list of ``size`` bytes, a :class:`Step`. Raises :class:`ImageError`."""
     base = 4 * (HEADER_WORDS + ENTRY_WORDS * index)
     values = []
@@ -325,7 +335,7 @@ def read_step(word, index, size):
     return Step(image, in_list, out_list, bool(flags & 1), bool(flags >> 1), rebase, mask)
 
 
-def read_descriptor(word):
+def read_descriptor(word: Callable[[int], int]) -> Descriptor | None:
     """The :class:`Descriptor` of eight words, ``None`` at the end of a list. Raises
     :class:`ImageError` (fault descriptor)."""
     words = [word(4 * k) for k in range(8)]

@@ -2,8 +2,9 @@
 """Cherry: encoding, registers and faults (docs/isa/cherry.md, sections 3, 6 and 7). Pure Python."""
 
 from ...isa.operands import Modulo
+from ...isa.parameters import Params
 from ...isa.registers import Fault, Register
-from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
+from ...isa.table import Decoded, Field, Instruction, Isa, Part, Rule, Storage, Syntax
 from .operands import APU, LOOP, TILE
 
 __all__ = ["ACC", "INPUT", "ISA", "LOOPS", "OUTPUT", "SPECIAL", "UNITS", "WEIGHTS", "CherryIsa"]
@@ -262,9 +263,10 @@ REGISTERS = (
 
 
 class CherryIsa(Isa):
-    """The table; what a fault of a word carries is the word."""
+    """Instruction table of Cherry; the detail of a word's fault is the word."""
 
-    def decode(self, word, params=None):
+    def decode(self, word: int, params: Params | None = None) -> Decoded:
+        """Decodes a word; its faults carry the word as their detail."""
         decoded = super().decode(word, params)
         return decoded if decoded.fault is None else decoded._replace(detail=word)
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How operands of Cherry instructions are written: tile registers, declared loops and address units
-(section 3.2). Pure Python."""
+"""Operand forms of Cherry: tile registers, declared loops and address units (section 3.2). Pure
+Python."""
 
+from ...isa.asm.cursor import Cursor
+from ...isa.instruction import Field
 from ...isa.operands import Form, Named
 
 __all__ = ["APU", "LOOP", "TILE", "TILES", "DeclaredForm"]
@@ -14,18 +16,19 @@ TILE = Named(
 
 
 class DeclaredForm(Form):
-    """A loop or address unit: its declared name, or its number, with or without the prefix, where
-    that is declared.
+    """Operand form of a loop or address unit: its declared name, or its number, with or without the
+    prefix, where that is declared.
 
     What is declared stands in the state of the assembler's section, by ``kind``: a dict of name ->
     number (``asm/assembly.py``). A loop may stand in parentheses.
     """
 
-    def __init__(self, kind, prefix, what, brackets=False):
+    def __init__(self, kind: str, prefix: str, what: str, brackets: bool = False) -> None:
         self.kind, self.prefix, self.what, self.brackets = kind, prefix, what, brackets
 
-    def parse(self, cursor, field):
+    def parse(self, cursor: Cursor, field: Field) -> int:
         """The number written at ``cursor``."""
+        assert cursor.assembler is not None, "operands are read by an assembler"
         declared = cursor.assembler.section.state.get(self.kind, {})
         closing = self.brackets and cursor.accept("(")
         place = cursor.place
@@ -52,8 +55,8 @@ class DeclaredForm(Form):
             cursor.expect(")")
         return number
 
-    def format(self, value):
-        """As a number, which every listing declares."""
+    def format(self, value: int) -> str:
+        """The number, which every listing declares."""
         return f"{self.prefix}{value}"
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the Cherry core (specification, section 8). Pure Python."""
 
-from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Params, Preset
 from ...isa.peaks import Peaks
 
 __all__ = ["SPACE", "cap_feature", "cap_size", "microcoded"]
@@ -38,15 +38,15 @@ def _check(values):
             )
 
 
-def cap_size(params):
-    """Register ``cap_size`` of a build."""
+def cap_size(params: Params) -> int:
+    """Value of register ``cap_size`` of a build."""
     return (
         params["log_mem"] | params["contexts"] << 8 | params["macs"] << 16 | params["banks"] << 24
     )
 
 
-def cap_feature(params, overlap):
-    """Register ``cap_feature`` of a build; ``overlap``: DMA runs beside programs."""
+def cap_feature(params: Params, overlap: bool) -> int:
+    """Value of register ``cap_feature`` of a build; ``overlap``: DMA runs beside programs."""
     return (
         params["sfu_lanes"]
         | params["reduce_axes"] << 4
@@ -62,8 +62,8 @@ _SERIAL = {"macs": 1, "banks": 1, "contexts": 1, "alu_lanes": 1, "acc_frac": 9, 
 _SMALL = _SERIAL | {"log_mem": 11, "sfu_lanes": 1, "reduce_axes": 1, "imem": 256}
 
 
-def microcoded(params):
-    """Whether a build has the small engine (:mod:`.small`): everything in it is serial."""
+def microcoded(params: Params) -> bool:
+    """Whether a build has the microcoded engine (:mod:`.small`), in which everything is serial."""
     return params["sfu_lanes"] <= 1 and all(
         params[name] == least for name, least in _SERIAL.items()
     )

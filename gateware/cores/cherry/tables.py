@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Constants of Cherry's arithmetic and the tables of its special functions, which model and
-gateware share (specification, sections 2.1,
-4.4 and 7.6). The tables are computed from their definition."""
+"""Constants of Cherry's arithmetic and tables of its special functions, shared by model and
+gateware (specification, sections 2.1, 4.4 and 7.6). The tables are computed from their
+definition."""
 
 from decimal import Decimal, localcontext
 from functools import cache
@@ -37,20 +37,20 @@ def _table(value):
 
 
 @cache
-def logt():
-    """LOGT[f] = round(2^32 log2(1 + f/512))."""
+def logt() -> np.ndarray:
+    """Table of logarithms: LOGT[f] = round(2^32 log2(1 + f/512))."""
     ln2 = Decimal(2).ln()
     return _table(lambda f: (Decimal(512 + f) / 512).ln() / ln2 * (1 << 32))
 
 
 @cache
-def expt():
-    """EXPT[k] = round(2^26 2^(k/512))."""
+def expt() -> np.ndarray:
+    """Table of powers of two: EXPT[k] = round(2^26 2^(k/512))."""
     ln2 = Decimal(2).ln()
     return _table(lambda k: (ln2 * k / 512).exp() * (1 << 26))
 
 
 @cache
-def rect():
-    """RECT[f] = round(2^21 * 512/(512 + f))."""
+def rect() -> np.ndarray:
+    """Table of reciprocals: RECT[f] = round(2^21 * 512/(512 + f))."""
     return _table(lambda f: Decimal(1 << 30) / (512 + f))

@@ -7,8 +7,9 @@ table; decoder, disassembler, random words and reference are made of the table.
 """
 
 from ...isa.operands import Number
+from ...isa.parameters import Params
 from ...isa.registers import Fault, Register
-from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
+from ...isa.table import Decoded, Field, Instruction, Isa, Part, Rule, Storage, Syntax
 from .sizes import PES, levels, registers_of
 
 __all__ = ["INSTRUCTIONS", "ISA", "MULTI_CYCLE", "PES", "ImagineIsa", "levels", "registers_of"]
@@ -348,10 +349,11 @@ REGISTERS = (
 
 
 class ImagineIsa(Isa):
-    """The table, with what faults of IMAGine's words carry: the word; and a fault of its own for
-    submodules."""
+    """Instruction table of IMAGine; the detail of a word's fault is the word, and submodules
+    have a fault of their own."""
 
-    def decode(self, word, params=None):
+    def decode(self, word: int, params: Params | None = None) -> Decoded:
+        """Decodes a word; its faults carry the word as their detail."""
         decoded = super().decode(word, params)
         if decoded.fault is None:
             return decoded

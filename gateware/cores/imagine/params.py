@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the IMAGine core (specification, section 8). Pure Python."""
 
-from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Params, Preset
 from ...isa.peaks import Peaks
 from .isa import levels, registers_of
 from .sizes import PES
@@ -20,13 +20,13 @@ def _check(values):
         )
 
 
-def geometry(params):
-    """Register ``geometry``: rows-1, cols-1, reg_width."""
+def geometry(params: Params) -> int:
+    """Value of register ``geometry``: rows-1, cols-1, reg_width."""
     return params["rows"] - 1 | params["cols"] - 1 << 8 | params["reg_width"] << 16
 
 
-def register_file(params):
-    """Register ``register_file``: depth, registers of a PE."""
+def register_file(params: Params) -> int:
+    """Value of register ``register_file``: depth, registers of a PE."""
     return params["depth"] | registers_of(params) << 16
 
 

@@ -3,6 +3,7 @@
 Pure Python."""
 
 from ...isa.operands import Modulo, Named
+from ...isa.parameters import Params
 from ...isa.registers import Fault, Register
 from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax, built
 
@@ -17,12 +18,12 @@ _CFG_EXTENSION = ("ext_norm", "ext_conv", "ext_pool", "ext_pool")
 CFG_MASKS = (0x0003_011F, 0xFFFF_FFFF, 0x00FF_FFFF, 0xFFFF_FFFF)
 
 
-def cfg_built(number, params):
+def cfg_built(number: int, params: Params | None) -> bool:
     """Whether CFG register ``number`` exists with ``params`` (all four do without parameters)."""
     return number < len(CFG_NAMES) and built(params, _CFG_EXTENSION[number])
 
 
-def cfg_legal(number, value):
+def cfg_legal(number: int, value: int) -> bool:
     """Whether ``value`` is legal for CFG register ``number`` (section 4.9: reserved bits, mode 3,
     PW or PH 0)."""
     if number >= len(CFG_NAMES) or value & ~CFG_MASKS[number]:

@@ -15,7 +15,7 @@ NO_DSP_LIMIT = LARGEST_ARRAY**2
 _ROWS = tuple(1 << k for k in range(6, 17))
 
 
-def norm_legal(value):
+def norm_legal(value: int) -> bool:
     """Whether ``value`` is a legal value of the ``norm`` register (section 4.9): shift in bits 4:0,
     round in bit 8, mode 0..2 in bits 17:16, all other bits zero."""
     return value & ~0x3_011F == 0 and (value >> 16) & 3 != 3

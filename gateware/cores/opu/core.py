@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engines of the OPU, of which the parameter ``engine`` names one."""
+"""Engine selection of the OPU, by the parameter ``engine``."""
 
+from ...isa.parameters import Params
+from ...shell.engine import Engine
 from .engine.core import PipelinedEngine
 from .small.core import SmallEngine
 
 __all__ = ["variant"]
 
 
-def variant(params, beat_bytes):
-    """Class of the engine of a build."""
+def variant(params: Params, beat_bytes: int) -> type[Engine]:
+    """Selects the engine class of a build."""
     return SmallEngine if params["engine"] == "small" else PipelinedEngine

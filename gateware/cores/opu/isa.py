@@ -53,14 +53,14 @@ POST_FORMS = {
 }
 
 
-def post_fields(post):
+def post_fields(post: int) -> tuple[int, int, int]:
     """``(act, order, res)`` of the field of ``@post``."""
     return post & 3, post >> 2 & 3, post >> 4 & 1
 
 
 @dataclass(frozen=True)
 class _Post(Form):
-    """The steps of ``@post``, in order, with commas."""
+    """Operand form of ``@post``: its steps, in order, with commas."""
 
     commas = True
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the OPU core (specification, section 8). Pure Python."""
 
-from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Params, Preset
 from ...isa.peaks import Peaks
 from .types import TYPE_SETS, type_set
 
@@ -67,7 +67,7 @@ def _check(values):
                 )
 
 
-def buffer_bytes(params):
+def buffer_bytes(params: Params) -> dict[str, int]:
     """Bytes of the buffers ``ifm``, ``ker`` and ``ofm``, all banks, by name."""
     types = type_set(params)
     return {
@@ -77,8 +77,9 @@ def buffer_bytes(params):
     }
 
 
-def cap_lanes(params):
-    """Register ``cap_lanes``: pi, po, banks of ``ifm``, banks of ``ofm``, one byte each."""
+def cap_lanes(params: Params) -> int:
+    """Value of register ``cap_lanes``: pi, po, banks of ``ifm``, banks of ``ofm``, one byte
+    each."""
     return params["pi"] | params["po"] << 8 | params["ifm_banks"] << 16 | params["ofm_banks"] << 24
 
 

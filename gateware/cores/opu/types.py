@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The data types of an OPU and every number that follows from them (specification, section 2.3).
-Pure Python.
+"""Data types of an OPU and the constants that follow from them (specification, section 2.3). Pure
+Python.
 
 Model, gateware, assembler and tests take these numbers from here and from nowhere else.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 from functools import cached_property
+
+from ...isa.parameters import Params
 
 __all__ = ["CHANNELS", "SLOT", "TYPE_SETS", "TypeSet", "type_set"]
 
@@ -33,84 +37,87 @@ class TypeSet:
     bias: int
     ofm: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return self.name
 
     @cached_property
-    def name(self):
+    def name(self) -> str:
+        """Name of the type set, as in ``8-8-16-16``."""
         return f"{self.ifm}-{self.ker}-{self.bias}-{self.ofm}"
 
     # Bytes of an element in memory
 
     @property
-    def ifm_bytes(self):
+    def ifm_bytes(self) -> int:
         """Bytes of an element of a feature map: of ``ld.ifm``, ``store`` and ``pad``."""
         return self.ifm // 8
 
     @property
-    def ker_bytes(self):
+    def ker_bytes(self) -> int:
+        """Bytes of a weight."""
         return self.ker // 8
 
     @property
-    def bias_bytes(self):
+    def bias_bytes(self) -> int:
+        """Bytes of a bias element."""
         return self.bias // 8
 
     # Derived numbers
 
     @property
-    def store_shift(self):
+    def store_shift(self) -> int:
         """Places to the right in ``store``: delta_O - delta_I, positive (8 by default)."""
         return self.ofm - self.ifm
 
     @property
-    def dot_log2(self):
+    def dot_log2(self) -> int:
         """log2 of the bound on abs(S), S the dot product over at most 64 channels; the bound is
         reached."""
         return self.ifm + self.ker + 4
 
     @property
-    def dot_bits(self):
+    def dot_bits(self) -> int:
         """Signed bits that hold every S (22)."""
         return self.ifm + self.ker + 6
 
     @property
-    def term_bits(self):
+    def term_bits(self) -> int:
         """Signed bits to which the shifted S of ``conv`` and ``conv.acc`` is clamped before ``ofm``
         is added (18)."""
         return self.ofm + 2
 
     @property
-    def left_most(self):
-        """Left shift of ``conv`` and ``conv.acc`` above which nothing changes (18)."""
+    def left_most(self) -> int:
+        """Largest left shift of ``conv`` and ``conv.acc`` that changes the result (18)."""
         return self.ofm + 2
 
     @property
-    def right_most(self):
+    def right_most(self) -> int:
         """Right shift of ``conv`` and ``conv.acc`` above which the term is 0 (21)."""
         return self.ifm + self.ker + 5
 
     @property
-    def fraction_bits(self):
+    def fraction_bits(self) -> int:
         """F of ``conv.bias``: fraction bits of the sum (21)."""
         return max(self.ifm + self.ker + 4, self.bias - 1) + 1
 
     @property
-    def left_cap(self):
+    def left_cap(self) -> int:
         """D of ``conv.bias``: left shift of a term above which the sum saturates anyway (22)."""
         return max(self.ifm + self.ker + 4, self.bias - 1, self.ofm - 1) + 2
 
     @property
-    def ifm_range(self):
+    def ifm_range(self) -> tuple[int, int]:
         """(least, greatest) value of ITYPE."""
         return _range(self.ifm)
 
     @property
-    def ofm_range(self):
+    def ofm_range(self) -> tuple[int, int]:
         """(least, greatest) value of OTYPE."""
         return _range(self.ofm)
 
     @property
-    def cap_types(self):
+    def cap_types(self) -> int:
         """Register ``cap_types``: the four widths, one byte each."""
         return self.ifm | self.ker << 8 | self.bias << 16 | self.ofm << 24
 
@@ -126,7 +133,7 @@ TYPE_SETS = {
 }
 
 
-def type_set(params):
+def type_set(params: Params | str) -> TypeSet:
     """The :class:`TypeSet` of build parameters (a dict as of ``SPACE.resolve``, or a name).
 
     Raises

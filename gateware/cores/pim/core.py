@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engines of the PIM machine: one for any number of processors, and a microprogram for one core on
-a small chip."""
+"""Engine selection of PIM: one for any number of processors, and a microcoded one for a single
+core on a small chip."""
 
+from ...isa.parameters import Params
+from ...shell.engine import Engine
 from .engine.core import ManyCoreEngine
 from .small.core import SmallEngine
 
 __all__ = ["variant"]
 
 
-def variant(params, beat_bytes):
-    """Class of the engine of a build."""
+def variant(params: Params, beat_bytes: int) -> type[Engine]:
+    """Selects the engine class of a build."""
     return SmallEngine if params["engine"] == "small" else ManyCoreEngine

@@ -7,7 +7,10 @@ forms. A fault's detail by its bits alone is the low word of that form, the wide
 removed and a short immediate expanded.
 """
 
+from typing import Any
+
 from ...isa.operands import Either, Modulo, Number, Prefixed, Signed
+from ...isa.parameters import Params
 from ...isa.registers import Counter, Fault, Register
 from ...isa.table import Field, Instruction, Isa, Macro, Part, Rule, Syntax
 from .operands import SELECTS, Select
@@ -116,19 +119,20 @@ def _even(name):
     )
 
 
-def _too_wide(values, params):
+def _too_wide(values: dict[str, Any], params: Params | None) -> int | None:
     most = 32 if params is None else params["max_biw"]
     return next((values[name] for name in ("ibiw", "obiw") if values[name] > most), None)
 
 
-_BUILT_WIDTH = Rule(
-    "width",
-    _too_wide,
-    lambda v, p: (
-        f"elements of {_too_wide(v, p)} bits do not exist in this build, "
-        f"expected at most {p['max_biw']} (max_biw): fault width"
-    ),
-)
+def _too_wide_text(values: dict[str, Any], params: Params | None) -> str:
+    most = 32 if params is None else params["max_biw"]
+    return (
+        f"elements of {_too_wide(values, params)} bits do not exist in this build, "
+        f"expected at most {most} (max_biw): fault width"
+    )
+
+
+_BUILT_WIDTH = Rule("width", _too_wide, _too_wide_text)
 
 
 def _activation(opcode):
@@ -354,26 +358,30 @@ SELECTED = {
 }
 
 
-def offset_bits(role):
+def offset_bits(role: str) -> dict[int, list[str]]:
     """``{bit of offset_select: mnemonics}``: where the offset applies to the operand of ``role`` if
     that bit is set."""
-    found = {}
+    found: dict[int, list[str]] = {}
     for instruction in INSTRUCTIONS:
         select = instruction.by_name.get("offset_select")
-        for bit, (letter, name) in enumerate(_LETTERS.items() if select else ()):
+        form = select.form if select is not None else None
+        if not isinstance(form, Select):
+            continue
+        for bit, (letter, name) in enumerate(_LETTERS.items()):
             operand = instruction.by_name.get(name)
             if (
                 operand
                 and operand.role == role
-                and letter in select.form.letters
-                and letter not in select.form.ignored
+                and letter in form.letters
+                and letter not in form.ignored
             ):
                 found.setdefault(bit, []).append(instruction.mnemonic)
     return found
 
 
-def kind_of(opcode):
-    """``"scalar"``, ``"matrix"``, ``"vector"`` or ``"transfer"``: where ``opcode`` is counted."""
+def kind_of(opcode: int) -> str:
+    """Instruction class by which ``opcode`` is counted: ``"scalar"``, ``"matrix"``, ``"vector"``
+    or ``"transfer"``."""
     return next(kind for kind, opcodes in KINDS.items() if opcode in opcodes)
 
 

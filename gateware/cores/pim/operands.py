@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Forms of operands that only PIM has: the operands an offset applies to (specification, section
-3.5). Pure Python."""
+"""Operand forms of PIM: the operands an offset applies to (specification, section 3.5). Pure
+Python."""
 
 from dataclasses import dataclass
 
+from ...isa.asm.cursor import Cursor
+from ...isa.instruction import Field
 from ...isa.operands import Form
 
 __all__ = ["SELECTS", "Select", "select_text"]
@@ -12,21 +14,23 @@ __all__ = ["SELECTS", "Select", "select_text"]
 SELECTS = "d12"
 
 
-def select_text(value):
+def select_text(value: int) -> str:
     """The letters of ``offset_select``."""
     return "".join(letter for bit, letter in enumerate(SELECTS) if value >> bit & 1)
 
 
 @dataclass(frozen=True)
 class Select(Form):
-    """One or more of the letters ``d``, ``1``, ``2``, each once, as far as the instruction has the
-    operand; with ``ignored`` ones nothing is done."""
+    """Operand form of ``offset_select``: one or more of the letters ``d``, ``1``, ``2``, each
+    once, as far as the instruction has the operand; with ``ignored`` ones nothing is done."""
 
     letters: str = SELECTS
     ignored: str = ""
 
-    def parse(self, cursor, field):
-        place, text = cursor.place, cursor.token.text
+    def parse(self, cursor: Cursor, field: Field) -> int:
+        token, place = cursor.token, cursor.place
+        assert token is not None, "an operand is there"
+        text = token.text
         value = 0
         for letter in text:
             bit = SELECTS.find(letter)
@@ -43,5 +47,5 @@ class Select(Form):
         cursor.advance()
         return value
 
-    def format(self, value):
+    def format(self, value: int) -> str:
         return select_text(value)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the PIM core (specification, section 8). Pure Python."""
 
-from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Params, Preset
 from ...isa.peaks import Peaks
 
 __all__ = ["BUILT", "SPACE", "weight_bytes"]
@@ -48,8 +48,8 @@ def _check_small(values):
         )
 
 
-def weight_bytes(params):
-    """Bytes of the arrays of one core: arrays * xb_rows * xb_cols."""
+def weight_bytes(params: Params) -> int:
+    """Bytes of the weight arrays of one core: arrays * xb_rows * xb_cols."""
     return params["arrays"] * params["xb_rows"] * params["xb_cols"]
 
 

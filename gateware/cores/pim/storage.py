@@ -17,8 +17,8 @@ WIDE = 32
 _SHORT = {1: 11, 6: 16, 7: 16}
 
 
-def expand(low):
-    """The 64-bit word of an instruction in the 32-bit form."""
+def expand(low: int) -> int:
+    """Expands an instruction of the 32-bit form to its 64-bit word."""
     shift = _SHORT.get(low & 63)
     if shift is None:
         return low
@@ -26,8 +26,8 @@ def expand(low):
     return (immediate & 0xFFFF_FFFF) << 32 | low & (1 << shift) - 1
 
 
-def narrow(word):
-    """The 32-bit form of a 64-bit word; ``None`` if it has none."""
+def narrow(word: int) -> int | None:
+    """Narrows a 64-bit word to the 32-bit form; ``None`` if it has none."""
     low, high = word & 0xFFFF_FFFF, word >> 32
     shift = _SHORT.get(low & 63)
     if shift is not None:
@@ -37,7 +37,7 @@ def narrow(word):
 
 @dataclass(frozen=True)
 class _Short(Storage):
-    """Mode 1: the low word alone."""
+    """Storage of mode 1: the low word alone."""
 
     def store(self, word):
         low = narrow(word)
@@ -55,7 +55,7 @@ class _Short(Storage):
 
 @dataclass(frozen=True)
 class _Packed(Storage):
-    """Mode 2: 32-bit words; an opcode above 32 marks the first half of a 64-bit word."""
+    """Storage of mode 2: 32-bit words; an opcode above 32 marks the first half of a 64-bit word."""
 
     def store(self, word):
         low = narrow(word)

@@ -1,42 +1,55 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The assembler: statements to words, by an ISA's table."""
+"""Table-driven assembler: statements to instruction words."""
+
+from __future__ import annotations
 
 import difflib
+from collections.abc import Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from quintet.gateware.isa.instruction import Macro, built
 from quintet.gateware.isa.operands import number_text
 
+from ..instruction import Instruction
+from ..parameters import Params
+from ..software import Software
+from ..table import Storage
 from .cursor import Cursor
 from .errors import AsmError, AsmWarning, Place
 from .operand_text import read_operands
 from .program import Program, SourceLine
 from .source import Source
 
+if TYPE_CHECKING:
+    from .lexer import Statement
+
+
 __all__ = ["Assembler", "Item", "Section", "assemble", "assemble_text"]
 
 
 @dataclass
 class Item:
-    """One assembled instruction: ``instruction`` and ``values`` are ``None`` and empty for a raw
-    word that is none."""
+    """One assembled word; ``instruction`` is ``None`` and ``values`` is empty for a raw word that
+    is no legal instruction. ``place`` is ``None`` in a disassembly."""
 
-    instruction: object
-    values: dict
+    instruction: Instruction | None
+    values: dict[str, Any]
     word: int
-    place: Place
+    place: Place | None
     raw: bool = False
 
 
 @dataclass
 class Section:
-    """Instructions that lie together, in one storage; ``state`` is the ISA's."""
+    """Section of a program: words that lie together, in one storage. ``items`` are of type
+    :class:`Item`, or of an ISA's own that its ``link`` reads; ``state`` is the ISA's."""
 
-    name: object
-    storage: object
-    items: list = field(default_factory=list)
-    state: dict = field(default_factory=dict)
+    name: Hashable | None
+    storage: Storage
+    items: list[Any] = field(default_factory=list)
+    state: dict[Any, Any] = field(default_factory=dict)
 
 
 class Assembler(Source):
@@ -61,17 +74,19 @@ class Assembler(Source):
         Whether what would refuse the program as a whole is a warning (``.unchecked``).
     """
 
-    def __init__(self, software, params=None, *, exports=False):
+    def __init__(
+        self, software: Software, params: Params | None = None, *, exports: bool = False
+    ) -> None:
         super().__init__(software.isa.syntax, software.bulk)
         self.exports = exports
         self.software = software
         self.isa = software.isa
         self.params = params
-        self.sections = {}
-        self.state = {}
+        self.sections: dict[Hashable | None, Section] = {}
+        self.state: dict[Any, Any] = {}
         self.unchecked = False
-        self.warnings = []
-        self.lines = {}
+        self.warnings: list[AsmWarning] = []
+        self.lines: dict[int, SourceLine] = {}
         self._directives = {d.name: d for d in software.directives}
         self.section = self.open_section(None)
         self.statement_reader = (
@@ -80,41 +95,43 @@ class Assembler(Source):
 
     # For directives, macros and link
 
-    def open_section(self, name, storage=None):
+    def open_section(self, name: Hashable | None, storage: Storage | None = None) -> Section:
         """The section called ``name``, made if it is not there, and current from now on."""
         if name not in self.sections:
             self.sections[name] = Section(name, storage or self.isa.storage[0])
         self.section = self.sections[name]
         return self.section
 
-    def warn(self, place, message):
+    def warn(self, place: Place, message: str) -> None:
         """Notes a warning; one text per source line."""
         if not any(w.place[:2] == place[:2] and w.message == message for w in self.warnings[-64:]):
             self.warnings.append(AsmWarning(place, message))
 
-    def fail(self, place, message, expected=""):
+    def fail(self, place: Place, message: str, expected: str = "") -> NoReturn:
         """Raises an error."""
         raise AsmError(message, place=place, expected=expected)
 
-    def emit(self, mnemonic, values, place):
+    def emit(self, mnemonic: str, values: dict[str, int], place: Place) -> None:
         """Appends an instruction given by its values, checked like a written one."""
         entries = self.isa.mnemonics[self.isa.fold(mnemonic)]
         entry = next(e for e in entries if set(values) <= set(e.by_name))
         self._emit(entry, dict(values), {}, place)
 
-    def emit_word(self, word, place):
+    def emit_word(self, word: int, place: Place) -> None:
         """Appends a raw word, legal or not."""
         try:
             stored = self.section.storage.raw(word)
         except ValueError as error:
             raise AsmError(str(error), place=place) from None
-        decoded = self.isa.decode(self.section.storage.load(stored)[0], self.params)
+        loaded = self.section.storage.load(stored)
+        assert loaded is not None, "a stored word is whole"
+        decoded = self.isa.decode(loaded[0], self.params)
         instruction, values = (
             (decoded.instruction, decoded.values) if decoded.fault is None else (None, {})
         )
         self.section.items.append(Item(instruction, values, word, place, raw=True))
 
-    def lay_out(self, section, base=0):
+    def lay_out(self, section: Section, base: int = 0) -> bytes:
         """The bytes of ``section``, to lie at offset ``base`` of the image; their source lines are
         noted."""
         pieces, storage = [], section.storage
@@ -124,16 +141,19 @@ class Assembler(Source):
             except ValueError as error:
                 raise AsmError(str(error), place=item.place) from None
             pieces.append(piece)
-            self.lines[base] = SourceLine(item.place.file, item.place.line)
+            if item.place is not None:
+                self.lines[base] = SourceLine(item.place.file, item.place.line)
             base += len(piece)
         return b"".join(pieces)
 
     # Statements
 
-    def execute(self, statement):
+    def execute(self, statement: Statement) -> None:
+        """Assembles one statement: a directive, an instruction or a macro."""
         cursor = Cursor(statement, self.symbols, assembler=self)
         first = statement.tokens[0]
         if first.kind == "bulk":
+            assert self.bulk is not None, "only a bulk reader makes such tokens"
             self.bulk().emit(self, first.value, Place(statement.file, first.line, first.column))
             return
         if first.kind == "name" and first.text.startswith("."):
@@ -213,7 +233,7 @@ class Assembler(Source):
             try:
                 values, places = read_operands(entry, cursor, named=isa.syntax.named)
             except AsmError as error:
-                if furthest is None or error.place[1:] > furthest.place[1:]:
+                if furthest is None or error.position > furthest.position:
                     furthest = error
                 continue
             values.update(flags)
@@ -290,7 +310,7 @@ class Assembler(Source):
 
     # The end
 
-    def finish(self):
+    def finish(self) -> Program:
         """The :class:`Program`."""
         extra = self.statement_reader.finish() if self.statement_reader is not None else {}
         items = [item for section in self.sections.values() for item in section.items]
@@ -303,11 +323,9 @@ class Assembler(Source):
         if self.software.link is not None:
             data = self.software.link(self)
         else:
-            data, base = [], 0
+            data = b""
             for section in self.sections.values():
-                data.append(self.lay_out(section, base))
-                base += len(data[-1])
-            data = b"".join(data)
+                data += self.lay_out(section, len(data))
         return Program(
             data, sorted(self.warnings, key=lambda w: self.order(w.place)), self.lines, extra
         )
@@ -317,7 +335,9 @@ def _shown(value):
     return number_text(value) if isinstance(value, int) else str(value)
 
 
-def assemble(software, path, params=None, *, exports=False):
+def assemble(
+    software: Software, path: str | Path, params: Params | None = None, *, exports: bool = False
+) -> Program:
     """Assembles a source file.
 
     Parameters
@@ -352,7 +372,14 @@ def assemble(software, path, params=None, *, exports=False):
     return program
 
 
-def assemble_text(software, text, name="<text>", params=None, *, exports=False):
+def assemble_text(
+    software: Software,
+    text: str,
+    name: str = "<text>",
+    params: Params | None = None,
+    *,
+    exports: bool = False,
+) -> Program:
     """As :func:`assemble`, of ``text``; ``name`` stands in messages. Includes are relative to the
     current folder."""
     assembler = Assembler(software, params, exports=exports)

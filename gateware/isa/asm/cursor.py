@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A place in a statement, and the reading of expressions there. Forms and directives of an ISA get
-one."""
+"""Token cursor of the assembler: reads the operands and expressions of one statement. Forms and
+directives of an ISA get one."""
+
+from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, NoReturn
 
 from quintet.gateware.isa.operands import number_text
 
 from .errors import AsmError, Place
+
+if TYPE_CHECKING:
+    from .assembler import Assembler
+    from .lexer import Statement, Token
+
 
 __all__ = ["Cursor"]
 
@@ -29,7 +37,13 @@ class Cursor:
         Whose ``state`` holds what an ISA's directives declared.
     """
 
-    def __init__(self, statement, symbols, index=0, assembler=None):
+    def __init__(
+        self,
+        statement: Statement,
+        symbols: dict[str, int],
+        index: int = 0,
+        assembler: Assembler | None = None,
+    ) -> None:
         self.statement = statement
         self.symbols = symbols
         self.index = index
@@ -39,37 +53,40 @@ class Cursor:
     # Tokens
 
     @property
-    def token(self):
+    def token(self) -> Token | None:
         """The next token, or ``None`` at the end."""
         tokens = self.statement.tokens
         return tokens[self.index] if self.index < len(tokens) else None
 
     @property
-    def at_end(self):
+    def at_end(self) -> bool:
+        """Whether all tokens of the statement are read."""
         return self.index >= len(self.statement.tokens)
 
     @property
-    def place(self):
+    def place(self) -> Place:
         """Place of the next token, or behind the last one."""
         token = self.token
         return Place(
             self.statement.file, *((token.line, token.column) if token else self.statement.end)
         )
 
-    def shown(self):
+    def shown(self) -> str:
         """The next token as a message shows it."""
-        return "end of line" if self.at_end else f"'{self.token.text}'"
+        token = self.token
+        return "end of line" if token is None else f"'{token.text}'"
 
-    def fail(self, message, *, expected="", place=None):
+    def fail(self, message: str, *, expected: str = "", place: Place | None = None) -> NoReturn:
         """Raises :class:`AsmError` at the next token."""
         raise AsmError(message, place=place or self.place, expected=expected)
 
-    def advance(self):
-        token = self.token
+    def advance(self) -> Token:
+        """Moves past the next token, which must be there, and returns it."""
+        token = self.statement.tokens[self.index]
         self.index += 1
         return token
 
-    def accept(self, text):
+    def accept(self, text: str) -> bool:
         """Moves past the next token if it reads ``text``."""
         token = self.token
         if token is not None and token.text == text and token.kind != "string":
@@ -77,15 +94,17 @@ class Cursor:
             return True
         return False
 
-    def expect(self, text, expected=""):
+    def expect(self, text: str, expected: str = "") -> None:
+        """Moves past the next token, which must read ``text``; else raises :class:`AsmError`."""
         if not self.accept(text):
             self.fail(f"unexpected {self.shown()}", expected=expected or f"'{text}'")
 
-    def expect_end(self, expected="end of line"):
+    def expect_end(self, expected: str = "end of line") -> None:
+        """Raises :class:`AsmError` unless all tokens are read."""
         if not self.at_end:
             self.fail(f"unexpected {self.shown()}", expected=expected)
 
-    def peek_name(self):
+    def peek_name(self) -> str | None:
         """The next token's text if it is a name."""
         token = self.token
         return token.text if token is not None and token.kind == "name" else None
@@ -94,7 +113,7 @@ class Cursor:
         """Whether the next token is a number."""
         return self.token is not None and self.token.kind == "number"
 
-    def name(self, what="a name"):
+    def name(self, what: str = "a name") -> str:
         """Reads a name without dots."""
         word = self.peek_name()
         if word is None or "." in word:
@@ -102,7 +121,7 @@ class Cursor:
         self.index += 1
         return word
 
-    def string(self, what='a "string"'):
+    def string(self, what: str = 'a "string"') -> str:
         """Reads a string."""
         token = self.token
         if token is None or token.kind != "string":
@@ -110,10 +129,11 @@ class Cursor:
         self.index += 1
         return token.value
 
-    def is_symbol(self, name):
+    def is_symbol(self, name: str) -> bool:
+        """Whether ``name`` is a defined constant."""
         return name in self.symbols
 
-    def take_prefixed(self, prefix):
+    def take_prefixed(self, prefix: str) -> int | None:
         """Reads ``prefix`` and a decimal number written together (``$a12``); without them reads
         nothing: ``None``."""
         tokens, text, index = self.statement.tokens, "", self.index
@@ -130,12 +150,12 @@ class Cursor:
 
     # Expressions
 
-    def expression(self):
+    def expression(self) -> int:
         """Reads an integer expression: ``+ - * / % << >> & | ( )``, ``/`` exact, ``%`` with the
         divisor's sign."""
         return self._level(0)
 
-    def tight_expression(self):
+    def tight_expression(self) -> int:
         """Reads an expression that ends at a blank outside parentheses, for operands separated by
         blanks (``4 -1``)."""
         tokens, end, depth = self.statement.tokens, self.index, 0

@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The disassembler: every word to the text that assembles to the same word."""
+"""Disassembler: the text of every word, which assembles to the same word again."""
 
 from quintet.gateware.isa.table import TableError
 
+from ..parameters import Params
+from ..software import Software
+from ..table import Isa, Storage
 from .assembler import Item
 from .errors import AsmError
 from .operand_text import format_operands
@@ -10,7 +13,7 @@ from .operand_text import format_operands
 __all__ = ["disassemble", "instruction_text"]
 
 
-def disassemble(software, data, params=None):
+def disassemble(software: Software, data: bytes, params: Params | None = None) -> str:
     """Canonical text of a binary program, one line a word; assembled again it gives the same bytes.
 
     Words that are no legal instructions, or that the assembler would code otherwise, become
@@ -64,7 +67,9 @@ def disassemble(software, data, params=None):
     return "".join(line + "\n" for line in lines)
 
 
-def instruction_text(isa, word, stored, storage, params=None):
+def instruction_text(
+    isa: Isa, word: int, stored: bytes, storage: Storage, params: Params | None = None
+) -> str:
     """The line of one word that lies in memory as the bytes ``stored``."""
     decoded = isa.decode(word, params)
     instruction = isa.match(word)
@@ -76,7 +81,7 @@ def instruction_text(isa, word, stored, storage, params=None):
             return f"{mnemonic} {format_operands(instruction, values)}".rstrip()
     raw = int.from_bytes(stored, storage.order)
     meaning = f"{decoded.fault} {decoded.detail}"
-    if decoded.fault is None:
+    if instruction is not None and decoded.fault is None:
         meaning = f"{instruction.mnemonic}, not as it is assembled"
     digits = (min(len(stored) * 8, max(isa.bits, raw.bit_length())) + 3) // 4
     return f".word 0x{raw:0{digits}x}  {isa.syntax.comments[0]} {meaning}"

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the assembler has to say: one line each, with file, line and column."""
+"""Errors and warnings of the assembler: one line each, with file, line and column."""
 
+from __future__ import annotations
+
+from pathlib import Path
 from typing import NamedTuple
 
 __all__ = ["AsmError", "AsmWarning", "Place"]
@@ -13,7 +16,7 @@ class Place(NamedTuple):
     line: int
     column: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
 
@@ -29,18 +32,30 @@ class AsmError(ValueError):
         What would have been right; may be empty.
     """
 
-    def __init__(self, message, *, place=None, expected="", file=None):
+    def __init__(
+        self,
+        message: str,
+        *,
+        place: Place | None = None,
+        expected: str = "",
+        file: str | Path | None = None,
+    ) -> None:
         self.message, self.place, self.expected = message, place, expected
         where = f"{place}: " if place is not None else f"{file}: " if file is not None else ""
         super().__init__(where + message + (f", expected {expected}" if expected else ""))
 
+    @property
+    def position(self) -> tuple[int, int]:
+        """Line and column, to tell which of several errors lies furthest; (0, 0) without them."""
+        return (0, 0) if self.place is None else (self.place.line, self.place.column)
+
 
 class AsmWarning(NamedTuple):
-    """Something that assembles but is likely not meant; its text is one line like that of an
-    error."""
+    """Warning about a statement that assembles but is likely not meant; its text is one line like
+    that of an error."""
 
     place: Place
     message: str
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.place}: warning: {self.message}"

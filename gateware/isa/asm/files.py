@@ -7,6 +7,8 @@ from pathlib import Path
 from quintet.gateware.isa.files import LARGEST, FileError, write_whole
 from quintet.gateware.isa.program_file import FormError, ProgramFile
 
+from ..parameters import Params
+from ..software import Software
 from .assembler import assemble
 from .errors import AsmError, Place
 from .program import Program, SourceLine, read_program
@@ -14,7 +16,7 @@ from .program import Program, SourceLine, read_program
 __all__ = ["load_program", "save_program", "suffix_of"]
 
 
-def suffix_of(software, path):
+def suffix_of(software: Software, path: Path | str) -> str:
     """The longest suffix in ``software.forms`` that the name of ``path`` ends in; :class:`AsmError`
     if there is none."""
     if "/" in software.forms and (str(path).endswith("/") or os.path.isdir(path)):
@@ -30,7 +32,14 @@ def suffix_of(software, path):
     return max(fitting, key=len)
 
 
-def load_program(software, path, params=None, *, most=LARGEST, exports=False):
+def load_program(
+    software: Software,
+    path: Path | str,
+    params: Params | None = None,
+    *,
+    most: int = LARGEST,
+    exports: bool = False,
+) -> Program:
     """Reads a program file of any form that ``software`` declares, by its suffix.
 
     Parameters
@@ -89,7 +98,7 @@ def _read_form(form, software, path, params):
     return Program(made.data, lines=lines, extra=made.extra)
 
 
-def check_size(software, data, path):
+def check_size(software: Software, data: bytes, path: str | Path) -> None:
     """Refuses ``data`` that is no whole number of words (where the words' storage alone
     decides)."""
     storage = software.isa.storage[0]
@@ -101,7 +110,7 @@ def check_size(software, data, path):
         )
 
 
-def save_program(software, program, path):
+def save_program(software: Software, program: Program, path: str | Path) -> None:
     """Writes ``program`` in the form that the suffix of ``path`` names, whole or not at all.
 
     Raises

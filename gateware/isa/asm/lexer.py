@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source text to tokens."""
+"""Lexer of the assembler: source text to statements of tokens."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..software import BulkReader
+from ..table import Syntax
 from .errors import AsmError, Place
 
 __all__ = ["Statement", "Token", "statements"]
@@ -31,8 +36,8 @@ _LONGEST_NUMBER = 4000
 
 
 class Token(NamedTuple):
-    """``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; a bad number has
-    ``value`` ``None``.
+    """A token of the source. ``kind`` is ``float``, ``number``, ``name``, ``string`` or ``sign``; a
+    bad number has ``value`` ``None``.
 
     A run of lines that an ISA read at once (``Software.bulk``) is one token of kind ``bulk``."""
 
@@ -43,7 +48,7 @@ class Token(NamedTuple):
     value: Any = None
 
     @property
-    def end(self):
+    def end(self) -> int:
         """Column behind the token."""
         return self.column + len(self.text)
 
@@ -53,8 +58,8 @@ class Statement(NamedTuple):
     behind the last."""
 
     file: str
-    tokens: tuple
-    end: tuple
+    tokens: tuple[Token, ...]
+    end: tuple[int, int]
 
 
 def _number(text):
@@ -87,7 +92,9 @@ def _tokens(text, line, comments):
     return found
 
 
-def statements(text, file, syntax, bulk=None):
+def statements(
+    text: str, file: str, syntax: Syntax, bulk: Callable[[], BulkReader] | None = None
+) -> list[Statement]:
     """The statements of ``text``, a list of :class:`Statement`; ``bulk`` as of ``Software``.
 
     Raises
@@ -96,14 +103,15 @@ def statements(text, file, syntax, bulk=None):
         A bracket that is still open at the end of the file (where an open bracket carries on to the
         next line).
     """
-    found, held, depth = [], [], 0
-    opened = None
+    found: list[Statement] = []
+    held: list[Token] = []
+    depth, opened = 0, None
     lines = text.split("\n")
-    bulk, single = (bulk() if bulk is not None else None), 0
+    reader, single = (bulk() if bulk is not None else None), 0
     number = 0
     while number < len(lines):
-        if bulk is not None and not depth and number >= single:
-            value, count = bulk.read(lines, number)
+        if reader is not None and not depth and number >= single:
+            value, count = reader.read(lines, number)
             if value is not None:
                 found.append(
                     Statement(file, (Token("bulk", "", number + 1, 1, value),), (number + count, 1))
@@ -124,7 +132,7 @@ def statements(text, file, syntax, bulk=None):
         if held and not depth:
             found.append(Statement(file, tuple(held), (held[-1].line, held[-1].end)))
             held = []
-    if held:
+    if held and opened is not None:
         raise AsmError(
             f"'{opened.text}' is never closed", place=Place(file, opened.line, opened.column)
         )

@@ -1,33 +1,48 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operands of one instruction: read by its syntax, and printed by it."""
+"""Parser and printer of an instruction's operands, driven by its syntax."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..instruction import Instruction, Written
 from .errors import AsmError
+
+if TYPE_CHECKING:
+    from .cursor import Cursor
+    from .errors import Place
+
 
 __all__ = ["format_operands", "read_operands"]
 
 
-def read_operands(entry, cursor, *, named=False):
+def read_operands(
+    entry: Written, cursor: Cursor, *, named: bool = False
+) -> tuple[dict[str, int], dict[str, Place]]:
     """``(values, places)`` by field name, of the operands at ``cursor``, up to the end of the
     statement.
 
     ``entry`` is an instruction or macro. Raises :class:`AsmError`; of several syntaxes the error is
     that of the one which went furthest.
     """
-    begin, furthest = cursor.index, None
+    begin = cursor.index
+    furthest: AsmError | None = None
     for tree in entry.syntaxes:
         cursor.index = begin
         try:
             if named:
                 return _read_named(entry, tree, cursor)
-            values, places = {}, {}
+            values: dict[str, int] = {}
+            places: dict[str, Place] = {}
             _read(tree, entry, cursor, values, places)
             cursor.expect_end(expected=f"end of line after {entry.usage}")
             return values, places
         except AsmError as error:
             cursor.index = begin
             error = _count_error(entry, tree, cursor) or error
-            if furthest is None or error.place[1:] > furthest.place[1:]:
+            if furthest is None or error.position > furthest.position:
                 furthest = error
+    assert furthest is not None, "an instruction has at least one syntax"
     raise furthest
 
 
@@ -137,7 +152,7 @@ def _count_error(entry, tree, cursor):
     )
 
 
-def format_operands(entry, values):
+def format_operands(entry: Instruction, values: dict[str, int]) -> str:
     """The canonical text of ``values``; optional operands at their defaults are left out."""
     return _format(entry.syntaxes[0], entry, values).rstrip()
 

@@ -1,30 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program as an assembler makes it and the loader writes it into main memory; sources and
-binaries read whole."""
+"""Assembled program as the loader writes it into main memory, and the readers of source and binary
+files."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from quintet.gateware.isa.files import MOST_TEXT, FileError, read_bytes
 
 from .errors import AsmError
 
+if TYPE_CHECKING:
+    from .errors import AsmWarning
+
+
 __all__ = ["Program", "SourceLine", "read_program", "read_source"]
 
 
 class SourceLine(NamedTuple):
-    """Where an instruction comes from."""
+    """Source line of an instruction."""
 
     file: str
     line: int
 
-    def __str__(self):
+    def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
 
 @dataclass
 class Program:
-    """A program in its binary form.
+    """An assembled program: its bytes, and the source lines they come from.
 
     Attributes
     ----------
@@ -38,16 +45,16 @@ class Program:
     """
 
     data: bytes
-    warnings: list = field(default_factory=list)
-    lines: dict = field(default_factory=dict)
-    extra: dict = field(default_factory=dict)
+    warnings: list[AsmWarning] = field(default_factory=list)
+    lines: dict[int, SourceLine] = field(default_factory=dict)
+    extra: dict[str, Any] = field(default_factory=dict)
 
-    def line_at(self, offset):
+    def line_at(self, offset: int) -> SourceLine | None:
         """The :class:`SourceLine` of the instruction at ``offset``, or ``None``."""
         return self.lines.get(offset)
 
 
-def read_program(path, most):
+def read_program(path: Path | str, most: int) -> bytes:
     """The bytes of a program file of at most ``most``; raises :class:`AsmError` if it cannot be
     read."""
     try:
@@ -56,7 +63,7 @@ def read_program(path, most):
         raise AsmError(error.trouble, file=error.path) from None
 
 
-def read_source(path):
+def read_source(path: str | Path) -> str:
     """The text of a source file; raises :class:`AsmError` if it is not there or no UTF-8."""
     try:
         text = read_program(path, MOST_TEXT).decode("utf-8-sig")

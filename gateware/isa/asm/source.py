@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sources as the assembler walks through them: constants, includes, repetition."""
+"""Source reader of the assembler: constants, includes and repetition, common to all ISAs."""
+
+from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from ..software import BulkReader
+from ..table import Syntax
 from .cursor import Cursor
 from .errors import AsmError, Place
 from .lexer import statements
 from .program import read_source
+
+if TYPE_CHECKING:
+    from .lexer import Statement
+
 
 __all__ = ["Source"]
 
@@ -17,51 +28,59 @@ _MOST_INCLUDES = 10_000
 _DEEPEST = 50
 
 
-class Source:
-    """Executes statements one by one, and the directives that all ISAs share.
-
-    A subclass has ``execute(statement)`` for the others.
-    """
+class Source(ABC):
+    """Interpreter of a source: runs its statements in order, and the directives that all ISAs
+    share."""
 
     COMMON = (".endr", ".equ", ".include", ".rept")
 
-    def __init__(self, syntax, bulk=None):
+    def __init__(self, syntax: Syntax, bulk: Callable[[], BulkReader] | None = None) -> None:
         self.syntax, self.bulk = syntax, bulk
-        self.symbols = {}
+        self.symbols: dict[str, int] = {}
         self.last_place = Place("<text>", 1, 1)
-        self._defined = {}  # constant -> where
-        self._open = []  # files being read: (resolved path or None, as shown)
-        self._parsed = {}  # resolved path -> statements
-        self._files = {}  # shown name -> order of first mention
+        #: Place of each constant's definition.
+        self._defined: dict[str, Place] = {}
+        #: Files being read: (resolved path or None, name for messages).
+        self._open: list[tuple[Path | None, str]] = []
+        #: Statements by resolved path.
+        self._parsed: dict[Path, list[Statement]] = {}
+        #: Order of first mention by the name for messages.
+        self._files: dict[str, int] = {}
         self._repeats = 0  # depth of .rept
         self._copied = 0  # statements executed beyond those written once
         self._included = 0
 
+    @abstractmethod
+    def execute(self, statement: Statement) -> None:
+        """Executes a statement that is not one of the common directives."""
+
     # Files
 
     @property
-    def empty(self):
+    def empty(self) -> bool:
         """Whether no statement was in the files read."""
         return not any(self._parsed.values())
 
     @property
-    def folder(self):
+    def folder(self) -> Path:
         """Folder that relative names of the statement at hand start from."""
         path = self._open[-1][0] if self._open else None
         return path.parent if path is not None else Path()
 
-    def order(self, place):
+    def order(self, place: Place) -> tuple[int, ...]:
         """Sort key of a place: files in order of first mention."""
         return self._files.get(place.file, 0), place.line, place.column
 
-    def read_file(self, path, shown):
+    def read_file(self, path: Path, shown: str) -> None:
+        """Runs the statements of a file, called ``shown`` in messages."""
         resolved = _resolved(path)
         again = resolved in self._parsed
         if not again:
             self._parsed[resolved] = statements(read_source(path), shown, self.syntax, self.bulk)
         self._run_file(resolved, shown, self._parsed[resolved], again)
 
-    def read_text(self, text, name):
+    def read_text(self, text: str, name: str) -> None:
+        """Runs the statements of ``text``, called ``name`` in messages."""
         self._run_file(
             None, name, statements(text.replace("\r\n", "\n"), name, self.syntax, self.bulk), False
         )
@@ -103,7 +122,7 @@ class Source:
                 expected=f"at most {_MOST_STATEMENTS} statements from .rept and repeated .include",
             )
 
-    def common_directive(self, name, cursor):
+    def common_directive(self, name: str, cursor: Cursor) -> bool:
         """Executes ``.equ`` or ``.include``; ``False`` for any other directive."""
         if name == ".equ":
             cursor.index = 1
@@ -117,7 +136,7 @@ class Source:
             return False
         return True
 
-    def define(self, name, value, place):
+    def define(self, name: str, value: int, place: Place) -> None:
         """Defines a constant; refuses a second definition."""
         if name in self.symbols:
             where = self._defined.get(name)

@@ -2,13 +2,17 @@
 """Endpoint 0: the requests of a host that enumerates the device or opens its port (USB 2.0, chapter
 9; PSTN 1.2, section 6.3)."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
 from .descriptors import CONTROL_BYTES, descriptors
+from .identity import USBIdentity
 from .packets import Kind, Reply
 
 __all__ = ["LINE_CODING", "ROM_BYTES", "Answers", "Control", "Request", "answers"]
@@ -19,7 +23,7 @@ ROM_BYTES = 256
 
 
 class Request(enum.Enum, shape=8):
-    """Requests that are answered; others are stalled. Those of the class from 0x20 on."""
+    """Supported USB requests; others are stalled. Those of the class from 0x20 on."""
 
     GET_STATUS = 0
     CLEAR_FEATURE = 1
@@ -32,19 +36,24 @@ class Request(enum.Enum, shape=8):
     SET_CONTROL_LINE_STATE = 0x22
 
 
+def _pattern(request: Any, *, of_class: int = 0, reads: int = 0) -> int:
+    """Case of a request: its number, whether it is of the class, and whether it reads."""
+    return request.value | of_class << 8 | reads << 9
+
+
 @dataclass(frozen=True)
 class Answers:
-    """``rom``: 256 bytes with every answer; ``descriptors``: (type, index) -> (place, length);
-    places of the others."""
+    """Answers of endpoint 0. ``rom``: 256 bytes with every answer; ``descriptors``: (type, index)
+    -> (place, length); places of the others."""
 
     rom: bytes
-    descriptors: dict
+    descriptors: dict[tuple[int, int], tuple[int, int]]
     zeros: int
     line_coding: int
 
 
-def answers(identity):
-    """The :class:`Answers` of a device.
+def answers(identity: USBIdentity) -> Answers:
+    """Builds the :class:`Answers` of a device from its identity.
 
     Raises
     ------
@@ -69,7 +78,7 @@ def answers(identity):
 
 
 class Control(wiring.Component):
-    """Control transfers, in the domain ``usb``.
+    """Control endpoint: control transfers, in the domain ``usb``.
 
     Parameters
     ----------
@@ -89,30 +98,32 @@ class Control(wiring.Component):
     clear_in, clear_out : Out, for a cycle: those of the data endpoint
     """
 
-    kind: In(Kind)
-    chosen: In(1)
-    token: In(1)
-    asked: In(1)
-    byte: In(8)
-    byte_valid: In(1)
-    length: In(7)
-    acknowledged: In(1)
-    reply: Out(Reply)
-    reply_toggle: Out(1)
-    reply_length: Out(7)
-    place: Out(8)
-    bus_reset: In(1)
-    address: Out(7)
-    configured: Out(1)
-    fresh: Out(1)
-    clear_in: Out(1)
-    clear_out: Out(1)
-
-    def __init__(self, *, identity):
+    def __init__(self, *, identity: USBIdentity) -> None:
         self.answers = answers(identity)
-        super().__init__()
+        super().__init__(
+            {
+                "kind": In(Kind),
+                "chosen": In(1),
+                "token": In(1),
+                "asked": In(1),
+                "byte": In(8),
+                "byte_valid": In(1),
+                "length": In(7),
+                "acknowledged": In(1),
+                "reply": Out(Reply),
+                "reply_toggle": Out(1),
+                "reply_length": Out(7),
+                "place": Out(8),
+                "bus_reset": In(1),
+                "address": Out(7),
+                "configured": Out(1),
+                "fresh": Out(1),
+                "clear_in": Out(1),
+                "clear_out": Out(1),
+            }
+        )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Of the request, what is looked at.
         reads, of_class, request, value, kind = Signal(), Signal(), Signal(8), Signal(8), Signal(4)
@@ -159,23 +170,23 @@ class Control(wiring.Component):
                 (Request.SET_LINE_CODING, 1, 0),
                 (Request.SET_CONTROL_LINE_STATE, 1, 0),
             ):
-                with m.Case(number.value | is_class << 8 | is_read << 9):
+                with m.Case(_pattern(number, of_class=is_class, reads=is_read)):
                     m.d.comb += known.eq(1)
-            with m.Case(Request.GET_STATUS.value | 1 << 9):
+            with m.Case(_pattern(Request.GET_STATUS, reads=1)):
                 m.d.comb += [known.eq(1), length.eq(2)]
-            with m.Case(Request.GET_CONFIGURATION.value | 1 << 9):
+            with m.Case(_pattern(Request.GET_CONFIGURATION, reads=1)):
                 m.d.comb += [
                     known.eq(1),
                     place.eq(self.answers.zeros + 1 + self.configured),
                     length.eq(1),
                 ]
-            with m.Case(Request.GET_LINE_CODING.value | 1 << 8 | 1 << 9):
+            with m.Case(_pattern(Request.GET_LINE_CODING, of_class=1, reads=1)):
                 m.d.comb += [
                     known.eq(1),
                     place.eq(self.answers.line_coding),
                     length.eq(len(LINE_CODING)),
                 ]
-            with m.Case(Request.GET_DESCRIPTOR.value | 1 << 9):
+            with m.Case(_pattern(Request.GET_DESCRIPTOR, reads=1)):
                 with m.Switch(Cat(value, kind)):
                     for (number, index), (at, size) in self.answers.descriptors.items():
                         with m.Case(index | number << 8):

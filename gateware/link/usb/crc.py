@@ -2,7 +2,8 @@
 """The two CRCs of USB packets, a byte a cycle, in the order of the wire: bit 0 of a byte, and of
 the register, goes first."""
 
-from amaranth import Cat
+from amaranth import Cat, Value
+from amaranth.hdl import ValueLike
 
 __all__ = ["CRC5_GOOD", "CRC16_GOOD", "crc5", "crc16"]
 
@@ -24,14 +25,14 @@ def _step(width, taps, state, byte):
 _TAPS16, _TAPS5 = {0, 13}, {2}
 
 
-def crc16(state, byte):
+def crc16(state: ValueLike, byte: ValueLike) -> Value:
     """State of a data packet's CRC after ``byte``; it begins with ones, and is sent inverted, low
     byte first."""
     bits = _step(16, _TAPS16, [state[i] for i in range(16)], [byte[i] for i in range(8)])
     return Cat(*bits)
 
 
-def crc5(state, byte):
+def crc5(state: ValueLike, byte: ValueLike) -> Value:
     """State of a token's CRC after ``byte``; it begins with ones."""
     bits = _step(5, _TAPS5, [state[i] for i in range(5)], [byte[i] for i in range(8)])
     return Cat(*bits)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The USB device as a byte pipe of the main clock."""
+"""USB device as byte streams of the main clock domain."""
 
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
@@ -7,13 +7,14 @@ from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
 from .device import USBSerial
+from .identity import USBIdentity
 from .transceiver import USBPins
 
 __all__ = ["ByteCrossing", "USBLink"]
 
 
 class ByteCrossing(wiring.Component):
-    """An asynchronous FIFO of one byte: a register that rests while a bit that has changed with it
+    """Asynchronous FIFO of one byte: a register that rests while a bit that has changed with it
     crosses, and another comes back.
 
     A byte takes some three cycles of each clock: at 12 MHz on one side and any clock from 8 MHz on
@@ -31,14 +32,14 @@ class ByteCrossing(wiring.Component):
     i : In, stream of bytes in ``source``; o : Out, the same in ``sink``
     """
 
-    def __init__(self, *, source, sink):
+    def __init__(self, *, source: str, sink: str) -> None:
         for name, value in (("source", source), ("sink", sink)):
             if not isinstance(value, str):
                 raise TypeError(f"{name} must be the name of a clock domain, not {value!r}")
         self._source, self._sink = source, sink
         super().__init__({"i": In(stream.Signature(8)), "o": Out(stream.Signature(8))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         byte = Signal(8, reset_less=True)
         given, given_there, taken, taken_here = (
@@ -60,7 +61,8 @@ class ByteCrossing(wiring.Component):
 
 
 class USBLink(wiring.Component):
-    """The link's byte streams on the wires of a USB device (:class:`~.device.USBSerial`).
+    """USB link: byte streams of the main clock on the wires of a USB device
+    (:class:`~.device.USBSerial`).
 
     The streams are in ``sync``; each crosses to ``usb`` (12 MHz) by a handshake of its own, so the
     main clock may be any from 8 MHz on. ``usb`` and ``usb_io`` (48 MHz) are to be driven from
@@ -77,13 +79,13 @@ class USBLink(wiring.Component):
     rx : Out, tx : In, byte streams, facing the SoC's of the same name
     """
 
-    def __init__(self, *, identity):
+    def __init__(self, *, identity: USBIdentity) -> None:
         self.device = USBSerial(identity=identity)
         super().__init__(
             {"pins": Out(USBPins()), "rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         device = m.submodules.device = self.device
         wiring.connect(m, device.pins, wiring.flipped(self.pins))

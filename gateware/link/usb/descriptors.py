@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Descriptors of the link's USB device: one configuration, a communication and a data interface
+"""USB descriptors of the link's device: one configuration, a communication and a data interface
 (CDC 1.2, PSTN 1.2)."""
 
 from usb_protocol.emitters import DeviceDescriptorCollection
 from usb_protocol.emitters.descriptors import cdc
+
+from .identity import USBIdentity
 
 __all__ = [
     "CONTROL_BYTES",
@@ -28,8 +30,8 @@ _CDC, _ACM, _AT_COMMANDS, _CDC_DATA = 0x02, 0x02, 0x01, 0x0A
 _LINE_REQUESTS = 0b10
 
 
-def descriptors(identity):
-    """LUNA's collection of descriptors for a :class:`~.identity.USBIdentity`."""
+def descriptors(identity: USBIdentity) -> DeviceDescriptorCollection:
+    """Builds LUNA's descriptor collection for a :class:`~.identity.USBIdentity`."""
     collection = DeviceDescriptorCollection()
     with collection.DeviceDescriptor() as d:
         d.bcdUSB = 2.00

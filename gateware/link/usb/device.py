@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The USB device: LUNA's transceiver, and behind it a control endpoint and one that carries bytes
+"""USB device: LUNA's transceiver, a control endpoint, and a bulk endpoint that carries bytes
 both ways."""
+
+from typing import Any
 
 from amaranth import Module, Mux
 from amaranth.lib import stream, wiring
@@ -8,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 
 from .control import Control
 from .descriptors import DATA_ENDPOINT, STATUS_ENDPOINT
+from .identity import USBIdentity
 from .packets import Packets, Reply
 from .pipes import Pipes
 from .reset import BusReset
@@ -35,13 +38,13 @@ class USBSerial(wiring.Component):
     rx : Out, bytes from the host; tx : In, bytes to it
     """
 
-    def __init__(self, *, identity, utmi=None):
+    def __init__(self, *, identity: USBIdentity, utmi: Any = None) -> None:
         self._utmi = utmi
         self._control = Control(identity=identity)
         members = {"rx": Out(stream.Signature(8)), "tx": In(stream.Signature(8))}
         super().__init__(members if utmi is not None else members | {"pins": Out(USBPins())})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         packets = m.submodules.packets = Packets()
         control = m.submodules.control = self._control

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Who the device says it is. Pure Python, for the host's side too."""
+"""USB identity: vendor, product and serial strings of the device. Pure Python, also for the
+host."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -13,7 +16,7 @@ MANUFACTURER = "quintet"
 
 @dataclass(frozen=True)
 class USBIdentity:
-    """Numbers and strings of a device's descriptors.
+    """USB identity of a device: the numbers and strings of its descriptors.
 
     Raises
     ------
@@ -27,7 +30,7 @@ class USBIdentity:
     product: str
     serial: str
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name in ("vendor", "product_number"):
             value = getattr(self, name)
             if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 0xFFFF:
@@ -40,7 +43,7 @@ class USBIdentity:
                 raise ValueError(f"{name} must be a string of 1 to 31 characters, not {value!r}")
 
 
-def identity_of(board_name):
+def identity_of(board_name: str) -> USBIdentity:
     """The identity of a board of ours: its name is the serial number, since an FPGA has none of its
     own."""
     return USBIdentity(VENDOR_ID, PRODUCT_ID, MANUFACTURER, "quintet link", board_name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is taken of LUNA, in one place. LUNA is written for an earlier Amaranth, which says so at
+"""Imports from LUNA, in one place. LUNA is written for an earlier Amaranth, which says so at
 every import."""
 
 import warnings

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packets: tokens, data and handshakes between the transceiver's bytes and the endpoints (USB 2.0,
-section 8)."""
+"""USB packet layer: tokens, data and handshakes between the transceiver's bytes and the endpoints
+(USB 2.0, section 8)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, wiring
@@ -15,7 +15,7 @@ LONGEST = 66
 
 
 class Kind(enum.Enum, shape=2):
-    """Of a token; the upper half of its PID."""
+    """Kind of a token: the upper half of its PID."""
 
     OUT = 0
     SOF = 1
@@ -24,7 +24,7 @@ class Kind(enum.Enum, shape=2):
 
 
 class Reply(enum.Enum, shape=3):
-    """What an endpoint answers."""
+    """Reply of an endpoint."""
 
     NONE = 0
     ACK = 1
@@ -38,7 +38,7 @@ _ACK = 0b0010
 
 
 class UTMI(wiring.Signature):
-    """A transceiver's bytes, seen from the transceiver."""
+    """UTMI-like byte interface of a transceiver, seen from the transceiver."""
 
     def __init__(self):
         super().__init__(
@@ -55,7 +55,7 @@ class UTMI(wiring.Signature):
 
 
 class Packets(wiring.Component):
-    """Receives and sends packets, in the domain ``usb``.
+    """Packet engine: receives and sends USB packets, in the domain ``usb``.
 
     At rest ``tx_data`` is zero: LUNA's transmitter shifts it out meanwhile, into a counter of ones
     that must be at zero when a packet begins.
@@ -83,26 +83,31 @@ class Packets(wiring.Component):
     acknowledged : Out, for a cycle: the host has taken the data that was sent
     """
 
-    utmi: In(UTMI())
-    address: In(7)
-    kind: Out(Kind)
-    endpoint: Out(4)
-    token: Out(1)
-    byte: Out(8)
-    byte_valid: Out(1)
-    first: Out(1)
-    asked: Out(1)
-    length: Out(7)
-    toggle: Out(1)
-    reply: In(Reply)
-    reply_toggle: In(1)
-    reply_length: In(7)
-    read: Out(1)
-    data: In(8)
-    sending: Out(1)
-    acknowledged: Out(1)
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "utmi": In(UTMI()),
+                "address": In(7),
+                "kind": Out(Kind),
+                "endpoint": Out(4),
+                "token": Out(1),
+                "byte": Out(8),
+                "byte_valid": Out(1),
+                "first": Out(1),
+                "asked": Out(1),
+                "length": Out(7),
+                "toggle": Out(1),
+                "reply": In(Reply),
+                "reply_toggle": In(1),
+                "reply_length": In(7),
+                "read": Out(1),
+                "data": In(8),
+                "sending": Out(1),
+                "acknowledged": Out(1),
+            }
+        )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         utmi = self.utmi
         layout = data.StructLayout({"type": 2, "kind": 2})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The data endpoint's two queues, in one block RAM with the answers of endpoint 0."""
+"""Bulk endpoint: its two queues, in one block RAM with the answers of endpoint 0."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -17,8 +17,8 @@ _RING = 2 * PACKET_BYTES
 
 
 class Pipes(wiring.Component):
-    """Bulk transfers of one endpoint number, both ways, and the memory: 128 bytes to the host, 128
-    from it, 256 of ``rom``.
+    """Bulk endpoint: transfers of one endpoint number, both ways, and their memory: 128 bytes to
+    the host, 128 from it, 256 of ``rom``.
 
     Two packets fit each queue, so that one is filled or emptied while another is on the bus. What
     is sent to the host stays the same until it is acknowledged, whatever comes meanwhile. A packet
@@ -44,7 +44,7 @@ class Pipes(wiring.Component):
     rx : Out, tx : In, streams of bytes, in ``usb``
     """
 
-    def __init__(self, *, rom):
+    def __init__(self, *, rom: bytes) -> None:
         if len(rom) != 256:
             raise ValueError(f"rom must have 256 bytes, not {len(rom)}")
         self._rom = bytes(rom)
@@ -76,7 +76,7 @@ class Pipes(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # No address is read and written in the same cycle: each queue is read where it was written
         # before.

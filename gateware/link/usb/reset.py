@@ -14,14 +14,19 @@ CYCLES = 31
 
 
 class BusReset(wiring.Component):
-    """``d_p``, ``d_n``: In, the wires; ``reset``: Out, high from 2.6 us of both low until one
-    rises. In the domain ``usb``."""
+    """USB bus reset detector. ``d_p``, ``d_n``: In, the wires; ``reset``: Out, high from 2.6 us of
+    both low until one rises. In the domain ``usb``."""
 
-    d_p: In(1)
-    d_n: In(1)
-    reset: Out(1)
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "d_p": In(1),
+                "d_n": In(1),
+                "reset": Out(1),
+            }
+        )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lines = Signal(2)
         count = Signal(range(CYCLES + 1))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The transceiver: LUNA's parts for a bit, with a smaller and quicker way from 48 to 12 MHz than
-LUNA's FIFOs."""
+"""USB transceiver: LUNA's bit-level parts, with a smaller and faster crossing from 48 to 12 MHz
+than LUNA's FIFOs."""
 
 from amaranth import Module, ResetInserter, Signal
 from amaranth.lib import wiring
@@ -21,7 +21,7 @@ __all__ = ["Transceiver", "USBPins"]
 
 
 class USBPins(wiring.Signature):
-    """The wires, seen from the device: ``d_p`` and ``d_n`` with ``i``, ``o``, ``oe``; ``pullup``,
+    """USB pins, seen from the device: ``d_p`` and ``d_n`` with ``i``, ``o``, ``oe``; ``pullup``,
     of D+."""
 
     def __init__(self):
@@ -30,8 +30,8 @@ class USBPins(wiring.Signature):
 
 
 class Transceiver(wiring.Component):
-    """Full speed: clock recovery, NRZI, bit stuffing, SYNC and end of packet (USB 2.0, section
-    7.1).
+    """Full-speed USB transceiver: clock recovery, NRZI, bit stuffing, SYNC and end of packet (USB
+    2.0, section 7.1).
 
     Bits are sampled in ``usb_io``, 48 MHz; bytes are in ``usb``, 12 MHz. From a byte to the next
     pass at least 32 cycles of ``usb_io``, so a byte crosses as a register that rests and a bit that
@@ -44,10 +44,15 @@ class Transceiver(wiring.Component):
     utmi : Out(UTMI)
     """
 
-    pins: Out(USBPins())
-    utmi: Out(UTMI())
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "pins": Out(USBPins()),
+                "utmi": Out(UTMI()),
+            }
+        )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         pins, utmi = self.pins, self.utmi
         sender = m.submodules.sender = TxPipeline()

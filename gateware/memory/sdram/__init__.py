@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The controller of SDR SDRAM: refresh, splitting of bursts, PHY."""
+"""SDR SDRAM controller: refresh, burst splitting, PHY, and a model of the chip."""

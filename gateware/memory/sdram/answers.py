@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answer queue of the SDRAM controller, in order, with room for all that is under way."""
+"""Answer queue of the SDRAM controller: in order, with space for all outstanding requests."""
 
 from amaranth import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
@@ -14,7 +14,7 @@ DEPTH = 16
 
 
 class AnswerQueue(wiring.Component):
-    """Read data and acknowledgements in one queue of 16.
+    """Answer FIFO of 16 entries: read data and write acknowledgements, in order.
 
     A token goes along with every access that has an answer; after ``latency`` further cycles it
     meets its data. The queue is of LUT RAM with a register behind.
@@ -28,25 +28,25 @@ class AnswerQueue(wiring.Component):
     Members
     -------
     token : In, ``valid``, ``ack`` (else read data), ``last``, ``error``
-    room : Out(1), a place is free; no token may come without. Registered
+    space : Out(1), a place is free; no token may come without. Registered
     dq : In, data of the input registers
     r, ack : Out, the streams of the memory port
     """
 
-    def __init__(self, *, beat_bytes, latency):
+    def __init__(self, *, beat_bytes: int, latency: int) -> None:
         self.latency = latency
         self._token = data.StructLayout({"valid": 1, "ack": 1, "last": 1, "error": 1})
         super().__init__(
             {
                 "token": In(self._token),
-                "room": Out(1),
+                "space": Out(1),
                 "dq": In(8 * beat_bytes),
                 "r": Out(stream.Signature(ReadLayout(beat_bytes))),
                 "ack": Out(stream.Signature(data.StructLayout({"error": unsigned(1)}))),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Tokens in flight.
         token = self.token
@@ -59,7 +59,7 @@ class AnswerQueue(wiring.Component):
         free = Signal(range(DEPTH + 1), init=DEPTH)
         taken = Signal()
         # Registered, and so one place early: a token of this cycle is not counted yet.
-        m.d.sync += self.room.eq(free >= 2)
+        m.d.sync += self.space.eq(free >= 2)
         with m.If(self.token.valid & ~taken):
             m.d.sync += free.eq(free - 1)
         with m.Elif(taken & ~self.token.valid):

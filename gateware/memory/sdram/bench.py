@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDRAM controller in front of the chip model, and how much of the pins' peak patterns of bursts
-reach (``quintet measure sdram``).
+"""SDRAM efficiency benchmark: the share of the pins' peak bandwidth that burst patterns reach on
+the chip model (``quintet measure sdram``).
 
 Every figure is beats moved over cycles of the clock, refreshes and changes of row included, in a
 steady state.
@@ -16,7 +16,7 @@ from amaranth.sim import Simulator
 from ..port import MemoryPort
 from .chip import SDRAMChip
 from .controller import SDRAMController
-from .parts import find_part
+from .parts import SDRAMPart, find_part
 from .phase import ClockPath
 from .phy import SDRAMPhy
 
@@ -30,7 +30,7 @@ class SDRAMSystem(wiring.Component):
     :class:`~.controller.SDRAMController`.
     """
 
-    def __init__(self, *, part, clock_hz, capture=1):
+    def __init__(self, *, part: SDRAMPart | str, clock_hz: float, capture: int = 1) -> None:
         self.controller = SDRAMController(
             part=part, clock_hz=clock_hz, capture=capture, powerup_ns=500
         )
@@ -46,7 +46,7 @@ class SDRAMSystem(wiring.Component):
         )
         super().__init__({"port": In(MemoryPort(self.beat_bytes))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.domains.sync = self.domain
         m.submodules.controller = self.controller
@@ -55,7 +55,8 @@ class SDRAMSystem(wiring.Component):
         connect(m, flipped(self.port), self.controller.port)
         return m
 
-    def add_to(self, sim):
+    def add_to(self, sim: Simulator) -> None:
+        """Adds the clock and the chip model to a simulation."""
         sim.add_clock(1e-8)
         sim.add_testbench(self.chip.process(self.domain.clk), background=True)
 
@@ -103,8 +104,10 @@ def _patterns(part):
 PATTERNS = tuple(_patterns(find_part("W9825G6")))
 
 
-def measure(*, pattern, part="W9825G6", clock_hz=100e6, cycles=8000):
-    """Fraction of the pins' peak that a pattern reaches, once initialisation is over.
+def measure(
+    *, pattern: str, part: SDRAMPart | str = "W9825G6", clock_hz: float = 100e6, cycles: int = 8000
+) -> tuple[float, float]:
+    """Fraction of the pins' peak bandwidth that a burst pattern reaches after initialisation.
 
     Returns (fraction, refreshes made over refreshes due).
     """

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDR SDRAM chip for pysim, which checks every timing rule: the twin of
-``gateware/memory/chips/sdr_sdram.hpp``."""
+"""Behavioural model of an SDR SDRAM chip for pysim, which checks every timing rule; the C++ model
+is ``gateware/memory/chips/sdr_sdram.hpp``."""
+
+from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable, Coroutine
 from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from .parts import find_part
+from .parts import SDRAMPart, find_part
 from .phase import ClockPath
+from .phy import SDRAMPins
+
+if TYPE_CHECKING:
+    from amaranth import Signal
+
 
 __all__ = ["SDRAMChip", "SDRAMViolation"]
 
@@ -19,11 +28,12 @@ MODE, REFRESH, PRECHARGE, ACTIVATE, WRITE, READ, STOP, NOP = range(8)
 
 
 class SDRAMViolation(AssertionError):
-    """A rule of the data sheet was broken."""
+    """Violation of a timing or protocol rule of the data sheet."""
 
 
 class SDRAMChip:
-    """One chip (or two side by side) on the lines of an :class:`~.phy.SDRAMPins`.
+    """Behavioural SDRAM model: one chip (or two side by side) on the lines of an
+    :class:`~.phy.SDRAMPins`.
 
     Its edges are looked at in the middle of the main clock's cycles; when they really come, and
     when data are back, ``path`` says. Lines that change within the set-up or hold time break a
@@ -42,7 +52,7 @@ class SDRAMChip:
     init_refreshes : int
         Refreshes before the mode register is set.
     postponed : int
-        Refreshes that may be owed.
+        Refreshes that may be postponed.
 
     Attributes
     ----------
@@ -54,14 +64,14 @@ class SDRAMChip:
     def __init__(
         self,
         *,
-        part,
-        clock_hz,
-        pins=None,
-        path=None,
-        powerup_ns=200_000,
-        init_refreshes=8,
-        postponed=8,
-    ):
+        part: SDRAMPart | str,
+        clock_hz: float,
+        pins: SDRAMPins | None = None,
+        path: ClockPath | None = None,
+        powerup_ns: int = 200_000,
+        init_refreshes: int = 8,
+        postponed: int = 8,
+    ) -> None:
         self.part = part = find_part(part)
         self.period = 1e9 / clock_hz
         self.clock_mhz = clock_hz / 1e6
@@ -72,7 +82,7 @@ class SDRAMChip:
         self.data = np.zeros(part.size, np.uint8)
         self.counts = dict(read=0, write=0, activate=0, precharge=0, refresh=0)
         self.now = 0
-        self.start = None
+        self.start: int | None = None
         self.cas = 0
         self.seen_after = None  # edges until data of the chip are in time
         self.banks = [
@@ -87,18 +97,34 @@ class SDRAMChip:
         self.late = deque([None] * 4, maxlen=4)
         self.dqm_before = 0
 
-    def fail(self, rule):
+    def fail(self, rule: str) -> NoReturn:
+        """Raises :class:`SDRAMViolation` of ``rule``."""
         raise SDRAMViolation(f"SDRAM: {rule} (edge {self.now})")
 
-    def require(self, holds, rule):
+    def require(self, holds: object, rule: str) -> None:
+        """Raises :class:`SDRAMViolation` of ``rule`` unless it ``holds``."""
         if not holds:
             self.fail(rule)
 
-    def passed(self, since, nanoseconds, rule):
+    def passed(self, since: float, nanoseconds: float, rule: str) -> None:
         # A thousandth of a nanosecond of slack for the rounding of the period.
+        """Requires that ``nanoseconds`` have passed since edge ``since``."""
         self.require((self.now - since) * self.period >= nanoseconds - 1e-3, rule)
 
-    def edge(self, *, cke=1, cs_n=1, ras_n=1, cas_n=1, we_n=1, ba=0, a=0, dqm=0, dq=0, dq_oe=0):
+    def edge(
+        self,
+        *,
+        cke: int = 1,
+        cs_n: int = 1,
+        ras_n: int = 1,
+        cas_n: int = 1,
+        we_n: int = 1,
+        ba: int = 0,
+        a: int = 0,
+        dqm: int = 0,
+        dq: int = 0,
+        dq_oe: int = 0,
+    ) -> int | None:
         """One rising edge of the chip's clock; returns what the FPGA sees on DQ until the next
         (None: not driven)."""
         self.now += 1
@@ -227,7 +253,7 @@ class SDRAMChip:
         else:
             self.fail("command is not modelled")
 
-    def process(self, clock):
+    def process(self, clock: Signal) -> Callable[..., Coroutine[Any, Any, None]]:
         """Testbench process; ``clock`` is the ``clk`` signal of the main clock's domain."""
         pins = self.pins
 

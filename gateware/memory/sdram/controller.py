@@ -10,7 +10,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from ...parts.queues import ShiftQueue, StreamBuffer
 from ..port import MemoryPort
 from .answers import AnswerQueue
-from .parts import find_part
+from .parts import SDRAMPart, find_part
 from .phy import SDRAMPins
 from .refresh import RefreshSequencer, RefreshTimer
 from .splitter import SegmentLayout, SegmentSplitter
@@ -34,7 +34,8 @@ def _arm(timer, cycles):
 
 
 class SDRAMController(wiring.Component):
-    """Memory port in front of an SDR SDRAM of 16 or 32 bits; a beat is as wide as the chip.
+    """SDR SDRAM controller: a memory port in front of a chip of 16 or 32 bits; a beat is as wide as
+    the chip.
 
     Every beat is a command of its own (the chip's burst length is 1), so that bursts of any length
     and any write masks run at one beat a cycle, and a port may stall at any beat. Rows stay open.
@@ -81,7 +82,9 @@ class SDRAMController(wiring.Component):
 
     kind = "SDRAM"
 
-    def __init__(self, *, part, clock_hz, capture=1, powerup_ns=200_000):
+    def __init__(
+        self, *, part: SDRAMPart | str, clock_hz: float, capture: int = 1, powerup_ns: int = 200_000
+    ) -> None:
         self.part = find_part(part)
         if self.part.data_bits not in (16, 32):
             raise ValueError(f"SDRAM part must be 16 or 32 bits wide, not {self.part.data_bits}")
@@ -110,7 +113,7 @@ class SDRAMController(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         part, timing, pins = self.part, self.timing, self.pins
         s.banks = range(1 << part.bank_bits)
@@ -284,7 +287,7 @@ class SDRAMController(wiring.Component):
                 & s.run
                 & ~s.precharge
                 & ~s.activate
-                & answers.room
+                & answers.space
                 & (s.current.error | ~Array(timer[0] for timer in s.no_access)[s.current.bank])
                 & (~s.write | (writes.o.valid & (~s.no_write[0] | s.current.error)))
             ),

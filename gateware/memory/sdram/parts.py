@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of SDR SDRAM parts: geometry and timing."""
+"""Data of SDR SDRAM parts: geometry and timing parameters."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
@@ -8,7 +10,7 @@ __all__ = ["PARTS", "SDRAMPart", "SDRAMTiming", "find_part"]
 
 @dataclass(frozen=True)
 class SDRAMPart:
-    """One SDR SDRAM as the controller sees it (two chips side by side make one part).
+    """Geometry and timing of an SDR SDRAM part (two chips side by side make one part).
 
     Times are nanoseconds. The defaults are conservative: every 143 or 166 MHz part in the usual
     speed grades keeps them (data sheets of W9825G6JH, MT48LC16M16A2, IS42S16160G, AS4C32M16SB,
@@ -69,7 +71,7 @@ class SDRAMPart:
     t_oh: float = 2.5
     masks: bool = True
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         for name, legal in (
             ("data_bits", (8, 16, 32)),
             ("bank_bits", (1, 2)),
@@ -107,24 +109,25 @@ class SDRAMPart:
                 )
 
     @property
-    def beat_bytes(self):
+    def beat_bytes(self) -> int:
+        """Bytes of a beat, as wide as the chip."""
         return self.data_bits // 8
 
     @property
-    def size(self):
-        """Bytes."""
+    def size(self) -> int:
+        """Capacity in bytes."""
         return self.beat_bytes << (self.bank_bits + self.row_bits + self.column_bits)
 
     @property
-    def t_refi(self):
-        """Average interval of refreshes in nanoseconds."""
+    def t_refi(self) -> float:
+        """Average refresh interval in nanoseconds."""
         return self.refresh_ms * 1e6 / self.refreshes
 
-    def t_ac(self, cas):
+    def t_ac(self, cas: int) -> float:
         """Access time from the clock, in nanoseconds, for a CAS latency."""
         return self.t_ac2 if cas == 2 else self.t_ac3
 
-    def timing(self, clock_hz):
+    def timing(self, clock_hz: float) -> SDRAMTiming:
         """:class:`SDRAMTiming` at a clock; ``ValueError`` where the part cannot run at it."""
         if not isinstance(clock_hz, (int, float)) or isinstance(clock_hz, bool) or not clock_hz > 0:
             raise ValueError(f"Clock must be a positive number of Hz, not {clock_hz!r}")
@@ -162,8 +165,8 @@ class SDRAMPart:
 
 @dataclass(frozen=True)
 class SDRAMTiming:
-    """Cycles of a part at one clock; ``cas`` is the CAS latency, ``t_refi`` the interval of
-    refreshes."""
+    """Timing parameters of a part in cycles of one clock; ``cas`` is the CAS latency, ``t_refi``
+    the interval of refreshes."""
 
     cas: int
     t_rcd: int
@@ -214,8 +217,8 @@ PARTS = {
 }
 
 
-def find_part(part):
-    """A part by name, or a :class:`SDRAMPart` itself."""
+def find_part(part: SDRAMPart | str) -> SDRAMPart:
+    """Looks up a part by name; a :class:`SDRAMPart` is returned as it is."""
     if isinstance(part, SDRAMPart):
         return part
     if part not in PARTS:

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phase of an SDR SDRAM's clock: what it leaves of the set-up and hold times on both sides
-(docs/how/memory.md, "Clock and phase")."""
+"""Clock phase of an SDR SDRAM: set-up and hold margins on both sides, and the phase that maximises
+them (docs/how/memory.md, "Clock and phase")."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass
+from typing import TypeAlias
 
-from .parts import find_part
+from .parts import SDRAMPart, find_part
 
 __all__ = [
     "FLIGHT_NS",
@@ -21,12 +25,12 @@ __all__ = [
 
 
 class PhaseError(ValueError):
-    """There is no phase with which set-up and hold times are kept."""
+    """No clock phase meets all set-up and hold times."""
 
 
 @dataclass(frozen=True)
 class PadTiming:
-    """I/O cells of an FPGA, in nanoseconds; delays as (least, most).
+    """Timing of an FPGA's I/O cells, in nanoseconds; delays as (least, most).
 
     Attributes
     ----------
@@ -37,7 +41,7 @@ class PadTiming:
     jitter : of the PLL, and the skew of its outputs' networks
     """
 
-    clock: tuple
+    clock: tuple[float, float]
     early: float
     late: float
     setup: float
@@ -60,13 +64,16 @@ PADS = {
     "ice40": PadTiming(clock=(0, 2.68), early=0.59, late=0.59, setup=4.16, hold=-0.53, jitter=0.45),
 }
 
+#: Least and most of a time in nanoseconds.
+Interval: TypeAlias = tuple[float, float]
+
 #: One way across a board, its load included.
-FLIGHT_NS = (0.1, 0.5)
+FLIGHT_NS: Interval = (0.1, 0.5)
 
 
 @dataclass(frozen=True)
 class ClockPath:
-    """When a chip's clock rises, and when what it drives is back, as (least, most) in nanoseconds.
+    """Clock and return delays between FPGA and chip, as (least, most) in nanoseconds.
 
     Attributes
     ----------
@@ -77,11 +84,11 @@ class ClockPath:
         first
     """
 
-    rises: tuple
-    returns: tuple
+    rises: Interval
+    returns: Interval
 
     @classmethod
-    def centred(cls, part, clock_hz, capture):
+    def centred(cls, part: SDRAMPart | str, clock_hz: float, capture: int) -> ClockPath:
         """A board without tolerances: the clock inverted, and data in the middle of their window
         after ``capture`` cycles."""
         part, period = find_part(part), 1e9 / clock_hz
@@ -93,7 +100,7 @@ class ClockPath:
 
 @dataclass(frozen=True)
 class Margins:
-    """What is left of each time, in nanoseconds: of commands and written data at the chip, of read
+    """Set-up and hold margins in nanoseconds: of commands and written data at the chip, of read
     data at the FPGA's input registers."""
 
     write_setup: float
@@ -102,11 +109,12 @@ class Margins:
     read_hold: float
 
     @property
-    def least(self):
+    def least(self) -> float:
+        """Smallest of the four margins."""
         return min(self.write_setup, self.write_hold, self.read_setup, self.read_hold)
 
 
-def clock_path(pads, shift, flight=FLIGHT_NS):
+def clock_path(pads: PadTiming, shift: Interval, flight: Interval = FLIGHT_NS) -> ClockPath:
     """:class:`ClockPath` of a clock that follows ``sync`` by ``shift``, (least, most) in
     nanoseconds, inside the FPGA."""
     return ClockPath(
@@ -118,7 +126,7 @@ def clock_path(pads, shift, flight=FLIGHT_NS):
     )
 
 
-def margins(part, clock_hz, path, capture):
+def margins(part: SDRAMPart | str, clock_hz: float, path: ClockPath, capture: int) -> Margins:
     """:class:`Margins` of a part behind ``path`` and a controller with ``capture``; ``ValueError``
     where the part cannot run at this clock."""
     part = find_part(part)
@@ -136,7 +144,7 @@ def _margins(part, period, t_ac, path, capture):
 
 @dataclass(frozen=True)
 class SDRAMClock:
-    """Clock of a board's SDRAM.
+    """Chosen clock of a board's SDRAM: phase, delays and margins.
 
     Attributes
     ----------
@@ -152,8 +160,8 @@ class SDRAMClock:
     margins: Margins
 
     @property
-    def report(self):
-        """What a build's report says, in nanoseconds."""
+    def report(self) -> dict[str, float]:
+        """Entries of a build's report, in nanoseconds."""
         return {
             "phase_degrees": round(self.degrees, 1),
             "capture": self.capture,
@@ -161,7 +169,9 @@ class SDRAMClock:
         }
 
 
-def choose_phase(part, clock_hz, pads, shifts):
+def choose_phase(
+    part: SDRAMPart, clock_hz: float, pads: PadTiming, shifts: Iterable[tuple[float, Interval]]
+) -> SDRAMClock:
     """The :class:`SDRAMClock` with the largest of least margins.
 
     Parameters

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pins of an SDR SDRAM and the registers in the I/O cells."""
+"""SDRAM PHY: the pins of an SDR SDRAM and the registers in the I/O cells."""
 
-from amaranth import Cat, Module
+from typing import Any
+
+from amaranth import Cat, Module, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.pads import RegisteredOutput, RegisteredPads
-from .parts import find_part
+from .parts import SDRAMPart, find_part
 
 __all__ = ["SDRAMPhy", "SDRAMPins"]
 
 
 class SDRAMPins(wiring.Signature):
-    """Lines between a controller and a chip, as seen by the controller; all are active-high but for
+    """SDRAM pin interface, as seen by the controller; all are active-high but for
     ``_n``.
 
     Members
@@ -23,7 +25,7 @@ class SDRAMPins(wiring.Signature):
     dq.o, dq.oe : Out, data and their output enable; dq.i : In
     """
 
-    def __init__(self, part):
+    def __init__(self, part: SDRAMPart) -> None:
         self.part = part = find_part(part)
         super().__init__(
             {
@@ -43,13 +45,13 @@ class SDRAMPins(wiring.Signature):
             }
         )
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, SDRAMPins) and self.part == other.part
 
 
 class SDRAMPhy(wiring.Component):
-    """One register in every line: those of the I/O cells on an FPGA, flip-flops in the virtual
-    board.
+    """SDRAM PHY: one register in every line, those of the I/O cells on an FPGA, flip-flops in the
+    virtual board.
 
     Latency: one cycle out, one cycle in. Before the first clock the pads have the levels at which
     :class:`SDRAMPins` begins, and DQ is released.
@@ -61,7 +63,7 @@ class SDRAMPhy(wiring.Component):
         The board's I/O ports, ``platform.request("sdram", dir="-")`` of a platform with an
         amaranth-boards ``SDRAMResource``: members ``cs``, ``ras``, ``cas``, ``we`` (inverted by
         their ports), ``ba``, ``a``, ``dq`` and, where they are connected, ``clk_en`` and ``dqm``.
-        The clock's pin is the board's affair. ``None``: the behavioural twin, with the member
+        The clock's pin is the board's affair. ``None``: the behavioural model, with the member
         ``pads``.
     family : "ecp5", "ice40" or None
         Of the I/O cells; ``None``: ports of a simulation.
@@ -73,7 +75,9 @@ class SDRAMPhy(wiring.Component):
         Where the part's byte masks are not connected, ``dqm`` is tied low
     """
 
-    def __init__(self, *, part, ports=None, family=None):
+    def __init__(
+        self, *, part: SDRAMPart | str, ports: Any = None, family: str | None = None
+    ) -> None:
         self.part = find_part(part)
         self.ports, self._family = ports, family
         if ports is not None and len(ports.dq) != self.part.data_bits:
@@ -84,7 +88,7 @@ class SDRAMPhy(wiring.Component):
         pins = SDRAMPins(self.part)
         super().__init__({"controller": In(pins)} | ({"pads": Out(pins)} if ports is None else {}))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lines = self.controller
         if self.ports is None:
@@ -122,7 +126,7 @@ class SDRAMPhy(wiring.Component):
         return m
 
 
-def command_lines(pins):
+def command_lines(pins: wiring.PureInterface) -> Value:
     """The four lines that make a command, low bit first: ``we_n``, ``cas_n``, ``ras_n``,
     ``cs_n``."""
     return Cat(pins.we_n, pins.cas_n, pins.ras_n, pins.cs_n)

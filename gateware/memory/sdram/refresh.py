@@ -5,6 +5,8 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .parts import SDRAMPart, SDRAMTiming
+
 __all__ = ["RefreshTimer", "RefreshSequencer"]
 
 #: Refreshes due before a change of row is used for them, and before they interrupt a burst.
@@ -15,7 +17,7 @@ INIT_REFRESHES = 8
 
 
 class RefreshTimer(wiring.Component):
-    """Counts the refreshes that are due, and says when to make them.
+    """Refresh timer: counts the refreshes that are due, and requests them.
 
     Members
     -------
@@ -26,7 +28,7 @@ class RefreshTimer(wiring.Component):
         at least one more is due
     """
 
-    def __init__(self, *, interval):
+    def __init__(self, *, interval: int) -> None:
         self.interval = interval
         super().__init__(
             {
@@ -39,7 +41,7 @@ class RefreshTimer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         left = Signal(range(self.interval), init=self.interval - 1)
         tick = Signal()
@@ -70,7 +72,7 @@ class RefreshTimer(wiring.Component):
 
 
 class RefreshSequencer(wiring.Component):
-    """Gives the commands of initialisation and refresh, and opens again the rows that a refresh
+    """Command sequencer of initialisation and refresh; reopens the rows that a refresh
     interrupted.
 
     Members
@@ -84,7 +86,7 @@ class RefreshSequencer(wiring.Component):
     command : Out(3), we_n, cas_n, ras_n; bank : Out; a : Out
     """
 
-    def __init__(self, *, part, timing, powerup):
+    def __init__(self, *, part: SDRAMPart, timing: SDRAMTiming, powerup: int) -> None:
         self.part, self.timing, self.powerup = part, timing, powerup
         super().__init__(
             {
@@ -103,7 +105,7 @@ class RefreshSequencer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         timing = self.timing
         wait = Signal(

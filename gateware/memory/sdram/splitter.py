@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Request splitter: segments that stay within one row."""
+"""Request splitter of the SDRAM controller: requests to segments within one row."""
 
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
@@ -7,13 +7,13 @@ from amaranth.lib.wiring import In, Out
 
 from ...parts.queues import ShiftQueue
 from ..port import MAX_BEATS, RequestLayout
-from .parts import find_part
+from .parts import SDRAMPart, find_part
 
 __all__ = ["SegmentLayout", "SegmentSplitter"]
 
 
 class SegmentLayout(data.StructLayout):
-    """Beats of one request in one row.
+    """Segment: the beats of one request in one row.
 
     Members
     -------
@@ -24,7 +24,7 @@ class SegmentLayout(data.StructLayout):
     error : the request leaves the memory: no access is made
     """
 
-    def __init__(self, part):
+    def __init__(self, part: SDRAMPart) -> None:
         super().__init__(
             {
                 "row": unsigned(part.row_bits),
@@ -39,8 +39,8 @@ class SegmentLayout(data.StructLayout):
 
 
 class SegmentSplitter(wiring.Component):
-    """Stream of requests -> stream of segments. A row holds at least 256 beats, so a request has
-    two at most.
+    """Splits a stream of requests into segments within one row. A row holds at least 256 beats, so
+    a request has two at most.
 
     Addresses count columns first, then banks, then rows: a sequential stream changes the bank with
     the row, so that the next row can be opened while this one is still in use. A request that
@@ -51,7 +51,7 @@ class SegmentSplitter(wiring.Component):
     i : In(stream of RequestLayout), o : Out(stream of SegmentLayout)
     """
 
-    def __init__(self, *, part):
+    def __init__(self, *, part: SDRAMPart) -> None:
         self.part = part = find_part(part)
         assert 1 << part.column_bits >= MAX_BEATS
         super().__init__(
@@ -61,7 +61,7 @@ class SegmentSplitter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         part = self.part
         shift = part.beat_bytes.bit_length() - 1

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asynchronous SRAM chip for pysim, which checks its rules: the twin of
-``gateware/memory/chips/async_sram.hpp``."""
+"""Behavioural model of an asynchronous SRAM for pysim, which checks its timing rules; the C++ model
+is ``gateware/memory/chips/async_sram.hpp``."""
 
 import numpy as np
 
-from .parts import IO_NS, find_sram
+from .parts import IO_NS, SRAMPart, find_sram
 
 __all__ = ["SRAMChip", "SRAMViolation"]
 
 
 class SRAMViolation(AssertionError):
-    """A rule of the data sheet was broken."""
+    """Violation of a timing rule of the data sheet."""
 
 
 class SRAMChip:
-    """One chip on the lines of a :class:`~.phy.SRAMPins`, behind the registers of the I/O cells.
+    """Behavioural SRAM model on the lines of a :class:`~.phy.SRAMPins`, behind the registers of the
+    I/O cells.
 
     Attributes
     ----------
@@ -22,7 +23,7 @@ class SRAMChip:
     reads, writes : int, cycles with output enable; pulses
     """
 
-    def __init__(self, *, part, clock_hz):
+    def __init__(self, *, part: SRAMPart, clock_hz: float) -> None:
         self.part = find_sram(part)
         period = 1e9 / clock_hz
         if (
@@ -35,8 +36,8 @@ class SRAMChip:
         self.reads = self.writes = 0
         self._before = (0, 0, 0, 0, 0, 0)  # a, oe, we, be, d, d_oe
 
-    def cycle(self, a, oe, we, be, d, d_oe):
-        """One cycle with these levels; returns what stands on the data lines at its end.
+    def cycle(self, a: int, oe: int, we: int, be: int, d: int, d_oe: int) -> int | None:
+        """Simulates one cycle with these levels; returns the level of the data lines at its end.
 
         Raises
         ------

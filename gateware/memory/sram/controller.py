@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asynchronous SRAM behind the memory port: a word of 16 bits read every cycle, or written every
-two."""
+"""Asynchronous SRAM controller: a 16-bit word read every cycle, or written every two."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -9,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...arguments import check_beat_bytes
 from ...parts.queues import ShiftQueue
 from ..port import MemoryPort, ReadLayout, RequestLayout
-from .parts import find_sram
+from .parts import SRAMPart, find_sram
 from .phy import SRAMPins
 
 __all__ = ["SRAMController"]
@@ -19,7 +18,7 @@ DEPTH = 4
 
 
 class SRAMController(wiring.Component):
-    """Memory port in front of an asynchronous SRAM of 16 bits.
+    """Asynchronous SRAM controller: a memory port in front of a chip of 16 bits.
 
     A read takes one cycle on the pins. A write takes two, with its pulse from the middle of the
     first to the middle of the second, so that address and data stand half a cycle before and after
@@ -50,7 +49,7 @@ class SRAMController(wiring.Component):
 
     kind = "SRAM"
 
-    def __init__(self, *, part, clock_hz, beat_bytes=2):
+    def __init__(self, *, part: SRAMPart | str, clock_hz: float, beat_bytes: int = 2) -> None:
         check_beat_bytes(beat_bytes, (2, 4))
         self.part = find_sram(part)
         self.part.check_clock(clock_hz)
@@ -61,7 +60,7 @@ class SRAMController(wiring.Component):
             {"port": In(MemoryPort(self.beat_bytes)), "pins": Out(SRAMPins(self.part))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, pins = self.port, self.pins
         width = self.part.address_bits

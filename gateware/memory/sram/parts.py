@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is known of asynchronous SRAM parts."""
+"""Data of asynchronous SRAM parts: size and timing parameters."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -11,7 +13,7 @@ IO_NS = 8
 
 @dataclass(frozen=True)
 class SRAMPart:
-    """One asynchronous SRAM of 16 bits with byte enables.
+    """Size and timing of an asynchronous SRAM of 16 bits with byte enables.
 
     Attributes
     ----------
@@ -34,7 +36,7 @@ class SRAMPart:
 
     beat_bytes = 2
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.address_bits not in range(10, 23):
             raise ValueError(
                 f"address_bits of SRAM part {self.name!r} must be 10 to 22, not "
@@ -48,16 +50,16 @@ class SRAMPart:
                 )
 
     @property
-    def size(self):
-        """Bytes."""
+    def size(self) -> int:
+        """Capacity in bytes."""
         return self.beat_bytes << self.address_bits
 
     @property
-    def max_hz(self):
+    def max_hz(self) -> float:
         """Fastest clock: a word is read in one cycle, written with a pulse of one."""
         return 1e9 / max(self.t_aa + IO_NS, self.t_wp, 2 * self.t_sd)
 
-    def check_clock(self, clock_hz):
+    def check_clock(self, clock_hz: float) -> None:
         """``ValueError`` where the part cannot run at this clock."""
         if not isinstance(clock_hz, (int, float)) or isinstance(clock_hz, bool) or not clock_hz > 0:
             raise ValueError(f"Clock must be a positive number of Hz, not {clock_hz!r}")
@@ -79,8 +81,8 @@ PARTS = {
 }
 
 
-def find_sram(part):
-    """A part by name, or a :class:`SRAMPart` itself."""
+def find_sram(part: SRAMPart | str) -> SRAMPart:
+    """Looks up a part by name; a :class:`SRAMPart` is returned as it is."""
     if isinstance(part, SRAMPart):
         return part
     if part not in PARTS:

@@ -1,18 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pins of an asynchronous SRAM and the registers in the I/O cells."""
+"""SRAM PHY: the pins of an asynchronous SRAM and the registers in the I/O cells."""
+
+from typing import Any
 
 from amaranth import Module
 from amaranth.lib import io, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...primitives.pads import RegisteredOutput, RegisteredPads
-from .parts import find_sram
+from .parts import SRAMPart, find_sram
 
 __all__ = ["SRAMPhy", "SRAMPins"]
 
 
 class SRAMPins(wiring.Signature):
-    """Lines between a controller and a chip, as seen by the controller; all are active-high.
+    """SRAM pin interface, as seen by the controller; all are active-high.
 
     Members
     -------
@@ -23,7 +25,7 @@ class SRAMPins(wiring.Signature):
     d.o, d.oe : Out, data and whether the FPGA drives them; d.i : In
     """
 
-    def __init__(self, part):
+    def __init__(self, part: SRAMPart) -> None:
         self.part = part = find_sram(part)
         super().__init__(
             {
@@ -35,13 +37,13 @@ class SRAMPins(wiring.Signature):
             }
         )
 
-    def __eq__(self, other):
+    def __eq__(self, other: object) -> bool:
         return isinstance(other, SRAMPins) and self.part == other.part
 
 
 class SRAMPhy(wiring.Component):
-    """One register in every line, those of the I/O cells; the write enable changes at both edges of
-    the clock.
+    """SRAM PHY: one register in every line, those of the I/O cells; the write enable changes at
+    both edges of the clock.
 
     Latency: one cycle out, one cycle in. Before the first clock OE# and WE# are high, and the data
     lines released.
@@ -62,7 +64,7 @@ class SRAMPhy(wiring.Component):
     controller : In(SRAMPins)
     """
 
-    def __init__(self, *, part, ports, family=None):
+    def __init__(self, *, part: SRAMPart | str, ports: Any, family: str | None = None) -> None:
         if family not in ("ice40", None):
             raise ValueError(f"Family must be ice40 or None, not {family!r}")
         self.part = find_sram(part)
@@ -75,7 +77,7 @@ class SRAMPhy(wiring.Component):
                 )
         super().__init__({"controller": In(SRAMPins(self.part))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lines, ports = self.controller, self.ports
         m.submodules.cs = cs = io.Buffer("o", ports.cs)

@@ -14,7 +14,7 @@ from quintet.boards.virtual.board import open_virtual
 from quintet.tools.link.client import LinkClient
 from quintet.tools.targets import link
 from quintet.tools.targets.sim import SimTarget
-from tests.support.tiny_core import ROOM as TINY
+from tests.support.tiny_core import PACKAGE as TINY
 from tests.support.tiny_core import TinyEngine
 
 
@@ -49,12 +49,12 @@ MEMORIES = [
 
 @pytest.fixture(autouse=True)
 def tiny_is_known(monkeypatch):
-    monkeypatch.setattr(link, "room_names", lambda: ["tiny"])
-    monkeypatch.setattr(link, "open_room", lambda name: TINY)
+    monkeypatch.setattr(link, "core_names", lambda: ["tiny"])
+    monkeypatch.setattr(link, "open_core", lambda name: TINY)
 
 
-def opened(board, room=TINY, direct=True, on_chip=0):
-    virtual = open_virtual(board, room, preset="sim", on_chip=on_chip)
+def opened(board, package=TINY, direct=True, on_chip=0):
+    virtual = open_virtual(board, package, preset="sim", on_chip=on_chip)
     virtual.pipe.sleep(0.00025)
     return SimTarget(
         client=LinkClient(virtual.pipe, seed=1), name="test", board=virtual, direct=direct
@@ -103,13 +103,13 @@ def session(target, size, starts):
     return seen, begun
 
 
-@pytest.mark.parametrize("board, room, kind, size, beat_bytes, on_chip", MEMORIES)
-def test_it_is_as_over_the_link(board, room, kind, size, beat_bytes, on_chip):
-    with opened(board, room, direct=False, on_chip=on_chip) as target:
+@pytest.mark.parametrize("board, package, kind, size, beat_bytes, on_chip", MEMORIES)
+def test_it_is_as_over_the_link(board, package, kind, size, beat_bytes, on_chip):
+    with opened(board, package, direct=False, on_chip=on_chip) as target:
         backing = target.board.soc.backing
         assert (backing.kind, backing.size, backing.beat_bytes) == (kind, size, beat_bytes)
         over_link, starts = session(target, size, None)
-    with opened(board, room, on_chip=on_chip) as target:
+    with opened(board, package, on_chip=on_chip) as target:
         directly, _ = session(target, size, starts if kind == "SDRAM" else None)
         assert directly == over_link
         # And what lies there is what the link finds.
@@ -244,9 +244,9 @@ def test_it_waits_for_no_one_elses_bytes():
 
 def test_memories_of_a_design():
     with opened("hx8k-breakout") as target:
-        cells = target.board.simulation.memory("soc.memory.memory")
+        cells = target.board.simulation.memory_at("soc.memory.memory")
         assert cells.shape == (1024, 1)
         target.client.write(8, b"\1\2\3\4")
         assert cells[2, 0] == 0x04030201
         with pytest.raises(KeyError, match="no memory 'soc.memory.nothing'; there are p_"):
-            target.board.simulation.memory("soc.memory.nothing")
+            target.board.simulation.memory_at("soc.memory.nothing")

@@ -8,20 +8,20 @@ import pytest
 
 from quintet.boards.virtual.bench import IDEAL, Behaviour, CoreBench
 from quintet.boards.virtual.simulation import SimulationError
-from tests.support.tiny_core import ROOM
+from tests.support.tiny_core import PACKAGE
 
 SIZE = 4096
 
 
 @pytest.fixture(scope="module")
 def bare():
-    with CoreBench(ROOM, beat_bytes=4, memory_size=SIZE) as bench:
+    with CoreBench(PACKAGE, beat_bytes=4, memory_size=SIZE) as bench:
         yield bench
 
 
 @pytest.fixture(scope="module")
 def shell():
-    with CoreBench(ROOM, beat_bytes=4, memory_size=SIZE, ports="shell") as bench:
+    with CoreBench(PACKAGE, beat_bytes=4, memory_size=SIZE, ports="shell") as bench:
         yield bench
 
 
@@ -147,5 +147,5 @@ def test_arguments_are_checked(bench):
         bench.run(job(nothing=1))
     with pytest.raises(ValueError, match="latency, depth and answers"):
         bench.behave(Behaviour(latency=0))
-    with pytest.raises(ValueError, match="ports must be bare or shell"):
-        CoreBench(ROOM, beat_bytes=4, ports="none")
+    with pytest.raises(ValueError, match="expected bare or shell"):
+        CoreBench(PACKAGE, beat_bytes=4, ports="none")

@@ -12,7 +12,7 @@ from quintet.boards.virtual.simulation import SimulationError
 from quintet.gateware.info import CONTROL_BASE
 from quintet.gateware.memory.sdram.phase import PADS, clock_path, margins
 from quintet.tools.link.client import LinkClient
-from tests.support.tiny_core import ROOM as TINY
+from tests.support.tiny_core import PACKAGE as TINY
 
 #: The memory chip needs 200 microseconds after power-up; until then the bus ends with an error.
 AWAKE = 0.00025
@@ -156,7 +156,7 @@ def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
 
 
 def test_link_must_be_one_of_two():
-    with pytest.raises(ValueError, match="link must be bytes, wire or uartbone, not 'usb'"):
+    with pytest.raises(ValueError, match="link = 'usb': expected bytes, wire or uartbone"):
         open_virtual("icebreaker", None, link="usb")
     with pytest.raises(
         BoardError, match="fomu cannot be built with link uart: it has no serial line; there is usb"
@@ -196,3 +196,10 @@ def test_parts_of_beats_from_host_and_core(name, beat_bytes, masks):
         assert client.read(0x2000, 1024) == source
         assert client.read(0, 4096) == image
         assert virtual.chip[:4096].tobytes() == image
+
+
+def test_a_board_with_sdram_can_be_traced(tmp_path):
+    trace = tmp_path / "run.vcd"
+    with open_virtual("icepi-zero", None, trace=trace) as board:
+        board.advance(1000)
+    assert "$enddefinitions" in trace.read_text(encoding="latin-1")

@@ -17,7 +17,7 @@ from quintet.boards.virtual.compile import _CUT_SIZE, write_cxx
 from quintet.boards.virtual.quicken import cut_up, join_edges
 from quintet.boards.virtual.toolchain import digest, find_yosys
 from quintet.boards.virtual.top import VirtualTop
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.parameters import ParameterError
 from quintet.tools.build.matrix import cells, source_digest
 from quintet.tools.link.client import LinkClient
@@ -26,7 +26,7 @@ from tests.support.cut_designs import same_statements, undeclared
 
 def check(board, isa, preset, folder):
     """Has yosys write a board's C++, and looks at it cut up."""
-    soc = open_board(board).make_soc(room=open_room(isa), preset=preset, family=None)
+    soc = open_board(board).make_soc(package=open_core(isa), preset=preset, family=None)
     write_cxx(rtlil.convert(VirtualTop(soc=soc), name="top", emit_src=False), folder)
     source, header = (folder / "design.cc").read_text(), (folder / "design.h").read_text()
     runtime = (find_yosys().runtime / "cxxrtl" / "cxxrtl.h").read_text()
@@ -55,7 +55,7 @@ def test_names_of_every_board_and_preset(tmp_path):
     sources = source_digest(Path(gateware.__file__).parents[1]), find_yosys().identity
     every = cells(
         map(open_board, board_names()),
-        [room for room in map(open_room, room_names()) if room.has_core],
+        [package for package in map(open_core, core_names()) if package.has_core],
     )
     cache, refused, done = BuildCache(), [], 0
     for number, cell in enumerate(every):
@@ -83,7 +83,7 @@ def test_names_of_every_board_and_preset(tmp_path):
 @pytest.mark.parametrize(
     "board, isa, preset",
     [
-        *(("icebreaker", isa, None) for isa in room_names() if open_room(isa).has_core),
+        *(("icebreaker", isa, None) for isa in core_names() if open_core(isa).has_core),
         ("ulx3s-25f", "imagine", None),
         ("ulx3s-85f", "imagine", "85f-tall"),
     ],

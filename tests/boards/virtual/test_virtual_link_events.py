@@ -13,7 +13,7 @@ from quintet.gateware.info import CONTROL_BASE, SOC_BASE
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import LinkError
 from quintet.tools.link.pipe import Pipe
-from tests.support.tiny_core import ROOM
+from tests.support.tiny_core import PACKAGE
 
 SEED = int(os.environ.get("QUINTET_SEED", "1"))
 AWAKE = 0.00025  # the memory chip powers up
@@ -112,7 +112,7 @@ def pull_everywhere(board, first, step, count):
 
 
 def test_cable_pulled_at_every_byte_of_a_transfer():
-    with open_virtual("icebreaker", ROOM, preset="sim") as board:
+    with open_virtual("icebreaker", PACKAGE, preset="sim") as board:
         board.pipe.sleep(AWAKE)
         # Every seventh byte, from another one with each seed; all of them in the long test.
         length, places = pull_everywhere(board, 1 + SEED % 7, 7, 1000)
@@ -122,7 +122,7 @@ def test_cable_pulled_at_every_byte_of_a_transfer():
 @pytest.mark.long
 @pytest.mark.parametrize("name", ["icebreaker", "ulx3s-25f", "fomu"])
 def test_cable_pulled_at_really_every_byte(name):
-    with open_virtual(name, ROOM, preset="sim") as board:
+    with open_virtual(name, PACKAGE, preset="sim") as board:
         board.pipe.sleep(AWAKE)
         length, places = pull_everywhere(board, 1, 1, 10_000)
         print(f"\ncable pulled at each of {places} bytes of a session, {name}, seed {SEED}")
@@ -167,7 +167,7 @@ class Mains(Pipe):
 
 
 def opened():
-    board = open_virtual("icebreaker", ROOM, preset="sim")
+    board = open_virtual("icebreaker", PACKAGE, preset="sim")
     board.pipe.sleep(AWAKE)
     return board
 

@@ -14,7 +14,7 @@ from quintet.gateware.info import CONTROL_BASE, SOC_BASE
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import BoardError, LinkError
 from tests.support.link_faults import Faults, Interrupted, Runs, SpoiledPipe
-from tests.support.tiny_core import ROOM
+from tests.support.tiny_core import PACKAGE
 
 SPACE = 1 << 15  # bytes of main memory that the calls use
 TIMEOUT = 2.0  # the client's own, in seconds of the board's time
@@ -45,7 +45,7 @@ def campaign(name, seed, events, rate, seconds=None):
     reported no answer)."""
     chance = random.Random(seed)
     end = time.monotonic() + seconds if seconds else None
-    with open_virtual(name, ROOM, preset="sim") as board:
+    with open_virtual(name, PACKAGE, preset="sim") as board:
         board.pipe.sleep(0.00025)  # the memory chip powers up
         faults = Faults(0)
         pipe = SpoiledPipe(board.pipe, faults, seed=seed)

@@ -83,17 +83,17 @@ class Asker(Engine):
         return m
 
 
-ROOM = SimpleNamespace(
+PACKAGE = SimpleNamespace(
     name="asker",
-    isa=tiny_core.ROOM.isa,
-    params=tiny_core.ROOM.params,
+    isa=tiny_core.PACKAGE.isa,
+    params=tiny_core.PACKAGE.params,
     core=SimpleNamespace(variant=lambda params, beat_bytes: Asker),
 )
 
 
 @pytest.mark.parametrize("ports", ["bare", "shell"])
 def test_answers_come_in_order(ports):
-    with CoreBench(ROOM, beat_bytes=4, memory_size=4096, ports=ports) as bench:
+    with CoreBench(PACKAGE, beat_bytes=4, memory_size=4096, ports=ports) as bench:
         for seed, behaviour in enumerate(
             (
                 Behaviour(),

@@ -21,9 +21,9 @@ from quintet.boards.virtual import sources
 from quintet.boards.virtual.board import open_virtual
 from quintet.boards.virtual.cache import BuildCache
 from quintet.boards.virtual.compile import build_library
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 
-BOARD, ROOM = open_board("ulx3s-25f"), open_room("pim")
+BOARD, PACKAGE = open_board("ulx3s-25f"), open_core("pim")
 LATER = time.time() + 1e6
 
 
@@ -103,16 +103,16 @@ def trusted(tree, monkeypatch):
 
 def test_configuration_and_versions_are_part_of_it(tree, trusted, monkeypatch):
     base = {"preset": "25f", "params": {"cores": 1}, "clock_hz": 25, "link": "bytes"}
-    first = sources.made_from(BOARD, ROOM, **base)
+    first = sources.made_from(BOARD, PACKAGE, **base)
     seen = {
         first,
         sources.made_from(BOARD, None, **base),
-        sources.made_from(BOARD, open_room("opu"), **base),
+        sources.made_from(BOARD, open_core("opu"), **base),
         sources.made_from(
             dataclasses.replace(
                 BOARD, memory=dataclasses.replace(BOARD.memory, part="IS42S16160G")
             ),
-            ROOM,
+            PACKAGE,
             **base,
         ),
     }
@@ -122,8 +122,10 @@ def test_configuration_and_versions_are_part_of_it(tree, trusted, monkeypatch):
         "clock_hz": 26,
         "link": "wire",
     }.items():
-        seen.add(sources.made_from(BOARD, ROOM, **base | {key: value}))
-    assert None not in seen and len(seen) == 8 and sources.made_from(BOARD, ROOM, **base) == first
+        seen.add(sources.made_from(BOARD, PACKAGE, **base | {key: value}))
+    assert (
+        None not in seen and len(seen) == 8 and sources.made_from(BOARD, PACKAGE, **base) == first
+    )
     for name in sources._PACKAGES:
         whole = sources.metadata.distribution(name)
         monkeypatch.setattr(
@@ -135,7 +137,7 @@ def test_configuration_and_versions_are_part_of_it(tree, trusted, monkeypatch):
                 else real(asked)
             ),
         )
-        seen.add(sources.made_from(BOARD, ROOM, **base))
+        seen.add(sources.made_from(BOARD, PACKAGE, **base))
     assert len(seen) == 8 + len(sources._PACKAGES)
 
 
@@ -143,10 +145,10 @@ def test_what_is_not_known_for_certain_has_no_name(tree, trusted, monkeypatch):
     class OwnBoard(type(BOARD)):
         pass
 
-    assert sources.made_from(BOARD, ROOM) is not None
+    assert sources.made_from(BOARD, PACKAGE) is not None
     assert (
         sources.made_from(
-            OwnBoard(**{f.name: getattr(BOARD, f.name) for f in dataclasses.fields(BOARD)}), ROOM
+            OwnBoard(**{f.name: getattr(BOARD, f.name) for f in dataclasses.fields(BOARD)}), PACKAGE
         )
         is None
     )
@@ -160,12 +162,12 @@ def test_what_is_not_known_for_certain_has_no_name(tree, trusted, monkeypatch):
                 version="1", read_text=lambda file: '{"dir_info": {"editable": true}}'
             ),
         )
-        assert sources.made_from(BOARD, ROOM) is None
+        assert sources.made_from(BOARD, PACKAGE) is None
     with monkeypatch.context() as patch:
         patch.setattr(sources, "_PACKAGES", ("no-such-package",))
-        assert sources.made_from(BOARD, ROOM) is None
+        assert sources.made_from(BOARD, PACKAGE) is None
     monkeypatch.setattr(sources, "LOADED_AT", time.time() - 1000)
-    assert sources.made_from(BOARD, ROOM) is None
+    assert sources.made_from(BOARD, PACKAGE) is None
 
 
 def test_a_known_design_is_not_elaborated(tmp_path, monkeypatch):

@@ -9,7 +9,7 @@ import pytest
 from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.info import CONTROL_BASE, parse_header, parse_info
 from quintet.tools.link.client import LinkClient
-from tests.support.stream_core import ROOM
+from tests.support.stream_core import PACKAGE
 
 LENGTH = 1 << 14
 #: mode -> least per cent of the pins' peak, one beat of 16 bits a cycle; a copy turns the bus round
@@ -20,7 +20,7 @@ BARS = {"read": (1, 97), "write": (2, 97), "copy": (3, 90)}
 @pytest.fixture(scope="module")
 def board():
     with open_virtual(
-        "ulx3s-85f", ROOM, preset="sim", params={"own_clock": True, "ratio": 6}
+        "ulx3s-85f", PACKAGE, preset="sim", params={"own_clock": True, "ratio": 6}
     ) as board:
         board.pipe.sleep(0.00025)
         yield board

@@ -19,7 +19,7 @@ from quintet.boards.virtual.timeline import _SLICE, TimelineError, TimelineRecor
 from quintet.boards.virtual.toolchain import find_compiler
 from quintet.gateware.info import CONTROL_BASE
 from quintet.tools.link.client import LinkClient
-from tests.support.tiny_core import ROOM
+from tests.support.tiny_core import PACKAGE
 
 LEVEL, QUEUE, PULSES = range(3)
 #: Every row in every cycle: a word of flags and a number.
@@ -228,7 +228,7 @@ def test_what_has_no_room_ends_the_timeline(play):
 
 @pytest.fixture(scope="module")
 def board():
-    with open_virtual("icebreaker", ROOM, preset="sim") as opened:
+    with open_virtual("icebreaker", PACKAGE, preset="sim") as opened:
         yield opened
 
 

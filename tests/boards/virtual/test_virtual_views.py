@@ -11,7 +11,7 @@ import pytest
 
 from quintet.boards.virtual.board import open_virtual
 from quintet.boards.virtual.views import chosen, declared, write_views
-from tests.support.tiny_core import ROOM
+from tests.support.tiny_core import PACKAGE
 
 VCD = """$timescale 1 ns $end
 $scope module top $end
@@ -71,7 +71,10 @@ def traced(tmp_path_factory):
     """The folder of a virtual board's trace."""
     folder = tmp_path_factory.mktemp("trace")
     with open_virtual(
-        "icebreaker", ROOM, preset=next(iter(ROOM.params.SPACE.presets)), trace=folder / "run.vcd"
+        "icebreaker",
+        PACKAGE,
+        preset=next(iter(PACKAGE.params.SPACE.presets)),
+        trace=folder / "run.vcd",
     ) as board:
         board.advance(100)
     return folder
@@ -104,7 +107,10 @@ def test_trace_that_went_is_one_error(traced, tmp_path):
     from quintet.boards.virtual.simulation import TraceError
 
     board = open_virtual(
-        "icebreaker", ROOM, preset=next(iter(ROOM.params.SPACE.presets)), trace=tmp_path / "run.vcd"
+        "icebreaker",
+        PACKAGE,
+        preset=next(iter(PACKAGE.params.SPACE.presets)),
+        trace=tmp_path / "run.vcd",
     )
     board.advance(1)
     (tmp_path / "run.vcd").unlink()
@@ -114,7 +120,7 @@ def test_trace_that_went_is_one_error(traced, tmp_path):
 
 def traced_board(trace):
     return open_virtual(
-        "icebreaker", ROOM, preset=next(iter(ROOM.params.SPACE.presets)), trace=trace
+        "icebreaker", PACKAGE, preset=next(iter(PACKAGE.params.SPACE.presets)), trace=trace
     )
 
 

@@ -35,7 +35,7 @@ class ModelBoard(DeviceModel):
         self.starts = 0
         self.rom.data[:] = info_rom(
             text={},
-            tag=self.target.room.isa.ISA.tag,
+            tag=self.target.package.isa.ISA.tag,
             params_hash=params_hash(info.params),
             memory_size=size,
             clock_hz=50_000_000,

@@ -144,6 +144,44 @@ def test_inputs_far_from_zero(tmp_path):
     np.testing.assert_array_equal(found.reshape(expected.shape), expected.astype("f4"))
 
 
+def branches_network(path):
+    """Two dense layers of ranges far apart, far from zero, joined."""
+    chance, helper = np.random.default_rng(3), onnx.helper
+    constants, nodes = [], []
+    for name, width, factor in (("a", 7, 1), ("b", 5, 100)):
+        weights = (factor * chance.normal(size=(24, width))).astype("f4")
+        biases = (300 * factor * np.ones(width)).astype("f4")
+        constants += [onnx.numpy_helper.from_array(weights, f"w{name}")]
+        constants += [onnx.numpy_helper.from_array(biases, f"c{name}")]
+        nodes.append(helper.make_node("Gemm", ["x", f"w{name}", f"c{name}"], [name], name=name))
+    nodes.append(helper.make_node("Concat", ["a", "b"], ["y"], axis=1, name="joined"))
+    graph = helper.make_graph(
+        nodes,
+        "branches",
+        [helper.make_tensor_value_info("x", onnx.TensorProto.FLOAT, ["n", 24])],
+        [helper.make_tensor_value_info("y", onnx.TensorProto.FLOAT, ["n", 12])],
+        constants,
+    )
+    opsets = [helper.make_opsetid("", 17)]
+    onnx.save(helper.make_model(graph, opset_imports=opsets, ir_version=9), path)
+    return path
+
+
+def test_outputs_far_from_zero_and_of_ranges_far_apart(tmp_path):
+    """The host multiplies by their factors and adds their offsets, as a session does."""
+    inputs = np.random.default_rng(4).normal(size=(20, 24)).astype("f4")
+    model = branches_network(tmp_path / "b.onnx")
+    network = Network(tmp_path, model, "opentpu", "sim-ext", inputs)
+    (port,) = network.compiled.plan.outputs
+    assert port.offset is not None and port.factor is not None
+    with network.compiled.open("model:opentpu?preset=sim-ext") as session:
+        expected = session(inputs)
+    host = network.host()
+    host.call("load", network.network)
+    found = network.infer(host, inputs)
+    np.testing.assert_array_equal(found.reshape(expected.shape), expected.astype("f4"))
+
+
 @pytest.fixture(scope="module")
 def dense(tmp_path_factory):
     return case(tmp_path_factory.mktemp("dense"), "opentpu")

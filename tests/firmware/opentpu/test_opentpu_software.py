@@ -190,12 +190,12 @@ def test_functional_takes_integers_as_numbers(tmp_path):
     "change, message",
     [
         ({"hostmem": "missing.npy"}, "functional: host memory: no such file: "),
-        ({"weights": "hostmem"}, "weights must have the shape"),
+        ({"weights": "hostmem"}, "expected weights of the shape"),
         ({"program": "bad.a"}, "bad.a:1"),
         ({"program": "noend.a"}, "program_end at instruction 1 .int8., detail 0xe"),
         ({"program": "far.a"}, "the program names host vector 0xffffffff"),
         ({"-P": "n=3"}, "parameter n must be"),
-        ({"-P": "n=8"}, "parameter n must be 4, as the data have it, not 8"),
+        ({"-P": "n=8"}, "parameter n = 8: expected 4, the size of the data"),
     ],
 )
 def test_functional_refuses(tmp_path, capsys, change, message):
@@ -225,7 +225,7 @@ def test_check_refuses(tmp_path, capsys):
     np.save(tmp_path / "c.npy", np.zeros((4, 4), np.float32))
     for pair, message in (
         (("a", "b"), "vectors 0 to 3 do not all exist: there are 2"),
-        (("a", "c"), "must be int8"),
+        (("a", "c"), "expected int8"),
         (("a", "none"), "no such file"),
     ):
         assert check.main(["--int8", *(str(tmp_path / f"{name}.npy") for name in pair)]) == 2
@@ -260,16 +260,16 @@ def test_gen_one_hot(tmp_path):
     [
         (
             ["--shape", "0", "8", "--range", "0", "2"],
-            "shape must be two positive integers, not 0 8",
+            "shape 0 8: expected two positive integers",
         ),
         (
             ["--shape", "8", "8", "--range", "5", "5"],
-            "range must be two integers LOW < HIGH from -128 to 128, not 5 5",
+            "range 5 5: expected two integers LOW < HIGH from -128 to 128",
         ),
         (["--shape", "8", "8", "--range", "0", "500"], "range must be"),
         (
             ["--shape", "8", "8", "--range", "0", "5", "--diagonal", "200"],
-            "diagonal must be -128 to 127, not 200",
+            "diagonal 200: expected -128 to 127",
         ),
     ],
 )

@@ -20,7 +20,6 @@ from starlette.testclient import TestClient
 
 from quintet.firmware import digits
 from quintet.firmware.studio import application, command
-from quintet.firmware.studio.machine import Machine
 from quintet.firmware.studio.networks import DigitsNetwork, PlanNetwork
 from quintet.firmware.studio.pictures import (
     digit,
@@ -31,6 +30,7 @@ from quintet.firmware.studio.pictures import (
 )
 from quintet.firmware.studio.places import first_places, list_places
 from quintet.firmware.studio.studio import Studio
+from quintet.firmware.studio.target import StudioTarget
 from quintet.tools.cli import main
 from quintet.tools.errors import Exit, InputError
 
@@ -92,8 +92,8 @@ def test_picture_as_values():
     [
         ((4, 4), (4, 4), 1, 1, "range 1 to 1: expected two numbers"),
         ((4, 4), (4, 4), 0, float("nan"), "range 0 to nan"),
-        ((640,), (4, 4), 0, 1, r"an input of the shape \[640\] is no picture"),
-        ((4, 4), (4, 5), 0, 1, "the picture has 5 x 4 pixels, expected 4 x 4"),
+        ((640,), (4, 4), 0, 1, r"an input of the shape \[640\] cannot be an image"),
+        ((4, 4), (4, 5), 0, 1, "the image has 5 x 4 pixels, expected 4 x 4"),
     ],
 )
 def test_pictures_that_do_not_fit(shape, size, low, high, message):
@@ -110,11 +110,11 @@ def test_arrays():
     ):
         npy_values(file.getvalue(), (5,))
     for data in (b"", b"nonsense", file.getvalue()[:40], file.getvalue()[:-8]):
-        with pytest.raises(InputError, match="this is no .npy of numbers"):
+        with pytest.raises(InputError, match="expected an .npy of numbers"):
             npy_values(data, (6,))
     pickled = io.BytesIO()
     np.save(pickled, np.array([{}], object), allow_pickle=True)
-    with pytest.raises(InputError, match="this is no .npy of numbers"):
+    with pytest.raises(InputError, match="expected an .npy of numbers"):
         npy_values(pickled.getvalue(), (1,))
 
 
@@ -217,11 +217,11 @@ def test_machines_are_called_by_their_titles(studio):
 
 
 def test_live_counters_carry_the_number_of_their_request(monkeypatch):
-    from quintet.firmware.studio import machine
+    from quintet.firmware.studio import target as studio_target
 
-    monkeypatch.setattr(machine, "_LOOK", 0)
+    monkeypatch.setattr(studio_target, "_LOOK", 0)
     told = []
-    watcher = Machine("model:opu", "opu", "golden model", told.append)
+    watcher = StudioTarget("model:opu", "opu", "golden model", told.append)
     watcher._request = 5
     plan = DigitsNetwork("mlp", "Digits", "mlp.onnx")
     monkeypatch.setattr("quintet.tools.compiler.session.Session", lambda plan, target: target)
@@ -233,10 +233,10 @@ def test_live_counters_carry_the_number_of_their_request(monkeypatch):
 
 def test_machine_that_cannot_be_opened_says_why():
     told = queue.SimpleQueue()
-    machine = Machine("socket://127.0.0.1:9", "opu", "nobody", told.put)
-    machine.run(7, None, {})
+    target = StudioTarget("socket://127.0.0.1:9", "opu", "nobody", told.put)
+    target.run(7, None, {})
     events = [told.get(timeout=60) for _ in range(3)]
-    machine.close()
+    target.close()
     assert (
         [event["kind"] for event in events] == ["state", "state", "error"]
         and events[1]["state"] == "failed"
@@ -248,11 +248,11 @@ def test_machine_that_cannot_be_opened_says_why():
 def test_closing_does_not_wait_for_what_takes_long(monkeypatch):
     import threading
 
-    from quintet.firmware.studio import machine
+    from quintet.firmware.studio import target as studio_target
 
-    monkeypatch.setattr(machine, "PATIENCE", 0.05)
+    monkeypatch.setattr(studio_target, "PATIENCE", 0.05)
     begun, go_on = threading.Event(), threading.Event()
-    slow = Machine("model:opu", "opu", "golden model", lambda event: None)
+    slow = StudioTarget("model:opu", "opu", "golden model", lambda event: None)
     slow._put(lambda: (begun.set(), go_on.wait(60)))
     slow.run(1, None, {})
     assert begun.wait(60)
@@ -276,11 +276,11 @@ class Counting:
 
 
 def test_counters_are_told_while_a_run_is_under_way(monkeypatch):
-    from quintet.firmware.studio import machine
+    from quintet.firmware.studio import target as studio_target
 
-    monkeypatch.setattr(machine, "_LOOK", 0)
+    monkeypatch.setattr(studio_target, "_LOOK", 0)
     told = []
-    assert machine._Watched(Counting(), told.append).wait() == "outcome" and told == [
+    assert studio_target._Watched(Counting(), told.append).wait() == "outcome" and told == [
         {"cycles": 42}
     ]
 
@@ -323,7 +323,7 @@ def test_plan_runs_on_machines_of_its_build(tmp_path):
     assert len(until(listener, "result", 1)[0]["probabilities"]) == 10
     with pytest.raises(InputError, match=r"digits_mlp \(net\) is compiled for opu, not for cherry"):
         made.recognise({"network": "plan0", "machines": ["model:cherry"], "input": picture})
-    with pytest.raises(InputError, match="takes no digits; give it a picture or an .npy"):
+    with pytest.raises(InputError, match="is not a digits network; expected an image or an .npy"):
         made.recognise(
             {
                 "network": "plan0",
@@ -442,7 +442,7 @@ def npy_header(shape):
     ids=["huge", "nested", "negative", "zip", "empty zip", "cut off", "nothing"],
 )
 def test_uploads_that_are_no_arrays(data):
-    with pytest.raises(InputError, match="this is no .npy of numbers"):
+    with pytest.raises(InputError, match="expected an .npy of numbers"):
         npy_values(data, (8, 8))
 
 

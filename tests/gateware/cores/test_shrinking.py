@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from quintet.boards.virtual.simulation import SimulationError
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from tests.support import shrinking
 from tests.support.campaigns import run_step
 from tests.support.subjects import find_subject, subject_names
@@ -30,13 +30,13 @@ class Bench(SimpleNamespace):
 
 
 def subject_of(name, check):
-    params = open_room(name).params.SPACE.resolve("sim")
+    params = open_core(name).params.SPACE.resolve("sim")
     bench = Bench(params=params, recovered=False)
     return replace(find_subject(name), open_build=lambda build: bench, check=check), bench
 
 
 def test_every_core_has_one():
-    assert subject_names() == sorted(room_names()) and SHRUNK == [
+    assert subject_names() == sorted(core_names()) and SHRUNK == [
         "imagine",
         "opentpu",
         "opu",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from quintet.boards import board_names, open_board
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.parameters import ParameterSpace, Preset
 from quintet.gateware.isa.peaks import Peaks, memory_bytes
 from quintet.gateware.isa.registers import COMMON_COUNTERS
@@ -17,12 +17,12 @@ CELLS = json.loads((Path(__file__).resolve().parents[3] / "docs" / "results.json
     "measurements"
 ]
 PRESETS = [
-    (name, preset) for name in room_names() for preset in open_room(name).params.SPACE.presets
+    (name, preset) for name in core_names() for preset in open_core(name).params.SPACE.presets
 ]
 
 
 def peaks(isa, preset=None, **overrides):
-    space = open_room(isa).params.SPACE
+    space = open_core(isa).params.SPACE
     return space.peaks(space.resolve(preset, overrides))
 
 
@@ -30,7 +30,7 @@ def peaks(isa, preset=None, **overrides):
 def test_every_build_has_peaks(isa, preset):
     found = peaks(isa, preset)
     assert found.macs > 0 and found.clock_ratio > 0
-    known = {counter.name for counter in (*COMMON_COUNTERS, *open_room(isa).isa.ISA.counters)}
+    known = {counter.name for counter in (*COMMON_COUNTERS, *open_core(isa).isa.ISA.counters)}
     assert set(found.byte_counters) <= known
 
 
@@ -87,7 +87,7 @@ def test_what_was_measured_of_peak_is_below_it():
         for row in CELLS["pim/items"]["rows"]
         if row["what"] == "`mvmul` 64x64, 100 back to back"
     )
-    one_core = peaks("pim").macs / open_room("pim").params.SPACE.resolve()["cores"]
+    one_core = peaks("pim").macs / open_core("pim").params.SPACE.resolve()["cores"]
     assert 0.95 < 100 * 64 * 64 / mvmul / one_core <= 1
 
 
@@ -116,7 +116,7 @@ def test_a_core_need_not_declare_peaks():
 
 
 def test_ceilings_as_results_carry_them():
-    params = open_room("imagine").params.SPACE.resolve("85f")
+    params = open_core("imagine").params.SPACE.resolve("85f")
     memory = board_memory("ulx3s-85f", 1 << 25)
     assert (
         memory == {"size": 1 << 25, "beat_bytes": 2, "kind": "SDRAM"}

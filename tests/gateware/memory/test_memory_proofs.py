@@ -248,7 +248,7 @@ class GuardProperty(Property):
             promised.eq(
                 due + Mux(dut._held & dut._inside & dut._request.write, dut._request.beats + 1, 0)
             ),
-            Assert(promised == dut._owed + memory.w.valid),
+            Assert(promised == dut._write_beats + memory.w.valid),
             Assert(due <= (writes << 8)),
             Assert(dut._count == waiting + (dut._held & dut._inside)),
             Assert(dut._count <= dut.outstanding),
@@ -269,13 +269,13 @@ class GuardProperty(Property):
         # Drain.
         was_clear, owed_before, count_before = (
             Signal(),
-            Signal.like(dut._owed),
+            Signal.like(dut._write_beats),
             Signal.like(dut._count),
         )
         w_taken = Signal()
         m.d.sync += [
             was_clear.eq(dut.clear),
-            owed_before.eq(dut._owed),
+            owed_before.eq(dut._write_beats),
             count_before.eq(dut._count),
             w_taken.eq(~memory.w.valid | memory.w.ready),
         ]
@@ -287,9 +287,9 @@ class GuardProperty(Property):
             ]
         with m.If(was_clear):
             m.d.comb += [
-                Assert(dut._owed <= owed_before),
+                Assert(dut._write_beats <= owed_before),
                 Assert(dut._count <= count_before),
-                Assert(~w_taken | (owed_before == 0) | (dut._owed == owed_before - 1)),
+                Assert(~w_taken | (owed_before == 0) | (dut._write_beats == owed_before - 1)),
                 Assert(
                     ~w_taken | (owed_before == 0) | (memory.w.valid & (memory.w.payload.mask == 0))
                 ),
@@ -297,7 +297,7 @@ class GuardProperty(Property):
             with m.If(dut.clear & (dut._count == 0) & (count_before == 0)):
                 m.d.comb += Assert(dut.idle)
         m.d.comb += [
-            Cover(dut.clear & (dut._owed == 5) & memory.w.valid),
+            Cover(dut.clear & (dut._write_beats == 5) & memory.w.valid),
             Cover(was_clear & dut.idle & (count_before != 0)),
         ]
 

@@ -7,7 +7,7 @@ from collections import deque
 import pytest
 from amaranth.sim import Simulator
 
-from quintet.gateware.parts.queues import PairQueue, ShiftQueue, StreamBuffer
+from quintet.gateware.parts.queues import PairQueue, RAMQueue, ShiftQueue, StreamBuffer
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,39 @@ def test_order_and_capacity_of_a_pair():
     sim.add_clock(1e-8)
     sim.add_testbench(drive)
     sim.run()
+
+
+@pytest.mark.parametrize("giving,taking", [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9)])
+def test_order_and_room_of_a_ram_queue(giving, taking):
+    rnd = random.Random(int(10 * giving))
+    dut = RAMQueue(shape=8)
+    model, seen = deque(), set()
+
+    async def drive(ctx):
+        for _ in range(600):
+            assert ctx.get(dut.o.valid) == bool(model)
+            assert ctx.get(dut.room) == (len(model) < RAMQueue.DEPTH)
+            seen.add(len(model))
+            if model:
+                assert ctx.get(dut.o.payload) == model[0]
+            put, take, value = (
+                ctx.get(dut.room) and rnd.random() < giving,
+                rnd.random() < taking,
+                rnd.randrange(256),
+            )
+            ctx.set(dut.put, put)
+            ctx.set(dut.entry, value)
+            ctx.set(dut.o.ready, take)
+            await ctx.tick()
+            if take and model:
+                model.popleft()
+            if put:
+                model.append(value)
+
+    sim = Simulator(dut)
+    sim.add_clock(1e-6)
+    sim.add_testbench(drive)
+    sim.run()
+    assert max(seen) == (
+        1 if giving == taking else RAMQueue.DEPTH if giving > taking else max(seen)
+    )

@@ -11,19 +11,20 @@ import pytest
 from amaranth.back import rtlil
 
 from quintet.boards import open_board
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.primitives.floorplan import (
     across,
     dsp_clusters,
     dsp_rows,
+    memory_places,
     ram_columns,
     ram_rows,
 )
 from quintet.tools.build.bitstream import _scripts
 
 
-def _floorplan(room, device, params):
-    return room.core.variant(params, 2).floorplan(device, params)
+def _floorplan(package, device, params):
+    return package.core.variant(params, 2).floorplan(device, params)
 
 
 def places(name):
@@ -90,9 +91,9 @@ def cells_of(engine):
     ],
 )
 def test_large_builds_are_placed(isa, preset, multipliers, blocks):
-    room = open_room(isa)
-    params = room.params.SPACE.resolve(preset)
-    script = _scripts(room.core.variant(params, 2), open_board("ulx3s-85f"), params)[
+    package = open_core(isa)
+    params = package.params.SPACE.resolve(preset)
+    script = _scripts(package.core.variant(params, 2), open_board("ulx3s-85f"), params)[
         "script_after_synth"
     ]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
@@ -100,15 +101,15 @@ def test_large_builds_are_placed(isa, preset, multipliers, blocks):
     assert len(placed) == len(places) == len({cell for _, cell in placed}) == multipliers + blocks
     assert len(places & set(sum(dsp_rows("LFE5U-85F"), []))) == multipliers
     assert len(places & set(sum(ram_rows("LFE5U-85F"), []))) == blocks
-    engine = room.core.variant(params, 2)(
+    engine = package.core.variant(params, 2)(
         params=params, beat_bytes=2, memory_size=1 << 25, family="ecp5"
     )
     assert {cell for _, cell in placed} <= cells_of(engine)
 
 
 def test_weights_lie_below_their_multipliers():
-    room = open_room("opu")
-    placed = _floorplan(room, "LFE5U-85F", room.params.SPACE.resolve("85f-p256"))
+    package = open_core("opu")
+    placed = _floorplan(package, "LFE5U-85F", package.params.SPACE.resolve("85f-p256"))
     for pair in range(8):
         columns = [
             places(placed[f"compute.lanes.multipliers.dsp_{8 * k + pair}"])[0] for k in range(16)
@@ -124,10 +125,10 @@ def test_weights_lie_below_their_multipliers():
 
 @pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])
 def test_others_are_not(isa, preset):
-    room = open_room(isa)
-    params = room.params.SPACE.resolve(preset)
+    package = open_core(isa)
+    params = package.params.SPACE.resolve(preset)
     assert "script_after_synth" not in _scripts(
-        room.core.variant(params, 2), open_board("ulx3s-85f"), params
+        package.core.variant(params, 2), open_board("ulx3s-85f"), params
     )
 
 
@@ -184,9 +185,9 @@ def test_no_columns(device, cols, size):
     ("board", "preset", "count"), [("ulx3s-25f", "25f", 48), ("ulx3s-85f", "85f", 192)]
 )
 def test_blocks_of_a_large_array_are_placed(board, preset, count):
-    room, board = open_room("imagine"), open_board(board)
-    params = room.params.SPACE.resolve(preset)
-    script = _scripts(room.core.variant(params, 2), board, params)["script_after_synth"]
+    package, board = open_core("imagine"), open_board(board)
+    params = package.params.SPACE.resolve(preset)
+    script = _scripts(package.core.variant(params, 2), board, params)["script_after_synth"]
     placed = re.findall(r'^setattr -set BEL "(\S+)" c:\*\.engine\.(\S+)$', script, re.M)
     assert (
         len(placed)
@@ -198,8 +199,8 @@ def test_blocks_of_a_large_array_are_placed(board, preset, count):
 
 
 def test_processors_have_quarters():
-    room = open_room("pim")
-    placed = _floorplan(room, "LFE5U-85F", room.params.SPACE.resolve("85f"))
+    package = open_core("pim")
+    placed = _floorplan(package, "LFE5U-85F", package.params.SPACE.resolve("85f"))
     for processor in range(4):
         columns = [
             int(re.match(r"X(\d+)/", place)[1])
@@ -221,8 +222,8 @@ def test_processors_have_quarters():
     ],
 )
 def test_tiles_and_processors_without_a_plan(isa, device, preset):
-    room = open_room(isa)
-    assert _floorplan(room, device, room.params.SPACE.resolve(preset)) == {}
+    package = open_core(isa)
+    assert _floorplan(package, device, package.params.SPACE.resolve(preset)) == {}
 
 
 def test_shares_of_a_row_are_disjoint():
@@ -232,3 +233,35 @@ def test_shares_of_a_row_are_disjoint():
         assert [len(part) for part in parts] == [size] * groups and len(
             set(sum(parts, []))
         ) == groups * size
+
+
+def test_blocks_of_a_memory_leave_the_rows_beside_the_multipliers():
+    rows = ram_rows("LFE5U-85F")
+    for count in (96, 104, 128):
+        found = memory_places("LFE5U-85F", count)
+        assert len(found) == len(set(found)) == count
+        assert set(found) <= set(rows[1] + rows[2] + rows[3])
+        assert len(set(found) & set(rows[1])) == max(0, count - 104)
+        # Neighbours lie in one column, or in the next.
+        for one, other in zip(found[:96], found[1:96], strict=False):
+            places = [rows[k].index(p) for p in (one, other) for k in (2, 3) if p in rows[k]]
+            assert abs(places[0] - places[1]) <= 1
+    assert memory_places("LFE5U-85F", 52) == memory_places("LFE5U-85F", 157) == []
+    assert memory_places("LFE5U-25F", 40) == []
+
+
+@pytest.mark.parametrize("on_chip", [1 << 18, 192 << 10])
+def test_on_chip_memory_has_its_places(on_chip):
+    """Every cell that is placed is one that there is, those of a byte side by side."""
+    soc = open_board("ulx3s-85f").make_soc(
+        package=open_core("opentpu"), preset="85f-16x16-fast", on_chip=on_chip
+    )
+    ram = soc.backing._low._ram
+    placed = soc.backing.floorplan("LFE5U-85F")
+    blocks = set(re.findall(r"cell \\DP16KD \\(block_\w+)", rtlil.convert(ram)))
+    assert {name.rsplit(".", 1)[1] for name in placed} == blocks
+    assert len(set(placed.values())) == on_chip // 2048
+    board = open_board("ulx3s-85f")
+    script = _scripts(soc.core.engine, board, soc.params, soc.backing)["script_after_synth"]
+    for name, place in placed.items():
+        assert f'setattr -set BEL "{place}" c:*.memory.{name}' in script

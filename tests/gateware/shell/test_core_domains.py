@@ -16,7 +16,7 @@ from quintet.gateware.shell.core import CoreShell
 from quintet.gateware.shell.domains import DomainRequest, requested_domain
 from quintet.gateware.shell.engine import Engine
 from tests.support.memory_model import MemoryModel
-from tests.support.stream_core import ROOM
+from tests.support.stream_core import PACKAGE
 
 SIZE = 1 << 14
 JOB = {"program_address": 0, "program_length": 4096, "target": 0x2000, "key": 0x3C}
@@ -29,7 +29,7 @@ def image(seed=1):
 @pytest.fixture(scope="module")
 def bench():
     with CoreBench(
-        ROOM,
+        PACKAGE,
         overrides={"own_clock": True, "ratio": 2},
         beat_bytes=4,
         memory_size=SIZE,
@@ -81,8 +81,8 @@ def test_core_reset_reaches_both_domains(bench):
 
 
 def test_two_clocks_in_pysim():
-    params = ROOM.params.SPACE.resolve(None, {"own_clock": True, "ratio": 6})
-    dut = CoreShell(room=ROOM, params=params, beat_bytes=4, memory_size=SIZE)
+    params = PACKAGE.params.SPACE.resolve(None, {"own_clock": True, "ratio": 6})
+    dut = CoreShell(package=PACKAGE, params=params, beat_bytes=4, memory_size=SIZE)
     assert (dut.domain.name, dut.domain.ratio) == ("array", Fraction(3, 2))
     model = MemoryModel(dut.memory, size=SIZE, seed=1, stall=0.1)
     model.memory[:] = image(3)
@@ -137,7 +137,7 @@ def test_boards_make_the_clock(name, ratio, cell):
     """An ECP5 any, an iCE40 twice its own; where there is none the domain is that of the main
     clock."""
     board = open_board(name)
-    soc = board.make_soc(room=ROOM, preset="sim", params={"own_clock": True, "ratio": ratio})
+    soc = board.make_soc(package=PACKAGE, preset="sim", params={"own_clock": True, "ratio": ratio})
     platform = board.platform_class()()
     type(platform).required_tools = ()
     text = platform.prepare(BoardTop(board=board, soc=soc)).files["top.il"]

@@ -10,7 +10,7 @@ from amaranth.sim import Simulator
 from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from quintet.gateware.shell.core import CoreShell
 from tests.support.memory_model import MemoryModel
-from tests.support.tiny_core import ROOM
+from tests.support.tiny_core import PACKAGE
 
 OFFSET = {r.name: r.offset for r in COMMON_REGISTERS} | {
     "target": 0x100,
@@ -69,7 +69,10 @@ class Bench:
 
 def simulate(body, *, beat_bytes=4, seed=1, **memory):
     dut = CoreShell(
-        room=ROOM, params=ROOM.params.SPACE.resolve(), beat_bytes=beat_bytes, memory_size=SIZE
+        package=PACKAGE,
+        params=PACKAGE.params.SPACE.resolve(),
+        beat_bytes=beat_bytes,
+        memory_size=SIZE,
     )
     model = MemoryModel(dut.memory, size=SIZE, seed=seed, **memory)
     model.memory[:] = np.random.default_rng(seed).integers(1, 256, SIZE, np.uint8)
@@ -204,8 +207,8 @@ def test_bad_shell_arguments(change, message):
     with pytest.raises(ValueError, match=message):
         CoreShell(
             **{
-                "room": ROOM,
-                "params": ROOM.params.SPACE.resolve(),
+                "package": PACKAGE,
+                "params": PACKAGE.params.SPACE.resolve(),
                 "beat_bytes": 4,
                 "memory_size": SIZE,
                 **change,

@@ -47,10 +47,10 @@ class FifoProperty(Property):
             Assert(~(taken & (number_taken == which)) | (fifo.o.payload == kept + self.wrong)),
             Assert(~fifo.o.valid | (number_taken != number_put)),
             Assert(number_put - number_taken <= fifo.depth + 1),
-            Assert((fifo.room == 0) | fifo.i.ready),
+            Assert((fifo.space == 0) | fifo.i.ready),
             Assert((fifo.level != 0) == fifo.o.valid),
             Assert(fifo.level <= number_put - number_taken),
-            Assert(fifo.room + number_put <= number_taken + fifo.depth + 1),
+            Assert(fifo.space + number_put <= number_taken + fifo.depth + 1),
             Cover((number_taken == 6) & taken),
             Cover(~fifo.i.ready & (number_put - number_taken == fifo.depth + 1)),
         ]

@@ -4,13 +4,13 @@ nothing."""
 
 import pytest
 
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.shell.engine import Engine
 
 #: One build of each engine class there is: room, preset, beat.
 BUILDS = [
     (name, preset, 4)
-    for name in room_names()
+    for name in core_names()
     for preset in ("sim", "up5k-4x4" if name == "opentpu" else "up5k")
 ]
 
@@ -39,9 +39,9 @@ BUILDS = [
 )
 @pytest.mark.parametrize("name, preset, beat_bytes", BUILDS)
 def test_bad_arguments(name, preset, beat_bytes, change, message):
-    room = open_room(name)
-    params = room.params.SPACE.resolve(preset)
-    engine = room.core.variant(params, beat_bytes)
+    package = open_core(name)
+    params = package.params.SPACE.resolve(preset)
+    engine = package.core.variant(params, beat_bytes)
     assert issubclass(engine, Engine)
     with pytest.raises(ValueError, match=f"^{message}$"):
         engine(**{"params": params, "beat_bytes": beat_bytes, "memory_size": 1 << 16, **change})
@@ -49,8 +49,8 @@ def test_bad_arguments(name, preset, beat_bytes, change, message):
 
 @pytest.mark.parametrize("name, preset, beat_bytes", BUILDS)
 def test_a_beat_of_three_bytes(name, preset, beat_bytes):
-    room = open_room(name)
-    params = room.params.SPACE.resolve(preset)
+    package = open_core(name)
+    params = package.params.SPACE.resolve(preset)
     with pytest.raises(
         ValueError,
         match=(
@@ -58,7 +58,7 @@ def test_a_beat_of_three_bytes(name, preset, beat_bytes):
             "beat of 3 bytes, not 4$"
         ),
     ):
-        room.core.variant(params, beat_bytes)(params=params, beat_bytes=3, memory_size=1 << 16)
+        package.core.variant(params, beat_bytes)(params=params, beat_bytes=3, memory_size=1 << 16)
 
 
 def test_an_engine_asks_for_nothing_by_default():

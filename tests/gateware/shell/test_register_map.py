@@ -7,16 +7,19 @@ import warnings
 import pytest
 
 from quintet.gateware.bus.soclib import MemoryMap, csr, wishbone
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.shell.core import CoreShell
 from quintet.gateware.shell.register_map import register_map
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
 def test_core_behind_a_decoder():
-    room = open_room("opentpu")
+    package = open_core("opentpu")
     core = CoreShell(
-        room=room, params=room.params.SPACE.resolve("sim"), beat_bytes=4, memory_size=1 << 16
+        package=package,
+        params=package.params.SPACE.resolve("sim"),
+        beat_bytes=4,
+        memory_size=1 << 16,
     )
     decoder = wishbone.Decoder(addr_width=30, data_width=32, granularity=8)
     other = MemoryMap(addr_width=12, data_width=8)
@@ -41,9 +44,9 @@ def test_core_behind_a_decoder():
     assert found["hostmem_base"].start >= 0x8000_0100
 
 
-@pytest.mark.parametrize("name", room_names())
+@pytest.mark.parametrize("name", core_names())
 def test_every_core_has_one_and_nothing_warns(name):
-    isa = open_room(name).isa.ISA
+    isa = open_core(name).isa.ISA
     absent = [r.name for r in isa.registers if r.only_if is not None]
     with warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")

@@ -9,7 +9,7 @@ import numpy as np
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler import reference as r
 from quintet.tools.compiler.backends import Backend
-from quintet.tools.compiler.backends.base import NATIVE, Verdict
+from quintet.tools.compiler.backends.base import NATIVE, Support
 from quintet.tools.compiler.evaluate import run_node
 from quintet.tools.compiler.graph import (
     Activation,
@@ -36,8 +36,8 @@ class Exact(Backend):
         super().__init__(params={}, memory_size=1 << 24)
         vars(self).update(changes)
 
-    def verdict(self, graph, node):
-        return Verdict(NATIVE)
+    def check_support(self, graph, node):
+        return Support(NATIVE)
 
     def arithmetic(self, graph, node):
         if isinstance(node, Affine | Conv | Dense):
@@ -194,7 +194,7 @@ class Saturating(Exact):
     isa = "saturating"
     partial, below = 16, 8
 
-    def prepare(self, graph):
+    def legalise(self, graph):
         return joined(graph)
 
     def arithmetic(self, graph, node):

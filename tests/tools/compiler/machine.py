@@ -3,7 +3,7 @@
 
 import numpy as np
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler.graph import Conv, Dense
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
 
@@ -11,7 +11,7 @@ __all__ = ["random_numbers", "random_quantised", "run_lowered"]
 
 
 def random_quantised(graph, backend, seed, bits=None, most=None, shift=None):
-    """A :class:`Quantised` of a prepared graph: one scale everywhere, random weights of the
+    """A :class:`Quantised` of a legalised graph: one scale everywhere, random weights of the
     machine's width, shifts near where results fit."""
     rng, layers, scales = np.random.default_rng(seed), {}, {}
     for node in graph.nodes:
@@ -60,7 +60,7 @@ def random_numbers(quantised, count, seed):
 def run_lowered(isa, params, lowered, inputs, memory_size=1 << 22):
     """Tensors of every run on the golden model, name -> [inputs, ...]: constants once, then each
     group of ``lowered.images`` inputs."""
-    room, memory = open_room(isa), np.zeros(memory_size, np.uint8)
+    package, memory = open_core(isa), np.zeros(memory_size, np.uint8)
     # What is not written must not matter.
     memory[:] = np.random.default_rng(0).integers(0, 256, memory_size)
 
@@ -72,7 +72,7 @@ def run_lowered(isa, params, lowered, inputs, memory_size=1 << 22):
     put(lowered.program_at, lowered.program)
     for address, data, _ in lowered.constants:
         put(address, np.asarray(data).tobytes())
-    model = room.model.Model(params, memory)
+    model = package.model.Model(params, memory)
 
     def run(registers):
         outcome = model.run(

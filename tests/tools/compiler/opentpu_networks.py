@@ -45,18 +45,18 @@ def fused(graph):
 
 
 def quantised_of(graph, backend, seed=0):
-    """Random whole numbers for a prepared graph: shifts such that results use their byte, biases to
-    match."""
+    """Random whole numbers for a legalised graph: shifts such that results use their byte, biases
+    to match."""
     random, n = np.random.default_rng(seed), backend.params["n"]
-    prepared = backend.prepare(graph)
+    legalised = backend.legalise(graph)
     result = Quantised(
-        graph=prepared,
-        scales={name: Scale(0.05, 8) for name, t in prepared.tensors.items() if t.data is None},
+        graph=legalised,
+        scales={name: Scale(0.05, 8) for name, t in legalised.tensors.items() if t.data is None},
     )
-    for node in prepared.nodes:
+    for node in legalised.nodes:
         if isinstance(node, Binary | AveragePool):
             result.scales[node.output] = Scale(0.05 * random.uniform(0.4, 2.0), 8)
-    for node in prepared.nodes:
+    for node in legalised.nodes:
         if isinstance(node, Conv | Dense):
             out, terms = len(node.weights), int(np.prod(node.weights.shape[1:]))
             weights = np.where(

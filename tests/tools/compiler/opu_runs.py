@@ -31,7 +31,7 @@ def running_part(graph, machine):
     ``None`` if they do nothing."""
     nodes = []
     for node in graph.nodes:
-        if not machine.verdict(graph, node).runs:
+        if not machine.check_support(graph, node).runs:
             break
         nodes.append(node)
     read = {name for node in nodes for name in node.inputs}
@@ -48,15 +48,15 @@ def running_part(graph, machine):
     return (
         part
         if not all(isinstance(node, Reshape) for node in nodes)
-        and all(machine.verdict(part, node).runs for node in nodes)
+        and all(machine.check_support(part, node).runs for node in nodes)
         else None
     )
 
 
 def whole_numbers(graph, machine, seed=0):
     """Quantised of a graph: random weights, shifts and biases within what the machine's arithmetic
-    allows; prepared first."""
-    random, graph = np.random.default_rng(seed), machine.prepare(graph)
+    allows; legalised first."""
+    random, graph = np.random.default_rng(seed), machine.legalise(graph)
     layers = {}
     for node in graph.nodes:
         if not isinstance(node, Conv | Dense):

@@ -70,16 +70,23 @@ def test_inputs_of_a_run_are_checked_before_anything_is_quantised(isa, monkeypat
 
 
 @pytest.mark.parametrize(
-    "params, text",
+    "params, channels, window, text",
     (
-        ("opu?preset=85f&ifm_lines=16", r"conv_0 .* this build has ifm_lines = 16"),
-        ("pim?preset=sim&lmem_bytes=1024", "bytes of local memory are needed, there are 1024"),
+        ("opu?preset=85f&ifm_lines=16", 256, 7, r"conv_0 .* this build has ifm_lines = 16"),
+        (
+            "pim?preset=sim&lmem_bytes=1024",
+            16,
+            3,
+            "bytes of local memory are needed, there are 1024",
+        ),
     ),
     ids=("opu", "pim"),
 )
-def test_local_memories_are_checked_before_anything_is_quantised(params, text, monkeypatch):
-    made = Builder("map", (24, 24, 64), 1)
-    made.conv(4, (3, 3))
+def test_local_memories_are_checked_before_anything_is_quantised(
+    params, channels, window, text, monkeypatch
+):
+    made = Builder("map", (24, 24, channels), 1)
+    made.conv(4, (window, window))
     monkeypatch.setattr(planning, "quantise", None)
     with pytest.raises(InputError, match=text):
         compile_graph(made.finish(), target_build(f"model:{params}"))

@@ -9,7 +9,7 @@ import pytest
 
 import quintet
 from quintet.firmware import digits
-from quintet.gateware.cores import room_names
+from quintet.gateware.cores import core_names
 from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.target_build import target_build
@@ -54,7 +54,7 @@ def said(capsys, *args, code=Exit.OK):
 
 def test_every_instruction_set_has_a_back_end():
     assert (
-        set(backend_names()) == {"cherry", "imagine", "opentpu", "opu", "pim"} <= set(room_names())
+        set(backend_names()) == {"cherry", "imagine", "opentpu", "opu", "pim"} <= set(core_names())
     )
 
 

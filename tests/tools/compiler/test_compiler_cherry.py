@@ -263,7 +263,7 @@ def test_too_small_a_main_memory_is_refused_with_what_takes_most():
         backend(memory=256).lower(Quantised(graph=graph))
 
 
-# Verdicts
+# Support checks
 
 
 def test_the_back_end_is_found_by_its_name():
@@ -272,16 +272,16 @@ def test_the_back_end_is_found_by_its_name():
 
 
 def test_verdicts_say_how():
-    b = Builder("verdicts", (4, 4, 6))
+    b = Builder("support", (4, 4, 6))
     b.conv(6, (3, 3), groups=6)
     b.conv(6, (3, 3), groups=2)
     b.act("relu")
     b.act("clip", low=0.0, high=6.0)
     graph = b.finish()
-    found = [backend().verdict(graph, node) for node in graph.nodes]
-    assert [verdict.answer for verdict in found] == [NATIVE, DECOMPOSED, NATIVE, DECOMPOSED]
+    found = [backend().check_support(graph, node) for node in graph.nodes]
+    assert [support.answer for support in found] == [NATIVE, DECOMPOSED, NATIVE, DECOMPOSED]
     assert found[1].reason == "one convolution, zeros between its groups"
-    assert all(verdict.runs for verdict in found)
+    assert all(support.runs for support in found)
 
 
 def test_the_number_of_the_largest_element_is_the_hosts():
@@ -289,7 +289,7 @@ def test_the_number_of_the_largest_element_is_the_hosts():
     b.act("relu")
     node = g.Reduce(name="last", inputs=[b.here], output="relu:1", function="argmax", axes=(0,))
     b.graph.tensors["relu:1"] = g.Tensor("relu:1", ())
-    assert backend().verdict(b.finish(), node).answer == HOST
+    assert backend().check_support(b.finish(), node).answer == HOST
 
 
 @pytest.mark.parametrize(
@@ -306,7 +306,7 @@ def test_the_number_of_the_largest_element_is_the_hosts():
             "four axes",
             {},
             HOST,
-            "input_0 has 4 axes beside that of the inputs, at most 3 are taken",
+            "input_0 has 4 axes beside that of the inputs: expected at most 3",
         ),
         ("unknown", {}, NO, "other: no kernel"),
     ],
@@ -325,9 +325,9 @@ def test_verdicts_refuse_with_the_reason(kind, sizes, answer, reason):
             """A kind that no back end knows."""
 
         node = Other(name="other", inputs=["input_0"], output=node.output)
-    verdict = backend(**sizes).verdict(graph, node)
-    assert verdict.answer == answer
-    assert reason in verdict.reason
+    support = backend(**sizes).check_support(graph, node)
+    assert support.answer == answer
+    assert reason in support.reason
 
 
 def test_estimates_name_every_layer():

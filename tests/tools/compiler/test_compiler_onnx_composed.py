@@ -105,28 +105,28 @@ def test_maps_are_enlarged(tmp_path, shape, factors, attributes):
             (1, 4),
             [],
             {"approximate": "other"},
-            r"n \(Gelu\): approximate = 'other'; 'none' or 'tanh' is taken",
+            r"n \(Gelu\): approximate = 'other': expected 'none' or 'tanh'",
         ),
         (
             "Resize",
             (1, 2, 4, 4),
             [None, np.float32([1, 1, 2, 2])],
             {"mode": "linear"},
-            r"n \(Resize\): mode = 'linear'; 'nearest' is taken",
+            r"n \(Resize\): mode = 'linear': expected 'nearest'",
         ),
         (
             "Resize",
             (1, 2, 4, 4),
             [None, np.float32([1, 1, 1.5, 2])],
             NEAREST,
-            r"n \(Resize\): scales = \[1\.0, 1\.0, 1\.5, 2\.0\]; whole numbers from 1 are taken",
+            r"n \(Resize\): scales = \[1\.0, 1\.0, 1\.5, 2\.0\]: expected positive integers",
         ),
         (
             "Resize",
             (1, 2, 4, 4),
             [None, np.float32([1, 1, 0.5, 1])],
             NEAREST,
-            "whole numbers from 1 are taken",
+            "expected positive integers",
         ),
         (
             "Resize",
@@ -147,8 +147,8 @@ def test_maps_are_enlarged(tmp_path, shape, factors, attributes):
             (1, 2, 4, 4),
             [None, np.float32([1, 1, 2, 2])],
             {**NEAREST, "coordinate_transformation_mode": "tf_crop_and_resize"},
-            "coordinate_transformation_mode = 'tf_crop_and_resize', nearest_mode = 'floor'; "
-            "asymmetric, half_pixel or align_corners",
+            "coordinate_transformation_mode = 'tf_crop_and_resize', nearest_mode = 'floor': "
+            "expected asymmetric, half_pixel or align_corners",
         ),
         (
             "InstanceNormalization",
@@ -162,7 +162,7 @@ def test_maps_are_enlarged(tmp_path, shape, factors, attributes):
             (2, 3, 4),
             [np.ones(3), np.ones(3)],
             {},
-            "a batch of 1, channels and at least one axis behind them are taken",
+            "expected a batch of 1, channels and at least one axis behind them",
         ),
     ],
 )

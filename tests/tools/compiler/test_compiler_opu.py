@@ -133,7 +133,7 @@ def test_small_networks(name, keep, images):
 def test_columns_share_slots_before_a_depthwise_convolution():
     machine = backend()
     part = running_part(fused(NETWORKS["mobilenet"][0]()), machine)
-    form = machine.form(machine.prepare(part))
+    form = machine.form(machine.legalise(part))
     shared = {name: grid.block for name, grid in form.grids.items() if name not in form.folds}
     # The first layer's 8 channels and what works on them, until a stride takes the columns apart
     # again.
@@ -227,7 +227,7 @@ def test_partial_sums_end_in_the_layers_result(graph, seed):
         for port in part.inputs
     }
     values = run_graph(part, inputs, keep=True)
-    for node in machine.prepare(part).nodes:
+    for node in machine.legalise(part).nodes:
         if isinstance(node, g.Conv | g.Dense):
             sums = list(machine.partial_sums(part, node, values[node.inputs[0]]))
             assert sums and all(s.shape == values[node.output].shape for s in sums)

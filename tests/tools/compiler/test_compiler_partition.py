@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler import partition as partition_module
-from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, Backend, Verdict
+from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, Backend, Support
 from quintet.tools.compiler.evaluate import run_graph
-from quintet.tools.compiler.partition import PartitionError, partition, separated, verdicts
+from quintet.tools.compiler.partition import PartitionError, check_nodes, partition, separated
 from tests.tools.compiler.networks import NETWORKS, Builder, graphs, inputs_of
 
 
@@ -23,8 +23,8 @@ class Machine(Backend):
         super().__init__(params={}, memory_size=1 << 16)
         self.answers = answers
 
-    def verdict(self, graph, node):
-        return self.answers.get(node.kind, Verdict(NO, f"no {node.kind}; conv is taken"))
+    def check_support(self, graph, node):
+        return self.answers.get(node.kind, Support(NO, f"no {node.kind}: expected conv"))
 
     def reference(self, quantised, inputs, keep=False):
         raise NotImplementedError
@@ -33,7 +33,7 @@ class Machine(Backend):
         raise NotImplementedError
 
 
-YES = Verdict(NATIVE)
+YES = Support(NATIVE)
 
 
 def run_segments(segments, values):
@@ -49,7 +49,7 @@ def test_a_last_softmax_is_the_hosts():
     graph = NETWORKS["resnet8"][1]()
     machine = Machine(
         {kind: YES for kind in ("conv", "activation", "binary", "averagepool")}
-        | {"dense": Verdict(DECOMPOSED, "as a convolution")}
+        | {"dense": Support(DECOMPOSED, "as a convolution")}
     )
     segments = partition(graph, machine)
     assert [(s.on_host, len(s.graph.nodes)) for s in segments] == [
@@ -99,14 +99,14 @@ def test_every_refused_node_is_listed_with_who_would_run_it(monkeypatch):
             "third": Machine({"activation": YES, "pad": YES}),
         },
     )
-    machine = Machine({"conv": YES, "activation": Verdict(HOST, "tanh by a table is too coarse")})
+    machine = Machine({"conv": YES, "activation": Support(HOST, "tanh by a table is too coarse")})
     with pytest.raises(PartitionError) as caught:
         partition(graph, machine)
     assert str(caught.value).splitlines() == [
         "machine cannot run this network:",
         "  activation_1 (Activation): tanh by a table is too coarse; the host does it with "
         "--host-steps; other, third would run it",
-        "  pad_2 (Pad): no pad; conv is taken; third would run it",
+        "  pad_2 (Pad): no pad: expected conv; third would run it",
     ]
     with pytest.raises(PartitionError) as caught:
         partition(graph, machine, host_steps=True)
@@ -119,7 +119,7 @@ def test_moves_between_nodes_of_the_host_are_the_hosts():
     b.act("tanh")
     b.add(g.Reshape, shape=(8, 4))
     b.act("tanh")
-    machine = Machine({"conv": YES, "reshape": YES, "activation": Verdict(HOST, "no table")})
+    machine = Machine({"conv": YES, "reshape": YES, "activation": Support(HOST, "no table")})
     assert [
         (s.on_host, len(s.graph.nodes)) for s in partition(b.finish(), machine, host_steps=True)
     ] == [(False, 1), (True, 3)]
@@ -143,7 +143,7 @@ def test_the_others_are_asked_with_their_default_builds():
 def test_verdicts_are_one_a_node():
     graph = NETWORKS["lstm_classifier"][1]()
     assert [
-        (node.kind, verdict.runs) for node, verdict in verdicts(graph, Machine({"dense": YES}))
+        (node.kind, support.runs) for node, support in check_nodes(graph, Machine({"dense": YES}))
     ] == [("lstm", False), ("dense", True), ("softmax", False)]
 
 
@@ -154,7 +154,7 @@ def test_segments_together_are_the_network(graph, seed):
     network's."""
     random = np.random.default_rng(seed)
     here = {
-        kind: YES if random.random() < 0.5 else Verdict(HOST, "by the host")
+        kind: YES if random.random() < 0.5 else Support(HOST, "by the host")
         for kind in {node.kind for node in graph.nodes}
     }
     segments = partition(graph, Machine(here), host_steps=True)
@@ -195,12 +195,12 @@ def test_an_activation_that_stands_in_the_way_goes_behind_its_node():
     class Linear(Machine):
         """Takes a convolution without an activation, or with a relu."""
 
-        def verdict(self, graph, node):
+        def check_support(self, graph, node):
             found = getattr(node, "activation", None)
             return (
-                super().verdict(graph, node)
+                super().check_support(graph, node)
                 if found is None or found.function == "relu"
-                else Verdict(NO, f"{found.function} behind it")
+                else Support(NO, f"{found.function} behind it")
             )
 
     b = Builder("n", (4, 4, 2))

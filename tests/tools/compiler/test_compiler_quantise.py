@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.evaluate import run_graph, run_node
@@ -333,7 +333,7 @@ def test_a_clip_cuts_nothing_else_that_shares_its_scale(others):
     clipped = b.act("clip", source, low=0.0, high=0.5)
     if others:
         b.add(g.Concat, clipped, source, axis=2)
-    pim = backend_class("pim")(params=open_room("pim").params.SPACE.resolve(), memory_size=1 << 20)
+    pim = backend_class("pim")(params=open_core("pim").params.SPACE.resolve(), memory_size=1 << 20)
     quantised, snr = measured(b.finish(), pim)
     assert snr > 35
     top = quantised.scales[source].value(quantised.scales[source].high)

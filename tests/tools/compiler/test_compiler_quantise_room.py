@@ -17,7 +17,7 @@ def input_scale(bits):
     backend = PIMBackend(params=build.params, memory_size=build.memory_size)
     b = Builder("net", (40,), seed=3)
     b.dense(5)
-    graph = backend.prepare(b.finish())
+    graph = backend.legalise(b.finish())
     values = random_calibration(graph)
     name = next(iter(values))
     made = quantise(graph, backend, {name: values[name] / np.abs(values[name]).max()}, bits=bits)

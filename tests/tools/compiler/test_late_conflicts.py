@@ -146,7 +146,7 @@ def test_nodes_at_fault_are_named_as_in_the_network():
     assert _own_node(made, None) is None and _own_node(made, "elsewhere") is None
 
 
-def test_a_dry_run_searches_no_numbers_and_writes_no_twin(monkeypatch):
+def test_a_dry_run_searches_no_numbers_and_writes_no_buffered_copy(monkeypatch):
     made = Builder("small", (8, 8, 3), 1)
     made.conv(8, (3, 3), relu=True)
     graph, build = made.finish(), target_build("model:pim")
@@ -155,5 +155,5 @@ def test_a_dry_run_searches_no_numbers_and_writes_no_twin(monkeypatch):
     monkeypatch.setattr(quantiser, "mean_error", None)
     dry = compile_graph(graph, build, options=Options(dry=True))
     assert dry.cycles == whole.cycles
-    assert [step.twin for step in dry.machine_steps] == [None]
-    assert [step.twin is not None for step in whole.machine_steps] == [True]
+    assert [step.buffered_copy for step in dry.machine_steps] == [None]
+    assert [step.buffered_copy is not None for step in whole.machine_steps] == [True]

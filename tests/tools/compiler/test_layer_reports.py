@@ -48,7 +48,7 @@ def counted(plan, inputs):
         # Twice: PIM's first run loads weights, which is none of the layers'.
         for _ in range(2):
             before = dict(session.report.counters)
-            outputs = session.run({name: array[:count] for name, array in inputs.items()})
+            outputs = session.run_steps({name: array[:count] for name, array in inputs.items()})
         runs = len(next(iter(inputs.values()))[:count])
         return (
             layers,

@@ -199,8 +199,13 @@ def test_constants_are_reduced_over_all_axes_where_none_is_named(
 @pytest.mark.parametrize(
     "operator, inputs, constant, message",
     [
-        ("Add", ["x", "k"], np.zeros((1, 0)), "an operand has the shape (1, 0); tensors with"),
-        ("Min", ["", "x"], None, "Min of 2 operands; a tensor and a constant number are taken"),
+        (
+            "Add",
+            ["x", "k"],
+            np.zeros((1, 0)),
+            "an operand has the shape (1, 0): expected tensors with",
+        ),
+        ("Min", ["", "x"], None, "Min of 2 operands: expected a tensor and a constant number"),
         ("Sum", ["k", "w"], np.ones(3), "cannot be computed from its constants: operands could"),
     ],
 )
@@ -260,7 +265,7 @@ def test_a_result_whose_only_axis_counts_inputs(isa, kind, tmp_path):
 
 def test_a_check_that_fails_leaves_the_refusal_as_it_is(monkeypatch):
     class Broken:
-        def verdict(self, graph, node):
+        def check_support(self, graph, node):
             raise KeyError("constant")
 
     from tests.tools.compiler.networks import NETWORKS
@@ -269,7 +274,7 @@ def test_a_check_that_fails_leaves_the_refusal_as_it_is(monkeypatch):
     monkeypatch.setattr(
         "quintet.tools.compiler.partition.neighbours_of", lambda isa: {"broken": Broken()}
     )
-    with pytest.raises(PartitionError, match="no dense; conv is taken"):
+    with pytest.raises(PartitionError, match="no dense: expected conv"):
         partition(graph, Machine({}))
 
 

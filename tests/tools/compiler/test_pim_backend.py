@@ -34,8 +34,8 @@ def check(graph, params=SMALL, bits=None, count=2, seed=0):
     """Every tensor, kept or not, is the reference's."""
     backend = backend_of(params)
     for node in graph.nodes:
-        assert backend.verdict(graph, node).runs, backend.verdict(graph, node)
-    graph = backend.prepare(graph)
+        assert backend.check_support(graph, node).runs, backend.check_support(graph, node)
+    graph = backend.legalise(graph)
     quantised = random_quantised(graph, backend, seed, bits)
     inputs = random_numbers(quantised, count, seed)
     expected = backend.reference(quantised, inputs, keep=True)
@@ -115,8 +115,8 @@ def test_averages_of_maps_of_any_number_of_places(places):
     check(graph, count=1)
     values = np.random.default_rng(3).normal(size=(1, *places, 2))
     (source,), (result,) = graph.inputs, graph.outputs
-    prepared = backend_of(SMALL).prepare(graph)
-    mean = run_graph(prepared, {source.tensor: values})[result.tensor]
+    legalised = backend_of(SMALL).legalise(graph)
+    mean = run_graph(legalised, {source.tensor: values})[result.tensor]
     np.testing.assert_allclose(mean.reshape(1, 2), values.mean(axis=(1, 2)), atol=1e-12)
 
 
@@ -138,7 +138,7 @@ def test_network_that_the_arrays_do_not_hold():
     for _ in range(9):
         made.conv(64, (3, 3))
     backend = backend_of(PARAMS)
-    graph = backend.prepare(made.finish())
+    graph = backend.legalise(made.finish())
     with pytest.raises(
         LoweringError,
         match=(

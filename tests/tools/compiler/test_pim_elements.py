@@ -5,7 +5,7 @@ model's, and networks with them layer by layer."""
 import numpy as np
 import pytest
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.cores.pim.model.elements import _vsigm, _vtanh
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import HOST, NATIVE
@@ -98,7 +98,7 @@ def test_networks_equal_layer_by_layer(make, preset):
     graph = b.finish()
     build = target_build("model:pim", preset)
     backend = PIMBackend(params=build.params, memory_size=build.memory_size)
-    assert all(backend.verdict(graph, node).answer == NATIVE for node in graph.nodes)
+    assert all(backend.check_support(graph, node).answer == NATIVE for node in graph.nodes)
     plan = compile_graph(graph, build, random_calibration(graph))
     assert len(plan.steps) == len(plan.machine_steps)
 
@@ -118,24 +118,25 @@ def test_networks_equal_layer_by_layer(make, preset):
 
 
 def test_verdicts():
-    room = open_room("pim")
+    package = open_core("pim")
     without = PIMBackend(
-        params=room.params.SPACE.resolve("sim", {"act_unit": 0}), memory_size=1 << 20
+        params=package.params.SPACE.resolve("sim", {"act_unit": 0}), memory_size=1 << 20
     )
     b = Builder("net", (400,))
     b.act("sigmoid")
     b.act("tanh")
     graph = b.finish()
-    answer = without.verdict(graph, graph.nodes[0])
+    answer = without.check_support(graph, graph.nodes[0])
     assert (answer.answer, answer.reason) == (HOST, "sigmoid: a build with act_unit has it")
-    backend = PIMBackend(params=room.params.SPACE.resolve("sim"), memory_size=1 << 20)
+    backend = PIMBackend(params=package.params.SPACE.resolve("sim"), memory_size=1 << 20)
     product = Builder("net", (4,))
     product.add(g.Binary, product.here, product.here, function="mul")
     narrow = PIMBackend(
-        params=room.params.SPACE.resolve("sim", {"max_biw": 16, "x_bits": 8}), memory_size=1 << 20
+        params=package.params.SPACE.resolve("sim", {"max_biw": 16, "x_bits": 8}),
+        memory_size=1 << 20,
     )
     assert (
-        narrow.verdict(product.graph, product.graph.nodes[0]).reason
+        narrow.check_support(product.graph, product.graph.nodes[0]).reason
         == "mul: products want max_biw = 32, this build has 16"
     )
     for first, second, taken in (
@@ -155,22 +156,22 @@ def test_verdicts():
             )
         }
         node = g.Binary(name="n", inputs=["a", "b"], output="c", function="mul")
-        found = backend.verdict(g.Graph("net", [], [], [node], tensors), node)
+        found = backend.check_support(g.Graph("net", [], [], [node], tensors), node)
         assert (found.answer == NATIVE) is taken
         assert taken or found.reason == (
-            f"mul of {list(first)} and {list(second)}: add, sub and mul of two tensors of one "
-            f"shape are taken, or where one repeats "
-            "along the axes in front, 512 elements at most"
+            f"mul of {list(first)} and {list(second)}: expected add, sub or mul of two tensors "
+            f"of one shape, or of which one repeats along the axes in "
+            "front, 512 elements at most"
         )
     assert (
-        backend.verdict(graph, graph.nodes[1]).reason
+        backend.check_support(graph, graph.nodes[1]).reason
         == "tanh of 400 numbers whose scale others share"
     )
     other = Builder("net", (4,))
     other.act("leaky_relu", alpha=0.1)
     assert (
-        backend.verdict(other.graph, other.graph.nodes[0]).reason
-        == "leaky_relu: relu, clip, sigmoid and tanh are taken"
+        backend.check_support(other.graph, other.graph.nodes[0]).reason
+        == "leaky_relu: expected relu, clip, sigmoid or tanh"
     )
 
 

@@ -21,10 +21,10 @@ from quintet.tools.targets import open_target
 from tests.tools.compiler.networks import Builder
 
 
-def prepared(graph, preset="sim"):
+def legalised(graph, preset="sim"):
     """The graph as PIM's back end has it for this build."""
     build = target_build("model:pim", preset)
-    return PIMBackend(params=build.params, memory_size=build.memory_size).prepare(graph)
+    return PIMBackend(params=build.params, memory_size=build.memory_size).legalise(graph)
 
 
 def check(graph, preset="sim"):
@@ -98,7 +98,7 @@ def kinds(nodes):
 @pytest.mark.parametrize("name", LARGE)
 def test_large_layers(name):
     graph, expected, *preset = LARGE[name]
-    made = prepared(graph, *preset)
+    made = legalised(graph, *preset)
     end = next(n for n, node in enumerate(made.nodes) if node.output == graph.nodes[0].output)
     assert kinds(made.nodes[: end + 1]) == expected
     plan = check(graph, *preset)
@@ -107,7 +107,7 @@ def test_large_layers(name):
 
 def test_what_fits_stays():
     graph = net((6, 6, 3), ("conv", 16, (3, 3)), ("dense", 4))
-    assert [node.name for node in prepared(graph, "85f").nodes] == [
+    assert [node.name for node in legalised(graph, "85f").nodes] == [
         node.name for node in graph.nodes
     ]
 
@@ -117,14 +117,14 @@ def test_outputs_of_a_convolution_on_several_cores():
     graph = net((6, 5, 64), ("conv", 128, (3, 3), {"relu": True}), ("conv", 5, (1, 1)))
     plan = check(graph, "85f")
     assert len(plan.machine_steps) == 1 and [
-        node.name for node in prepared(graph, "85f").nodes
+        node.name for node in legalised(graph, "85f").nodes
     ] == [node.name for node in graph.nodes]
 
 
 def test_scales_of_weights_go_with_their_outputs():
     graph = net((60,), ("dense", 300))
     graph.nodes[0].weight_scale = np.arange(1, 301) / 4096
-    pieces = [node for node in prepared(graph).nodes if isinstance(node, g.Dense)]
+    pieces = [node for node in legalised(graph).nodes if isinstance(node, g.Dense)]
     assert len(pieces) == 3 and np.array_equal(
         np.concatenate([node.weight_scale for node in pieces]), graph.nodes[0].weight_scale
     )

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import HOST, NATIVE
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
@@ -110,15 +110,15 @@ def test_one_core_with_few_arrays():
         ({"act_unit": 0}, 4, 4, "act_unit = 1, this build has 0"),
         ({"max_biw": 16}, 4, 4, "max_biw = 32, this build has 16"),
         ({"x_bits": 8}, 4, 4, "x_bits = 16, this build has 8"),
-        ({}, 1025, 4, "1025 features and 4 states, at most 1024 of each are taken"),
+        ({}, 1025, 4, "1025 features and 4 states: expected at most 1024 of each"),
     ],
 )
 def test_verdicts(build, features, hidden, reason):
     made = Builder("cell", (2, features), 1)
     made.lstm(hidden)
     found = PIMBackend(
-        params=open_room("pim").params.SPACE.resolve("85f", build), memory_size=1 << 25
-    ).verdict(made.finish(), made.graph.nodes[-1])
+        params=open_core("pim").params.SPACE.resolve("85f", build), memory_size=1 << 25
+    ).check_support(made.finish(), made.graph.nodes[-1])
     assert (
         (found.answer, found.reason) == (NATIVE, "")
         if reason is None

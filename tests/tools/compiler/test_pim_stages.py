@@ -268,7 +268,7 @@ def test_plans_are_those_of_a_search_that_tries_everything():
 
 def test_programs_are_given_up_once_they_take_too_long():
     backend = PIMBackend(params=PARAMS, memory_size=1 << 20)
-    quantised = random_quantised(backend.prepare(residual()), backend, 0)
+    quantised = random_quantised(backend.legalise(residual()), backend, 0)
     cycles = played(quantised, PARAMS, [])
     assert played(quantised, PARAMS, [], cycles + 100) == cycles
     with mock.patch.object(Clock, "advance", autospec=True, side_effect=Clock.advance) as whole:
@@ -278,14 +278,14 @@ def test_programs_are_given_up_once_they_take_too_long():
     assert half.call_count < 0.7 * whole.call_count
 
 
-def test_a_twin_is_written_once():
+def test_a_buffered_copy_is_written_once():
     backend = PIMBackend(params=PARAMS, memory_size=1 << 20)
-    quantised = random_quantised(backend.prepare(residual()), backend, 0)
+    quantised = random_quantised(backend.legalise(residual()), backend, 0)
     lowered, write = backend.lower(quantised), ProgramWriter.write
     with mock.patch.object(ProgramWriter, "write", autospec=True, side_effect=write) as written:
-        twin = backend.twin(quantised, lowered, -(-lowered.memory // 64) * 64)
+        copy = backend.buffered_copy(quantised, lowered, -(-lowered.memory // 64) * 64)
     assert written.call_count == 1
-    assert [layer.cycles for layer in twin.layers] == [layer.cycles for layer in lowered.layers]
+    assert [layer.cycles for layer in copy.layers] == [layer.cycles for layer in lowered.layers]
 
 
 @pytest.mark.long

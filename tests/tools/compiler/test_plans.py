@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.plan import HostStep, MachineStep, Plan, PlanError, load_plan, save_plan
@@ -32,9 +32,9 @@ def plan_of(isa="pim", **sizes):
         made.conv(4, (3, 3), relu=True)
     made.dense(7)
     body = made.finish()
-    params = open_room(isa).params.SPACE.resolve("sim", sizes)
+    params = open_core(isa).params.SPACE.resolve("sim", sizes)
     backend = backend_class(isa)(params=params, memory_size=MEMORY)
-    quantised = random_quantised(backend.prepare(body), backend, 1)
+    quantised = random_quantised(backend.legalise(body), backend, 1)
     softmax = g.Softmax(name="softmax", inputs=[made.here], output="probability")
     shape = body.shape(made.here)
     host = g.Graph(

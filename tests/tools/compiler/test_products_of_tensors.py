@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import HOST
@@ -157,21 +157,21 @@ def test_places_that_pim_takes_before_sums_fit():
             "opu",
             {},
             ((2, 3), (2, 3, 4)),
-            r"a product of shapes \(2, 3\) and \(2, 3, 4\), two matrices or as many pairs of "
-            r"them are taken",
+            r"a product of shapes \(2, 3\) and \(2, 3, 4\): expected two matrices or equally many "
+            r"pairs of them",
         ),
         ("pim", {}, ((3,), (3, 4)), r"a product of shapes \(3,\) and \(3, 4\)"),
-        ("opentpu", {}, ((2, 3, 4), (2, 4, 3)), "2 products of matrices, one is taken"),
-        ("pim", {}, ((2, 2048), (2048, 2)), "rows of 2048 elements, at most 2047 are taken"),
+        ("opentpu", {}, ((2, 3, 4), (2, 4, 3)), "2 products of matrices: expected one"),
+        ("pim", {}, ((2, 2048), (2048, 2)), "rows of 2048 elements: expected at most 2047"),
         ("pim", {"max_biw": 16}, ((2, 3), (3, 2)), "sums want max_biw = 32, this build has 16"),
     ],
 )
 def test_refused(isa, build, shapes, reason):
-    space = open_room(isa).params.SPACE
+    space = open_core(isa).params.SPACE
     backend = backend_class(isa)(
         params=space.resolve(space.default_preset, build), memory_size=1 << 24
     )
     made = Builder("refused", shapes[0], 1)
     made.add(g.MatMul, made.here, made.input(shapes[1]))
-    found = backend.verdict(made.graph, made.graph.nodes[-1])
+    found = backend.check_support(made.graph, made.graph.nodes[-1])
     assert found.answer == HOST and re.search(reason, found.reason), found

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, seed, settings
 
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.backends.base import LoweringError
@@ -34,7 +34,7 @@ _QUIET = {
 
 
 def build_of(isa):
-    space = open_room(isa).params.SPACE
+    space = open_core(isa).params.SPACE
     preset = PRESETS[isa] if PRESETS[isa] in space.presets else space.default_preset
     return TargetBuild(isa, preset, space.resolve(preset), 1 << 20, None, None, f"model:{isa}")
 

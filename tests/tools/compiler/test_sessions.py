@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sessions: what goes over the link while a core runs, twins of programs, and what becomes of runs
+"""Sessions: traffic on the link while a core runs, double-buffered copies of programs, and runs
 that fail."""
 
 from dataclasses import replace
@@ -12,8 +12,8 @@ from quintet.firmware import digits
 from quintet.gateware.isa.files import load_archive
 from quintet.gateware.isa.outcome import FaultReport, Outcome
 from quintet.tools.compiler.backends import backend_names
+from quintet.tools.compiler.images import line_seconds
 from quintet.tools.compiler.layout import dense_layout
-from quintet.tools.compiler.line import line_seconds
 from quintet.tools.compiler.onnx_import import import_onnx
 from quintet.tools.compiler.plan import PlanError
 from quintet.tools.compiler.planning import Options, compile_graph
@@ -95,24 +95,24 @@ class Recording:
         self._note("write", address)
         self.target.write(address, data, progress)
 
-    def write_pieces(self, pieces):
+    def write_batch(self, pieces):
         self._note("write", pieces[0][0])
-        self.target.write_pieces(pieces)
+        self.target.write_batch(pieces)
 
     def read(self, address, size, progress=None):
         self._note("read", address)
         return self.target.read(address, size, progress)
 
-    def read_pieces(self, pieces):
+    def read_batch(self, pieces):
         self._note("read", pieces[0][0])
-        return self.target.read_pieces(pieces)
+        return self.target.read_batch(pieces)
 
 
 @pytest.mark.parametrize("network", ["mlp", "cnn"])
 @pytest.mark.parametrize("isa", backend_names())
-def test_twins_give_the_same(plans, network, isa, tmp_path):
+def test_buffered_copies_give_the_same(plans, network, isa, tmp_path):
     plan = plans(network, isa)
-    assert all(step.twin is not None for step in plan.plan.machine_steps)
+    assert all(step.buffered_copy is not None for step in plan.plan.machine_steps)
     plan.save(tmp_path / "net")
     alone = Session(plan.plan, open_target(f"model:{isa}"), overlap=False)
     expected = alone(digits.images(COUNT))
@@ -126,12 +126,12 @@ def test_twins_give_the_same(plans, network, isa, tmp_path):
 
 
 @pytest.mark.parametrize("isa", backend_names())
-def test_programs_and_twins_lie_apart(plans, isa):
+def test_programs_and_buffered_copies_lie_apart(plans, isa):
     plan = plans("cnn", isa).plan
     places = [
         place.layout
         for step in plan.machine_steps
-        for lowered in (step.lowered, step.twin)
+        for lowered in (step.lowered, step.buffered_copy)
         for place in (*lowered.inputs.values(), *lowered.outputs.values())
     ]
     spans = sorted((layout.first, layout.end) for layout in places)
@@ -185,7 +185,7 @@ def test_one_input_and_no_overlap_leave_the_core_alone(plans):
         ] * count and not session.report.overlapped
 
 
-def test_target_without_memory_for_twins(plans):
+def test_target_without_memory_for_buffered_copies(plans):
     compiled = plans("mlp", "opu")
     target = open_target("model:opu")
     session = Session(replace(compiled.plan, memory_size=compiled.plan.memory), target)
@@ -336,7 +336,7 @@ def test_what_lies_between_elements_is_one_request():
     target = open_target("model:opu")
     target.configure(
         like=TargetInfo(
-            kind="model", isa="opu", params=target.room.params.SPACE.resolve(), memory_size=4096
+            kind="model", isa="opu", params=target.package.params.SPACE.resolve(), memory_size=4096
         )
     )
     target.fill(0, 4096, 9)
@@ -477,3 +477,17 @@ def test_a_dict_of_inputs_is_taken_as_names_are(plans):
         ):
             with pytest.raises(PlanError, match="expected all of them in the dict"):
                 session(*arrays, **named)
+
+
+def test_session_runs_as_onnxruntimes_does(plans):
+    network = plans("mlp", "opu")
+    images = digits.images()[:2].astype(np.float64)
+    name, output = network.plan.inputs[0].name, network.plan.outputs[0].name
+    with open_target("model:opu?preset=85f") as target, Session(network.plan, target) as session:
+        wanted = session(images)
+        (every,), (one,) = session.run(None, {name: images}), session.run([output], {name: images})
+        assert np.array_equal(every, wanted) and np.array_equal(one, wanted)
+        with pytest.raises(PlanError, match=f"has no output '{output}x'; did you mean {output}?"):
+            session.run([f"{output}x"], {name: images})
+        with pytest.raises(PlanError, match="has no input 'z'"):
+            session.run(None, {"z": images})

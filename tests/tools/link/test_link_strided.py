@@ -226,25 +226,31 @@ def test_lost_runs_of_registers_are_not_written_again():
 @pytest.mark.parametrize(
     "call, message",
     [
-        (lambda link: link.write_strided(0, b"abc", 0, 4), "run must be 1 or more, not 0"),
+        (lambda link: link.write_strided(0, b"abc", 0, 4), "run = 0: expected 1 or more"),
         (
             lambda link: link.write_strided(0, b"abc", 2, 4),
             "data has 3 bytes, which are no whole number of runs of 2",
         ),
-        (lambda link: link.write_strided(0, b"abcd", 2, 1), "stride must be 2 or more, not 1"),
-        (lambda link: link.write_strided(-1, b"abcd", 2, 4), "address must be 0 to 0xffffffff"),
+        (lambda link: link.write_strided(0, b"abcd", 2, 1), "stride = 1: expected 2 or more"),
+        (
+            lambda link: link.write_strided(-1, b"abcd", 2, 4),
+            "address = -0x1: expected 0 to 0xffffffff",
+        ),
         (
             lambda link: link.write_strided(0xFFFF_FFF0, bytes(8), 2, 8),
-            "size must be 0 to 16 at address 0xfffffff0, not 26",
+            "size = 26: expected 0 to 16 at address 0xfffffff0",
         ),
-        (lambda link: link.read_strided(0, 2, 1, 3), "stride must be 2 or more, not 1"),
-        (lambda link: link.read_strided(0, 2, 4, -1), "count must be 0 or more, not -1"),
-        (lambda link: link.checksum_strided(0, -1, 4, 1), "run must be 1 or more, not -1"),
-        (lambda link: link.fill(0, -1), "size must be 0 to"),
-        (lambda link: link.fill(0, 4, stride=3, count=2), "stride must be 4 or more, not 3"),
-        (lambda link: link.fill(0, 4, count=-1), "count must be 0 or more, not -1"),
-        (lambda link: link.fill(0, 4, 256), "value must be a byte, 0 to 255, or bytes, not 256"),
-        (lambda link: link.fill(0, 4, b""), "value must be a byte, 0 to 255, or bytes, not none"),
+        (lambda link: link.read_strided(0, 2, 1, 3), "stride = 1: expected 2 or more"),
+        (lambda link: link.read_strided(0, 2, 4, -1), "count = -1: expected 0 or more"),
+        (lambda link: link.checksum_strided(0, -1, 4, 1), "run = -1: expected 1 or more"),
+        (lambda link: link.fill(0, -1), "size = -1: expected 0 to"),
+        (lambda link: link.fill(0, 4, stride=3, count=2), "stride = 3: expected 4 or more"),
+        (lambda link: link.fill(0, 4, count=-1), "count = -1: expected 0 or more"),
+        (lambda link: link.fill(0, 4, 256), "value = 256: expected a byte, 0 to 255, or bytes"),
+        (
+            lambda link: link.fill(0, 4, b""),
+            "value = b'': expected a byte, 0 to 255, or at least one byte",
+        ),
     ],
 )
 def test_bad_runs(call, message):

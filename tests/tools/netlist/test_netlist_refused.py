@@ -85,8 +85,8 @@ def _cell(kind, parameters=None, **connections):
     "text, message",
     [
         (None, "cannot read the netlist"),
-        ("{", "is no netlist"),
-        ('{"modules": {}}', "is no netlist"),
+        ("{", "is not a netlist"),
+        ('{"modules": {}}', "is not a netlist"),
     ],
 )
 def test_no_netlist(tmp_path, text, message):
@@ -180,7 +180,7 @@ PAD = {"pad": {"direction": "inout", "bits": [9]}}
         (
             read_ecp5,
             _cell("DP16KD", {"RSTAMUX": "0", "RSTBMUX": "0", "INITVAL_00": "zz"}),
-            "x: INITVAL_00 is no row of bits",
+            "x: INITVAL_00 is not a row of bits",
         ),
         (
             read_ecp5,

@@ -54,13 +54,13 @@ def test_standard_input(monkeypatch):
         ('{"isa": "opu", "counters": {"cyc', "the JSON is cut off"),
         ('{"isa": "opu",\n "status": }', "line 2, column 12: no JSON (Expecting value)"),
         ("[" * 100_000, "no JSON"),
-        ("\xff\xfe", "is no result"),
+        ("\xff\xfe", "is not a result"),
         (
             "[1, 2]",
-            "is no result that a report can be made of; expected that of quintet run --json; "
+            "is not a result that a report can show; expected the output of quintet run --json; "
             "quintet infer --json",
         ),
-        ('{"a": 1}', "is no result that a report can be made of"),
+        ('{"a": 1}', "is not a result that a report can show"),
         (
             '{"error": "no board named x", "exit": 2}',
             "is the error of a command, no result: no board named x",
@@ -70,7 +70,7 @@ def test_standard_input(monkeypatch):
 )
 def test_what_is_no_result(text, message, tmp_path):
     path = tmp_path / "x.json"
-    path.write_text(text if message != "is no result" else '"\xff"')
+    path.write_text(text if message != "is not a result" else '"\xff"')
     with pytest.raises(InputError) as caught:
         read_result(str(path))
     assert (

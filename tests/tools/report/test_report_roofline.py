@@ -3,8 +3,8 @@
 
 import pytest
 
-from quintet.tools.report.pieces import in_classes, roof_of, size_text
 from quintet.tools.report.roofline import Point, Roof, above, describe, merged_layers, roof_lines
+from quintet.tools.report.sections import in_classes, roof_of, size_text
 from quintet.tools.targets.ceilings import moved
 from tests.tools.report.samples import sample
 

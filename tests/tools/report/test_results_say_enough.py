@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("onnx")
 
 from quintet.firmware import digits, opentpu
-from quintet.gateware.cores import room_names
+from quintet.gateware.cores import core_names
 from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.plan import load_plan
@@ -79,7 +79,7 @@ def test_a_run_says_what_lies_where(capsys, tmp_path):
 @pytest.mark.parametrize("isa", backend_names())
 def test_a_plan_says_what_lies_where(plans, isa, capsys):
     found = read_result(str(plans / isa))
-    assert found.kind == "plan" and isa in room_names()
+    assert found.kind == "plan" and isa in core_names()
     data, plan = found.data, load_plan(plans / isa)
     assert (
         data["ceilings"]["macs"] > 0

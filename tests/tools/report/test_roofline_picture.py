@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("altair")
 pytest.importorskip("vl_convert")
 
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.tools.pages.results import read
 from quintet.tools.pages.roofline import FILE, draw, points, roofs
 
@@ -19,7 +19,7 @@ _SAID = re.compile(r'aria-label="([^"]*)"')
 
 def test_roofs_are_those_of_the_cores():
     found = roofs()
-    assert set(found) == {open_room(name).isa.ISA.title for name in room_names()}
+    assert set(found) == {open_core(name).isa.ISA.title for name in core_names()}
     assert (found["OPU"].macs, found["OPU"].bytes, found["OpenTPU"].macs, found["Cherry"].macs) == (
         128,
         2,

@@ -13,7 +13,7 @@ from amaranth import Module
 
 from quintet.boards import open_board
 from quintet.boards.virtual.board import VirtualBoard, open_virtual
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.primitives.held import HeldMultipliers
 from quintet.tools.cli import main
 from quintet.tools.errors import Exit, TargetError
@@ -168,7 +168,7 @@ def test_a_bit_of_the_on_chip_memory():
 
 def test_phase_of_the_memorys_clock():
     board = open_board("ulx3s-12f")
-    soc = board.make_soc(room=None, preset=None, family=None)
+    soc = board.make_soc(package=None, preset=None, family=None)
     good = soc.clocking.sdram.path
     late = replace(good, returns=tuple(ns + 12 for ns in good.returns))
     virtual = VirtualBoard(board=board, soc=soc, path=late)
@@ -220,9 +220,9 @@ def test_multiplier_that_is_dead(monkeypatch):
     monkeypatch.setattr("quintet.gateware.cores.opentpu.small.compute.HeldMultipliers", DeadLane)
     monkeypatch.setattr(DeadLane, "made", 0)
     board = open_board("icebreaker")
-    room = open_room("opentpu")
+    package = open_core("opentpu")
     virtual = VirtualBoard(
-        board=board, soc=board.make_soc(room=room, preset="up5k-4x4", family=None)
+        board=board, soc=board.make_soc(package=package, preset="up5k-4x4", family=None)
     )
     with target_of(virtual) as target:
         (finding,) = sick(target).values()

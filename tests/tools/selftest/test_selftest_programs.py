@@ -4,7 +4,7 @@
 from types import SimpleNamespace
 
 from quintet.boards import open_board
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.planning import compile_graph, random_calibration
 from quintet.tools.compiler.session import Session
@@ -16,7 +16,7 @@ from quintet.tools.targets import TargetInfo, open_target
 
 
 def test_a_plain_program_lies_in_main_memory():
-    params = open_room("opentpu").params.SPACE.resolve("up5k-4x4")
+    params = open_core("opentpu").params.SPACE.resolve("up5k-4x4")
     for size in (1 << 12, 1 << 17):
         plain = plain_program("opentpu", params, size)
         ends = [address + len(data) for address, data in plain.loads] + [
@@ -34,11 +34,11 @@ def test_a_plain_program_lies_in_main_memory():
 def test_every_network_takes_its_own_inputs():
     """A back end may compile another graph than it was given, as IMAGine does of a convolution;
     inputs are those of the network all the same."""
-    params = open_room("imagine").params.SPACE.resolve("25f")
+    params = open_core("imagine").params.SPACE.resolve("25f")
     build = TargetBuild("imagine", "25f", params, 32 << 20, "ulx3s-25f", 80_000_000, "test")
     backend, ran = backend_class("imagine")(params=params, memory_size=32 << 20), []
     for what, graph in networks():
-        if not all(backend.verdict(graph, node).runs for node in graph.nodes):
+        if not all(backend.check_support(graph, node).runs for node in graph.nodes):
             continue
         plan = compile_graph(graph, build, random_calibration(graph))
         inputs = {
@@ -48,7 +48,7 @@ def test_every_network_takes_its_own_inputs():
             )
         }
         with Session(plan, open_target("model:imagine"), overlap=False) as session:
-            assert len(session.run(inputs)["y"]) == 2
+            assert len(session.run_steps(inputs)["y"]) == 2
         ran.append(what)
     assert CONVOLUTION in ran and len(ran) == 2
 
@@ -57,7 +57,7 @@ def test_a_network_of_several_programs_is_left_out():
     """A unit's finding is that of one program. PIM of an HX8K takes a convolution's layer in
     several."""
     board = open_board("blackice-ii")
-    soc = board.make_soc(room=open_room("pim"), family=None)
+    soc = board.make_soc(package=open_core("pim"), family=None)
     info = TargetInfo(
         kind="board",
         isa="pim",

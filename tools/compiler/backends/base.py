@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a machine offers the compiler: one class an ISA, found by its name. A sixth ISA adds one and
-changes nothing else."""
+"""Back-end interface of the compiler: one class per ISA, found by its name. A new ISA adds one
+class and changes nothing else."""
+
+from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
-from ....gateware.cores import open_room
+import numpy as np
+
+from ....gateware.cores import open_core
 from ...errors import InputError
+
+if TYPE_CHECKING:
+    from ..graph import Graph, Node
+    from ..layout import Layout
+    from ..planes import BitPlanes
+    from ..quantised import Arithmetic, Quantised
 
 __all__ = [
     "DECOMPOSED",
@@ -18,18 +30,18 @@ __all__ = [
     "Lowered",
     "LoweringError",
     "Placed",
-    "Verdict",
+    "Support",
     "moved",
 ]
 
-#: Answers of a verdict: by its own instructions, by others of its instructions, on the host only,
-#: not at all.
+#: Answers of a support check: by its own instructions, by others of its instructions, on the host
+#: only, not at all.
 NATIVE, DECOMPOSED, HOST, NO = "native", "decomposed", "host", "no"
 
 
 @dataclass(frozen=True)
-class Verdict:
-    """Whether a machine runs a node.
+class Support:
+    """Result of a support check: whether a core runs a node.
 
     Attributes
     ----------
@@ -42,39 +54,40 @@ class Verdict:
     reason: str = ""
 
     @property
-    def runs(self):
-        """Whether it runs on the machine."""
+    def runs(self) -> bool:
+        """Whether the core runs the node."""
         return self.answer in (NATIVE, DECOMPOSED)
 
 
 class LoweringError(InputError):
-    """A network that a build cannot hold, or a conflict between layers that no support check knows
-    of; the text says what it takes, what there is, and what takes most.
+    """A network that a build cannot hold, or a conflict between layers that no support check
+    detects; the text says what is required, what is available, and what requires most.
 
     Attributes
     ----------
-    node : name of the node of the prepared graph that stands in the way,
+    node : name of the node of the legalised graph that stands in the way,
         ``None`` where it is no single one
     reason : the text without that name
     """
 
-    def __init__(self, reason, node=None):
+    def __init__(self, reason: str, node: str | None = None):
         super().__init__(reason if node is None else f"{node}: {reason}")
         self.node, self.reason = node, reason
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A tensor in main memory during a run: its ``layout`` (quintet.tools.compiler.layout), the
-    first axis of which counts the inputs of a run, and the name of the graph's tensor."""
+    """Placement of a tensor in main memory during a run: its ``layout``
+    (quintet.tools.compiler.layout), the first axis of which counts the inputs of a run, and the
+    name of the graph's tensor."""
 
     tensor: str
-    layout: object
+    layout: Layout | BitPlanes
 
 
 @dataclass(frozen=True)
 class LayerSpan:
-    """A node in a program.
+    """A layer's range in a program.
 
     Attributes
     ----------
@@ -91,18 +104,18 @@ class LayerSpan:
     """
 
     name: str
-    nodes: tuple
+    nodes: tuple[str, ...]
     begin: int | None
     end: int | None
     macs: int
     cycles: int
     bytes: int
-    cut: tuple | None = None
+    cut: tuple[tuple[int, str], ...] | None = None
 
 
 @dataclass(eq=False, kw_only=True)
 class Lowered:
-    """A program for one segment.
+    """A lowered segment: the program, its memory contents and its registers.
 
     Attributes
     ----------
@@ -126,23 +139,24 @@ class Lowered:
     program: bytes
     text: str
     program_at: int
-    registers: dict
-    constants: list = field(default_factory=list)
-    zeros: list = field(default_factory=list)
-    inputs: dict = field(default_factory=dict)
-    outputs: dict = field(default_factory=dict)
-    tensors: dict = field(default_factory=dict)
+    registers: dict[str, int]
+    constants: list[tuple[int, np.ndarray, str]] = field(default_factory=list)
+    zeros: list[tuple[int, int]] = field(default_factory=list)
+    inputs: dict[str, Placed] = field(default_factory=dict)
+    outputs: dict[str, Placed] = field(default_factory=dict)
+    tensors: dict[str, Placed] = field(default_factory=dict)
     images: int = 1
     memory: int = 0
-    layers: list = field(default_factory=list)
-    params: dict = field(default_factory=dict)
-    setup: list = field(default_factory=list)
-    again: dict = field(default_factory=dict)
+    layers: list[LayerSpan] = field(default_factory=list)
+    params: Mapping[str, Any] = field(default_factory=dict)
+    setup: list[tuple[bytes, int]] = field(default_factory=list)
+    again: dict[str, int] = field(default_factory=dict)
 
 
-def moved(lowered, by, registers, **changes):
-    """``lowered`` with its tensors ``by`` bytes higher, and so what ``registers``, names, say. It
-    writes no constants and runs no setup but those in ``changes``, further fields."""
+def moved(lowered: Lowered, by: int, registers: Collection[str], **changes: Any) -> Lowered:
+    """Relocates the tensors of ``lowered`` by ``by`` bytes, together with ``registers`` (names)
+    that point to them. The result has no constants and no setup programs but those in ``changes``,
+    further fields."""
 
     def higher(placed):
         return {
@@ -171,7 +185,7 @@ def moved(lowered, by, registers, **changes):
 
 
 class Backend(ABC):
-    """A machine's side of the compiler.
+    """Base class of back ends: the compiler's view of one core.
 
     Parameters
     ----------
@@ -180,7 +194,7 @@ class Backend(ABC):
     memory : dict, what the target's info text says of it, for estimates;
         empty where that is not known
 
-    ``isa`` is the room's name. ``floating`` is true where the machine computes in floating point
+    ``isa`` is the core's name. ``floating`` is true where the machine computes in floating point
     and nothing is quantised.
     """
 
@@ -193,66 +207,73 @@ class Backend(ABC):
     #: less of a search for the best.
     quick = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
-    barred = {}
+    forced_to_host: Mapping[str, str] = {}
     #: Layers whose clip is to be made by a layer of its own, where the machine's clips ask for that
     #: (:attr:`~..quantised.Quantised.apart`).
-    apart = frozenset()
+    apart: frozenset[str] = frozenset()
 
-    def __init__(self, *, params, memory_size, memory=None):
+    def __init__(
+        self,
+        *,
+        params: Mapping[str, Any],
+        memory_size: int,
+        memory: Mapping[str, Any] | None = None,
+    ):
         self.params = params
         self.main_memory = memory or {}
         self.memory_size = memory_size
 
     @property
-    def clock_ratio(self):
-        """Cycles of its counters in one of the main clock: more than one where a core counts in a
-        clock of its own."""
-        peaks = open_room(self.isa).params.SPACE.peaks(self.params)
+    def clock_ratio(self) -> float:
+        """Cycles of the core's counters per cycle of the main clock: greater than one if the core
+        has a faster clock of its own."""
+        peaks = open_core(self.isa).params.SPACE.peaks(self.params)
         return 1.0 if peaks is None else peaks.clock_ratio
 
     @abstractmethod
-    def verdict(self, graph, node):
-        """:class:`Verdict` on one node of an imported graph, after the passes that all machines
-        share."""
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check: the :class:`Support` on one node of an imported graph, after the passes
+        that all cores share."""
 
-    def prepare(self, graph):
-        """The graph in the machine's own form (a new one): nodes decomposed, residuals joined to
-        convolutions, where that changes the arithmetic. Only nodes for which :meth:`verdict` says
-        that they run. Tensors that stay keep their names."""
+    def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph (returns a new one): decomposes nodes and fuses residuals into
+        convolutions where that changes the arithmetic. All nodes must run by :meth:`check_support`.
+        Tensors that stay keep their names."""
         return graph
 
-    def split(self, graph):
-        """Parts of a prepared graph that each make one program, in order
+    def split(self, graph: Graph) -> list[Graph]:
+        """Splits a legalised graph into subgraphs that become one program each, in order
         (:meth:`~..graph.Graph.part`); usually the whole."""
         return [graph]
 
-    def check(self, graph):
-        """Raises :class:`LoweringError` where a part of :meth:`split` does not fit the machine, as
-        far as that is known before anything is quantised."""
+    def check(self, graph: Graph) -> None:
+        """Raises :class:`LoweringError` if a subgraph of :meth:`split` does not fit the core, as
+        far as that is known before quantisation."""
         return None
 
-    def check_programs(self, parts, images=1):
+    def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
         """Raises :class:`LoweringError` where main memory or the machine's own memories do not hold
         the programs of ``parts`` (Quantised, with placeholder numbers), before anything is
         quantised. What :meth:`lower_all` refuses, unless a machine knows a shorter way to the same
         answer."""
         self.lower_all(parts, images)
 
-    def arithmetic(self, graph, node):
-        """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph;
-        ``None`` where the machine computes in floating point."""
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic | None:
+        """The :class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a legalised graph;
+        ``None`` if the core computes in floating point."""
         return None
 
-    def partial_sums(self, graph, node, values):
-        """For machines whose partial sums saturate: the partial sums of a convolution, dense or
-        average node, one after the other as the machine makes them, in the node's real numbers,
-        given its source ``values`` (float64, first axis the inputs). Yields arrays [inputs, ...,
-        out]; the bias is in the first."""
+    def partial_sums(self, graph: Graph, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
+        """Partial sums of a convolution, dense or average node in the core's accumulation order,
+        for cores whose partial sums saturate: real numbers, for source ``values`` (float64, first
+        axis the inputs). Yields arrays [inputs, ..., out]; the bias is in the first."""
         return iter(())
 
     @abstractmethod
-    def reference(self, quantised, inputs, keep=False):
-        """Bit for bit what the machine gives, in numpy.
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core.
 
         Parameters
         ----------
@@ -266,29 +287,29 @@ class Backend(ABC):
         """
 
     @abstractmethod
-    def lower(self, quantised, *, keep=False):
-        """:class:`Lowered` program; ``keep``: every tensor has a place of its own, so that all can
-        be read after a run. Raises
-        :class:`LoweringError`."""
+    def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
+        """Lowers a quantised graph to a program; ``keep``: every tensor has a place of its own, so
+        that all can be read after a run. Raises :class:`LoweringError`."""
 
-    def most_images(self, graph):
-        """Inputs that one run of a prepared graph may work on; where more than one, :meth:`lower`
+    def most_images(self, graph: Graph) -> int:
+        """Greatest batch size of a run of a legalised graph; if it is more than one, :meth:`lower`
         takes ``images``."""
         return 1
 
-    def lower_all(self, parts, images=1):
-        """Programs of all parts of a network, a list; each part by itself from address 0 on, unless
-        a machine places them side by side. ``images``: inputs that a run works on, at most, as far
-        as the machine can."""
-        taken = [min(images, self.most_images(part.graph)) for part in parts]
-        return [
-            self.lower(part, **({"images": some} if some > 1 else {}))
-            for part, some in zip(parts, taken, strict=True)
-        ]
+    def lower_all(self, parts: Sequence[Quantised], images: int = 1) -> list[Lowered]:
+        """Lowers all parts of a network; each part is placed from address 0 on by itself, unless a
+        core places them side by side. ``images``: batch size of a run, at most, as far as the core
+        can."""
+        programs = []
+        for part in parts:
+            taken = min(images, self.most_images(part.graph))
+            options: dict[str, Any] = {"images": taken} if taken > 1 else {}
+            programs.append(self.lower(part, **options))
+        return programs
 
-    def twin(self, quantised, lowered, at):
-        """The program of ``lowered`` once more, with places of its own for inputs and outputs in
-        the memory from ``at`` on, a multiple of 64: while the one runs the other's input is written
-        and its output read. ``None`` where the machine has none. A twin needs what ``lowered`` has
-        written and set up."""
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+        """The double-buffered copy of ``lowered``, whose inputs and outputs lie in memory from
+        ``at`` on, a multiple of 64: while one program runs, the other's input is written and its
+        output read. ``None`` if the core has none. The copy relies on the constants and setup of
+        ``lowered``."""
         return None

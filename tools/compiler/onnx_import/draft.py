@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Graph under construction: nodes added under names of the model's, tensors brought into an order
-of axes."""
+"""Graph builder of the importer: adds nodes under the model's names and brings tensors into the
+axis order that a node needs."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from math import prod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..graph import Graph, Port, Reshape, Tensor, Transpose
+from ..graph import Graph, Node, Port, Reshape, Tensor, Transpose
 from ..ranges import never_negative
 from ..shapes import node_shape
 from .errors import Refused
-from .views import Constant, View, factored
+from .views import Constant, Grid, View, factored
+
+if TYPE_CHECKING:
+    from .reading import Node as ModelNode
+    from .reading import Value
 
 __all__ = ["MOST_AXES", "MOST_ELEMENTS", "Draft"]
 
@@ -22,7 +30,7 @@ MOST_AXES = 8
 
 
 class Draft:
-    """The graph that grows while a model is gone through.
+    """The graph under construction.
 
     Attributes
     ----------
@@ -35,14 +43,14 @@ class Draft:
     reserved : names of the model's own tensors, which no other gets
     """
 
-    def __init__(self, name, reserved=()):
+    def __init__(self, name: str, reserved: Iterable[str] = ()):
         self.graph = Graph(name)
-        self.node = None
+        self.node: ModelNode | None = None
         self._reserved = frozenset(reserved)
-        self._names = set()
-        self._arranged = {}
-        self._integers = {}
-        self._makers = {}
+        self._names: set[str] = set()
+        self._arranged: dict[tuple[str, tuple[int, ...], tuple[int, ...]], str] = {}
+        self._integers: dict[str, Grid | None] = {}
+        self._makers: dict[str, Node] = {}
 
     def _unique(self, wanted, names, reserved=()):
         name, number = wanted, 1
@@ -50,14 +58,22 @@ class Draft:
             name, number = f"{wanted}_{number}", number + 1
         return name
 
-    def add(self, kind, *tensors, output=None, part="", **attributes):
-        """Add a node of class ``kind`` on ``tensors``.
+    def add(
+        self,
+        kind: type[Node],
+        *tensors: str,
+        output: str | None = None,
+        part: str = "",
+        **attributes: Any,
+    ) -> str:
+        """Adds a node of class ``kind`` on ``tensors`` and returns the name of its output.
 
         Parameters
         ----------
         output : the tensor's name, if it is the model's own; else one is derived from the node's
         part : what the node does where one of the model's becomes several
         """
+        assert self.node is not None
         name = self._unique(f"{self.node.name}_{part}" if part else self.node.name, self._names)
         output = self._unique(
             output or f"{name}:0", self.graph.tensors, () if output else self._reserved
@@ -71,7 +87,7 @@ class Draft:
             raise Refused(f"shapes do not fit: {error}") from None
         if prod(shape) > MOST_ELEMENTS:
             raise Refused(
-                f"its result has {prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken"
+                f"its result has {prod(shape):,} elements: expected at most {MOST_ELEMENTS:,}"
             )
         self._names.add(name)
         self.graph.nodes.append(node)
@@ -79,27 +95,31 @@ class Draft:
         self.graph.tensors[output] = Tensor(output, shape)
         return output
 
-    def constant(self, data, part="constant"):
-        """Name of a tensor with the values ``data``."""
+    def constant(self, data: np.ndarray, part: str = "constant") -> str:
+        """Adds a constant tensor and returns its name."""
+        assert self.node is not None
         name = self._unique(f"{self.node.name}_{part}", self.graph.tensors, self._reserved)
         data = np.asarray(data, np.float64)
         self.graph.tensors[name] = Tensor(name, data.shape, data)
         return name
 
-    def view(self, tensor, axes, **flags):
+    def view(self, tensor: str, axes: Sequence[tuple[int, ...]], **flags: Any) -> View:
+        """The :class:`View` of a tensor of the graph."""
         return View(
             tensor, self.graph.shape(tensor), tuple(tuple(group) for group in axes), **flags
         )
 
-    def same(self, kind, view, output, part="", **attributes):
-        """A node that works element by element: its result is seen as its source is."""
+    def same(
+        self, kind: type[Node], view: View, output: str | None, part: str = "", **attributes: Any
+    ) -> View:
+        """Adds an elementwise node; its result has its source's axes."""
         return self.view(
             self.add(kind, view.tensor, output=output, part=part, **attributes), view.axes
         )
 
     # Orders of axes
 
-    def ordered(self, view, shape):
+    def ordered(self, view: View, shape: Sequence[int]) -> str:
         """Name of a tensor of ``shape`` with the elements of ``view`` in the model's order."""
         return self._moved(view, view.flat, tuple(shape))
 
@@ -116,17 +136,17 @@ class Draft:
             self._arranged[key] = tensor
         return self._arranged[key]
 
-    def arranged(self, view, groups):
-        """Name of a tensor that has an axis for each of ``groups``, tuples of the model's axes;
-        those that are in none must be one long."""
+    def arranged(self, view: View, groups: Sequence[tuple[int, ...]]) -> str:
+        """Name of a tensor with one axis for each of ``groups``, tuples of the model's axes; axes
+        that are in none must have length one."""
         flat = tuple(axis for group in groups for at in group for axis in view.long(view.axes[at]))
         return self._moved(
             view, flat, tuple(prod(view.lengths[at] for at in group) for group in groups)
         )
 
-    def plain(self, view, keep=False):
-        """The view of a tensor that has the model's axes as they are; without the first where it is
-        one long (the inputs'), unless ``keep``."""
+    def plain(self, view: View, keep: bool = False) -> View:
+        """The view of a tensor whose axes are the model's, without the first if it has length one
+        (the batch axis), unless ``keep``."""
         lengths = view.lengths
         first = 1 if len(lengths) > 1 and lengths[0] == 1 and not keep else 0
         tensor = self.ordered(view, lengths[first:])
@@ -137,8 +157,8 @@ class Draft:
             integer=view.integer,
         )
 
-    def seen(self, view, lengths):
-        """The view with axes of ``lengths``: of the same tensor where that goes, else of a reshaped
+    def seen(self, view: View, lengths: Sequence[int]) -> View:
+        """A view with axes of ``lengths``: of the same tensor if possible, else of a reshaped
         one."""
         if prod(lengths) != prod(view.lengths):
             raise Refused(
@@ -146,7 +166,7 @@ class Draft:
                 f"{prod(lengths)}"
             )
         if len(lengths) > MOST_AXES:
-            raise Refused(f"its result has {len(lengths)} axes, at most {MOST_AXES} are taken")
+            raise Refused(f"its result has {len(lengths)} axes: expected at most {MOST_AXES}")
         found = view.reshaped(lengths)
         if found is not None:
             return found
@@ -159,21 +179,19 @@ class Draft:
             integer=view.integer,
         )
 
-    def single_axes(self, view, axes):
-        """The view with one axis of the tensor for each of the model's ``axes``."""
-        if all(view.single(axis) is not None for axis in axes):
-            return replace(
-                view,
-                axes=tuple(
-                    (view.single(at),) if at in axes else group
-                    for at, group in enumerate(view.axes)
-                ),
-            )
-        return self.plain(view, keep=0 in axes)
+    def single_axes(self, view: View, axes: Sequence[int]) -> View:
+        """A view whose tensor has one axis for each of the model's ``axes``."""
+        groups = list(view.axes)
+        for at in axes:
+            own = view.single(at)
+            if own is None:
+                return self.plain(view, keep=0 in axes)
+            groups[at] = (own,)
+        return replace(view, axes=tuple(groups))
 
-    def conform(self, operand, target):
-        """Name of a tensor that broadcasts to that of ``target`` as the model broadcasts
-        ``operand`` to it."""
+    def conform(self, operand: View | Constant, target: View) -> str:
+        """Name of a tensor that broadcasts to ``target``'s as the model broadcasts ``operand`` to
+        it."""
         operand_lengths = (1,) * (len(target.axes) - len(operand.lengths)) + tuple(operand.lengths)
         shape, order = factored(target, operand_lengths)
         if isinstance(operand, Constant):
@@ -195,62 +213,62 @@ class Draft:
 
     # Ports
 
-    def input(self, value, lengths, batched, order):
-        """View of an input of the network, its tensor's axes in ``order`` of the user's (without
-        that of the inputs)."""
+    def input(
+        self, value: Value, lengths: Sequence[int], batched: bool, order: Sequence[int]
+    ) -> View:
+        """Adds an input of the network; its tensor's axes are in ``order`` of the user's (without
+        the batch axis)."""
         user = lengths[1:] if batched else lengths
         shape = tuple(user[axis] for axis in order)
         if len(lengths) > MOST_AXES:
-            raise Refused(f"{len(lengths)} axes, at most {MOST_AXES} are taken")
+            raise Refused(f"{len(lengths)} axes: expected at most {MOST_AXES}")
         if prod(shape) > MOST_ELEMENTS:
-            raise Refused(f"{prod(shape):,} elements, at most {MOST_ELEMENTS:,} are taken")
+            raise Refused(f"{prod(shape):,} elements: expected at most {MOST_ELEMENTS:,}")
         self.graph.tensors[value.name] = Tensor(value.name, shape)
         self.graph.inputs.append(Port(value.name, value.name, tuple(order), tuple(user), batched))
-        seen = [(order.index(axis),) for axis in range(len(order))]
+        seen: list[tuple[int, ...]] = [(order.index(axis),) for axis in range(len(order))]
         return self.view(value.name, [()] * batched + seen, integer=value.dtype.kind in "iu")
 
-    def set_grid(self, tensor, grid):
-        """The tensor's numbers lie on ``grid``; the first that the model names stays."""
-        tensor = self.graph.tensors[tensor]
-        if tensor.scale is None:
-            tensor.scale, tensor.zero_point, tensor.bits, tensor.signed = (
-                grid.scale,
-                grid.zero_point,
-                grid.bits,
-                grid.signed,
-            )
+    def set_grid(self, tensor: str, grid: Grid) -> None:
+        """Records the quantisation grid of a tensor; the first grid that the model names wins."""
+        found = self.graph.tensors[tensor]
+        if found.scale is None:
+            found.scale = grid.scale
+            found.zero_point = grid.zero_point
+            found.bits = grid.bits
+            found.signed = grid.signed
 
-    def may_be_negative(self, view):
-        """Whether a tensor that a node makes may have values below zero."""
+    def may_be_negative(self, view: View) -> bool:
+        """Whether a tensor may have values less than zero."""
         return view.tensor in self._makers and not never_negative(self._makers.get, view.tensor)
 
-    def integer_input(self, tensor, grid=None):
-        """What the whole numbers of an input stand for: real numbers on ``grid``, ``None``:
-        themselves."""
+    def integer_input(self, tensor: str, grid: Grid | None = None) -> None:
+        """Records what the integers of an input stand for: real numbers on ``grid``, or themselves
+        (``None``)."""
         at = next((at for at, port in enumerate(self.graph.inputs) if port.tensor == tensor), None)
         if at is None:
             raise Refused(
-                "its input is made of whole numbers inside the network; an integer input of "
-                "the network is taken"
+                "its input is made of whole numbers inside the network: expected an integer input "
+                "of the network"
             )
         if self._integers.setdefault(tensor, grid) != grid:
             raise Refused(
-                "the same input is taken in two ways; one scale and zero point for all nodes "
-                "that read it is taken"
+                "the same input is taken in two ways: expected one scale and zero point for all "
+                "nodes that read it"
             )
         if grid is not None:
             self.graph.inputs[at] = replace(self.graph.inputs[at], **vars(grid))
             self.set_grid(tensor, grid)
 
-    def stand_in(self, name, lengths):
-        """View of a tensor that a node should have made that was refused; the graph is thrown
-        away."""
+    def stand_in(self, name: str, lengths: Sequence[int]) -> View:
+        """A placeholder for the result of a refused node, so that the import can go on and report
+        further nodes; the graph is discarded."""
         name = self._unique(name, self.graph.tensors)
         self.graph.tensors[name] = Tensor(name, tuple(lengths))
         return self.view(name, [(axis,) for axis in range(len(lengths))])
 
-    def output(self, name, view, batched):
-        """Make ``view`` an output of the network."""
+    def output(self, name: str, view: View, batched: bool) -> None:
+        """Makes ``view`` an output of the network."""
         user = view.lengths[1:] if batched else view.lengths
         groups = view.axes[1:] if batched else view.axes
         spare = [axis for axis in range(len(view.shape)) if view.shape[axis] == 1]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Models that cannot be taken, with every reason."""
+"""Errors of the importer."""
+
+from collections.abc import Iterable, Sequence
 
 from ...errors import InputError
 
@@ -7,23 +9,23 @@ __all__ = ["OnnxError", "Refused", "listed"]
 
 
 class Refused(Exception):
-    """A node that is not taken: the text names the attribute or operand and what is taken
+    """An unsupported node: the text names the attribute or operand and what is supported
     instead."""
 
 
 class OnnxError(InputError):
-    """A model that cannot be taken.
+    """A model that cannot be imported.
 
     Attributes
     ----------
     refusals : list of (node name, operator, reason); of a file that is broken as a whole empty
     """
 
-    def __init__(self, text, refusals=()):
+    def __init__(self, text: str, refusals: Sequence[tuple[str, str, str]] = ()):
         super().__init__(text)
         self.refusals = list(refusals)
 
 
-def listed(refusals):
-    """One line a refusal, for messages."""
+def listed(refusals: Iterable[tuple[str, str, str]]) -> str:
+    """Refusals as text, one line each."""
     return "".join(f"\n  {name} ({operator}): {reason}" for name, operator, reason in refusals)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weights that a model keeps in files of their own: only in the model's folder, and only by a plain
-way there."""
+"""External weights of a model: read only from regular files within the model's folder."""
 
-from pathlib import PurePosixPath, PureWindowsPath
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath, PureWindowsPath
 
 from .errors import OnnxError
 
 __all__ = ["external_bytes"]
 
 
-def external_bytes(path, tensor, entries, expected):
-    """Bytes of a constant.
+def external_bytes(path: Path, tensor: str, entries: Mapping[str, str], expected: int) -> bytes:
+    """Reads the bytes of a constant from its external file.
 
     Parameters
     ----------
@@ -36,8 +36,8 @@ def external_bytes(path, tensor, entries, expected):
         place = place / part
         if place.is_symlink():
             raise OnnxError(
-                f"{what} goes through the symbolic link {place.name}; a file in the model's "
-                f"own folder is taken"
+                f"{what} goes through the symbolic link {place.name}: expected a file in the "
+                f"model's own folder"
             )
     if not place.is_file():
         raise OnnxError(f"{what} is no file")

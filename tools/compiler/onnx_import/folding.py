@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators on constants, computed during import: the chains with which exporters spell shapes and
+"""Constant folding during import: the operator chains with which exporters compute shapes and
 prepare weights."""
+
+from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,13 +15,16 @@ from .draft import MOST_ELEMENTS
 from .errors import Refused
 from .views import Constant
 
+if TYPE_CHECKING:
+    from .step import Step
+
 __all__ = ["FOLDED", "fold"]
 
 
 def _bounded(shape):
     shape = tuple(int(length) for length in shape)
     if any(length < 0 for length in shape) or prod(shape) > MOST_ELEMENTS:
-        raise Refused(f"a constant of shape {shape}; at most {MOST_ELEMENTS:,} elements are taken")
+        raise Refused(f"a constant of shape {shape}: expected at most {MOST_ELEMENTS:,} elements")
     return shape
 
 
@@ -31,7 +37,7 @@ def _constant(step):
                 if isinstance(value, np.ndarray)
                 else np.asarray(value, np.float64 if "float" in name else np.int64)
             )
-    raise Refused("value_string or sparse_value; numbers and dense arrays are taken")
+    raise Refused("value_string or sparse_value: expected numbers or a dense array")
 
 
 def _cast(step):
@@ -51,7 +57,7 @@ def _cast(step):
     }
     if to not in whole:
         raise Refused(
-            f"to = {to}; floats of 16 bits and more, integers of 8 and more, and bool are taken"
+            f"to = {to}: expected floats of 16 bits and more, integers of 8 and more, and bool"
         )
     return data.astype(whole[to])
 
@@ -219,19 +225,19 @@ def _shape(step, lengths):
     return np.asarray(lengths[slice(step.attribute("start", 0), step.attribute("end"))], np.int64)
 
 
-def fold(step):
-    """:class:`Constant` that the operator gives on constants alone; ``None`` where it is none of
-    those computed here."""
+def fold(step: Step) -> Constant | None:
+    """Evaluates an operator whose operands are all constants; ``None`` if the operator is not
+    folded."""
     if step.operator not in FOLDED:
         return None
     if None in step.operands[: None if step.operator not in _OPTIONAL else 1]:
         raise Refused("an operand is left out")
     if (
-        any(operand.whole for operand in step.operands if operand is not None)
+        any(operand.whole for operand in step.operands if isinstance(operand, Constant))
         and step.operator not in _MOVED
     ):
         raise Refused(
-            "computed from quantised constants; a DequantizeLinear in front of it is taken"
+            "computed from quantised constants: expected a DequantizeLinear in front of it"
         )
     try:
         with np.errstate(all="ignore"):
@@ -239,7 +245,7 @@ def fold(step):
     except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:
         raise Refused(f"cannot be computed from its constants: {error}") from None
     first = step.operand(0)
-    if step.operator in _MOVED and first.grid is not None:
+    if step.operator in _MOVED and isinstance(first, Constant) and first.grid is not None:
         return Constant(data, _moved(step, first.grid), first.whole)
     return Constant(data)
 

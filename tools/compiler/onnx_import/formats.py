@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Files of networks that are not ONNX: whose they are, and how their framework exports ONNX."""
+"""Recognition of network files that are not ONNX, with advice on how to export ONNX from their
+framework."""
 
 from dataclasses import dataclass
 
@@ -49,7 +50,8 @@ _FORMATS = (
 
 
 def other_format(name: str, content: bytes) -> str | None:
-    """What the file ``name`` that is no ONNX model is instead, and how to export ONNX from there.
+    """Recognises the format of the file ``name``, which is no ONNX model: its name, and how to
+    export ONNX from there.
 
     Its name's suffix decides, or else how its content begins; ``None`` if neither tells.
     """
@@ -57,7 +59,9 @@ def other_format(name: str, content: bytes) -> str | None:
     named = (found for found in _FORMATS if name.endswith(found.suffixes))
     begun = (found for found in _FORMATS if found.starts and _begins(content, *found.starts))
     found = next(named, None) or next(begun, None)
-    return found and f"{found.what}; expected ONNX: {found.export} (docs/guides/own-model.md)"
+    if found is None:
+        return None
+    return f"{found.what}; expected ONNX: {found.export} (docs/guides/own-model.md)"
 
 
 def _begins(content, offset, start):

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shapes as onnx tells them, for the results of refused nodes. In a process of its own: on a broken
-model onnx may end the one it runs in."""
+"""Shape inference by the onnx package, for the results of refused nodes. It runs in a subprocess,
+which a broken model may crash."""
+
+from __future__ import annotations
 
 import json
 import subprocess
 import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ....gateware.processes import run_child
+
+if TYPE_CHECKING:
+    from .reading import Model
 
 __all__ = ["inferred_shapes"]
 
@@ -28,8 +35,8 @@ json.dump(shapes, sys.stdout)
 """
 
 
-def inferred_shapes(path, model):
-    """Name -> lengths, of the tensors whose shape onnx can tell.
+def inferred_shapes(path: Path, model: Model) -> dict[str, tuple[int, ...]]:
+    """Shapes that onnx can infer, tensor name -> axis lengths.
 
     Parameters
     ----------

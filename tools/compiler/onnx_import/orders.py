@@ -1,6 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""In which order of axes an input is best kept: that of the first operator behind it that wants
-rows, columns, channels."""
+"""Choice of an input's axis order: that of its first consumer that needs rows, columns,
+channels."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .reading import Model
 
 __all__ = ["wanted_order"]
 
@@ -34,8 +41,8 @@ _THROUGH = {
 }
 
 
-def wanted_order(model, name, count):
-    """Order of the axes of the input ``name`` behind its first one, ``None`` where nothing asks for
+def wanted_order(model: Model, name: str, count: int) -> tuple[int, ...] | None:
+    """Order of the axes of input ``name`` after the batch axis; ``None`` if no consumer asks for
     another than its own.
 
     Parameters

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model's file, read and checked: nodes with plain attributes, constants as arrays. The only
-module that knows the package onnx."""
+"""Parser of a model's file: checked nodes with plain attributes, constants as arrays. The only
+module that uses the package onnx."""
 
 from collections import Counter
 from dataclasses import dataclass, field
 from math import prod
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
 import numpy as np
 
@@ -36,33 +38,33 @@ class Node:
     name: str
     operator: str
     domain: str
-    inputs: list
-    outputs: list
-    attributes: dict
+    inputs: list[str]
+    outputs: list[str]
+    attributes: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Value:
-    """An input or output: ``shape`` has a number, a name or ``None`` for each axis, or is ``None``
-    where the model does not say it."""
+    """An input or output of the model: ``shape`` has a number, a name or ``None`` for each axis, or
+    is ``None`` if the model does not give it."""
 
     name: str
     dtype: np.dtype
-    shape: tuple | None
+    shape: tuple[int | str | None, ...] | None
 
 
 @dataclass
 class Model:
-    """A model's graph, nodes in an order in which each follows those whose results it reads;
-    ``refused``: name -> reason, of nodes that are not ONNX's."""
+    """A model's graph with nodes in execution order; ``refused``: name -> reason, of nodes that are
+    not ONNX's."""
 
     name: str
     opset: int
-    nodes: list = field(default_factory=list)
-    inputs: list = field(default_factory=list)
-    outputs: list = field(default_factory=list)
-    constants: dict = field(default_factory=dict)
-    refused: dict = field(default_factory=dict)
+    nodes: list[Node] = field(default_factory=list)
+    inputs: list[Value] = field(default_factory=list)
+    outputs: list[Value] = field(default_factory=list)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    refused: dict[str, str] = field(default_factory=dict)
 
 
 #: What exporters call every graph: PyTorch's two, and none at all. The file's name says more.
@@ -87,22 +89,16 @@ def _first_line(error):
     )
 
 
-def read_model(path):
-    """:class:`Model` out of the file at ``path``. Raises :class:`OnnxError`, or NoDeviceError where
-    onnx is not installed."""
-    path = Path(user_path(path))
+def read_model(path: str | Path, content: bytes | None = None) -> Model:
+    """Reads the file at ``path`` into a :class:`Model`, or ``content``, which ``path`` then stands
+    for in messages. Raises :class:`OnnxError`, or NoDeviceError if onnx is not installed."""
     onnx = _onnx()
+    if content is None:
+        path = Path(user_path(path))
+        content = _read(path)
+    path = Path(path)
     from google.protobuf.message import DecodeError
 
-    try:
-        if (size := path.stat().st_size) > _MOST_BYTES:
-            raise OnnxError(
-                f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the "
-                f"weights as external data"
-            )
-        content = path.read_bytes()
-    except OSError as error:
-        raise OnnxError(f"{path}: {error.strerror or error}") from None
     proto = onnx.ModelProto()
     try:
         proto.ParseFromString(content)
@@ -112,11 +108,27 @@ def read_model(path):
     if not whole:
         other = other_format(path.name, content)
         raise OnnxError(f"{path}: {other or 'no ONNX model, or a truncated one'}")
+    return _checked(path, onnx, proto)
+
+
+def _read(path: Path) -> bytes:
+    try:
+        if (size := path.stat().st_size) > _MOST_BYTES:
+            raise OnnxError(
+                f"{path}: {size:,} bytes, a model has {_MOST_BYTES:,} at most; keep the "
+                f"weights as external data"
+            )
+        return path.read_bytes()
+    except OSError as error:
+        raise OnnxError(f"{path}: {error.strerror or error}") from None
+
+
+def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
     opset = _opset(path, onnx, proto)
     if not proto.graph.node:
         raise OnnxError(f"{path}: the graph is empty")
     if len(proto.graph.node) > _MOST_NODES:
-        raise OnnxError(f"{path}: {len(proto.graph.node)} nodes, at most {_MOST_NODES} are taken")
+        raise OnnxError(f"{path}: {len(proto.graph.node)} nodes: expected at most {_MOST_NODES}")
     _names(path, proto.graph)
     _name_all(proto.graph)
     named = proto.graph.name not in _NAMES_OF_EVERY_GRAPH
@@ -124,12 +136,12 @@ def read_model(path):
     model.refused = _refused(onnx, proto, opset)
     elements = sum(prod(tensor.dims) for tensor in proto.graph.initializer)
     if elements > _MOST_ELEMENTS:
-        raise OnnxError(f"{path}: {elements:,} weights, at most {_MOST_ELEMENTS:,} are taken")
+        raise OnnxError(f"{path}: {elements:,} weights: expected at most {_MOST_ELEMENTS:,}")
     model.constants = {
         tensor.name: _array(path, onnx, tensor) for tensor in proto.graph.initializer
     }
     if proto.graph.sparse_initializer:
-        raise OnnxError(f"{path}: weights kept as sparse tensors; dense ones are taken")
+        raise OnnxError(f"{path}: weights kept as sparse tensors: expected dense ones")
     model.inputs = [
         _value(path, onnx, value, "input")
         for value in proto.graph.input
@@ -156,10 +168,10 @@ def _opset(path, onnx, proto):
     newest = onnx.defs.onnx_opset_version()
     versions = [entry.version for entry in proto.opset_import if entry.domain in _DEFAULT_DOMAINS]
     if not versions:
-        raise OnnxError(f"{path}: names no opset; {OLDEST_OPSET} to {newest} are taken")
+        raise OnnxError(f"{path}: names no opset: expected {OLDEST_OPSET} to {newest}")
     if not OLDEST_OPSET <= max(versions) <= newest:
         raise OnnxError(
-            f"{path}: opset {max(versions)}; {OLDEST_OPSET} to {newest} are taken (by onnx "
+            f"{path}: opset {max(versions)}: expected {OLDEST_OPSET} to {newest} (by onnx "
             f"{onnx.__version__})"
         )
     return max(versions)
@@ -215,10 +227,10 @@ def _refused(onnx, proto, opset):
     refused = {}
     for node in proto.graph.node:
         if node.domain not in (*_DEFAULT_DOMAINS, _LEARNING):
-            refused[node.name] = f"of the domain {node.domain}; only ONNX's own operators are taken"
+            refused[node.name] = f"of the domain {node.domain}: expected ONNX's own operators"
         elif any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
             refused[node.name] = (
-                "holds a graph of its own (control flow); only what always runs is taken"
+                "holds a graph of its own (control flow): expected operators without subgraphs"
             )
         else:
             try:
@@ -233,11 +245,11 @@ def _array(path, onnx, tensor):
     dims = list(tensor.dims)
     if len(dims) > _MOST_AXES or any(length < 0 for length in dims):
         raise OnnxError(
-            f"{path}: constant {tensor.name} has the shape {dims}; at most {_MOST_AXES} axes "
-            f"are taken"
+            f"{path}: constant {tensor.name} has the shape {dims}: expected at most {_MOST_AXES} "
+            f"axes"
         )
     if tensor.data_type == onnx.TensorProto.STRING:
-        raise OnnxError(f"{path}: constant {tensor.name} holds text; numbers are taken")
+        raise OnnxError(f"{path}: constant {tensor.name} holds text: expected numbers")
     try:
         if tensor.data_location == onnx.TensorProto.EXTERNAL:
             tensor.raw_data = external_bytes(
@@ -254,9 +266,7 @@ def _array(path, onnx, tensor):
             f"{path}: constant {tensor.name} cannot be read: {_first_line(error)}"
         ) from None
     if data.dtype.kind == "c":
-        raise OnnxError(
-            f"{path}: constant {tensor.name} holds complex numbers; real ones are taken"
-        )
+        raise OnnxError(f"{path}: constant {tensor.name} holds complex numbers: expected real ones")
     if data.dtype.kind in "iub":
         return data
     # Signalling NaNs would warn; what is no number is refused where it is used.
@@ -296,7 +306,7 @@ def _value(path, onnx, value, what):
         raise OnnxError(f"{path}: {what} {value.name} has no type of elements") from None
     if dtype.kind not in "fiu" and not dtype.name.startswith(("bfloat", "int", "uint")):
         raise OnnxError(
-            f"{path}: {what} {value.name} holds {dtype.name}; floats and integers are taken"
+            f"{path}: {what} {value.name} holds {dtype.name}: expected floats or integers"
         )
     if not tensor.HasField("shape"):
         return Value(value.name, dtype, None)

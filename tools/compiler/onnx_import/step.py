@@ -1,20 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One node of the model while it is translated, and the table of what translates which operator."""
+"""One node of the model during translation, and the table of translators by operator."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import Refused
 from .views import Constant, View
 
+if TYPE_CHECKING:
+    from .. import graph
+    from .draft import Draft
+    from .reading import Node
+
 __all__ = ["OPERATORS", "Step", "operator"]
+
+#: Translates one node of the model: the value of its first output, or a list with one per output.
+Translator = Callable[["Step"], "View | Constant | list[View | Constant]"]
 
 #: Operator -> function of a :class:`Step` that gives the value of its first output, or a list with
 #: one for each.
-OPERATORS = {}
+OPERATORS: dict[str, Translator] = {}
 
 
-def operator(*names):
-    """Enter a function as what translates the operators ``names``."""
+def operator(*names: str) -> Callable[[Translator], Translator]:
+    """Decorator that registers a function as the translator of the operators ``names``."""
 
     def enter(function):
         OPERATORS.update(dict.fromkeys(names, function))
@@ -24,7 +37,7 @@ def operator(*names):
 
 
 class Step:
-    """A node of the model, its operands as views and constants.
+    """A node of the model during translation, its operands as views and constants.
 
     Attributes
     ----------
@@ -36,7 +49,14 @@ class Step:
     used : set of the names that other nodes or the network's outputs read
     """
 
-    def __init__(self, draft, node, opset, operands, used):
+    def __init__(
+        self,
+        draft: Draft,
+        node: Node,
+        opset: int,
+        operands: Sequence[View | Constant | None],
+        used: Collection[str],
+    ):
         self.draft, self.operator, self.opset, self.operands, self.used = (
             draft,
             node.operator,
@@ -46,73 +66,79 @@ class Step:
         )
         self.outputs, self._attributes = node.outputs, node.attributes
 
-    def attribute(self, name, default=None):
+    def attribute(self, name: str, default: Any = None) -> Any:
+        """An attribute of the node, ``default`` if it is missing."""
         return self._attributes.get(name, default)
 
-    def operand(self, index):
-        """View, Constant, or ``None`` where it is left out."""
+    def operand(self, index: int) -> View | Constant | None:
+        """An operand, ``None`` if it is left out."""
         return self.operands[index] if index < len(self.operands) else None
 
-    def view(self, index=0, what="its input"):
-        """The operand as a View, of whatever numbers."""
+    def view(self, index: int = 0, what: str = "its input") -> View:
+        """An operand that must be a tensor of the graph, integers included. Raises
+        :class:`Refused`."""
         found = self.operand(index)
         if not isinstance(found, View):
             raise Refused(
-                f"{what} is a constant; a tensor that depends on the network's inputs is taken"
+                f"{what} is a constant: expected a tensor that depends on the network's inputs"
             )
         return found
 
-    def flowing(self, index=0, what="its input"):
-        """The operand as a View of real numbers."""
+    def flowing(self, index: int = 0, what: str = "its input") -> View:
+        """An operand that must be a tensor of real numbers. Raises :class:`Refused`."""
         found = self.view(index, what)
         if found.grid is not None:
             raise Refused(
-                f"{what} holds quantised numbers; a DequantizeLinear in front of it is taken"
+                f"{what} holds quantised numbers: expected a DequantizeLinear in front of it"
             )
         if found.integer:
-            raise Refused(f"{what} holds whole numbers; a Cast to float in front of it is taken")
+            raise Refused(f"{what} holds whole numbers: expected a Cast to float in front of it")
         return found
 
-    def fixed(self, index, what, default=None):
-        """The operand as a :class:`Constant` of real numbers, ``default`` where it is left out."""
+    def fixed(self, index: int, what: str, default: Constant | None = None) -> Constant | None:
+        """An operand that must be a :class:`Constant` of real numbers, ``default`` if it is left
+        out. Raises :class:`Refused`."""
         found = self.operand(index)
         if found is None:
             return default
         if not isinstance(found, Constant):
-            raise Refused(f"{what} depends on the network's inputs; a constant is taken")
+            raise Refused(f"{what} depends on the network's inputs: expected a constant")
         if found.whole:
             raise Refused(
-                f"{what} holds quantised numbers; a DequantizeLinear in front of it is taken"
+                f"{what} holds quantised numbers: expected a DequantizeLinear in front of it"
             )
         return found
 
-    def numbers(self, index, what, default=None):
-        """The operand as a list of whole numbers (axes, lengths, borders), ``default`` where it is
-        left out."""
+    def numbers(self, index: int, what: str, default: list[int] | None = None) -> list[int] | None:
+        """An operand that must be a constant list of integers (axes, lengths, borders), ``default``
+        if it is left out. Raises :class:`Refused`."""
         found = self.operand(index)
         if found is None:
             return default
         if not isinstance(found, Constant):
-            raise Refused(f"{what} depends on the network's inputs; a constant is taken")
+            raise Refused(f"{what} depends on the network's inputs: expected a constant")
         if found.data.ndim > 1 or found.data.dtype.kind not in "iu":
             raise Refused(
-                f"{what} is an array of {found.data.dtype} with {found.data.ndim} axes; a list "
-                f"of whole numbers is taken"
+                f"{what} is an array of {found.data.dtype} with {found.data.ndim} axes: expected a "
+                f"list of whole numbers"
             )
         return [int(number) for number in found.data.ravel()]
 
-    def number(self, index, what, default=None):
-        """The operand as one number."""
+    def number(self, index: int, what: str, default: float | None = None) -> float | None:
+        """An operand that must be one constant number, ``default`` if it is left out. Raises
+        :class:`Refused`."""
         found = self.fixed(index, what)
         if found is None:
             return default
         if found.data.size != 1:
-            raise Refused(f"{what} has {found.data.size} elements; one number is taken")
+            raise Refused(f"{what} has {found.data.size} elements: expected one number")
         return float(found.data.reshape(()))
 
-    def axes(self, count, default=None, index=1):
-        """Axes out of the attribute ``axes`` or operand ``index``, counted from the front, of a
-        tensor that has ``count``."""
+    def axes(
+        self, count: int, default: list[int] | None = None, index: int = 1
+    ) -> list[int] | None:
+        """The axes in the attribute ``axes`` or in operand ``index``, for a tensor of ``count``
+        axes, as non-negative numbers."""
         given = (
             self.attribute("axes")
             if self.attribute("axes") is not None
@@ -120,8 +146,8 @@ class Step:
         )
         return default if given is None else self.counted("axes", given, count)
 
-    def counted(self, what, axes, count):
-        """``axes`` counted from the front, each once."""
+    def counted(self, what: str, axes: Iterable[int], count: int) -> list[int]:
+        """``axes`` as non-negative numbers, each at most once. Raises :class:`Refused`."""
         axes = list(axes)
         if any(not -count <= axis < count for axis in axes) or len(
             {axis % max(count, 1) for axis in axes}
@@ -129,32 +155,33 @@ class Step:
             raise Refused(f"{what} {axes} of a tensor of {count} axes")
         return [axis % count for axis in axes]
 
-    def wants(self, name, taken, default):
-        """Refuse an attribute with another value than ``taken``."""
+    def wants(self, name: str, taken: Sequence[object], default: object) -> Any:
+        """Raises :class:`Refused` if an attribute has another value than ``taken``."""
         value = self.attribute(name, default)
         if value not in taken:
-            raise Refused(f"{name} = {value!r}; {' or '.join(map(repr, taken))} is taken")
+            raise Refused(f"{name} = {value!r}: expected {' or '.join(map(repr, taken))}")
         return value
 
-    def only_output(self, *names):
-        """Refuse a node whose outputs beyond the first (called ``names``) are used."""
+    def only_output(self, *names: str) -> None:
+        """Raises :class:`Refused` if an output beyond the first (they are called ``names``) is
+        used."""
         for output, name in zip(self.outputs[1:], names, strict=False):
             if output and output in self.used:
-                raise Refused(f"its output {name} is used; the first output alone is taken")
+                raise Refused(f"its output {name} is used: expected the first output alone")
 
     @property
-    def output(self):
+    def output(self) -> str:
         """Name of the first output."""
         return self.outputs[0]
 
-    def unary(self, kind, **attributes):
-        """A node that works element by element on the first operand."""
+    def unary(self, kind: type[graph.Node], **attributes: Any) -> View:
+        """Adds an elementwise node on the first operand and returns the view of its result."""
         return self.draft.same(kind, self.flowing(), self.output, **attributes)
 
     @staticmethod
-    def finite(what, data):
-        """``data`` as float64, if it is all numbers."""
+    def finite(what: str, data: np.ndarray) -> np.ndarray:
+        """``data`` as float64. Raises :class:`Refused` if a value is not finite."""
         data = np.asarray(data, np.float64)
         if not np.isfinite(data).all():
-            raise Refused(f"{what} holds NaN or infinity; finite numbers are taken")
+            raise Refused(f"{what} holds NaN or infinity: expected finite numbers")
         return data

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model's nodes, one after the other, into the graph's; what cannot be taken is collected and
-listed as a whole."""
+"""Translation of a model node by node into a graph; unsupported nodes are collected and reported
+together."""
+
+from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from .draft import MOST_ELEMENTS, Draft
 from .errors import OnnxError, Refused, listed
@@ -14,17 +18,20 @@ from .reading import read_model
 from .step import Step
 from .views import Constant, View
 
+if TYPE_CHECKING:
+    from ..graph import Graph
+
 __all__ = ["import_onnx"]
 
-#: What is taken instead of operators that are often met.
+#: What is supported instead of common operators.
 _INSTEAD = {
-    "ConvTranspose": "a Conv behind a Resize (nearest) is taken",
-    "RNN": "LSTM and GRU are taken",
-    "QLinearConv": "the same network in QDQ form is taken",
-    "QLinearMatMul": "the same network in QDQ form is taken",
-    "ConvInteger": "the same network in QDQ form is taken",
-    "MatMulInteger": "the same network in QDQ form is taken",
-    "DynamicQuantizeLinear": "fixed scales (QDQ form) are taken",
+    "ConvTranspose": "a Conv behind a Resize (nearest)",
+    "RNN": "LSTM or GRU",
+    "QLinearConv": "the same network in QDQ form",
+    "QLinearMatMul": "the same network in QDQ form",
+    "ConvInteger": "the same network in QDQ form",
+    "MatMulInteger": "the same network in QDQ form",
+    "DynamicQuantizeLinear": "fixed scales (QDQ form)",
 }
 #: Operators that may have an empty operand in place of one that is left out.
 _EMPTY_OPERANDS = {"Resize"}
@@ -32,8 +39,9 @@ _EMPTY_OPERANDS = {"Resize"}
 _UNKNOWN = object()
 
 
-def import_onnx(path):
-    """Graph of the model at ``path``.
+def import_onnx(path: str | Path, content: bytes | None = None) -> Graph:
+    """Imports the model at ``path``, or the model in ``content``, which ``path`` then stands for in
+    messages.
 
     Raises
     ------
@@ -42,7 +50,7 @@ def import_onnx(path):
     NoDeviceError
         The package onnx is not installed.
     """
-    return _Translation(path, read_model(path)).graph()
+    return _Translation(path, read_model(path, content)).graph()
 
 
 class _Translation:
@@ -83,7 +91,7 @@ class _Translation:
         shape = value.shape
         self.values[value.name] = _UNKNOWN
         if shape is None:
-            return self._refuse(value.name, "input", "has no shape; fixed lengths are taken")
+            return self._refuse(value.name, "input", "has no shape: expected fixed lengths")
         batched = bool(shape) and (
             not isinstance(shape[0], int) or len(shape) > 1 and shape[0] == 1
         )
@@ -97,7 +105,7 @@ class _Translation:
             return self._refuse(
                 value.name,
                 "input",
-                f"{', '.join(wrong)}; fixed lengths are taken, the first axis (the inputs') "
+                f"{', '.join(wrong)}: expected fixed lengths; the first axis (the inputs') "
                 f"alone may vary",
             )
         order = wanted_order(self.model, value.name, len(lengths)) if batched else None
@@ -165,21 +173,21 @@ class _Translation:
                 self.folded += found.data.size
                 if self.folded > MOST_ELEMENTS:
                     raise Refused(
-                        f"the constants computed so far have {self.folded:,} elements, at most "
-                        f"{MOST_ELEMENTS:,} are taken"
+                        f"the constants computed so far have {self.folded:,} elements: expected at "
+                        f"most {MOST_ELEMENTS:,}"
                     )
                 return found
         if node.operator not in OPERATORS and node.operator not in FOLDED:
             raise Refused(
-                f"this operator is not "
-                f"taken{'; ' + _INSTEAD[node.operator] if node.operator in _INSTEAD else ''}"
+                "this operator is not supported"
+                + (f": expected {_INSTEAD[node.operator]}" if node.operator in _INSTEAD else "")
             )
         if any(operand is _UNKNOWN for operand in step.operands):
             return [_UNKNOWN] * len(node.outputs)
         if node.operator not in OPERATORS:
             raise Refused(
-                "an operand depends on the network's inputs; this operator is taken of "
-                "constants alone"
+                "an operand depends on the network's inputs: expected constants "
+                "alone for this operator"
             )
         if node.operator not in _EMPTY_OPERANDS:
             _check_elements(step.operands)
@@ -205,5 +213,5 @@ def _check_elements(operands):
             and not operand.data.size
         ):
             raise Refused(
-                f"an operand has the shape {operand.lengths}; tensors with elements are taken"
+                f"an operand has the shape {operand.lengths}: expected tensors with elements"
             )

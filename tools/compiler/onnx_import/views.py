@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Values during import: constants, and tensors of the graph together with the axes under which the
-model sees them.
+"""Values during import: constants, and graph tensors together with the axes under which the model
+sees them.
 
 A model's NCHW tensor is a graph's NHWC tensor seen through an order of axes; Transpose, Flatten,
 Reshape, Squeeze and Unsqueeze mostly change what is seen and not the tensor. So maps stay rows,
 columns, channels, and Transposes around convolutions vanish.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
@@ -17,10 +20,10 @@ __all__ = ["Constant", "Grid", "View", "factored"]
 
 @dataclass(frozen=True)
 class Grid:
-    """Whole numbers that stand for real ones: (number - ``zero_point``) * ``scale``. ``scale`` of a
-    constant may be an array that broadcasts."""
+    """Quantisation grid: real = (integer - ``zero_point``) * ``scale``. A constant's ``scale`` may
+    be an array that broadcasts."""
 
-    scale: object
+    scale: float | np.ndarray
     zero_point: int
     bits: int
     signed: bool
@@ -28,15 +31,16 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A constant in the model's axes; of a QDQ model with the ``grid`` that its real numbers lie
-    on. ``whole``: still the grid's numbers."""
+    """A constant in the model's axes; in a QDQ model with the ``grid`` of its real numbers.
+    ``whole``: the data are still the grid's integers."""
 
     data: np.ndarray
     grid: Grid | None = None
     whole: bool = False
 
     @property
-    def lengths(self):
+    def lengths(self) -> tuple[int, ...]:
+        """Its shape."""
         return self.data.shape
 
 
@@ -56,40 +60,41 @@ class View:
     """
 
     tensor: str
-    shape: tuple
-    axes: tuple
+    shape: tuple[int, ...]
+    axes: tuple[tuple[int, ...], ...]
     grid: Grid | None = None
     integer: bool = False
 
     @property
-    def lengths(self):
-        """Of the model's axes."""
+    def lengths(self) -> tuple[int, ...]:
+        """Lengths of the model's axes."""
         return tuple(prod(self.shape[axis] for axis in group) for group in self.axes)
 
-    def long(self, group):
+    def long(self, group: Iterable[int]) -> tuple[int, ...]:
         """The axes of ``group`` that are longer than one."""
         return tuple(axis for axis in group if self.shape[axis] > 1)
 
     @property
-    def flat(self):
-        """The tensor's axes longer than one, in the model's order of elements."""
+    def flat(self) -> tuple[int, ...]:
+        """The tensor's axes that are longer than one, in the model's order of elements."""
         return tuple(axis for group in self.axes for axis in self.long(group))
 
-    def single(self, axis):
-        """The tensor's one axis that the model's ``axis`` is, or ``None`` where it is several or
-        none."""
+    def single(self, axis: int) -> int | None:
+        """The tensor's axis that the model's ``axis`` consists of, ``None`` if it consists of
+        several or none."""
         group = self.axes[axis]
         if len(group) == 1:
             return group[0]
         long = self.long(group)
         return long[0] if len(long) == 1 else None
 
-    def permuted(self, order):
+    def permuted(self, order: Iterable[int]) -> View:
+        """The same tensor with the model's axes in another order."""
         return replace(self, axes=tuple(self.axes[axis] for axis in order))
 
-    def reshaped(self, lengths):
-        """The same tensor seen with axes of ``lengths``, or ``None`` where an axis of the tensor
-        would have to be cut."""
+    def reshaped(self, lengths: Sequence[int]) -> View | None:
+        """The same tensor seen with axes of ``lengths``, ``None`` if an axis of the tensor would
+        have to be split."""
         left, axes = list(self.flat), []
         for length in lengths:
             group, reach = [], 1
@@ -101,15 +106,15 @@ class View:
             axes.append(tuple(group))
         return replace(self, axes=tuple(axes)) if not left else None
 
-    def aligned(self, count):
-        """With axes of one element in front, so that there are ``count``."""
+    def aligned(self, count: int) -> View:
+        """The view with axes of length one in front, ``count`` axes in all."""
         return replace(self, axes=((),) * (count - len(self.axes)) + self.axes)
 
 
-def factored(view, lengths):
-    """For an operand of ``lengths`` that is broadcast to ``view`` (as many axes as the model's):
-    lengths of its axes, cut as the view's groups are, and the order that brings them into that of
-    the tensor's axes; axes that the view's groups lack are one long and stand first."""
+def factored(view: View, lengths: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Factors the axes of an operand of ``lengths``, which is broadcast to ``view``, as the view's
+    axes are: (lengths of the factors, order that brings them into that of the tensor's axes);
+    factors that the view lacks have length one and stand first."""
     cut, places = [], []
     for group, length in zip(view.axes, lengths, strict=True):
         for axis in group:

@@ -1,8 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes that all machines share: the same network in fewer and plainer nodes."""
+"""Graph simplification passes that all cores share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
 
 from . import activations, affine, constants, moving, normal, padding, recurrent, windows
 from .editor import Editor
+
+if TYPE_CHECKING:
+    from ..graph import Graph, Node
 
 __all__ = ["RULES", "apply", "simplify"]
 
@@ -35,9 +43,9 @@ RULES = {
 }
 
 
-def apply(graph, rules):
-    """A new graph: ``rules`` of RULES applied until none of them changes anything, then nodes
-    dropped whose results nobody reads."""
+def apply(graph: Graph, rules: Iterable[Callable[[Editor, Node], bool]]) -> Graph:
+    """Applies ``rules`` (of RULES) to a copy of the graph until none of them changes anything, then
+    removes dead nodes."""
     editor = Editor(graph)
     # Every rule takes a node away or moves one towards the outputs; the bound is for a rule that
     # would not.
@@ -53,8 +61,8 @@ def apply(graph, rules):
     return editor.graph()
 
 
-def simplify(graph):
-    """A new graph that computes the same: constants folded, normalisations, paddings and biases in
-    the convolutions and dense layers, Transposes gone as far as may be, activations fused. Tensors
-    that stay keep their names; inputs and outputs are found by their ports."""
+def simplify(graph: Graph) -> Graph:
+    """Simplifies a graph (returns a new one): constants folded; normalisations, paddings and biases
+    folded into convolutions and dense layers; Transposes eliminated where possible; activations
+    fused. Tensors that stay keep their names; inputs and outputs are found by their ports."""
     return apply(graph, RULES.values())

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Activations: plainer ones, several in a row, and into the layer in front."""
+"""Activation passes: canonicalise, merge, and fuse into the layer in front."""
+
+from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Activation, Affine, Binary, Conv, Dense
+from ..graph import Activation, Affine, Binary, Conv, Dense, Node
+
+if TYPE_CHECKING:
+    from .editor import Editor
 
 __all__ = ["fuse_activation", "merge_limits", "plainer_activation", "recognise_hard_swish"]
 
@@ -25,8 +31,8 @@ def _plain(activation):
     return activation
 
 
-def plainer_activation(editor, node):
-    """Limits from zero on, and a slope of zero, are relu."""
+def plainer_activation(editor: Editor, node: Node) -> bool:
+    """Canonicalises limits from zero on, and a leaky relu of slope zero, to relu."""
     if not isinstance(node, Activation) or _plain(node) is node:
         return False
     editor.put(_plain(node))
@@ -40,8 +46,8 @@ def _limits(activation):
     return (0.0, np.inf) if activation.function == "relu" else (activation.low, activation.high)
 
 
-def merge_limits(editor, node):
-    """A limit behind a limit, which may be one that a layer holds itself, is one limit."""
+def merge_limits(editor: Editor, node: Node) -> bool:
+    """Merges two consecutive limits into one; the first may be fused into a layer."""
     if not isinstance(node, Activation) or _limits(node) is None:
         return False
     first = editor.sole_source(node, Activation | Conv | Dense | Binary | Affine)
@@ -61,8 +67,8 @@ def merge_limits(editor, node):
     return True
 
 
-def fuse_activation(editor, node):
-    """Relu, leaky relu and limits into the layer whose result they take alone."""
+def fuse_activation(editor: Editor, node: Node) -> bool:
+    """Fuses relu, leaky relu and limits into the layer whose only reader they are."""
     if not isinstance(node, Activation) or node.function not in _FUSED:
         return False
     layer = editor.sole_source(node, Conv | Dense | Binary | Affine)
@@ -72,8 +78,8 @@ def fuse_activation(editor, node):
     return True
 
 
-def recognise_hard_swish(editor, node):
-    """x times the hard sigmoid of x."""
+def recognise_hard_swish(editor: Editor, node: Node) -> bool:
+    """Recognises x times the hard sigmoid of x as hard swish."""
     if not isinstance(node, Binary) or node.function != "mul" or node.activation is not None:
         return False
     for source, other in (node.inputs, node.inputs[::-1]):

@@ -1,24 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Factors and terms a channel: out of arithmetic with constants, into convolutions and dense
-layers."""
+"""Passes for channelwise scale and shift: recognised in arithmetic with constants, and folded into
+convolutions and dense layers."""
+
+from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Affine, Binary, Conv, Dense, LayerNorm, Reshape, Tensor, Transpose
+from ..graph import Affine, Binary, Conv, Dense, LayerNorm, Node, Reshape, Tensor, Transpose
+
+if TYPE_CHECKING:
+    from .editor import Editor
 
 __all__ = ["binary_to_affine", "fold_before", "fold_behind", "merge_affines", "sink_affines"]
 
 
-def binary_to_affine(editor, node):
-    """Arithmetic with a constant that is one number, or one a channel."""
+def binary_to_affine(editor: Editor, node: Node) -> bool:
+    """Converts arithmetic with a constant that is one number, or one per channel, to an Affine."""
     if not isinstance(node, Binary) or len(node.inputs) != 2:
         return False
     first, second = (editor.data(name) for name in node.inputs)
     if (first is None) == (second is None):
         return False
     source, data = (node.inputs[1], first) if second is None else (node.inputs[0], second)
+    assert data is not None
     shape = editor.shape(source)
     channels = shape[-1] if shape else 1
     if (
@@ -56,8 +63,8 @@ def _arrays(editor, node):
     return np.broadcast_to(node.scale, channels), np.broadcast_to(node.shift, channels)
 
 
-def merge_affines(editor, node):
-    """Two in a row, or one behind a normalisation of the layer."""
+def merge_affines(editor: Editor, node: Node) -> bool:
+    """Merges two consecutive Affines, or one behind a LayerNorm."""
     if not isinstance(node, Affine):
         return False
     first = editor.sole_source(node, Affine | LayerNorm)
@@ -76,9 +83,9 @@ def merge_affines(editor, node):
     return True
 
 
-def sink_affines(editor, node):
-    """One factor and one term for all elements may as well come behind a Reshape or Transpose,
-    where a layer can take them."""
+def sink_affines(editor: Editor, node: Node) -> bool:
+    """Moves an Affine with one factor and one term behind a Reshape or Transpose where a layer can
+    absorb it."""
     affine = editor.sole_source(node, Affine) if isinstance(node, Reshape | Transpose) else None
     if affine is None or affine.activation is not None:
         return False
@@ -105,8 +112,8 @@ def sink_affines(editor, node):
     return True
 
 
-def fold_behind(editor, node):
-    """Into the layer in front: its weights and bias."""
+def fold_behind(editor: Editor, node: Node) -> bool:
+    """Folds an Affine into the weights and bias of the layer in front."""
     if not isinstance(node, Affine):
         return False
     layer = editor.sole_source(node, Conv | Dense)
@@ -129,9 +136,9 @@ def fold_behind(editor, node):
     return True
 
 
-def fold_before(editor, node):
-    """Into the layer behind, where no padding stands between them: zeros of the padding are not
-    shifted."""
+def fold_before(editor: Editor, node: Node) -> bool:
+    """Folds an Affine into the layer behind, if no padding stands between them: zeros of the
+    padding are not shifted."""
     if not isinstance(node, Conv | Dense):
         return False
     affine = editor.sole_source(node, Affine)

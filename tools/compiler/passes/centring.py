@@ -1,40 +1,45 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Inputs far from zero: the host subtracts their mean, the first layers' biases make up for it."""
+"""Centring: the host subtracts the mean of inputs far from zero, and the first layers' biases
+compensate for it; the last layers leave out the mean of outputs far from zero, and the host adds
+it."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from ..evaluate import run_graph
 from ..graph import (
     Affine,
     AveragePool,
+    Binary,
+    Concat,
     Conv,
     Dense,
     Graph,
-    Gru,
-    Lstm,
     MaxPool,
     Reshape,
-    Slice,
     Transpose,
 )
 from ..ports import to_graph
+from ..quantise.calibration import evenly
+from .readers import Held, without
 
-__all__ = ["centred"]
+__all__ = ["centred", "few_inputs", "results_centred"]
 
 #: An input is centred if its greatest size falls below this share: by more than one bit.
 _SHARE = 0.5
+#: The same of an output, which costs nothing but the host's addition.
+_OUTPUT_SHARE = 0.8
 #: Elements that a mean is taken of, at least.
 _FEWEST = 16
+#: Inputs, and elements of all tensors together, that outputs are computed of.
+_MOST_INPUTS, _MOST_ELEMENTS = 64, 1 << 25
 
 
-class _Held(Exception):
-    """A layer that cannot take an offset: its name and why."""
-
-
-def centred(graph, calibration):
-    """The graph with offsets in those of its input ports that lie far from zero and whose readers
-    can take them, and what stands against the others.
+def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph, dict[str, str]]:
+    """Adds offsets to input ports whose values are far from zero, and compensates for them in the
+    layers that read them.
 
     Parameters
     ----------
@@ -45,14 +50,14 @@ def centred(graph, calibration):
     -------
     (Graph, dict): port name -> why an input far from zero has no offset
     """
-    held = {}
+    held: dict[str, str] = {}
     for port in graph.inputs:
         values = to_graph(port, calibration[port.name])
         own = port.scale is not None or graph.tensors[port.tensor].scale is not None
         for offset in [] if own or values.ndim < 2 else _offsets(values):
             try:
                 graph = _moved(graph, port, offset)
-            except _Held as error:
+            except Held as error:
                 held.setdefault(port.name, str(error))
                 continue
             held.pop(port.name, None)
@@ -60,7 +65,92 @@ def centred(graph, calibration):
     return graph, held
 
 
-def _offsets(values):
+def results_centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
+    """Adds offsets to output ports whose values are far from zero, and leaves them out in the
+    layers that make them; arguments as in :func:`centred`."""
+    own = [
+        port
+        for port in graph.outputs
+        if port.scale is None and graph.tensors[port.tensor].scale is None and port.order
+    ]
+    able = []
+    for port in own:
+        try:
+            _left_out(graph, port.tensor, np.ones(graph.shape(port.tensor)[-1]), last=True)
+        except Held:
+            continue
+        able.append(port)
+    if not able:
+        return graph
+    inputs = few_inputs(graph, calibration)
+    results = run_graph(
+        graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs}
+    )
+    for port in able:
+        for offset in _offsets(results[port.tensor], _OUTPUT_SHARE):
+            try:
+                changed = _left_out(graph, port.tensor, offset, last=True)
+            except Held:
+                continue
+            if np.all(results[port.tensor] == offset):
+                break  # a constant holds nothing that could be told apart
+            nodes = [changed.get(node.name, node) for node in graph.nodes]
+            outputs = [
+                replace(one, offset=tuple(map(float, offset))) if one is port else one
+                for one in graph.outputs
+            ]
+            graph = Graph(graph.name, graph.inputs, outputs, nodes, graph.tensors)
+            break
+    return graph
+
+
+def few_inputs(graph: Graph, calibration: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """As many of the calibration inputs as a run of the whole network has memory and time for."""
+    size = sum(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
+    count = max(2, min(_MOST_INPUTS, _MOST_ELEMENTS // max(size, 1)))
+    return evenly({name: np.asarray(array) for name, array in calibration.items()}, count)
+
+
+def _left_out(graph, tensor, offset, last=False):
+    """Name -> node of the layers that leave ``offset`` [channels] out of a tensor. ``last``: the
+    tensor is an output that nothing reads, else what one node reads. Raises :class:`Held`."""
+    node = graph.maker(tensor)
+    ports = [port for port in graph.outputs if port.tensor == tensor]
+    if len(ports) != last or len(graph.readers(tensor)) != (not last):
+        raise Held(f"{tensor} is read elsewhere")
+    if isinstance(node, Affine | Conv | Dense) and node.activation is None:
+        if isinstance(node, Affine):
+            return {node.name: replace(node, shift=node.shift - offset)}
+        bias = 0 if node.bias is None else node.bias
+        return {node.name: replace(node, bias=bias - offset)}
+    if isinstance(node, Concat):
+        return _left_out_of_parts(graph, node, offset)
+    same = isinstance(node, Transpose) and node.order[-1] == len(node.order) - 1
+    if isinstance(node, Reshape | Transpose):
+        channels = graph.shape(node.inputs[0])[-1:]
+        if np.all(offset == offset[0]):
+            offset, same = np.broadcast_to(offset[0], channels), True
+        same |= isinstance(node, Reshape) and channels == graph.shape(tensor)[-1:]
+    pool = isinstance(node, AveragePool) and not (any(node.padding) and node.include_padding)
+    added = isinstance(node, Binary) and node.function == "add" and node.activation is None
+    added = added and graph.shape(node.inputs[0]) == graph.shape(tensor)
+    if same or pool or added or isinstance(node, MaxPool):
+        return _left_out(graph, node.inputs[0], offset)
+    raise Held(f"no layer makes {tensor} that could leave an offset out")
+
+
+def _left_out_of_parts(graph, node, offset):
+    """As :func:`_left_out`, of a Concat's result."""
+    changed, begin = {}, 0
+    apart = node.axis % len(graph.shape(node.output)) == len(graph.shape(node.output)) - 1
+    for name in node.inputs:
+        end = begin + graph.shape(name)[-1] if apart else len(offset)
+        changed |= _left_out(graph, name, offset[begin:end])
+        begin = end if apart else 0
+    return changed
+
+
+def _offsets(values, share=_SHARE):
     """Offsets [channels] worth a try, the best first: of each channel its own, one for all.
 
     Values seen that lie next to the mean, so that numbers on a grid stay on it.
@@ -72,7 +162,7 @@ def _offsets(values):
     if len(by_channel) >= _FEWEST and channels > 1:
         tried.insert(0, _next_to_mean(by_channel))
     most = np.abs(values).max()
-    return [offset for offset in tried if np.abs(values - offset).max() < _SHARE * most]
+    return [offset for offset in tried if np.abs(values - offset).max() < share * most]
 
 
 def _next_to_mean(values):
@@ -82,65 +172,11 @@ def _next_to_mean(values):
 
 
 def _moved(graph, port, offset):
-    """The graph with ``offset`` taken out of an input. Raises :class:`_Held`."""
-    nodes, offsets = {node.name: node for node in graph.nodes}, {port.tensor: offset}
-    for node in graph.nodes:
-        known = [offsets.get(name) for name in node.inputs]
-        if all(one is None for one in known):
-            continue
-        if len(known) > 1:
-            raise _Held(f"{node.name} reads it beside another tensor")
-        if isinstance(node, MaxPool | AveragePool | Reshape | Slice | Transpose):
-            offsets[node.output] = _through(graph, node, known[0])
-        else:
-            nodes[node.name] = _taken(node, known[0])
-    if graph.kept() & offsets.keys():
-        raise _Held("it is an output as well")
+    """The graph with ``offset`` taken out of an input. Raises :class:`Held`."""
+    changed, _ = without(graph, port.tensor, offset)
     inputs = [
         replace(one, offset=tuple(map(float, offset))) if one is port else one
         for one in graph.inputs
     ]
-    return Graph(graph.name, inputs, graph.outputs, list(nodes.values()), graph.tensors)
-
-
-def _through(graph, node, offset):
-    """Offset of the result of a node that only moves or gathers elements."""
-    if isinstance(node, MaxPool):
-        return offset
-    if isinstance(node, AveragePool):
-        if any(node.padding) and node.include_padding:
-            raise _Held(f"{node.name} pads with zeros")
-        return offset
-    if isinstance(node, Slice):
-        return offset[node.start[-1] : node.stop[-1] : node.step[-1]]
-    channels = graph.shape(node.output)[-1:]
-    if np.all(offset == offset[0]):
-        return np.broadcast_to(offset[0], channels)
-    if isinstance(node, Reshape) and len(node.shape) == 1:
-        return np.resize(offset, channels)
-    if isinstance(node, Transpose) and node.order[-1] == len(node.order) - 1:
-        return offset
-    raise _Held(f"{node.name} mixes channels of different means")
-
-
-def _taken(node, offset):
-    """A layer that reads its operand without ``offset`` and gives the same."""
-    if isinstance(node, Affine):
-        return replace(node, shift=node.shift + node.scale * offset)
-    if isinstance(node, Lstm):
-        return replace(node, bias=node.bias + node.weights @ offset)
-    if isinstance(node, Gru):
-        bias = np.array(node.bias, np.float64)
-        bias[0] += node.weights @ offset
-        return replace(node, bias=bias)
-    if isinstance(node, Conv):
-        if any(node.padding):
-            raise _Held(f"{node.name} pads with zeros")
-        inner = offset.reshape(node.groups, 1, 1, 1, -1)
-        kernels = node.weights.reshape(node.groups, -1, *node.weights.shape[1:])
-        added = (kernels * inner).sum(axis=(2, 3, 4)).ravel()
-    elif isinstance(node, Dense):
-        added = node.weights @ np.resize(offset, node.weights.shape[1])
-    else:
-        raise _Held(f"{node.name} ({node.origin or node.kind}) has no bias that could take it")
-    return replace(node, bias=added if node.bias is None else node.bias + added)
+    nodes = [changed.get(node.name, node) for node in graph.nodes]
+    return Graph(graph.name, inputs, graph.outputs, nodes, graph.tensors)

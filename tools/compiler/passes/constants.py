@@ -1,18 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What needs no computing at run time."""
+"""Constant folding and removal of no-ops."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..evaluate import run_node
-from ..graph import Activation, Affine, AveragePool, Concat, MaxPool, Pad, Reshape, Slice, Transpose
+from ..graph import (
+    Activation,
+    Affine,
+    AveragePool,
+    Concat,
+    MaxPool,
+    Node,
+    Pad,
+    Reshape,
+    Slice,
+    Transpose,
+)
+
+if TYPE_CHECKING:
+    from .editor import Editor
 
 __all__ = ["fold_constants", "remove_no_ops"]
 
 
-def fold_constants(editor, node):
-    """A node on constants alone becomes a constant."""
-    values = [editor.data(name) for name in node.inputs]
-    if any(value is None for value in values) or editor.kept(node.output):
+def fold_constants(editor: Editor, node: Node) -> bool:
+    """Replaces a node on constants alone by a constant."""
+    constants = [editor.data(name) for name in node.inputs]
+    values = [value for value in constants if value is not None]
+    if len(values) < len(constants) or editor.kept(node.output):
         return False
     with np.errstate(all="ignore"):
         result = run_node(node, *(value[None] for value in values))[0]
@@ -48,8 +67,8 @@ def _does_nothing(editor, node):
     return isinstance(node, Concat) and len(node.inputs) == 1
 
 
-def remove_no_ops(editor, node):
-    """A node that gives what it gets."""
+def remove_no_ops(editor: Editor, node: Node) -> bool:
+    """Removes a node that returns its source unchanged."""
     if editor.data(node.inputs[0]) is not None or not _does_nothing(editor, node):
         return False
     editor.bypass(node, node.inputs[0])

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Graph that passes change: who makes and who reads a tensor is known at every moment."""
+"""Mutable graph for passes, which keeps the maker and readers of every tensor up to date."""
 
+from collections.abc import Container
 from dataclasses import replace
+from typing import Any
 
-from ..graph import Graph, Tensor
+import numpy as np
+
+from ..graph import Graph, Node, Tensor
 from ..shapes import node_shape
 
 __all__ = ["Editor"]
 
 
 class Editor:
-    """A copy of a graph.
+    """An editable copy of a graph.
 
     Attributes
     ----------
@@ -19,16 +23,18 @@ class Editor:
     inputs, outputs : lists of ports
     """
 
-    def __init__(self, graph):
+    def __init__(self, graph: Graph):
         self.name = graph.name
-        self.nodes, self.makers, self._readers = {}, {}, {}
+        self.nodes: dict[str, Node] = {}
+        self.makers: dict[str, str] = {}
+        self._readers: dict[str, Any] = {}
         self.tensors = {name: replace(tensor) for name, tensor in graph.tensors.items()}
         self.inputs, self.outputs = list(graph.inputs), list(graph.outputs)
         for node in graph.nodes:
             self.put(replace(node, inputs=list(node.inputs)))
 
-    def graph(self):
-        """The graph as it is now, without tensors that nobody knows."""
+    def graph(self) -> Graph:
+        """The edited graph, without unused tensors."""
         nodes = list(self.nodes.values())
         known = {name for node in nodes for name in (*node.inputs, node.output)} | {
             port.tensor for port in (*self.inputs, *self.outputs)
@@ -41,42 +47,45 @@ class Editor:
             {name: tensor for name, tensor in self.tensors.items() if name in known},
         )
 
-    def shape(self, tensor):
+    def shape(self, tensor: str) -> tuple[int, ...]:
+        """Shape of a tensor."""
         return self.tensors[tensor].shape
 
-    def data(self, tensor):
-        """Values of a constant, ``None`` of a tensor that flows."""
+    def data(self, tensor: str) -> np.ndarray | None:
+        """Values of a constant, ``None`` for an activation."""
         return self.tensors[tensor].data
 
-    def maker(self, tensor, kind=object):
-        """The node that makes a tensor, if it is one of class ``kind``, else ``None``."""
-        node = self.nodes.get(self.makers.get(tensor))
+    def maker(self, tensor: str, kind: Any = object) -> Any:
+        """The node that makes a tensor, if it is of class ``kind``, else ``None``."""
+        node = self.nodes.get(self.makers.get(tensor, ""))
         return node if isinstance(node, kind) else None
 
-    def kept(self, tensor):
-        """Whether it is an output of the network."""
+    def kept(self, tensor: str) -> bool:
+        """Whether a tensor is an output of the network."""
         return any(port.tensor == tensor for port in self.outputs)
 
-    def readers(self, tensor):
+    def readers(self, tensor: str) -> list[Node]:
+        """Nodes that read a tensor."""
         return [self.nodes[name] for name in self._readers.get(tensor, ())]
 
-    def sole_reader(self, tensor):
-        """The only node that reads it and reads it once, where it is no output; else ``None``."""
+    def sole_reader(self, tensor: str) -> Any:
+        """The only node that reads a tensor, if it reads it once and the tensor is no output; else
+        ``None``."""
         readers = self.readers(tensor)
         if len(readers) != 1 or self.kept(tensor) or readers[0].inputs.count(tensor) != 1:
             return None
         return readers[0]
 
-    def sole_source(self, node, kind):
-        """The node of class ``kind`` that makes the first operand of ``node`` for it alone, else
-        ``None``."""
+    def sole_source(self, node: Node, kind: Any) -> Any:
+        """The node of class ``kind`` that makes the first operand of ``node`` and of no other node,
+        else ``None``."""
         made = self.maker(node.inputs[0], kind)
         return made if made is not None and self.sole_reader(made.output) is node else None
 
     # Changes
 
-    def put(self, node):
-        """Add a node, or put it in the place of the one that has its name."""
+    def put(self, node: Node) -> None:
+        """Adds a node, or replaces the one of the same name."""
         old = self.nodes.get(node.name)
         if old is not None:
             self._forget(old)
@@ -91,12 +100,13 @@ class Editor:
         for tensor in set(node.inputs):
             del self._readers[tensor][node.name]
 
-    def remove(self, node):
+    def remove(self, node: Node) -> None:
+        """Removes a node."""
         self._forget(node)
         del self.nodes[node.name]
 
-    def join(self, first, second, **changes):
-        """``first`` does what ``second``, the reader of its result, did: it makes that node's
+    def join(self, first: Node, second: Node, **changes: Any) -> None:
+        """Fuses ``second``, the reader of its result, into ``first``, which then makes that node's
         tensor, with ``changes``."""
         self.remove(second)
         origin = (
@@ -106,9 +116,9 @@ class Editor:
         )
         self.put(replace(first, output=second.output, origin=origin, **changes))
 
-    def swallow(self, first, second, **changes):
-        """``second`` does what ``first``, the maker of its first operand, did: it reads that node's
-        operand, with ``changes``."""
+    def swallow(self, first: Node, second: Node, **changes: Any) -> None:
+        """Fuses ``first``, the maker of its first operand, into ``second``, which then reads that
+        node's operand, with ``changes``."""
         origin = (
             second.origin
             if not first.origin or second.origin == first.origin
@@ -120,8 +130,8 @@ class Editor:
         if not self.readers(first.output) and not self.kept(first.output):
             self.remove(first)
 
-    def bypass(self, node, tensor):
-        """Take a node away: who read its result reads ``tensor``, of the same shape."""
+    def bypass(self, node: Node, tensor: str) -> None:
+        """Removes a node; its readers read ``tensor``, of the same shape, instead."""
         self.remove(node)
         old, new = self.tensors[node.output], self.tensors[tensor]
         if new.scale is None and new.data is None:
@@ -143,15 +153,15 @@ class Editor:
             for port in self.outputs
         ]
 
-    def put_before(self, node, added):
-        """Add the node ``added`` in front of ``node``; its result gets a tensor."""
+    def put_before(self, node: Node, added: Node) -> None:
+        """Inserts the node ``added`` in front of ``node``; its result gets a tensor."""
         self.tensors[added.output] = Tensor(
             added.output, node_shape(added, *(self.shape(name) for name in added.inputs))
         )
         self._put_at(list(self.nodes).index(node.name), added)
 
-    def put_behind(self, node, added):
-        """Add the node ``added`` behind ``node``; its result has a tensor."""
+    def put_behind(self, node: Node, added: Node) -> None:
+        """Inserts the node ``added`` behind ``node``; its result has a tensor."""
         self._put_at(list(self.nodes).index(node.name) + 1, added)
 
     def _put_at(self, place, added):
@@ -160,21 +170,21 @@ class Editor:
         for name in behind:
             self.nodes[name] = self.nodes.pop(name)
 
-    def unused(self, wanted, names):
-        """``wanted``, or with a number behind it where ``names`` has it."""
+    def unused(self, wanted: str, names: Container[str]) -> str:
+        """A unique name: ``wanted``, with a number behind it if ``names`` contains it."""
         name, number = wanted, 1
         while name in names:
             name, number = f"{wanted}_{number}", number + 1
         return name
 
-    def constant(self, wanted, data):
-        """Name of a new constant."""
+    def constant(self, wanted: str, data: np.ndarray) -> str:
+        """Adds a constant and returns its name."""
         name = self.unused(wanted, self.tensors)
         self.tensors[name] = Tensor(name, data.shape, data)
         return name
 
-    def drop_dead(self):
-        """Take away nodes whose results nobody reads."""
+    def drop_dead(self) -> None:
+        """Removes nodes whose results nobody reads."""
         for node in reversed(list(self.nodes.values())):
             if not self.readers(node.output) and not self.kept(node.output):
                 self.remove(node)

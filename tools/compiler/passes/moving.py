@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reshapes and Transposes: joined, moved towards the outputs, and taken into what follows."""
+"""Passes for Reshapes and Transposes: merged, moved towards the outputs, and absorbed by
+consumers."""
+
+from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Activation, Binary, Dense, Reshape, Tensor, Transpose
+from ..graph import Activation, Binary, Dense, Node, Reshape, Tensor, Transpose
+
+if TYPE_CHECKING:
+    from .editor import Editor
 
 __all__ = [
     "merge_reshapes",
@@ -16,8 +23,8 @@ __all__ = [
 ]
 
 
-def merge_reshapes(editor, node):
-    """Of Reshapes in a row the last is enough; a Transpose that moves axes of one element only is a
+def merge_reshapes(editor: Editor, node: Node) -> bool:
+    """Merges consecutive Reshapes; a Transpose that moves axes of length one only becomes a
     Reshape."""
     if isinstance(node, Transpose):
         shape = editor.shape(node.inputs[0])
@@ -41,18 +48,18 @@ def merge_reshapes(editor, node):
     return True
 
 
-def merge_transposes(editor, node):
-    """Two Transposes in a row are one."""
+def merge_transposes(editor: Editor, node: Node) -> bool:
+    """Merges two consecutive Transposes."""
     first = editor.maker(node.inputs[0], Transpose) if isinstance(node, Transpose) else None
-    if first is None:
+    if first is None or not isinstance(node, Transpose):
         return False
     editor.swallow(first, node, order=tuple(first.order[axis] for axis in node.order))
     return True
 
 
-def sink_transposes(editor, node):
-    """What works element by element is done before its operands' Transpose, which may so meet
-    another one, a dense layer or an output."""
+def sink_transposes(editor: Editor, node: Node) -> bool:
+    """Moves a Transpose behind an elementwise operation, where it may meet another one, a dense
+    layer or an output."""
     if not isinstance(node, Activation | Binary):
         return False
     flowing = [name for name in node.inputs if editor.data(name) is None]
@@ -74,6 +81,7 @@ def sink_transposes(editor, node):
             inputs.append(sources[name])
             continue
         data = editor.data(name)
+        assert data is not None
         data = data.reshape((1,) * (rank - data.ndim) + data.shape).transpose(back)
         while data.ndim and data.shape[0] == 1:
             data = data[0]
@@ -99,9 +107,9 @@ def sink_transposes(editor, node):
     return True
 
 
-def move_into_dense(editor, node):
-    """A dense layer reads all elements: a Reshape in front of it says nothing, a Transpose is one
-    of its weights."""
+def move_into_dense(editor: Editor, node: Node) -> bool:
+    """Removes a Reshape in front of a dense layer, which reads all elements; folds a Transpose into
+    its weights."""
     if not isinstance(node, Dense) or node.steps:
         return False
     move = editor.maker(node.inputs[0], Reshape | Transpose)
@@ -118,9 +126,9 @@ def move_into_dense(editor, node):
     return True
 
 
-def move_into_ports(editor, node):
-    """A Transpose of an input that nothing else reads, or of which the result is an output, is an
-    order of the user's axes."""
+def move_into_ports(editor: Editor, node: Node) -> bool:
+    """Absorbs a Transpose of an input without other readers, or one that makes an output, into the
+    port's axis order."""
     if not isinstance(node, Transpose):
         return False
     source = node.inputs[0]

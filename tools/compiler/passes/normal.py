@@ -1,9 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Normalisation of a layer that a model spells out in means, differences and roots."""
+"""Recognition of layer normalisation that a model computes by means, differences and roots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Activation, Affine, Binary, LayerNorm, Reduce
+from ..graph import Activation, Affine, Binary, LayerNorm, Node, Reduce
+
+if TYPE_CHECKING:
+    from .editor import Editor
 
 __all__ = ["recognise_layer_norm"]
 
@@ -43,8 +50,8 @@ def _epsilon(editor, tensor):
     return None, 0.0
 
 
-def recognise_layer_norm(editor, node):
-    """(x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + epsilon)."""
+def recognise_layer_norm(editor: Editor, node: Node) -> bool:
+    """Recognises (x - mean(x)) / sqrt(mean((x - mean(x)) ** 2) + epsilon)."""
     if not isinstance(node, Binary) or node.function != "div" or node.activation is not None:
         return False
     centred, spread = node.inputs

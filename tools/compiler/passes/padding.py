@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Borders of their own into the windows behind them."""
+"""Folding of Pad nodes into the windows behind them."""
 
-from ..graph import AveragePool, Conv, MaxPool, Pad
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..graph import AveragePool, Conv, MaxPool, Node, Pad
 from ..ranges import never_negative
+
+if TYPE_CHECKING:
+    from .editor import Editor
 
 __all__ = ["fold_padding"]
 
 
-def fold_padding(editor, node):
-    """A border that a convolution or pool can make itself."""
+def fold_padding(editor: Editor, node: Node) -> bool:
+    """Folds a Pad into the padding of a convolution or pool."""
     if not isinstance(node, Conv | AveragePool | MaxPool):
         return False
     pad = editor.sole_source(node, Pad)
@@ -16,7 +23,7 @@ def fold_padding(editor, node):
         return False
     border = (*pad.before[:2], *pad.after[:2])
     padding = tuple(a + b for a, b in zip(border, node.padding, strict=True))
-    changes = {"padding": padding}
+    changes: dict[str, Any] = {"padding": padding}
     if isinstance(node, AveragePool):
         # Zeros of the border count; so must those of the pool's own padding.
         if pad.value != 0 or any(node.padding) and not node.include_padding:

@@ -1,15 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recurrent layers of which the last state alone is used."""
+"""Recurrent layers whose last state alone is used."""
+
+from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from ..graph import Gru, Lstm, Reshape, Slice
+from ..graph import Gru, Lstm, Node, Reshape, Slice
+
+if TYPE_CHECKING:
+    from .editor import Editor
 
 __all__ = ["take_last_state"]
 
 
-def take_last_state(editor, node):
-    """A layer of which only the state behind the last step is read gives that state alone."""
+def take_last_state(editor: Editor, node: Node) -> bool:
+    """Makes a recurrent layer return its last state only, if nothing else is read."""
     if not isinstance(node, Slice):
         return False
     layer = editor.sole_source(node, Lstm | Gru)

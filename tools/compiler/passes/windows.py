@@ -1,13 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reductions over rows and columns are pools over the whole map."""
+"""Reductions over rows and columns as pooling over the whole map."""
 
-from ..graph import AveragePool, MaxPool, Reduce, Reshape
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..graph import AveragePool, MaxPool, Node, Reduce, Reshape
+
+if TYPE_CHECKING:
+    from .editor import Editor
 
 __all__ = ["pool_reductions"]
 
 
-def pool_reductions(editor, node):
-    """Mean or largest value over all rows and columns."""
+def pool_reductions(editor: Editor, node: Node) -> bool:
+    """Converts mean or maximum over all rows and columns to pooling."""
     shape = editor.shape(node.inputs[0])
     if not isinstance(node, Reduce) or node.function not in ("mean", "max") or len(shape) != 3:
         return False
@@ -15,7 +22,7 @@ def pool_reductions(editor, node):
     if 2 in axes or any(shape[axis] > 1 for axis in {0, 1} - axes):
         return False
     kind = AveragePool if node.function == "mean" else MaxPool
-    window = {
+    window: dict[str, Any] = {
         "window": tuple(shape[:2]),
         "stride": (1, 1),
         "inputs": node.inputs,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plans: what is run, where everything lies, and the folder that holds it."""
+"""Plans: compiled networks as objects, and the folders that store them."""
 
 from .folder import load_plan, save_plan
 from .plan import HostStep, MachineStep, Plan, PlanError

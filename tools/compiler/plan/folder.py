@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The folder of a plan: ``plan.toml`` says what it is and sums up every other file, so that one
-that is missing or changed is refused."""
+"""Reading and writing of a plan's folder: ``plan.toml`` describes it and holds a checksum of every
+other file."""
 
 import hashlib
 import json
@@ -28,8 +28,8 @@ _FORMAT = 2
 _FILE = "plan.toml"
 
 
-def save_plan(plan, folder):
-    """Writes ``plan`` into ``folder``, made if it is not there; all files or none.
+def save_plan(plan: Plan, folder: str | Path) -> None:
+    """Writes ``plan`` into ``folder``, which is made if it does not exist; all files or none.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def save_plan(plan, folder):
             f"{folder}: holds files that are no plan; expected a new or empty folder, or one "
             f"with a {_FILE}"
         )
-    files = {}
+    files: dict[str, bytes] = {}
     arrays, steps = {}, []
     for number, step in enumerate(plan.steps):
         body = step.part if isinstance(step, MachineStep) else step.graph
@@ -51,8 +51,9 @@ def save_plan(plan, folder):
         entry = {"network": network}
         if isinstance(step, MachineStep):
             entry["lowered"] = _lowered(step.lowered, number, files)
-            if step.twin is not None:
-                entry["twin"] = _lowered(step.twin, f"{number}_twin", files)
+            if step.buffered_copy is not None:
+                # The file's name for a double-buffered copy.
+                entry["twin"] = _lowered(step.buffered_copy, f"{number}_twin", files)
         steps.append(entry)
     ports = {key: stored(getattr(plan, key))[0] for key in ("inputs", "outputs")}
     files["steps.json"] = json.dumps(
@@ -148,8 +149,8 @@ def _summary(plan, files):
 # Reading
 
 
-def load_plan(folder):
-    """The :class:`Plan` in ``folder``.
+def load_plan(folder: str | Path) -> Plan:
+    """Reads the :class:`Plan` in ``folder``.
 
     Raises
     ------
@@ -205,13 +206,13 @@ def _plan(summary, files, folder):
                 folder / "steps.json", entry[key], LOWERED, within=f"steps[{number}].{key}."
             )
         if "lowered" in entry:
-            twin = (
+            copy = (
                 _of_lowered(entry["twin"], f"{number}_twin", files, folder)
                 if "twin" in entry
                 else None
             )
             steps.append(
-                MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), twin)
+                MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), copy)
             )
         elif isinstance(network, Graph):
             steps.append(HostStep(network))
@@ -220,8 +221,9 @@ def _plan(summary, files, folder):
     ports = {key: of_stored(body[key], {}) for key in ("inputs", "outputs")}
     if not all(isinstance(port, Port) for key in ports for port in ports[key]):
         raise ValueError("its inputs and outputs are no ports")
-    for port in ports["inputs"]:
-        _check_offset(port)
+    for port in (*ports["inputs"], *ports["outputs"]):
+        _check_numbers(port, "offset")
+        _check_numbers(port, "factor")
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
         raise ValueError("params_hash does not belong to these params")
@@ -241,13 +243,14 @@ def _plan(summary, files, folder):
     )
 
 
-def _check_offset(port):
-    """Refuses an offset that does not fit the input's last axis."""
-    if port.offset is None:
+def _check_numbers(port, field):
+    """Refuses an offset or a factor that does not fit the last axis of a port."""
+    numbers = getattr(port, field)
+    if numbers is None:
         return
     wanted = port.shape[port.order[-1]]
-    if len(port.offset) != wanted or not np.isfinite(port.offset).all():
-        raise ValueError(f"offset of {port.name}: expected {wanted} finite numbers")
+    if len(numbers) != wanted or not np.isfinite(numbers).all():
+        raise ValueError(f"{field} of {port.name}: expected {wanted} finite numbers")
 
 
 def _of_lowered(entry, number, files, folder):

@@ -1,33 +1,43 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A plan: steps on the machine and on the host, in order, with the network in the machine's numbers
-that they were made of."""
+"""A compiled network: steps for the core and for the host in execution order, with the quantised
+network that they were made from."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ...errors import InputError
 from ..backends import backend_class
-from ..backends.base import Lowered
+from ..backends.base import Backend, LayerSpan, Lowered
 from ..quantised import Quantised
+
+if TYPE_CHECKING:
+    from ...targets.base import TargetInfo
+    from ..graph import Graph, Port
 
 __all__ = ["HostStep", "MachineStep", "Plan", "PlanError"]
 
 
 class PlanError(InputError):
-    """A plan that is damaged, or that a target cannot run; the message says what it has and what
-    was expected."""
+    """A damaged plan, or one that a target cannot run; the message says what was found and what was
+    expected."""
 
 
 @dataclass(eq=False)
 class MachineStep:
-    """A program of the machine: ``part``, the nodes it does with their numbers, ``lowered``, the
-    program, and ``twin``, the same with other places for inputs and outputs, or ``None``."""
+    """A program for the core: ``part``, the quantised nodes that it computes, ``lowered``, the
+    program, and ``buffered_copy``, its double-buffered copy with other places for inputs and
+    outputs, or ``None``."""
 
     part: Quantised
     lowered: Lowered
-    twin: Lowered | None = None
+    buffered_copy: Lowered | None = None
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
+        """Names of its nodes."""
         return [node.name for node in self.part.graph.nodes]
 
 
@@ -36,16 +46,17 @@ class HostStep:
     """Nodes that the host computes in floating point: ``graph``, whose inputs and outputs are
     tensors of the whole network."""
 
-    graph: object
+    graph: Graph
 
     @property
-    def names(self):
+    def names(self) -> list[str]:
+        """Names of its nodes."""
         return [node.name for node in self.graph.nodes]
 
 
 @dataclass(eq=False, kw_only=True)
 class Plan:
-    """What a network has become for one build of one machine.
+    """A network compiled for one build of one core.
 
     Attributes
     ----------
@@ -64,38 +75,43 @@ class Plan:
 
     network: str
     isa: str
-    params: dict
+    params: Mapping[str, Any]
     memory_size: int
-    inputs: list
-    outputs: list
-    steps: list
+    inputs: list[Port]
+    outputs: list[Port]
+    steps: list[MachineStep | HostStep]
     preset: str | None = None
     board: str | None = None
     target: str | None = None
-    choices: list = field(default_factory=list)
-    notes: list = field(default_factory=list)
+    choices: list[dict[str, Any]] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
     snr: float | None = None
 
     @property
-    def machine_steps(self):
+    def machine_steps(self) -> list[MachineStep]:
+        """The steps that run on the core."""
         return [step for step in self.steps if isinstance(step, MachineStep)]
 
     @property
-    def memory(self):
-        """Bytes of main memory that it takes."""
+    def memory(self) -> int:
+        """Bytes of main memory that the programs use."""
         return max((step.lowered.memory for step in self.machine_steps), default=0)
 
     @property
-    def memory_overlapped(self):
-        """Bytes of main memory that it takes together with the programs' twins; ``None`` where it
-        has none."""
-        if not self.machine_steps or any(step.twin is None for step in self.machine_steps):
+    def memory_overlapped(self) -> int | None:
+        """Bytes of main memory with the double-buffered copies; ``None`` if it has none."""
+        copies = [
+            step.buffered_copy.memory
+            for step in self.machine_steps
+            if step.buffered_copy is not None
+        ]
+        if not copies or len(copies) < len(self.machine_steps):
             return None
-        return max(step.twin.memory for step in self.machine_steps)
+        return max(copies)
 
     @property
-    def cycles(self):
-        """Estimated cycles of one input."""
+    def cycles(self) -> float:
+        """Estimated cycles per input."""
         return sum(
             span.cycles / step.lowered.images
             for step in self.machine_steps
@@ -103,27 +119,27 @@ class Plan:
         )
 
     @property
-    def layers(self):
-        """Pairs (step, LayerSpan)."""
+    def layers(self) -> list[tuple[MachineStep, LayerSpan]]:
+        """All layers in execution order: pairs (step, LayerSpan)."""
         return [(step, span) for step in self.machine_steps for span in step.lowered.layers]
 
-    def clock(self, clock_hz):
-        """Hz of the clock that its cycles count, on a target of this main clock; ``None`` where
-        that is not known."""
+    def clock(self, clock_hz: float | None) -> float | None:
+        """Frequency in Hz of the clock that the plan's cycles count, on a target whose main clock
+        is ``clock_hz``; ``None`` if that is not known."""
         return None if clock_hz is None else clock_hz * self.backend().clock_ratio
 
-    def backend(self):
-        """The back end that it was made by, for the same build."""
+    def backend(self) -> Backend:
+        """The back end that compiled it, for the same build."""
         return backend_class(self.isa)(params=self.params, memory_size=self.memory_size)
 
-    def check_target(self, info, name):
-        """Refuse a target (its ``TargetInfo``) that cannot run the plan."""
+    def check_target(self, info: TargetInfo, name: str) -> None:
+        """Raises :class:`PlanError` if a target cannot run the plan."""
         if info.isa != self.isa:
             raise PlanError(
                 f"{name} holds {'no core' if info.isa is None else f'core {info.isa}'}; the "
                 f"plan of {self.network} is for {self.isa}"
             )
-        needs = {}
+        needs: dict[str, Any] = {}
         for step in self.machine_steps:
             needs.update(step.lowered.params)
         wrong = [

@@ -4,7 +4,7 @@ used."""
 
 import re
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ....gateware.isa.files import LARGEST
 from ...text import visible
@@ -17,7 +17,7 @@ __all__ = ["LOWERED", "STEPS", "SUMMARY", "check_fields"]
 class Kind(NamedTuple):
     """A type of value: whether a value is of it, and what a message says was expected."""
 
-    holds: Callable[[object], bool]
+    holds: Callable[[Any], bool]
     expected: str
 
 
@@ -174,7 +174,9 @@ LOWERED = (
 )
 
 
-def check_fields(origin: object, values: object, fields: tuple[Field, ...], within: str = ""):
+def check_fields(
+    origin: object, values: object, fields: tuple[Field, ...], within: str = ""
+) -> None:
     """Refuses ``values``, a table of the file ``origin``, unless each of ``fields`` is there and of
     its kind; ``within`` is the table's name in messages, with a dot behind it.
 

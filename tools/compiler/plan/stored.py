@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A quantised network as a JSON object and arrays beside it, and back. Only the classes of this
-compiler are ever made of a file."""
+"""Serialisation of quantised networks as a JSON object with arrays beside it. Reading creates
+objects of this compiler's classes only."""
 
+from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,9 +27,10 @@ _CLASSES = {
 }
 
 
-def stored(value):
-    """``(object, arrays)``: what JSON can hold, and the arrays that it names, key -> array."""
-    arrays = {}
+def stored(value: object) -> tuple[Any, dict[str, np.ndarray]]:
+    """Serialises a value: ``(object, arrays)``, the JSON object and the arrays that it names, key
+    -> array."""
+    arrays: dict[str, np.ndarray] = {}
     return _plain(value, arrays), arrays
 
 
@@ -50,8 +53,9 @@ def _plain(value, arrays):
     return value.item() if isinstance(value, np.generic) else value
 
 
-def of_stored(value, arrays):
-    """What :func:`stored` was given. Raises ``ValueError`` for what it never gives."""
+def of_stored(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
+    """Inverse of :func:`stored`. Raises ``ValueError`` for an object that :func:`stored` never
+    gives."""
     if isinstance(value, list):
         return [of_stored(part, arrays) for part in value]
     if not isinstance(value, dict):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Quantiser of all machines that compute in whole numbers: real-number scales, shifts, weights and
-biases, on calibration inputs."""
+"""Post-training quantiser for integer cores: scales, shifts, integer weights and biases from
+calibration inputs."""
 
 from .quantiser import check_bits, quantise
 

@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Calibration inputs: checked, and cut into batches that fit the memory."""
+"""Calibration data: checks, and batching that bounds memory."""
 
-from collections.abc import Mapping
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError, suggestion
+
+if TYPE_CHECKING:
+    from ..graph import Graph
 
 __all__ = ["batches", "check_calibration", "evenly", "fewer"]
 
@@ -14,8 +20,8 @@ __all__ = ["batches", "check_calibration", "evenly", "fewer"]
 BATCH, WHOLE = 1 << 24, 1 << 24
 
 
-def check_calibration(graph, calibration):
-    """``calibration`` as float64 arrays by tensor name.
+def check_calibration(graph: Graph, calibration: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Checks ``calibration`` and converts it to float64 arrays by tensor name.
 
     Raises
     ------
@@ -62,8 +68,8 @@ def check_calibration(graph, calibration):
     return values
 
 
-def batches(graph, values):
-    """Pieces of ``values``, so that all tensors of one take a bounded memory."""
+def batches(graph: Graph, values: Mapping[str, np.ndarray]) -> Iterator[dict[str, np.ndarray]]:
+    """Splits ``values`` into batches whose intermediate tensors take bounded memory."""
     count = len(next(iter(values.values())))
     size = sum(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
     step = max(1, BATCH // max(size, 1))
@@ -71,15 +77,16 @@ def batches(graph, values):
         yield {name: array[at : at + step] for name, array in values.items()}
 
 
-def evenly(values, count):
-    """At most ``count`` of the inputs, evenly out of all."""
+def evenly(values: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray]:
+    """Selects at most ``count`` of the inputs, evenly spaced."""
     have = len(next(iter(values.values())))
     index = np.linspace(0, have - 1, min(have, count)).round().astype(int)
     return {name: array[index] for name, array in values.items()}
 
 
-def fewer(graph, values):
-    """As many of the inputs as a run that holds whole layers of all of them has memory for."""
+def fewer(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Selects as many of the inputs as memory allows for a run that holds whole layers of all of
+    them."""
     return evenly(
         values,
         max(

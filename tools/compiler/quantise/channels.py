@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors whose channels may be scaled together: what one layer divides, the layers that read it
-multiply."""
+"""Channel classes: tensors whose channels can be scaled together, one layer dividing and its
+readers multiplying."""
 
+from __future__ import annotations
+
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..graph import Activation, AveragePool, Binary, Concat, Dense, MaxPool, Reduce, Reshape
-from .groups import Joined
+from ..graph import Activation, AveragePool, Binary, Concat, Dense, Graph, MaxPool, Reduce, Reshape
+from .groups import UnionFind
 from .rows import weighted
 
 __all__ = ["ChannelClass", "channel_classes"]
@@ -18,7 +21,7 @@ _HOMOGENEOUS = ("relu", "leaky")
 
 @dataclass(eq=False)
 class ChannelClass:
-    """Tensors that have channels in common, each of which has one factor wherever it is.
+    """Tensors that share channels, each of which has one factor everywhere.
 
     Attributes
     ----------
@@ -30,12 +33,12 @@ class ChannelClass:
     vectors : dict, name -> name of the one of them that it is, flattened
     """
 
-    tensors: dict
+    tensors: dict[str, np.ndarray]
     channels: int
     held: np.ndarray
-    writers: list = field(default_factory=list)
-    readers: list = field(default_factory=list)
-    vectors: dict = field(default_factory=dict)
+    writers: list[str] = field(default_factory=list)
+    readers: list[tuple[str, str]] = field(default_factory=list)
+    vectors: dict[str, str] = field(default_factory=dict)
 
 
 def _homogeneous(node):
@@ -75,7 +78,7 @@ def _flattened(graph, node):
     )
 
 
-def channel_classes(graph, fixed=()):
+def channel_classes(graph: Graph, fixed: Collection[str] = ()) -> list[ChannelClass]:
     """Every :class:`ChannelClass` of a graph that has free factors.
 
     Parameters
@@ -87,7 +90,9 @@ def channel_classes(graph, fixed=()):
         for name, tensor in graph.tensors.items()
         if tensor.data is None and tensor.shape
     }
-    joined = Joined((name, channel) for name, count in flowing.items() for channel in range(count))
+    joined = UnionFind(
+        (name, channel) for name, count in flowing.items() for channel in range(count)
+    )
     held, flat = {*fixed, *graph.kept(), *(port.tensor for port in graph.inputs)}, {}
     for node in graph.nodes:
         if weighted(node):
@@ -132,7 +137,7 @@ def _join_parts(joined, flowing, graph, node):
 
 def _classes(joined, flowing, held):
     """Tensor -> its :class:`ChannelClass`, of those that are not held altogether."""
-    together = Joined(flowing)
+    together = UnionFind(flowing)
     homes = {}
     for name, channel in joined.names():
         together.join([homes.setdefault(joined.find((name, channel)), name), name])

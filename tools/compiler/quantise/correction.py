@@ -1,8 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Correction of a layer's bias: the mean of every channel is that of the float network, whatever
-rounding and saturation do."""
+"""Bias correction: restores each channel's mean of the float network after rounding and
+saturation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ..quantised import Scale
 
 __all__ = ["mean_error"]
 
@@ -10,8 +17,8 @@ __all__ = ["mean_error"]
 _ACTIVE = 0.05
 
 
-def mean_error(real, whole, scale):
-    """What is to be added to each channel's bias, in real numbers: float64 [out].
+def mean_error(real: np.ndarray, whole: np.ndarray, scale: Scale) -> np.ndarray:
+    """Bias correction of each channel in real numbers, float64 [out].
 
     Parameters
     ----------

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unit of a network's input: the one with which the float network's results change least."""
+"""Scale of a network's input: the one that changes the float network's results least."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -7,6 +12,9 @@ from ..evaluate import run_graph
 from ..quantised import Scale
 from .calibration import batches, evenly
 from .steps import SPARE, WIDE
+
+if TYPE_CHECKING:
+    from ..graph import Graph
 
 __all__ = ["input_step"]
 
@@ -31,8 +39,10 @@ def _results(graph, values):
     return {name: np.concatenate([output[name] for output in outputs]) for name in outputs[0]}
 
 
-def input_step(graph, values, tensor, bits):
-    """Unit of an input, and why: (float, str); ``None`` where all its values are zero.
+def input_step(
+    graph: Graph, values: Mapping[str, np.ndarray], tensor: str, bits: int
+) -> tuple[float, str] | None:
+    """Chooses the scale of an input: (scale, reason); ``None`` if all its values are zero.
 
     Parameters
     ----------

@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Equalisation: factors of channels with which layers and maps lose least to rounding, the
-network's function being the same."""
+"""Cross-layer equalisation: per-channel factors that minimise rounding loss and leave the network's
+function unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Affine
+from ..graph import Affine, Graph, Node
 from .channels import channel_classes
 from .integers import shift_groups
 from .rows import of_rows, rows_of, with_weights
 from .sensitivity import sensitivities
+
+if TYPE_CHECKING:
+    from ..quantised import Arithmetic
+    from .statistics import Seen
 
 __all__ = ["equalised"]
 
@@ -70,7 +79,7 @@ class _Cost:
     """What rounding in a class, and in the layers before and behind it, loses in the network's
     results."""
 
-    def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels):
+    def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels, far):
         self.range, self.levels, self.readers, self.writers = ranges, levels, [], []
         self.held = found.held
 
@@ -97,7 +106,10 @@ class _Cost:
             # loudly. And its bias must have room.
             spread = _SPREAD * np.sqrt(np.einsum("goi,gi->go", writer.power, power).ravel())
             at = found.tensors[nodes[name].output]
-            np.maximum.at(self.range, at, spread + 0.5 * np.abs(_bias(nodes[name])))
+            biased = (
+                0.5 * np.abs(_bias(nodes[name])) * ~far.get(nodes[name].output, np.zeros(1, bool))
+            )
+            np.maximum.at(self.range, at, spread + biased)
             energy = np.repeat(power.sum(axis=1) * writer.taps, writer.most.shape[1])
             self.writers.append(
                 (writer, at, energy * heard(nodes[name].output), writer.most.max(axis=2).ravel())
@@ -180,24 +192,35 @@ def _scaled(node, rows, columns):
     return with_weights(node, of_rows(node, weights), bias)
 
 
-def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
-    """The nodes with other weights, and what was done.
+def equalised(
+    graph: Graph,
+    arithmetic: Mapping[str, Arithmetic],
+    seen: Mapping[str, Seen],
+    sums: dict[str, np.ndarray],
+    levels: Mapping[str, float],
+    fixed: Collection[str] = (),
+    far: Mapping[str, np.ndarray] | None = None,
+) -> tuple[list[Node], dict[str, np.ndarray]]:
+    """Equalises a graph: the nodes with other weights, and the factors used.
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     arithmetic : dict, node name -> Arithmetic
     seen : dict, tensor name -> Seen; what it says of channels is kept true
     sums : dict, node name -> float64 [out],
         greatest size of each channel's partial sums where they saturate; kept true
     levels : dict, tensor name -> greatest whole number
     fixed : names of tensors that keep their scale
+    far : dict, tensor name -> bool [channels], channels whose middle is nothing that the tensor
+        would have to hold; what ``seen`` says of them leaves it out
 
     Returns
     -------
     (list of Node, dict tensor name -> factors [channels] that its values were divided by)
     """
-    nodes, factors_of = {node.name: node for node in graph.nodes}, {}
+    nodes = {node.name: node for node in graph.nodes}
+    factors_of: dict[str, np.ndarray] = {}
     weight = {together: sensitivities(graph, seen, together) for together in (False, True)}
     classes = [
         found
@@ -219,7 +242,9 @@ def equalised(graph, arithmetic, seen, sums, levels, fixed=()):
                 ],
             )
             first = next(iter(found.tensors))
-            cost = _Cost(found, graph, nodes, seen, weight, arithmetic, ranges, levels[first])
+            cost = _Cost(
+                found, graph, nodes, seen, weight, arithmetic, ranges, levels[first], far or {}
+            )
             factors = _best(cost)
             for name in found.writers:
                 mine = factors[found.tensors[nodes[name].output]]

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors that must have one scale, and the widths that they may have."""
+"""Groups of tensors that must have one scale, and their widths."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
 
 from ..backends.base import LoweringError
 from ..graph import (
@@ -9,8 +14,10 @@ from ..graph import (
     Concat,
     Conv,
     Dense,
+    Graph,
     MatMul,
     MaxPool,
+    Node,
     Pad,
     Reduce,
     Reshape,
@@ -18,43 +25,46 @@ from ..graph import (
     Transpose,
 )
 
-__all__ = ["Groups", "Joined", "tied", "widths"]
+if TYPE_CHECKING:
+    from ..quantised import Arithmetic
+
+__all__ = ["Groups", "UnionFind", "tied", "widths"]
 
 #: Functions that change no number but its sign, or cut it.
 _SCALE_FREE = ("relu", "leaky", "clip", "abs", "neg")
 
 
-class Joined:
-    """Names in sets that are joined two by two."""
+class UnionFind:
+    """Union-find over names."""
 
-    def __init__(self, names):
+    def __init__(self, names: Iterable[Any]):
         self._above = {name: name for name in names}
 
-    def find(self, name):
-        """The one that stands for the set of ``name``."""
+    def find(self, name: Any) -> Any:
+        """The representative of the set of ``name``."""
         while self._above[name] != name:
             self._above[name] = name = self._above[self._above[name]]
         return name
 
-    def join(self, names):
-        """Makes one set of those that ``names`` are in."""
+    def join(self, names: Iterable[Any]) -> None:
+        """Merges the sets of ``names``."""
         names = list(names)
         for name in names[1:]:
             self._above[self.find(name)] = self.find(names[0])
 
-    def names(self):
+    def names(self) -> list[Any]:
         """All names, in their order."""
         return list(self._above)
 
-    def sets(self):
-        """Name that stands for it -> names, in their order."""
-        result = {}
+    def sets(self) -> dict[Any, list[Any]]:
+        """All sets, representative -> names, in their order."""
+        result: dict[Any, list[Any]] = {}
         for name in self._above:
             result.setdefault(self.find(name), []).append(name)
         return result
 
 
-def tied(node, arithmetic):
+def tied(node: Node, arithmetic: Arithmetic) -> list[str]:
     """Names of the tensors of ``node`` that must have one scale."""
     if isinstance(node, Affine | Conv | Dense):
         return [*node.inputs[1:], node.output] if arithmetic.equal_scales else []
@@ -76,11 +86,11 @@ def tied(node, arithmetic):
 
 
 class Groups:
-    """Tensors of one scale.
+    """Partition of a graph's tensors by common scale.
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     arithmetic : dict, node name -> Arithmetic
 
     Attributes
@@ -88,14 +98,14 @@ class Groups:
     members : dict, name that stands for a group -> its tensors, constants among them
     """
 
-    def __init__(self, graph, arithmetic):
-        self._joined = Joined(graph.tensors)
+    def __init__(self, graph: Graph, arithmetic: Mapping[str, Arithmetic]):
+        self._joined = UnionFind(graph.tensors)
         for node in graph.nodes:
             self._joined.join(tied(node, arithmetic[node.name]))
         self.members = self._joined.sets()
 
-    def of(self, tensor):
-        """Name that stands for the tensor's group."""
+    def of(self, tensor: str) -> str:
+        """The representative of a tensor's group."""
         return self._joined.find(tensor)
 
 
@@ -103,9 +113,11 @@ def _read(arithmetic):
     return set(arithmetic.reads or (arithmetic.bits,))
 
 
-def widths(graph, arithmetic, groups, bits=None):
-    """Width of every group, by its name: one that its makers can give and its readers take, the
-    makers' first.
+def widths(
+    graph: Graph, arithmetic: Mapping[str, Arithmetic], groups: Groups, bits: int | None = None
+) -> dict[str, int]:
+    """Chooses the width of every group, by its representative: one that its makers offer and its
+    readers accept, in the makers' order of preference.
 
     Parameters
     ----------
@@ -118,7 +130,11 @@ def widths(graph, arithmetic, groups, bits=None):
     """
     result = {}
     for name, tensors in groups.members.items():
-        members, wanted, allowed, text, against = set(tensors), [], None, [], None
+        members = set(tensors)
+        wanted: list[int] = []
+        allowed: set[int] | None = None
+        text: list[str] = []
+        against: str | None = None
         for node in graph.nodes:
             numbers = arithmetic[node.name]
             for can, how in (
@@ -141,6 +157,8 @@ def widths(graph, arithmetic, groups, bits=None):
                 f"tensor {tensors[0]}: no width of numbers suits all: {', '.join(text)}", against
             )
         result[name] = (
-            bits if bits in allowed else next(width for width in wanted if width in allowed)
+            bits
+            if bits is not None and bits in allowed
+            else next(width for width in wanted if width in allowed)
         )
     return result

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weights of a layer in whole numbers: a shift for each group of channels, rounding, bias."""
+"""Integer weights of a layer: a shift for each group of channels, rounding, bias."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..quantised import Integer
+from ..quantised import Arithmetic, Integer
 from .rows import of_rows, rows_of
+
+if TYPE_CHECKING:
+    from ..graph import Conv, Dense
 
 __all__ = [
     "fit_shifts",
@@ -18,10 +25,13 @@ __all__ = [
 #: Most products of a result, and products times results, that feedback is worked out for; beyond,
 #: weights go to the nearest number.
 DEEP, WORK = 4096, 1 << 33
+#: Share of the squared error of rounding a result that is next to nothing.
+_NOTHING = 0.01
 
 
-def shift_groups(out, size):
-    """Group of every one of ``out`` channels, ``size`` in each (``None``: all in one)."""
+def shift_groups(out: int, size: int | None) -> np.ndarray:
+    """Group index of every one of ``out`` channels, ``size`` in each (``None``: all in one), int64
+    [out]."""
     return np.arange(out) // (size or out)
 
 
@@ -29,16 +39,18 @@ def _limits(bits):
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
-def round_nearest(rows, step, bits):
-    """``rows`` [groups, out, products] in units of ``step`` [groups, out], to the nearest whole
-    number, limited to ``bits``."""
+def round_nearest(rows: np.ndarray, step: np.ndarray, bits: int) -> np.ndarray:
+    """Rounds ``rows`` [groups, out, products] in units of ``step`` [groups, out] to the nearest
+    integer, clamped to ``bits``."""
     return np.clip(np.rint(rows / step[..., None]), *_limits(bits))
 
 
-def round_with_feedback(rows, step, bits, seen):
-    """As :func:`round_nearest`, but what rounding a weight loses is made up for by the weights that
-    follow, as far as their inputs go together: columns in turn, by the Cholesky factor of the
-    inverse of the inputs' second moments.
+def round_with_feedback(
+    rows: np.ndarray, step: np.ndarray, bits: int, seen: np.ndarray
+) -> np.ndarray:
+    """Rounds with error feedback (GPTQ): as :func:`round_nearest`, but the rounding error of a
+    weight is compensated by the weights that follow, as far as their inputs correlate: columns in
+    turn, by the Cholesky factor of the inverse of the inputs' second moments.
 
     Parameters
     ----------
@@ -78,8 +90,16 @@ def _most_shift(bias, result_step, numbers):
     return int(np.clip(np.floor(np.log2(room)), *numbers.shifts))
 
 
-def fit_shifts(rows, bias, power, source_step, result_step, numbers):
-    """A shift for every channel: the one with which weights lose least.
+def fit_shifts(
+    rows: np.ndarray,
+    bias: np.ndarray,
+    power: np.ndarray,
+    source_step: float,
+    result_step: float,
+    numbers: Arithmetic,
+    short_bias: bool = False,
+) -> tuple[np.ndarray, float]:
+    """Chooses the shift of every channel that minimises the weights' rounding error.
 
     Parameters
     ----------
@@ -88,6 +108,9 @@ def fit_shifts(rows, bias, power, source_step, result_step, numbers):
     power : [groups, products], mean of the squares of the inputs
     source_step, result_step : units of the source and of the result
     numbers : Arithmetic
+    short_bias : bool, a lower shift is taken where a bias takes fewer of the machine's steps with
+        it and the weights lose next to nothing: where they are so small that hardly a unit of the
+        result depends on them
 
     Returns
     -------
@@ -114,21 +137,31 @@ def fit_shifts(rows, bias, power, source_step, result_step, numbers):
                 )
             )
         )
-        best = None
-        for places in range(finest, min(finest + 1, ceiling) + 1):
+
+        def cost(places, weights=weights, here=here):
             step = result_step * 2.0**-places / source_step
             error = np.square(np.clip(np.rint(weights / step), low, high) * step - weights)
-            cost = float(np.sum(error * here))
-            if best is None or cost < best[0]:
-                best = cost, places
-        lost += best[0]
-        shift[mine] = best[1]
+            return float(np.sum(error * here))
+
+        costs = {places: cost(places) for places in range(finest, min(finest + 1, ceiling) + 1)}
+        best = min(costs, key=lambda places: costs[places])
+        if short_bias and numbers.bias_tile is not None:
+            # What saturates the results whatever the layer reads does for a greater bias.
+            reach = np.abs(weights).sum(axis=1) * source_step + 2 * result_step
+            most = np.minimum(np.abs(bias[mine]), reach * (high + 1)).max(initial=0.0)
+            least = np.floor(np.log2(max(numbers.bias_tile * result_step / max(most, 1e-300), 1)))
+            allowed = costs[best] + _NOTHING * len(weights) * result_step**2 / 12
+            while best > max(least, numbers.shifts[0]) and cost(best - 1) <= allowed:
+                best -= 1
+        lost += cost(best)
+        shift[mine] = best
     return shift, lost / len(flat)
 
 
-def integer_bias(bias, shift, result_step, numbers):
-    """Bias in whole numbers: int64 [out], and the places that its unit lies above the products',
-    int64 [out]."""
+def integer_bias(
+    bias: np.ndarray, shift: np.ndarray, result_step: float, numbers: Arithmetic
+) -> tuple[np.ndarray, np.ndarray]:
+    """Integer bias: (int64 [out], its shift above the products' unit, int64 [out])."""
     of = shift_groups(len(bias), numbers.shift_group)
     unit = result_step * 2.0 ** -shift.astype(np.float64)
     low, high = numbers.bias_shifts
@@ -142,13 +175,24 @@ def integer_bias(bias, shift, result_step, numbers):
         # A finer unit than the products' is of no use.
         places = np.clip(places, max(low, min(0, high)), high).astype(np.int64)[of]
     whole = np.rint(bias / (unit * 2.0 ** places.astype(np.float64)))
+    if numbers.wraps:  # so do the sums that it is added to: what counts is what comes out
+        half = 1 << numbers.bias_bits - 1
+        whole = np.mod(whole + half, 2 * half) - half
     return np.clip(whole, *_limits(numbers.bias_bits)).astype(np.int64), np.asarray(
         places, np.int64
     )
 
 
-def make_integer(node, bias, shift, source_step, result_step, numbers, seen=None):
-    """:class:`Integer` of a layer.
+def make_integer(
+    node: Conv | Dense,
+    bias: np.ndarray | None,
+    shift: np.ndarray,
+    source_step: float,
+    result_step: float,
+    numbers: Arithmetic,
+    seen: np.ndarray | None = None,
+) -> Integer:
+    """The :class:`Integer` parameters of a layer.
 
     Parameters
     ----------
@@ -157,6 +201,7 @@ def make_integer(node, bias, shift, source_step, result_step, numbers, seen=None
     seen : inputs as :func:`~.rows.neighbourhoods` gives them, for rounding with feedback; ``None``:
         to the nearest
     """
+    assert numbers.weight_bits is not None
     rows = rows_of(node)
     step = (result_step * 2.0 ** -shift.astype(np.float64) / source_step).reshape(rows.shape[:2])
     rounded = (

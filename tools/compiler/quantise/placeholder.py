@@ -2,7 +2,10 @@
 """Placeholder numbers: a network with the widths and sizes that the quantiser would give it, made
 without calibration inputs, to see whether a machine holds its program."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +18,10 @@ from .rows import rows_of
 from .scales import Scales, bounded
 from .walk import copy_of
 
+if TYPE_CHECKING:
+    from ..backends.base import Backend
+    from ..graph import Graph
+
 __all__ = ["ValuesNeeded", "placeholder"]
 
 #: Greatest size that numbers of a tensor stand for: more than the usual bound of a clip, so that a
@@ -26,7 +33,7 @@ class ValuesNeeded(Exception):
     """Whether a machine takes a network, or what its program is, depends on values of tensors."""
 
 
-def placeholder(graph, backend, bits=None):
+def placeholder(graph: Graph, backend: Backend, bits: int | None = None) -> Quantised:
     """:class:`~..quantised.Quantised` of a part of a network as the back end prepares it: weights
     are rounded to the nearest, all tensors have the range of the same real numbers.
 
@@ -39,7 +46,7 @@ def placeholder(graph, backend, bits=None):
     LoweringError
         A network for which the machine has no scales, whatever the values.
     """
-    graph = copy_of(backend.prepare(graph))
+    graph = copy_of(backend.legalise(graph))
     if backend.floating:
         return Quantised(graph=graph)
     return _Placeholder(graph, backend, bits).made()

@@ -1,24 +1,43 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One network for one machine: from calibration inputs to scales, shifts, weights and biases in
-whole numbers."""
+"""Quantisation of one network for one core: scales, shifts, integer weights and biases from
+calibration inputs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
-from ..evaluate import run_graph
-from ..graph import Affine, AveragePool, Binary, Gru, Lstm, MatMul, Reduce
+from ..evaluate import run_graph, run_node
+from ..graph import Affine, AveragePool, Binary, Graph, Gru, Lstm, MatMul, Reduce
+from ..passes.readers import without
 from ..quantised import Integer, Quantised
 from .calibration import check_calibration, evenly, fewer
 from .correction import mean_error
 from .entry import input_step
 from .equalise import equalised
 from .integers import fit_shifts, integer_bias, make_integer
+from .offsets import (
+    Centred,
+    Reader,
+    choose,
+    far_channels,
+    is_worth_it,
+    movable,
+    moved,
+    without_middle,
+)
 from .recurrent import recurrent_integer
 from .rows import neighbourhoods, rows_of, weighted
-from .scales import Scales, bounded
+from .scales import Scales, activated, bounded
 from .statistics import collect
 from .steps import better_apart
 from .walk import Walk, copy_of
+
+if TYPE_CHECKING:
+    from ..backends.base import Backend
 
 __all__ = ["Quantiser", "check_bits", "check_percentile", "quantise"]
 
@@ -27,14 +46,21 @@ _ROUNDS, _FEW = 2, 8
 
 
 def quantise(
-    graph, backend, calibration, *, bits=None, equalise=True, percentile=None, quick=False
-):
-    """A network in a machine's numbers.
+    graph: Graph,
+    backend: Backend,
+    calibration: Mapping[str, Any],
+    *,
+    bits: int | None = None,
+    equalise: bool = True,
+    percentile: float | None = None,
+    quick: bool = False,
+) -> Quantised:
+    """Quantises a network for a core.
 
     Parameters
     ----------
     graph : Graph, as imported and simplified; it stays as it is
-    backend : Backend; its ``prepare``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
+    backend : Backend; its ``legalise``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
     calibration : dict, name of each input's tensor -> numbers, first axis the inputs;
         100 to 200 suffice
     bits : width of the tensors, where the machine leaves a choice (:func:`check_bits`);
@@ -47,7 +73,7 @@ def quantise(
 
     Returns
     -------
-    Quantised; of a machine that computes in floating point the prepared graph alone
+    Quantised; of a machine that computes in floating point the legalised graph alone
 
     Raises
     ------
@@ -57,21 +83,21 @@ def quantise(
     """
     check_percentile(percentile)
     values = check_calibration(graph, calibration)
-    graph = copy_of(backend.prepare(graph))
+    graph = copy_of(backend.legalise(graph))
     if backend.floating:
         return Quantised(graph=graph)
     return Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
 
 
-def check_percentile(percentile):
+def check_percentile(percentile: float | None) -> None:
     """Raises InputError where ``percentile`` is none (:func:`quantise`)."""
     if percentile is not None and not 0 < percentile <= 100:
         raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
 
 
-def check_bits(bits, parts):
-    """Raises InputError where ``bits`` was asked for and no tensor of ``parts``, all that was
-    quantised of a network, could have this width."""
+def check_bits(bits: int | None, parts: Sequence[Quantised]) -> None:
+    """Raises InputError if ``bits`` was asked for and no tensor of ``parts``, all quantised parts
+    of a network, could have this width."""
     taken = {
         part.scales[name].bits
         for part in parts
@@ -99,11 +125,12 @@ class Quantiser:
         )
         self.result.scales = self.scales.of
         self._random = np.random.default_rng(1)
+        self._moved = set()  # tensors that hold an offset less
 
     def _note(self, name, what, value, why):
         self.result.choices.append({"name": name, "what": what, "value": value, "why": why})
 
-    def run(self, equalise):
+    def run(self, equalise: bool) -> Quantised:
         """The network quantised."""
         self.scales.seen = collect(self.graph, self.values)
         if equalise:
@@ -154,8 +181,23 @@ class Quantiser:
 
     def _equalise(self):
         levels = {name: (1 << self.scales.width(name) - 1) - 1 for name in self.scales.seen}
+        far, seen = {}, self.scales.seen
+        for node in self.graph.nodes:
+            name, numbers = node.output, self.arithmetic[node.name]
+            # Partial sums that saturate begin at the bias, whatever the result leaves out.
+            if numbers.partial_bits is None and movable(
+                self.graph, node, self.arithmetic, self.scales
+            ):
+                far[name] = far_channels(seen[name], node)
+                seen[name] = without_middle(seen[name], node, far[name])
         nodes, factors = equalised(
-            self.graph, self.arithmetic, self.scales.seen, self._sums(), levels, self.scales.taken()
+            self.graph,
+            self.arithmetic,
+            seen,
+            self._sums(),
+            levels,
+            self.scales.taken(),
+            far,
         )
         self.graph.nodes[:] = nodes
         for name, mine in factors.items():
@@ -227,24 +269,100 @@ class Quantiser:
         self._note(f"{node.name}.sums", "scale", sums.step, f"{sums.bits} bits, {why}")
         self._note(node.name, "shift", _few(integer.shift), "finest weights that fit")
 
+    def _without_offset(self, node, layer, sums):
+        """The layer, with an offset taken out of its result where that is of use, so that the
+        layers behind have other biases; the unit of its result is chosen with it.
+
+        ``layer``: as :meth:`Scales.choose` takes it; ``sums``: :class:`~.scales.Sums`, or ``None``.
+        """
+        name, real = node.output, self.walk.real[node.output]
+        if not movable(self.graph, node, self.arithmetic, self.scales):
+            self.scales.choose(name, layer, activated(node, sums))
+            return node
+        plain = self.scales.wish(name, layer, activated(node, sums))
+        centred = Centred(plain, real.reshape(-1, real.shape[-1]), node.activation, sums)
+        tried = choose(plain, centred)
+        if len(tried) > 1 and not is_worth_it(*tried, self._readers(node, tried[-1].offset)):
+            tried.pop()
+        found = tried[-1]
+        self.scales.fix(name, found.step, found.why)
+        if found.offset is None:
+            return node
+        changed, offsets = without(self.graph, name, found.offset)
+        changed[node.name] = moved(node, found.offset)
+        self.graph.nodes[:] = [changed.get(one.name, one) for one in self.graph.nodes]
+        for tensor, values in self._carried(name, offsets, real - found.offset).items():
+            self.scales.resample(tensor, values)
+        self.walk.real[name] = real - found.offset
+        self._moved |= offsets.keys()
+        self._note(
+            name,
+            "offset",
+            [float(found.offset.min()), float(found.offset.max())],
+            "common to all inputs: the biases of the layers that read it make up for it",
+        )
+        return changed[node.name]
+
+    def _carried(self, first, names, values):
+        """Values of the tensors ``names``, in their order, all of which only move elements of the
+        ``first``: dict, tensor name -> array."""
+        found = {first: values}
+        for node in self.graph.nodes:
+            if node.output in names and node.output != first:
+                found[node.output] = run_node(node, found[node.inputs[0]])
+        return found
+
+    def _readers(self, node, offset):
+        """A list of :class:`~.offsets.Reader`, of the layers that read a layer's result and whose
+        partial sums saturate; ``offset`` of that result."""
+        real = self.walk.real[node.output]
+        few = real[np.linspace(0, len(real) - 1, min(len(real), _FEW)).round().astype(int)]
+        changed, offsets = without(self.graph, node.output, offset)
+        before = self._carried(node.output, offsets, few)
+        after = self._carried(node.output, offsets, few - offset)
+        found = []
+        for reader in [one for one in self.graph.nodes if one.name in changed]:
+            numbers, source = self.arithmetic[reader.name], reader.inputs[0]
+            if numbers.partial_bits is None:
+                continue
+            # Of a residual what counts is left out: it comes last.
+            result = run_node(reader, before[source], *(0.0 for _ in reader.inputs[1:]))
+            axes = tuple(range(result.ndim - 1))
+            limit = 2.0 ** (self.scales.width(reader.output) + numbers.partial_shifted)
+            limit /= 2.0**numbers.partial_bits
+            sums = [
+                max(np.abs(part).max() for part in self.backend.partial_sums(self.graph, *one))
+                for one in ((changed[reader.name], after[source]), (reader, before[source]))
+            ]
+            found.append(
+                Reader(
+                    gain=float(np.square(rows_of(reader)).sum(axis=2).mean()),
+                    size=float((result.max(axis=axes) - result.min(axis=axes)).max() / 2),
+                    with_offset=float(sums[0] * limit),
+                    without=float(sums[1] * limit),
+                )
+            )
+        return found
+
     def _layer(self, node, numbers):
         source = self.scales.of[node.inputs[0]]
         seen = neighbourhoods(node, source.value(self.walk.whole[node.inputs[0]]), self._random)
-        rows, power, given = (
-            rows_of(node),
-            np.square(seen).mean(axis=1),
-            node.shift if isinstance(node, Affine) else node.bias,
-        )
-        bias = (
-            np.zeros(rows.shape[0] * rows.shape[1])
-            if given is None
-            else np.array(given, np.float64)
-        )
-        sums = self.scales.partial_sums(node, self.walk)
-        scale = self.scales.choose(node.output, (rows, bias, power, source.step, numbers), sums)
+        # The bias makes up for what rounding weights does to the mean of what lies off its middle.
+        mean = np.zeros_like(seen[:, 0])
+        if node.inputs[0] in self._moved:
+            mean = seen.mean(axis=1)
+            seen = seen - mean[:, None]
+        rows, power = rows_of(node), np.square(seen).mean(axis=1)
+        partial = self.scales.sampled_sums(node, self.walk)
+        layer = (rows, _bias(node), power, source.step, numbers)
+        node = self._without_offset(node, layer, partial)
+        bias, scale, sums = _bias(node), self.scales.of[node.output], activated(node, partial)
         if sums and bounded(node.activation) and better_apart(scale.bits, sums, scale.step):
             self.result.apart.append(node.name)
-        shift, lost = fit_shifts(rows, bias, power, source.step, scale.step, numbers)
+        with_offset = not self._moved.isdisjoint((node.inputs[0], node.output))
+        shift, lost = fit_shifts(
+            rows, bias, power, source.step, scale.step, numbers, short_bias=with_offset
+        )
         integer = make_integer(
             node,
             bias,
@@ -254,6 +372,8 @@ class Quantiser:
             numbers,
             seen if self._feedback else None,
         )
+        bias = bias + _lost(integer, rows, mean, scale.step / source.step)
+        integer.bias, integer.bias_shift = integer_bias(bias, shift, scale.step, numbers)
         self.result.layers[node.name] = integer
         self._note(
             node.name,
@@ -274,6 +394,21 @@ class Quantiser:
             "units that the correction of the mean moved it, at most",
         )
         return self.walk.run_whole(node, self.result)
+
+
+def _bias(node):
+    """Bias of a layer, float64 [out]."""
+    if isinstance(node, Affine):
+        return np.array(node.shift, np.float64)
+    return np.zeros(len(node.weights)) if node.bias is None else np.array(node.bias, np.float64)
+
+
+def _lost(integer, rows, mean, unit):
+    """What the layer's results lose by its weights' rounding, of the ``mean`` [groups, products] of
+    what it reads; float64 [out]. ``unit``: that of the weights at shift 0."""
+    step = unit * 2.0 ** -integer.shift.astype(np.float64).reshape(rows.shape[:2])
+    whole = integer.weights.reshape(rows.shape) * step[..., None]
+    return np.einsum("gop,gp->go", rows - whole, mean).ravel()
 
 
 def _few(shift):

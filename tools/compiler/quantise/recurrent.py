@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recurrent layers in whole numbers: the gates' sums have a scale of their own, and two sets of
+"""Quantisation of recurrent layers: the gates' sums have a scale of their own, and two sets of
 weights lead to it."""
 
 from dataclasses import replace
@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 
 from ..evaluate import run_node
-from ..graph import Lstm
-from ..quantised import Integer, Scale
+from ..graph import Gru, Lstm
+from ..quantised import Arithmetic, Integer, Scale
 from .integers import fit_shifts, integer_bias, round_nearest
 from .steps import Wish, choose_step
 
@@ -27,8 +27,10 @@ def _parts(node, values):
     return values @ node.weights.T + biases[0], before @ node.recurrent.T + biases[1], before
 
 
-def recurrent_integer(node, source, result, numbers, values):
-    """A recurrent layer in whole numbers.
+def recurrent_integer(
+    node: Gru | Lstm, source: Scale, result: Scale, numbers: Arithmetic, values: np.ndarray
+) -> tuple[Integer, Scale, str]:
+    """Quantises a recurrent layer.
 
     Parameters
     ----------
@@ -57,6 +59,7 @@ def recurrent_integer(node, source, result, numbers, values):
         (node.weights, source.step, bias[0], values),
         (node.recurrent, result.step, bias[-1] * (not lstm), before),
     ):
+        assert numbers.weight_bits is not None
         power = np.square(seen).reshape(-1, seen.shape[2]).mean(axis=0)[None]
         shift, _ = fit_shifts(rows[None], own, power, unit, step, numbers)
         whole = round_nearest(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers with weights as matrices: a row for each output channel, in groups that read the same
+"""Layers with weights as matrices: one row per output channel, in groups that read the same
 channels."""
 
 from dataclasses import replace
@@ -7,7 +7,7 @@ from math import ceil
 
 import numpy as np
 
-from ..graph import Affine, Conv, Dense
+from ..graph import Affine, Conv, Dense, Node
 
 __all__ = ["neighbourhoods", "of_rows", "rows_of", "weighted", "with_weights"]
 
@@ -15,30 +15,31 @@ __all__ = ["neighbourhoods", "of_rows", "rows_of", "weighted", "with_weights"]
 POSITIONS, ELEMENTS = 1 << 13, 1 << 22
 
 
-def weighted(node):
-    """Whether the node has weights that are multiplied with what flows, and a bias."""
+def weighted(node: Node) -> bool:
+    """Whether the node has weights that multiply an activation, and a bias."""
     return isinstance(node, Affine | Conv | Dense)
 
 
-def rows_of(node):
-    """Weights float64 [groups, out / groups, products] of a layer."""
+def rows_of(node: Conv | Dense | Affine) -> np.ndarray:
+    """Weights of a layer as rows, float64 [groups, out / groups, products]."""
     if isinstance(node, Conv):
         return node.weights.reshape(node.groups, len(node.weights) // node.groups, -1)
     return node.weights[None] if isinstance(node, Dense) else node.scale.reshape(-1, 1, 1)
 
 
-def of_rows(node, rows):
-    """``rows`` [groups, out / groups, products] in the shape of the node's weights."""
+def of_rows(node: Conv | Dense | Affine, rows: np.ndarray) -> np.ndarray:
+    """Inverse of :func:`rows_of`: ``rows`` in the shape of the node's weights."""
     return rows.reshape((node.scale if isinstance(node, Affine) else node.weights).shape)
 
 
-def with_weights(node, weights, bias):
-    """The node with others."""
-    return (
-        replace(node, scale=weights, shift=bias)
-        if isinstance(node, Affine)
-        else replace(node, weights=weights, bias=bias)
-    )
+def with_weights(
+    node: Conv | Dense | Affine, weights: np.ndarray, bias: np.ndarray | None
+) -> Conv | Dense | Affine:
+    """A copy of the node with other weights and bias."""
+    if isinstance(node, Affine):
+        assert bias is not None
+        return replace(node, scale=weights, shift=bias)
+    return replace(node, weights=weights, bias=bias)
 
 
 def _maps(node, values, random):
@@ -69,9 +70,11 @@ def _maps(node, values, random):
     return np.where(inside[..., None], found, 0)
 
 
-def neighbourhoods(node, values, random):
-    """What some of the results of a layer are sums over: float64 [groups, positions, products], in
-    the order of :func:`rows_of`.
+def neighbourhoods(
+    node: Conv | Dense | Affine, values: np.ndarray, random: np.random.Generator
+) -> np.ndarray:
+    """Random samples of a layer's im2col rows: float64 [groups, positions, products], in the order
+    of :func:`rows_of`.
 
     Parameters
     ----------

@@ -1,17 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scale of every tensor: one for each group of tensors that share it, chosen when its first maker
-is met."""
+"""Choice of scales: one for each group of tensors that share it, chosen when its first maker is
+processed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..backends.base import LoweringError
+from ..backends.base import Backend, LoweringError
 from ..evaluate import run_node
-from ..graph import Activation, Conv, Gru, Lstm
-from ..quantised import Scale
+from ..graph import Activation, Conv, Graph, Gru, Lstm, MatMul, Node
+from ..quantised import Arithmetic, Scale
 from .groups import Groups, widths
+from .statistics import SAMPLES
 from .steps import Wish, choose_step
 
-__all__ = ["Scales", "bounded"]
+if TYPE_CHECKING:
+    from .statistics import Seen
+    from .walk import Walk
+
+__all__ = ["Scales", "Sums", "activated", "bounded"]
 
 #: Elements of partial sums that are looked at, a step; inputs of a layer for them, as results.
 _SUMS, _RESULTS = 1 << 15, 1 << 19
@@ -34,17 +46,39 @@ def _table_steps(graph, arithmetic, members):
     return found
 
 
-def bounded(activation):
-    """Whether it is a clip with an upper bound."""
+@dataclass(frozen=True)
+class Sums:
+    """Partial sums of some of a layer's results, in real numbers: ``values`` float64 [steps,
+    elements], of each element its ``channel`` [elements], and the ``limit`` of a partial sum in
+    units of the result."""
+
+    values: np.ndarray
+    channel: np.ndarray
+    limit: float
+
+
+def activated(node: Node, sums: Sums | None) -> list[tuple[Any, ...]]:
+    """The partial sums of a node as :class:`~.steps.Wish` takes them; of ``None`` an empty list."""
+    return [] if sums is None else [(sums.values, partial(_activated, node), sums.limit)]
+
+
+def _activated(node, values):
+    """Sums behind the activation of a node."""
+    activation = getattr(node, "activation", None)
+    return values if activation is None else run_node(activation, values)
+
+
+def bounded(activation: Activation | None) -> bool:
+    """Whether an activation is a clip with an upper bound."""
     return activation is not None and activation.function == "clip" and activation.high > 0
 
 
 class Scales:
-    """Scales of a network as they come to be chosen.
+    """The scales of a network, chosen one after another.
 
     Parameters
     ----------
-    graph : Graph, prepared
+    graph : Graph, legalised
     backend : Backend
     arithmetic : dict, node name -> Arithmetic
     bits, percentile : as :func:`~quintet.tools.compiler.quantise.quantise`'s
@@ -54,28 +88,49 @@ class Scales:
     ----------
     of : dict, tensor name -> Scale, as far as chosen
     seen : dict, tensor name -> Seen, to be set before the first choice
+    quantised : names of the tensors that the model itself has quantised, taken over or not
     """
 
-    def __init__(self, graph, backend, arithmetic, *, bits, percentile, note):
+    def __init__(
+        self,
+        graph: Graph,
+        backend: Backend,
+        arithmetic: Mapping[str, Arithmetic],
+        *,
+        bits: int | None,
+        percentile: float | None,
+        note: Callable[..., None],
+    ):
         self.graph, self.backend, self.arithmetic, self._note = graph, backend, arithmetic, note
         self.groups = Groups(graph, arithmetic)
         self.bits = widths(graph, arithmetic, self.groups, bits)
         self.percentile = percentile
-        self.of, self.seen, self._random = {}, {}, np.random.default_rng(2)
+        self.quantised = {
+            name
+            for name, tensor in graph.tensors.items()
+            if tensor.data is None and tensor.scale is not None
+        }
+        self.of: dict[str, Scale] = {}
+        self.seen: dict[str, Seen] = {}
+        self._random = np.random.default_rng(2)
         self._given = {group: self._own(group) for group in self.groups.members}
 
-    def width(self, tensor):
-        """Bits of a tensor."""
+    def width(self, tensor: str) -> int:
+        """Width of a tensor in bits."""
         return self.bits[self.groups.of(tensor)]
 
-    def alone(self, tensor):
-        """Whether the tensor shares its scale with no other, and none is given."""
+    def alone(self, tensor: str) -> bool:
+        """Whether the tensor shares its scale with no other, and none is prescribed."""
         group = self.groups.of(tensor)
         return len(self.groups.members[group]) == 1 and self._given[group] is None
 
-    def taken(self):
-        """Names of the tensors whose scale is given: by the model itself, or by a table of the
-        machine."""
+    def members(self, tensor: str) -> list[str]:
+        """Names of all tensors that share the tensor's scale."""
+        return self.groups.members[self.groups.of(tensor)]
+
+    def taken(self) -> set[str]:
+        """Names of the tensors whose scale is prescribed, by the model itself or by a table of the
+        core."""
         return {
             name
             for group, given in self._given.items()
@@ -137,6 +192,12 @@ class Scales:
             else None
         )
 
+    def resample(self, tensor: str, values: np.ndarray) -> None:
+        """Takes ``values`` for those that calibration saw of a tensor."""
+        flat = np.ravel(values)
+        kept = flat if flat.size <= SAMPLES else self._random.choice(flat, SAMPLES, replace=False)
+        self.seen[tensor] = replace(self.seen[tensor], sample=kept)
+
     def _sample(self, name):
         """Elements of a tensor, cut as the model itself cuts them."""
         tensor = self.graph.tensors[name]
@@ -170,8 +231,13 @@ class Scales:
             wish.most = min(bounds)
         return wish
 
-    def choose(self, tensor, layer=None, sums=()):
-        """:class:`Scale` of a tensor; if its group has none yet, one is chosen.
+    def choose(
+        self,
+        tensor: str,
+        layer: tuple[Any, ...] | None = None,
+        sums: Sequence[tuple[Any, ...]] = (),
+    ) -> Scale:
+        """The :class:`Scale` of a tensor; if its group has none yet, one is chosen.
 
         Parameters
         ----------
@@ -179,25 +245,32 @@ class Scales:
         sums : what :meth:`partial_sums` gives for it
         """
         if tensor not in self.of:
-            group = self.groups.of(tensor)
-            step, why = self._given[group] or (None, None)
-            if step is None:
-                wish = self._wish(group)
-                wish.layers += [layer] if layer is not None else []
-                wish.sums += sums
-                step, why = choose_step(wish)
+            given = self._given[self.groups.of(tensor)]
+            step, why = given or choose_step(self.wish(tensor, layer, sums))
             self.fix(tensor, step, why)
         return self.of[tensor]
 
-    def fix(self, tensor, step, why):
-        """Gives the tensor's group the unit ``step``."""
+    def wish(
+        self,
+        tensor: str,
+        layer: tuple[Any, ...] | None = None,
+        sums: Sequence[tuple[Any, ...]] = (),
+    ) -> Wish:
+        """The :class:`~.steps.Wish` of a tensor's group; arguments as in :meth:`choose`."""
+        wish = self._wish(self.groups.of(tensor))
+        wish.layers += [layer] if layer is not None else []
+        wish.sums += sums
+        return wish
+
+    def fix(self, tensor: str, step: float, why: str) -> None:
+        """Sets the scale of the tensor's group to ``step``."""
         group = self.groups.of(tensor)
         for name in self.groups.members[group]:
             self.of[name] = Scale(float(step), self.bits[group])
             self._note(name, "scale", float(step), f"{self.bits[group]} bits, {why}")
 
-    def follow(self, node):
-        """Scale of a product of two tensors, whose shift is all there is: (Scale, shift)."""
+    def follow(self, node: MatMul) -> tuple[Scale, int]:
+        """Scale of a product of two tensors, which has a shift only: (Scale, shift)."""
         numbers = self.arithmetic[node.name]
         unit = np.prod([self.of[name].step for name in node.inputs])
         group = self.groups.of(node.output)
@@ -231,35 +304,33 @@ class Scales:
         self.fix(node.output, unit * 2.0**shift, f"product of its operands' units times 2^{shift}")
         return self.of[node.output], shift
 
-    def partial_sums(self, node, walk):
-        """Of a layer whose partial sums saturate: what :class:`Wish` takes of them, a list."""
+    def partial_sums(self, node: Node, walk: Walk) -> list[tuple[Any, ...]]:
+        """Partial sums of a layer whose partial sums saturate, as :class:`Wish` takes them."""
+        return activated(node, self.sampled_sums(node, walk))
+
+    def sampled_sums(self, node: Node, walk: Walk) -> Sums | None:
+        """:class:`Sums` of a layer whose partial sums saturate, else ``None``."""
         numbers = self.arithmetic[node.name]
         if numbers.partial_bits is None:
-            return []
+            return None
         values = walk.real[node.inputs[0]]
         count = int(np.clip(_RESULTS // self.graph.tensors[node.output].size, 1, len(values)))
         index = np.linspace(0, len(values) - 1, count).round().astype(int)
-        sums, at = [], None
+        sums: list[np.ndarray] = []
+        at: np.ndarray | None = None
+        channels = 1
         for part in self.backend.partial_sums(self.graph, node, values[index]):
             if at is None:
+                channels = part.shape[-1]
                 at = (
                     np.arange(part.size)
                     if part.size <= _SUMS
                     else self._random.choice(part.size, _SUMS, replace=False)
                 )
             sums.append(part.ravel()[at])
-        if sums and isinstance(node, Conv) and len(node.inputs) > 1:
+        if at is None:
+            return None
+        if isinstance(node, Conv) and len(node.inputs) > 1:
             sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
         limit = (1 << numbers.partial_bits - 1) * 2.0**-numbers.partial_shifted
-        activation = getattr(node, "activation", None)
-        return (
-            [
-                (
-                    np.stack(sums),
-                    lambda x: x if activation is None else run_node(activation, x),
-                    limit,
-                )
-            ]
-            if sums
-            else []
-        )
+        return Sums(values=np.stack(sums), channel=at % channels, limit=limit)

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How much an error of each channel of each tensor weighs in the network's results: noise followed
-backward through the squares of the weights."""
+"""Sensitivity analysis: how much an error of each channel of each tensor affects the network's
+results, propagated backward through squared weights."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import AveragePool, Concat, Reduce
+from ..graph import AveragePool, Concat, Graph, Reduce
 from .rows import rows_of, weighted
+
+if TYPE_CHECKING:
+    from .statistics import Seen
 
 __all__ = ["sensitivities"]
 
@@ -33,10 +41,9 @@ def _through_layer(node, channels, weight, together):
     return np.einsum("goi,go->gi", gain, weight.reshape(groups, out)).ravel()
 
 
-def sensitivities(graph, seen, together):
-    """Of each tensor that flows, what the squared error of one element of each channel adds to the
-    squared error of the results, these taken as shares of their power; dict, tensor name -> float64
-    [channels].
+def sensitivities(graph: Graph, seen: Mapping[str, Seen], together: bool) -> dict[str, np.ndarray]:
+    """Sensitivity of every activation tensor: increase of the results' relative squared error per
+    squared error of one element of each channel; dict, tensor name -> float64 [channels].
 
     ``together``: an error is the same at all positions of a map, as one of a weight is, else every
     position has one of its own, as rounding gives. Errors of channels are taken as independent of

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the tensors of a network hold on the calibration inputs: samples, extremes, sizes by
+"""Statistics of a network's tensors on the calibration inputs: samples, extremes, sizes by
 channel."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
 from ..evaluate import run_graph
 from .calibration import batches
+
+if TYPE_CHECKING:
+    from ..graph import Graph
 
 __all__ = ["Seen", "collect"]
 
@@ -18,7 +25,7 @@ SAMPLES = 1 << 16
 
 @dataclass(eq=False)
 class Seen:
-    """Of one tensor.
+    """Statistics of one tensor.
 
     Attributes
     ----------
@@ -27,6 +34,7 @@ class Seen:
     channel_most, channel_power, channel_active : of the last axis, greatest size, mean of the
     squares, share of elements that are not 0
     channel_inputs : in how many of the inputs the channel is not all 0
+    channel_low, channel_high, channel_mean : of the last axis, least and greatest element, mean
     """
 
     most: float
@@ -37,10 +45,13 @@ class Seen:
     channel_power: np.ndarray
     channel_active: np.ndarray
     channel_inputs: np.ndarray
+    channel_low: np.ndarray
+    channel_high: np.ndarray
+    channel_mean: np.ndarray
 
 
-def collect(graph, values, seed=0):
-    """:class:`Seen` of every tensor that flows, by name; ``values`` as
+def collect(graph: Graph, values: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Seen]:
+    """Collects :class:`Seen` of every activation tensor, by name; ``values`` as
     :func:`~.calibration.check_calibration` gives them.
 
     Raises
@@ -49,7 +60,7 @@ def collect(graph, values, seed=0):
         A tensor that the network itself makes infinite, or no number.
     """
     random, count = np.random.default_rng(seed), len(next(iter(values.values())))
-    parts = {}
+    parts: dict[str, Any] = {}
     for batch in batches(graph, values):
         share = len(next(iter(batch.values()))) / count
         for name, array in run_graph(graph, batch, keep=True).items():
@@ -68,13 +79,13 @@ def collect(graph, values, seed=0):
                 if array.size <= wanted
                 else array.ravel()[random.integers(0, array.size, wanted)]
             )
-            size = np.abs(flat).max(axis=0)
+            low, high = flat.min(axis=0), flat.max(axis=0)
             parts.setdefault(name, []).append(
                 (
-                    flat.min(),
-                    flat.max(),
+                    low,
+                    high,
                     sample,
-                    size,
+                    flat.mean(axis=0) * share,
                     np.square(flat).mean(axis=0) * share,
                     (flat != 0).mean(axis=0) * share,
                     (array.reshape(len(array), -1, channels) != 0).any(axis=1).sum(axis=0),
@@ -82,16 +93,20 @@ def collect(graph, values, seed=0):
             )
     result = {}
     for name, seen in parts.items():
-        low, high, samples, sizes, powers, active, inputs = zip(*seen, strict=True)
-        most = np.max(sizes, axis=0)
+        lows, highs, samples, means, powers, active, inputs = zip(*seen, strict=True)
+        low, high = np.min(lows, axis=0), np.max(highs, axis=0)
+        most = np.maximum(-low, high)
         result[name] = Seen(
-            float(most.max()),
-            float(min(low)),
-            float(max(high)),
-            np.concatenate(samples),
-            most,
-            np.sum(powers, axis=0),
-            np.sum(active, axis=0),
-            np.sum(inputs, axis=0),
+            most=float(most.max()),
+            low=float(low.min()),
+            high=float(high.max()),
+            sample=np.concatenate(samples),
+            channel_most=most,
+            channel_power=np.sum(powers, axis=0),
+            channel_active=np.sum(active, axis=0),
+            channel_inputs=np.sum(inputs, axis=0),
+            channel_low=low,
+            channel_high=high,
+            channel_mean=np.sum(means, axis=0),
         )
     return result

@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Choice of the unit of a group of tensors: what rounding, cutting and the layer's weights lose
-together is least."""
+"""Choice of the scale of a group of tensors: minimises the total loss by rounding, clipping and the
+layer's weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from .integers import fit_shifts
 
-__all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step"]
+__all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step", "saturating"]
 
 #: Room above the greatest size seen, of machines whose results wrap.
 ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
@@ -23,7 +28,7 @@ _SUMS = 1 << 16
 
 
 class Wish:
-    """What bears on the unit of one group of tensors.
+    """Data for the choice of one group's scale.
 
     Parameters
     ----------
@@ -41,16 +46,21 @@ class Wish:
     wraps : bool, as Arithmetic's
     """
 
-    def __init__(self, bits, samples):
+    def __init__(self, bits: int, samples: Sequence[np.ndarray]):
         self.bits, self.samples = bits, samples
-        self.layers, self.sums, self.most, self.percentile, self.wraps = [], [], np.inf, None, False
+        self.layers: list[tuple[Any, ...]] = []
+        self.sums: list[tuple[Any, ...]] = []
+        self.most = np.inf
+        self.percentile: float | None = None
+        self.wraps = False
 
     @property
-    def top(self):
+    def top(self) -> int:
+        """Greatest integer of the width."""
         return (1 << self.bits - 1) - 1
 
-    def greatest(self):
-        """Greatest size that anything has."""
+    def greatest(self) -> float:
+        """Greatest absolute value."""
         sums = (
             np.abs(values).max(initial=0.0) * (self.top + 1) / limit
             for values, _, limit in self.sums
@@ -59,8 +69,8 @@ class Wish:
             max([0.0, *(np.abs(sample).max(initial=0.0) for sample in self.samples), *sums])
         )
 
-    def candidates(self, greatest):
-        """Units worth a try."""
+    def candidates(self, greatest: float) -> np.ndarray:
+        """Candidate scales."""
         if self.wraps or self.bits >= WIDE:
             room = ROOM.get(self.bits, 1.5) if self.wraps else SPARE
             return greatest * room / self.top * 2.0 ** (np.arange(OCTAVE + 1) / OCTAVE)
@@ -79,21 +89,31 @@ class Wish:
         exact = np.concatenate(exact) if exact else np.zeros(0)
         return np.concatenate([steps, exact[(exact <= steps[0]) & (exact >= steps[-1])]])
 
-    def cost(self, step):
-        """Mean of the squared error of the tensors, with unit ``step``."""
+    def rounding(self, step: float) -> float:
+        """Mean squared error of rounding and cutting the tensors' elements."""
         low, high = -self.top - 1, self.top
-        total = sum(
+        return sum(
             float(np.mean(np.square(sample - step * np.clip(np.rint(sample / step), low, high))))
             for sample in self.samples
         )
+
+    def cost(self, step: float) -> float:
+        """Mean squared error of the tensors with scale ``step``."""
+        total = self.rounding(step)
         for rows, bias, power, source_step, numbers in self.layers:
             total += fit_shifts(rows, bias, power, source_step, step, numbers)[1]
-        for values, activation, limit in self.sums:
-            total += _saturating(values, activation, limit * step)
-        return total
+        return total + self.saturation(step)
+
+    def saturation(self, step: float) -> float:
+        """Mean squared error that the partial sums' limits cause, all layers together."""
+        return sum(
+            saturating(values, activation, limit * step) for values, activation, limit in self.sums
+        )
 
 
-def _saturating(values, activation, limit):
+def saturating(
+    values: np.ndarray, activation: Callable[[np.ndarray], np.ndarray], limit: float
+) -> float:
     """Mean of the squared error of sums that are limited at every step."""
     total = np.zeros_like(values[0])
     before = total
@@ -103,29 +123,29 @@ def _saturating(values, activation, limit):
     return float(np.mean(np.square(activation(total) - activation(values[-1]))))
 
 
-def better_apart(bits, sums, step):
-    """Whether a layer whose result is clipped at the end of its numbers loses much less by its
-    partial sums' saturation with its clip in a layer of its own.
+def better_apart(bits: int, sums: Sequence[tuple[Any, ...]], step: float) -> bool:
+    """Whether a clipped layer loses much less by saturation of its partial sums if its clip stays
+    unfused.
 
     ``bits``, ``step``: of its result; ``sums``: as :class:`Wish` has them, of this layer alone.
     """
     ((values, activation, limit),) = sums
     exact = activation(values[-1])
     together, alone = Wish(bits, [exact]), Wish(bits, [values[-1]])
-    together.sums, alone.sums = sums, [(values, lambda x: x, limit)]
+    together.sums, alone.sums = list(sums), [(values, lambda x: x, limit)]
     apart = choose_step(alone)[0]
     # Behind the layer its result is rounded once more.
     again = activation(apart * np.clip(np.rint(values[-1] / apart), -alone.top - 1, alone.top))
     lost = (
         np.mean(np.square(again - exact))
-        + _saturating(values, lambda x: x, limit * apart)
+        + saturating(values, lambda x: x, limit * apart)
         + step * step / 12
     )
     return lost < _APART * together.cost(step)
 
 
-def choose_step(wish):
-    """The unit, and why: (float, str)."""
+def choose_step(wish: Wish) -> tuple[float, str]:
+    """Chooses the scale: (scale, reason)."""
     greatest = wish.greatest()
     if greatest == 0:
         return 1.0 / wish.top, "all values are zero"

@@ -1,18 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network layer by layer, in float and in the machine's numbers side by side: each layer is chosen
-on what the machine makes of those before it."""
+"""Layer-by-layer execution in float and in the core's integers side by side: each layer is
+quantised on the core's results of those before it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..evaluate import run_node
-from ..graph import Graph, Port, Tensor
+from ..graph import Graph, Node, Port, Tensor
 from ..quantised import Quantised
+
+if TYPE_CHECKING:
+    from ..backends.base import Backend
 
 __all__ = ["Walk", "alone", "copy_of"]
 
 
-def alone(graph, node):
-    """Graph of one node of ``graph``: its inputs that flow, its output."""
+def alone(graph: Graph, node: Node) -> Graph:
+    """The graph of one node of ``graph``: its activation inputs, its output."""
     tensors = {name: graph.tensors[name] for name in [*node.inputs, node.output]}
     flowing = list(dict.fromkeys(name for name in node.inputs if tensors[name].data is None))
 
@@ -37,26 +45,27 @@ class Walk:
     real, whole : dict, tensor name -> float64 values, the machine's whole numbers
     """
 
-    def __init__(self, graph, backend, inputs):
+    def __init__(self, graph: Graph, backend: Backend, inputs: Mapping[str, np.ndarray]):
         self.graph, self.backend = graph, backend
-        self.real, self.whole = dict(inputs), {}
+        self.real = dict(inputs)
+        self.whole: dict[str, np.ndarray] = {}
         self._last = {name: index for index, node in enumerate(graph.nodes) for name in node.inputs}
 
-    def operand(self, name):
-        """Real values of an input of a node, a constant with an axis of one input."""
+    def operand(self, name: str) -> np.ndarray:
+        """Real values of an operand of a node; a constant gets a batch axis of one."""
         data = self.graph.tensors[name].data
         return self.real[name] if data is None else data[None]
 
-    def run_real(self, node):
+    def run_real(self, node: Node) -> None:
         """Computes the node in float."""
         with np.errstate(all="ignore"):
             value = run_node(node, *(self.operand(name) for name in node.inputs))
         count = len(next(iter(self.real.values())))
         self.real[node.output] = np.broadcast_to(value, (count, *value.shape[1:]))
 
-    def run_whole(self, node, quantised):
-        """Computes the node in the machine's numbers: by the back end's reference, on a graph of
-        this node alone."""
+    def run_whole(self, node: Node, quantised: Quantised) -> np.ndarray:
+        """Computes the node in the core's integers, by the back end's reference on a graph of this
+        node alone."""
         single = alone(self.graph, node)
         one = Quantised(graph=single, scales=quantised.scales, layers=quantised.layers)
         result = self.backend.reference(
@@ -65,8 +74,8 @@ class Walk:
         self.whole[node.output] = np.asarray(result[node.output])
         return self.whole[node.output]
 
-    def forget(self, index):
-        """Drops what no node behind the one of this ``index`` reads."""
+    def forget(self, index: int) -> None:
+        """Drops tensors that no node behind the one of this ``index`` reads."""
         node = self.graph.nodes[index]
         for name in {*node.inputs, node.output}:
             if self._last.get(name, index) <= index:
@@ -74,7 +83,7 @@ class Walk:
                 self.whole.pop(name, None)
 
 
-def copy_of(graph):
-    """The graph with lists and tensors of its own."""
+def copy_of(graph: Graph) -> Graph:
+    """A copy of the graph with lists and tensors of its own."""
     tensors = {name: Tensor(**vars(tensor)) for name, tensor in graph.tensors.items()}
     return Graph(graph.name, list(graph.inputs), list(graph.outputs), list(graph.nodes), tensors)

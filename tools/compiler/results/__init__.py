@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What has come of a network: plans as tables, accuracy, cores side by side."""
+"""Reports on compiled networks: plans as tables, accuracy, comparison of cores."""

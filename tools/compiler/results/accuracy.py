@@ -1,15 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How good results are: classes, agreement with the float network, signal to noise."""
+"""Accuracy metrics: top-1 classes, agreement with the float network, signal-to-noise ratio."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
 
+if TYPE_CHECKING:
+    from ..plan.plan import Plan
+
 __all__ = ["agreement", "check_labels", "classified", "signal_to_noise"]
 
 
-def check_labels(plan, labels):
-    """Refuse labels for a network that does not classify, or outside its classes."""
+def check_labels(plan: Plan, labels: np.ndarray) -> None:
+    """Raises InputError if the network does not classify or a label is not one of its classes."""
     if labels is None:
         return
     shapes = [port.shape for port in plan.outputs]
@@ -32,9 +40,11 @@ def _classes(array):
     return array.reshape(len(array), -1).argmax(1)
 
 
-def classified(outputs, labels=None):
-    """``classes`` of the inputs where the network has one output of several numbers, and
-    ``correct`` of ``labels``."""
+def classified(
+    outputs: Mapping[str, np.ndarray], labels: np.ndarray | None = None
+) -> dict[str, Any]:
+    """Top-1 ``classes`` of the inputs, if the network has one output of several numbers, and the
+    number ``correct`` of ``labels``."""
     arrays = list(outputs.values())
     if len(arrays) != 1 or arrays[0][0].size < 2:
         return {}
@@ -45,13 +55,13 @@ def classified(outputs, labels=None):
     }
 
 
-def agreement(a, b):
-    """Share of inputs for which two arrays [inputs, ...] have the same first class."""
+def agreement(a: np.ndarray, b: np.ndarray) -> float:
+    """Share of inputs for which two arrays [inputs, ...] have the same top-1 class."""
     return float((_classes(a) == _classes(b)).mean())
 
 
-def signal_to_noise(exact, found):
-    """10 log10 of the power of ``exact`` over that of the difference, in dB; infinite where they
+def signal_to_noise(exact: np.ndarray, found: np.ndarray) -> float | None:
+    """Signal-to-noise ratio in dB: power of ``exact`` over that of the difference; infinite if they
     are equal."""
     noise = float(np.square(np.asarray(exact, np.float64) - found).sum())
     power = float(np.square(exact).sum())

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One network on every core of a board, side by side."""
+"""Comparison of one network on every core of a board."""
+
+from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,12 +25,16 @@ from .layers import layer_counters, layer_snr
 from .places import build_object
 from .report import plan_rows
 
+if TYPE_CHECKING:
+    from ..graph import Graph
+    from .kept import KeptResults
+
 __all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_of", "comparison_rows"]
 
 
 @dataclass
 class Cell:
-    """What one core makes of the network.
+    """Result of one core in a comparison.
 
     ``cycles`` of one input, ``measured`` or estimated; ``clock_hz`` that the board is built for;
     ``agreement``: share of inputs whose first class is the float network's; ``snr``: dB against it;
@@ -52,18 +60,18 @@ class Cell:
     macs: int | None = None
     equal: bool | None = None
     seconds: float | None = None
-    layers: list = field(default_factory=list)
-    counters: dict = field(default_factory=dict)
-    build: dict = field(default_factory=dict)
+    layers: list[dict[str, Any]] = field(default_factory=list)
+    counters: dict[str, float] = field(default_factory=dict)
+    build: dict[str, Any] = field(default_factory=dict)
 
     @property
-    def milliseconds(self):
+    def milliseconds(self) -> float | None:
+        """Time per input, ``None`` if cycles or clock are not known."""
         return None if not self.cycles or not self.clock_hz else self.cycles / self.clock_hz * 1e3
 
     @property
-    def bytes_of_an_input(self):
-        """Bytes of main memory moved for an input: those counted, else those that the compiler
-        expects."""
+    def bytes_of_an_input(self) -> float | None:
+        """Bytes of main memory traffic per input: counted, else the compiler's estimate."""
         counted = (
             moved(self.counters, self.build.get("ceilings")) / (self.build.get("inputs") or 1)
             if self.measured
@@ -74,26 +82,26 @@ class Cell:
 
 @dataclass
 class NetworkComparison:
-    """``cells`` of all cores; ``inputs`` that they were judged by, ``correct`` of the float
-    network."""
+    """Comparison of all cores: ``cells``, ``inputs`` that they were judged by, ``correct`` of the
+    float network."""
 
     network: str
     board: str
     inputs: int
     correct: int | None
-    cells: list
-    notes: list
+    cells: list[Cell]
+    notes: list[str]
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
+        """The comparison as JSON can hold it."""
         return {
             **asdict(self),
             "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells],
         }
 
 
-def comparison_of(values):
-    """The :class:`NetworkComparison` that :meth:`NetworkComparison.as_dict` told, of a dict that
-    may say more."""
+def comparison_of(values: Mapping[str, Any]) -> NetworkComparison:
+    """Inverse of :meth:`NetworkComparison.as_dict`; the dict may hold further keys."""
 
     return NetworkComparison(
         values["network"],
@@ -117,21 +125,21 @@ def _cell_of(values):
 
 
 def compare_network(
-    graph,
-    board,
-    isas=None,
-    calibration=None,
-    inputs=None,
-    labels=None,
+    graph: Graph,
+    board: str,
+    isas: Sequence[str] | None = None,
+    calibration: dict[str, np.ndarray] | None = None,
+    inputs: dict[str, np.ndarray] | None = None,
+    labels: np.ndarray | None = None,
     *,
-    host_steps=False,
-    estimate=False,
-    verify=False,
-    layers=True,
-    progress=None,
-    kept=None,
-):
-    """The :class:`NetworkComparison` of a graph on a board.
+    host_steps: bool = False,
+    estimate: bool = False,
+    verify: bool = False,
+    layers: bool = True,
+    progress: Callable[..., None] | None = None,
+    kept: KeptResults | None = None,
+) -> NetworkComparison:
+    """Compiles a graph for the cores of a board and compares them.
 
     Parameters
     ----------
@@ -154,7 +162,8 @@ def compare_network(
         graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs}
     )
     exact = {port.name: from_graph(port, values[port.tensor]) for port in graph.outputs}
-    cells, wanted = [], isas or backend_names()
+    cells: list[Cell] = []
+    wanted = isas or backend_names()
     for isa in wanted:
         if progress is not None:
             progress("cores", len(cells), len(wanted))
@@ -259,7 +268,7 @@ def _cell(
             # The first input may find the core empty; the second is what every other one takes.
             for _ in range(2):
                 before = dict(session.report.counters)
-                session.run(
+                session.run_steps(
                     {
                         name: array[: max(step.lowered.images for step in plan.machine_steps)]
                         for name, array in given.items()
@@ -277,8 +286,8 @@ def _cell(
     return cell
 
 
-def comparison_rows(found):
-    """Columns and rows of a table."""
+def comparison_rows(found: NetworkComparison) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """A comparison as a table: (columns, rows)."""
     columns = (
         "core",
         ">cycles",
@@ -289,7 +298,7 @@ def comparison_rows(found):
         *((">correct",) if found.correct is not None else ()),
         ">memory",
     )
-    rows = []
+    rows: list[tuple[str, ...]] = []
     if found.correct is not None:
         rows.append(
             ("float", "", "", "", "", "", f"{100 * found.correct / found.inputs:.1f} %", "")
@@ -306,7 +315,7 @@ def comparison_rows(found):
                 f"{time:.3f}" if time else "",
                 f"{1e3 / time:,.0f}" if time else "",
                 "" if cell.agreement is None else f"{100 * cell.agreement:.1f} %",
-                f"{cell.snr:.1f}",
+                "" if cell.snr is None else f"{cell.snr:.1f}",
                 *(
                     (f"{100 * cell.correct / found.inputs:.1f} %",)
                     if cell.correct is not None
@@ -314,7 +323,7 @@ def comparison_rows(found):
                     if found.correct is not None
                     else ()
                 ),
-                f"{cell.memory / 1024:,.0f} KiB",
+                "" if cell.memory is None else f"{cell.memory / 1024:,.0f} KiB",
             )
         )
     return columns, rows

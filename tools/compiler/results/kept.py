@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results of long commands, written as they come, so that an interrupted one goes on later."""
+"""Checkpoints of long commands: results are written as they come, so that an interrupted command
+can resume."""
+
+from __future__ import annotations
 
 import hashlib
 import json
 import shutil
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +20,17 @@ from ...jobs.arrays import encode
 from ...outputs import place_below, write_places
 from ...text import plain_names
 
-__all__ = ["CHUNK", "KeptOutputs", "KeptResults", "digest_of", "told_when_interrupted"]
+if TYPE_CHECKING:
+    from ...console import Console
+
+__all__ = [
+    "CHUNK",
+    "KeptOutputs",
+    "KeptResults",
+    "digest_of",
+    "plan_identity",
+    "interruption_note",
+]
 
 #: Inputs between two writes, at least; a multiple of those that a run takes.
 CHUNK = 256
@@ -72,8 +87,8 @@ class _Kept:
 
 
 class KeptResults(_Kept):
-    """Results by name in a folder: one JSON file when all are done, a state that grows with each
-    of them until then.
+    """Named results in a folder: a checkpoint file that grows with each result, replaced by one
+    JSON file at the end.
 
     Parameters
     ----------
@@ -93,7 +108,7 @@ class KeptResults(_Kept):
 
     OTHER = "results of another command"
 
-    def __init__(self, folder, name: str, identity: str, *, resume: bool):
+    def __init__(self, folder: str | Path, name: str, identity: str, *, resume: bool):
         super().__init__(folder, identity, resume=resume)
         self._name = name
         self.results: dict = {}
@@ -102,24 +117,24 @@ class KeptResults(_Kept):
 
     @property
     def done(self) -> int:
-        """How many there are."""
+        """Number of results so far."""
         return len(self.results)
 
-    def add(self, name: str, result):
-        """Write the next result."""
+    def add(self, name: str, result: object) -> None:
+        """Writes the next result, which JSON can hold."""
         self.results[name] = result
         self._write({}, results=self.results)
 
-    def finish(self, values: dict):
-        """Write the file of all results; the state is dropped."""
+    def finish(self, values: dict) -> None:
+        """Writes the file of all results and removes the checkpoint."""
         data = json.dumps(values, indent=1).encode() + b"\n"
         write_places({place_below(self.folder, self._name): data})
         self._drop()
 
 
 class KeptOutputs(_Kept):
-    """The outputs in a folder: one ``.npy`` for each output of the network, when all are done;
-    until then a chunk of inputs at a time.
+    """Network outputs in a folder: one chunk of inputs at a time, joined at the end into one
+    ``.npy`` per output.
 
     Parameters
     ----------
@@ -144,8 +159,15 @@ class KeptOutputs(_Kept):
 
     OTHER = "outputs of another plan or of other inputs"
 
-    def __init__(self, folder, plan_folder, inputs: dict[str, np.ndarray], *, resume: bool):
-        super().__init__(folder, _identity(plan_folder, inputs), resume=resume)
+    def __init__(
+        self,
+        folder: str | Path,
+        plan_folder: str | Path,
+        inputs: dict[str, np.ndarray],
+        *,
+        resume: bool,
+    ):
+        super().__init__(folder, plan_identity(plan_folder, inputs), resume=resume)
         self._count = len(next(iter(inputs.values())))
         self._starts: list[int] = []
         self.done = 0
@@ -157,8 +179,8 @@ class KeptOutputs(_Kept):
         if self.done >= self._count:  # ended before they were joined: something is left to run
             self.done = self._starts.pop()
 
-    def add(self, outputs: dict[str, np.ndarray]):
-        """Write the outputs of the next inputs, name -> array."""
+    def add(self, outputs: dict[str, np.ndarray]) -> None:
+        """Writes the outputs of the next inputs, name -> array."""
         files = plain_names(outputs)
         start, count = self.done, len(next(iter(outputs.values())))
         self._starts.append(start)
@@ -170,7 +192,7 @@ class KeptOutputs(_Kept):
         )
 
     def finish(self, names: list[str]) -> dict[str, np.ndarray]:
-        """Join what is written into one file for each of ``names``; the outputs."""
+        """Joins the chunks into one file for each of ``names`` and returns the outputs."""
         files = plain_names(names)
         try:
             outputs = {
@@ -195,8 +217,11 @@ class KeptOutputs(_Kept):
 
 
 @contextmanager
-def told_when_interrupted(console, kept: _Kept | None, count: int, what: str):
-    """Says, when a signal ends the command within, how many of its ``count`` results are kept."""
+def interruption_note(
+    console: Console, kept: KeptResults | KeptOutputs | None, count: int, what: str
+) -> Iterator[None]:
+    """Context manager: prints how many of a command's ``count`` results are kept if a signal ends
+    it."""
     try:
         yield
     except KeyboardInterrupt:
@@ -208,13 +233,13 @@ def told_when_interrupted(console, kept: _Kept | None, count: int, what: str):
         raise
 
 
-def _identity(plan_folder, inputs):
-    """A digest of a plan and of inputs."""
+def plan_identity(plan_folder: str | Path, inputs: dict[str, np.ndarray]) -> str:
+    """A digest of the plan in a folder and of inputs."""
     return digest_of(read_bytes(Path(plan_folder) / "plan.toml"), inputs)
 
 
-def digest_of(*parts) -> str:
-    """A digest of bytes, of arrays by name, and of anything else by its text."""
+def digest_of(*parts: object) -> str:
+    """SHA digest of bytes, of arrays by name, and of anything else by its text."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, dict):

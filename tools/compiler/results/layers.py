@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each layer of a plan takes and loses: cycles counted on a target, signal to noise against
-the network in floating point.
+"""Cycles and signal-to-noise ratio per layer of a plan, measured on a target.
 
 A layer's cycles are the difference of two runs: of the program that ends behind it, and of the one
 that ends behind the layer before. Both are the plan's own program but for the few bytes that end it
@@ -8,7 +7,13 @@ early (:class:`~..backends.base.LayerSpan`), so that they add up to those of the
 does beside the one before it is not counted twice; the first has what any start takes.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from math import isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ..evaluate import run_graph
 from ..plan import MachineStep
@@ -16,15 +21,21 @@ from ..session import SessionReport
 from ..values import to_values
 from .accuracy import signal_to_noise
 
+if TYPE_CHECKING:
+    from ..plan.plan import Plan
+    from ..session.session import Session
+
 __all__ = ["layer_counters", "layer_snr"]
 
 #: Inputs of which signal to noise is that of the layers, at most.
 MOST_INPUTS = 32
 
 
-def layer_snr(plan, inputs, numbers):
-    """(number of a step, number of its layer) -> dB, ``None`` where nothing differs or there is no
-    signal.
+def layer_snr(
+    plan: Plan, inputs: Mapping[str, np.ndarray], numbers: Mapping[str, np.ndarray]
+) -> dict[tuple[int, int], float | None]:
+    """Signal-to-noise ratio in dB of each layer, keyed by (index of the step, index of its layer);
+    ``None`` if nothing differs or there is no signal.
 
     Parameters
     ----------
@@ -35,12 +46,12 @@ def layer_snr(plan, inputs, numbers):
     values, found = {name: array[:MOST_INPUTS] for name, array in inputs.items()}, {}
     for number, step in enumerate(plan.steps):
         machine = isinstance(step, MachineStep)
-        graph = step.part.graph if machine else step.graph
+        graph = step.part.graph if isinstance(step, MachineStep) else step.graph
         exact = run_graph(
             graph, {port.tensor: values[port.tensor] for port in graph.inputs}, keep=machine
         )
         values.update({port.tensor: exact[port.tensor] for port in graph.outputs})
-        if not machine:
+        if not isinstance(step, MachineStep):
             continue
         results = {node.name: node.output for node in graph.nodes}
         for place, span in enumerate(step.lowered.layers):
@@ -49,13 +60,15 @@ def layer_snr(plan, inputs, numbers):
                 snr = signal_to_noise(
                     exact[tensor], to_values(step.part, tensor, numbers[tensor][:MOST_INPUTS])
                 )
-                found[number, place] = snr if isfinite(snr) else None
+                found[number, place] = snr if snr is not None and isfinite(snr) else None
     return found
 
 
-def layer_counters(session, inputs):
-    """(number of a step, number of its layer) -> counters of one input, name -> number. Layers that
-    the program does not do one after the other have theirs with the last of them.
+def layer_counters(
+    session: Session, inputs: Mapping[str, np.ndarray]
+) -> dict[tuple[int, int], dict[str, float]]:
+    """Hardware counters per input of each layer, keyed by (index of the step, index of its layer).
+    Layers that the program does not run one after the other are counted with the last of them.
 
     Parameters
     ----------
@@ -79,7 +92,7 @@ def layer_counters(session, inputs):
             # The first run may find the core empty; the others are what any but the first input
             # takes.
             _counters(session, step, after)
-            before = {}
+            before: dict[str, float] = {}
             for place, span in enumerate(step.lowered.layers):
                 if span.cut is None and place < len(step.lowered.layers) - 1:
                     continue

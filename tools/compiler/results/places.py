@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a plan's programs, constants and tensors lie in main memory, and what bounds the build it
-was made for."""
+"""Memory map of a plan's programs, constants and tensors, and the roofline ceilings of its
+build."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
 
 from ...targets.ceilings import board_memory, ceilings
+
+if TYPE_CHECKING:
+    from ...targets.base import TargetInfo
+    from ..plan.plan import Plan
 
 __all__ = ["build_object", "plan_places"]
 
 
-def plan_places(plan):
-    """What lies where: ``what``, ``kind`` (program, constants, input, output, tensor), ``at``,
-    ``bytes``, in the order of addresses. Tensors may share places, since not all live at once; of
-    several programs the name says which."""
+def plan_places(plan: Plan) -> list[dict[str, Any]]:
+    """Memory map in order of addresses: ``what``, ``kind`` (program, constants, input, output,
+    tensor), ``at``, ``bytes``. Tensors may overlap since not all are live at once; with several
+    programs the name says which."""
     found = []
     for number, step in enumerate(plan.machine_steps):
         lowered, prefix = step.lowered, f"program {number}: " if len(plan.machine_steps) > 1 else ""
@@ -39,8 +47,10 @@ def plan_places(plan):
     ]
 
 
-def build_object(plan, info=None, clock_hz=None):
-    """The build that a plan runs on, as results carry it: ``isa``, ``preset``, ``params``,
+def build_object(
+    plan: Plan, info: TargetInfo | None = None, clock_hz: float | None = None
+) -> dict[str, Any]:
+    """The build that a plan runs on, as results store it: ``isa``, ``preset``, ``params``,
     ``memory_size``, ``memory_used``, ``ceilings``, ``places``.
 
     Parameters

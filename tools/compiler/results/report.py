@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a plan is, for people and as an object: layers, cycles, memory, what runs where."""
+"""Summary of a plan as tables and as a JSON object: layers, cycles, memory, core or host."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from math import inf, isfinite
+from typing import TYPE_CHECKING, Any
 
 from ..plan import MachineStep
 from .places import build_object
+
+if TYPE_CHECKING:
+    from ...console import Console
+    from ..plan.plan import Plan
 
 __all__ = ["plan_object", "plan_rows", "show_layers", "show_plan"]
 
@@ -12,9 +20,13 @@ __all__ = ["plan_object", "plan_rows", "show_layers", "show_plan"]
 _MORE = {"measured": ">measured", "snr": ">SNR dB"}
 
 
-def plan_rows(plan, counters=None, snr=None):
-    """Rows of every layer: name, what, where, multiplications, cycles, bytes, of one input; cycles
-    are estimates.
+def plan_rows(
+    plan: Plan,
+    counters: Mapping[tuple[int, int], Mapping[str, float]] | None = None,
+    snr: Mapping[tuple[int, int], float | None] | None = None,
+) -> list[dict[str, Any]]:
+    """One row per layer: name, kind, place, multiply-accumulates, estimated cycles and bytes, all
+    per input.
 
     ``counters``, ``snr``: of :mod:`.layers`; with them rows have ``counters`` and ``measured``
     (cycles; ``None`` where they are with a later layer), ``snr`` (dB).
@@ -60,9 +72,9 @@ def plan_rows(plan, counters=None, snr=None):
     return rows
 
 
-def plan_object(plan, clock_hz=None):
-    """The plan as an object, for a main clock of ``clock_hz``; the object's is that of the clock
-    that its cycles count."""
+def plan_object(plan: Plan, clock_hz: float | None = None) -> dict[str, Any]:
+    """A plan's summary as a JSON object, for a main clock of ``clock_hz``; its clock is that which
+    its cycles count."""
     rows = plan_rows(plan)
     return {
         "network": plan.network,
@@ -80,8 +92,8 @@ def plan_object(plan, clock_hz=None):
     }
 
 
-def show_plan(console, plan, clock_hz=None):
-    """The plan as a table on a :class:`~quintet.tools.console.Console`."""
+def show_plan(console: Console, plan: Plan, clock_hz: float | None = None) -> None:
+    """Prints a plan as a table."""
     rows = plan_rows(plan)
     for note in plan.notes:
         console.note(f"quintet: {note}")
@@ -101,8 +113,8 @@ def show_plan(console, plan, clock_hz=None):
         console.out(f"signal to noise against floating point: {ratio}")
 
 
-def show_layers(console, rows):
-    """Rows of :func:`plan_rows` as a table."""
+def show_layers(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Prints rows of :func:`plan_rows` as a table."""
     more = [key for key in _MORE if any(key in row for row in rows)]
     console.table(
         ("layer", "what", "on", ">MACs", ">cycles", *(_MORE[key] for key in more), ">bytes"),

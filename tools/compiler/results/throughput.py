@@ -1,20 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Inferences a second: by the core, by the line's rate, and as they went through the link; which of
-the first two is the bound."""
+"""Throughput in inferences per second: bounds by core and by link, which of them limits, and the
+measured rate."""
 
-from ..line import line_seconds
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..images import line_seconds
+
+if TYPE_CHECKING:
+    from ...targets.base import TargetInfo
+    from ..plan.plan import Plan
+    from ..session.report import SessionReport
 
 __all__ = ["on_the_line", "throughput", "throughput_rows"]
 
 
-def on_the_line(info, options):
-    """Whether bytes took their time on a line: on a board, and on a virtual one whose ``options``
-    ask for its wires and load nothing past them."""
+def on_the_line(info: TargetInfo, options: Mapping[str, Any]) -> bool:
+    """Whether transfers take real time: on a board, and on a virtual one whose ``options`` simulate
+    the link's wires and load nothing past them."""
     return info.kind == "board" or options.get("link") == "wire" and options.get("load") != "direct"
 
 
-def throughput(report, plan, info, on_the_line):
-    """Inferences a second as a dict, ``None`` for what is not known.
+def throughput(
+    report: SessionReport, plan: Plan, info: TargetInfo, on_the_line: bool
+) -> dict[str, Any]:
+    """Inferences per second as a dict, ``None`` for figures that are not known.
 
     Parameters
     ----------
@@ -36,17 +48,20 @@ def throughput(report, plan, info, on_the_line):
     if seconds:
         found["line"] = report.inputs / seconds
     if found["core"] and found["line"]:
-        found["bound"] = min("core", "line", key=found.get)
+        found["bound"] = "core" if found["core"] <= found["line"] else "line"
     if on_the_line and report.moving_seconds:
         found["link"] = report.inputs / report.moving_seconds
     return found
 
 
-def throughput_rows(found, plan, info, report):
-    """Rows of a table (what, value, meaning)."""
+def throughput_rows(
+    found: Mapping[str, Any], plan: Plan, info: TargetInfo, report: SessionReport
+) -> list[tuple[str, str, str]]:
+    """Throughput as a table of rows (name, value, meaning)."""
     rows = []
     if found["core"]:
         clock = plan.clock(info.clock_hz)
+        assert clock is not None  # the core's rate was computed from it
         rows.append(
             (
                 "by the core",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A plan at work on a target."""
+"""Sessions: execution of plans on targets."""
 
 from .report import SessionReport
 from .runs import RunFailed

@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a session has done: inputs, cycles, bytes, seconds."""
+"""Statistics of a session: inputs, cycles, bytes, seconds."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 __all__ = ["SessionReport"]
 
 
 @dataclass
 class SessionReport:
-    """What a session has done.
+    """Statistics of a session.
 
     Attributes
     ----------
@@ -32,7 +33,7 @@ class SessionReport:
 
     inputs: int = 0
     overlapped: bool = False
-    counters: dict = field(default_factory=dict)
+    counters: dict[str, int] = field(default_factory=dict)
     constant_bytes: int = 0
     input_bytes: int = 0
     output_bytes: int = 0
@@ -46,10 +47,12 @@ class SessionReport:
     host_seconds: float = 0.0
 
     @property
-    def cycles(self):
+    def cycles(self) -> int | None:
+        """Cycles of all runs, ``None`` if the target counts none."""
         return self.counters.get("cycles")
 
-    def as_dict(self):
+    def as_dict(self) -> dict[str, Any]:
+        """The statistics as JSON can hold them."""
         return {
             "inputs": self.inputs,
             "overlapped": self.overlapped,

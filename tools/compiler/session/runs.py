@@ -1,11 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs of a plan's programs: how they begin and end, what of their counters is read, and what they
-are called when they fail."""
+"""Runs of a plan's programs: start, wait, counters and errors."""
+
+from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING
 
 from ...errors import Exit, QuintetError
+
+if TYPE_CHECKING:
+    from ....gateware.isa.outcome import Outcome
+    from ...targets.base import Target
+    from ..backends.base import Lowered
+    from ..plan.plan import MachineStep
 
 __all__ = ["EVERY", "RunFailed", "Runs"]
 
@@ -15,17 +24,17 @@ EVERY = 16
 
 
 class RunFailed(QuintetError):
-    """A program of a plan that did not end well; ``outcome`` says how."""
+    """A program of a plan that ended with a fault; ``outcome`` says how."""
 
     code = Exit.FAULT
 
-    def __init__(self, message, outcome):
+    def __init__(self, message: str, outcome: Outcome):
         super().__init__(message)
         self.outcome = outcome
 
 
 class Runs:
-    """Runs on a target, one at a time.
+    """Runs programs on a target, one at a time.
 
     Parameters
     ----------
@@ -33,14 +42,21 @@ class Runs:
     target : Target
     """
 
-    def __init__(self, network, target):
-        self.network, self.target, self._last = network, target, None
-        self._sums, self._runs, self._read = Counter(), 0, 0
+    def __init__(self, network: str, target: Target):
+        self.network = network
+        self.target = target
+        self._last: MachineStep | None = None
+        self._sums: Counter[str] = Counter()
+        self._runs = 0
+        self._read = 0
 
     @contextmanager
-    def running(self, step, lowered, number, counted=True):
-        """Run ``number`` of a step's program, which the body goes on beside; over when it is left,
-        and the core idle whatever happens in it. ``counted``: its counters are read."""
+    def running(
+        self, step: MachineStep, lowered: Lowered, number: int, counted: bool = True
+    ) -> Iterator[None]:
+        """Context manager around run ``number`` of a step's program: starts it, executes the body
+        beside it and waits at the end; the core is idle afterwards whatever happens in the body.
+        ``counted``: the core's counters are read."""
         # What a run has left in the core serves the next, as long as it ended well and no other
         # program comes between.
         registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
@@ -62,25 +78,25 @@ class Runs:
             self._read += 1
             self._sums.update(outcome.counters)
 
-    def setup(self, lowered, data, address):
-        """Run a program that a plan wants once."""
+    def setup(self, lowered: Lowered, data: bytes, address: int) -> None:
+        """Runs a setup program once."""
         outcome = self.target.run(
             {**lowered.registers, "program_address": address, "program_length": len(data)}
         )
         self.check(lowered, outcome)
 
-    def counters(self):
-        """Sums of the counters of all runs since the last call: those that were read stand for the
-        others."""
+    def counters(self) -> dict[str, int]:
+        """Counters of all runs since the last call, summed; runs that were not read are
+        extrapolated from those that were."""
         share = self._runs / self._read if self._read else 0
         found = {name: round(value * share) for name, value in self._sums.items()}
         self._sums, self._runs, self._read = Counter(), 0, 0
         return found
 
     @contextmanager
-    def about(self, lowered, number, what):
-        """An error of the link within says which input it happened with, and ``what`` was done with
-        that."""
+    def about(self, lowered: Lowered, number: int, what: str) -> Iterator[None]:
+        """Context manager that adds to a link error which input it happened with and ``what`` was
+        being done."""
         from ...link.errors import LinkError
 
         try:
@@ -89,7 +105,7 @@ class Runs:
             error.args = (f"{self._inputs(lowered, number)} being {what}: {error}", *error.args[1:])
             raise
 
-    def check(self, lowered, outcome, number=None):
+    def check(self, lowered: Lowered, outcome: Outcome, number: int | None = None) -> None:
         """Raises :class:`RunFailed` unless the run ended well."""
         if outcome.status == "done":
             return
@@ -100,7 +116,12 @@ class Runs:
             )
         fault = outcome.fault
         span = next(
-            (s for s in lowered.layers if s.begin is not None and s.begin <= fault.pc < s.end), None
+            (
+                s
+                for s in lowered.layers
+                if s.begin is not None and s.end is not None and s.begin <= fault.pc < s.end
+            ),
+            None,
         )
         where = f", in layer {span.name}" if span else ""
         raise RunFailed(

@@ -1,11 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a plan on a target: constants written and checked once, then input, start, output for every
-input."""
+"""Execution of a plan on a target: constants are written and checked once, then every input is
+written, run and read."""
+
+from __future__ import annotations
 
 import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import suggestion
 from ..evaluate import run_graph
 from ..plan import MachineStep, PlanError
 from ..ports import from_graph
@@ -15,6 +20,11 @@ from .runs import Runs
 from .transfer import Transfer
 from .turns import in_turns, one_by_one
 
+if TYPE_CHECKING:
+    from ...targets.base import Target
+    from ..backends.base import Lowered
+    from ..plan.plan import Plan
+
 __all__ = ["Session"]
 
 
@@ -22,7 +32,7 @@ class Session:
     """A plan on an open target. A context manager; leaving it closes the target.
 
     While the core works on an input, the next one is written and the output before is read, where
-    the plan has twins of its programs and the target the memory for them.
+    the plan has double-buffered copies of its programs and the target the memory for them.
 
     Parameters
     ----------
@@ -46,7 +56,14 @@ class Session:
         The core met a fault.
     """
 
-    def __init__(self, plan, target, progress=None, *, overlap=True):
+    def __init__(
+        self,
+        plan: Plan,
+        target: Target,
+        progress: Callable[..., None] | None = None,
+        *,
+        overlap: bool = True,
+    ):
         self.plan, self.target, self._progress = plan, target, progress
         if target.info.kind == "model":
             target.configure(like=_info(plan, target))
@@ -64,19 +81,18 @@ class Session:
         )
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
-        self._resident = []
+        self._resident: list[MachineStep] = []
         if _side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
 
     @property
-    def report(self):
-        """:class:`SessionReport` of all that has run; another one may be put in its place for a
-        while."""
+    def report(self) -> SessionReport:
+        """The :class:`SessionReport` of all runs so far; it may be replaced for a while."""
         return self._memory.report
 
     @report.setter
-    def report(self, report):
+    def report(self, report: SessionReport) -> None:
         self._memory.report = report
 
     def _load(self, step):
@@ -87,7 +103,8 @@ class Session:
         self.report.load_seconds += time.monotonic() - began
 
     def _hold(self, lowered, first):
-        """Write a program and what it needs; a twin of ``first`` may use what that has."""
+        """Writes a program and what it needs; a double-buffered copy uses the constants of
+        ``first``."""
         for address, size in lowered.zeros:
             self.target.fill(address, size)
         for placed in lowered.inputs.values():
@@ -104,7 +121,7 @@ class Session:
 
     def _programs(self, step):
         """The programs of a step that take turns."""
-        return [step.lowered, step.twin] if self._overlap else [step.lowered]
+        return [step.lowered, step.buffered_copy] if self._overlap else [step.lowered]
 
     # Runs
 
@@ -112,15 +129,16 @@ class Session:
         found = self.outputs(*arrays, **named)
         return found if len(found) > 1 else next(iter(found.values()))
 
-    def outputs(self, *arrays, **named):
-        """Outputs of the network, name -> array, the first axis the inputs."""
+    def outputs(self, *arrays: Any, **named: Any) -> dict[str, np.ndarray]:
+        """Computes the outputs of the network, name -> array, the first axis counts inputs."""
         inputs = self.check(*arrays, **named)
-        values = self.run(inputs)
+        values = self.run_steps(inputs)
         self.report.inputs += len(next(iter(inputs.values())))
         return {port.name: from_graph(port, values[port.tensor]) for port in self.plan.outputs}
 
-    def check(self, *arrays, **named):
-        """Inputs as the graph has them, tensor name -> float64 with the first axis of inputs.
+    def check(self, *arrays: Any, **named: Any) -> dict[str, np.ndarray]:
+        """Checks the arguments of a call and converts them: tensor name -> float64, the first axis
+        counts inputs.
 
         Arrays in the order of the network's inputs, by name, or one dict of name -> array.
         Raises :class:`PlanError`.
@@ -132,7 +150,8 @@ class Session:
                     f"{self.plan.network}: a dict of inputs was given beside others: expected "
                     f"all of them in the dict"
                 )
-            arrays, named = (), arrays[0]
+            named = arrays[0]
+            arrays = ()
         if len(arrays) > len(ports):
             raise PlanError(
                 f"{self.plan.network} has {len(ports)} inputs, {len(arrays)} arrays were given"
@@ -140,8 +159,24 @@ class Session:
         given = {**dict(zip((port.name for port in ports), arrays, strict=False)), **named}
         return check_inputs(self.plan.network, ports, given)
 
-    def run(self, inputs, keep=None):
-        """Values of every tensor at the borders of the plan's steps, in real numbers.
+    def run(
+        self, output_names: Sequence[str] | None, inputs: Mapping[str, np.ndarray]
+    ) -> list[np.ndarray]:
+        """Computes outputs as onnxruntime's sessions do: those of ``output_names`` (``None``: all)
+        in their order, of a dict of inputs."""
+        found = self.outputs(dict(inputs))
+        names = list(found) if output_names is None else list(output_names)
+        for name in names:
+            if name not in found:
+                raise PlanError(
+                    f"{self.plan.network} has no output {name!r}{suggestion(name, found)}"
+                )
+        return [found[name] for name in names]
+
+    def run_steps(
+        self, inputs: Mapping[str, np.ndarray], keep: dict[str, np.ndarray] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Runs all steps; returns real numbers of every tensor between steps.
 
         Parameters
         ----------
@@ -163,8 +198,14 @@ class Session:
                 self.report.host_seconds += time.monotonic() - began
         return values
 
-    def machine(self, step, values, keep=None):
-        """Run a step on the machine; ``values`` get its outputs, the rest as :meth:`run`."""
+    def machine(
+        self,
+        step: MachineStep,
+        values: dict[str, np.ndarray],
+        keep: dict[str, np.ndarray] | None = None,
+    ) -> None:
+        """Runs a step on the core and adds its outputs to ``values``; the rest as in
+        :meth:`run_steps`."""
         if step not in self._resident:
             self._resident.clear()
             self._load(step)
@@ -204,21 +245,23 @@ class Session:
             if keep is not None and placed.tensor in made:
                 keep[placed.tensor] = numbers
 
-    def tell(self, number, lowered):
-        """Progress: the run of this number of a program comes."""
+    def tell(self, number: int, lowered: Lowered) -> None:
+        """Reports progress before run ``number`` of a program."""
         if self._progress is not None:
             done = self.behind + number * lowered.images
             self._progress("inputs", done, self.expected or self._count)
 
-    def put(self, lowered, batch, number=0):
-        """Write the inputs of run ``number`` of a program, tensor name -> numbers; zeros behind the
-        last where there are less than it takes."""
+    def put(self, lowered: Lowered, batch: Mapping[str, np.ndarray], number: int = 0) -> None:
+        """Writes the inputs of run ``number`` of a program, tensor name -> numbers; a short batch
+        is filled up with zeros."""
         with self.runs.about(lowered, number, "written"):
             for name, placed in lowered.inputs.items():
                 self._memory.put(lowered, placed.layout, _padded(batch[name], lowered.images))
 
-    def get(self, lowered, number, keep=None):
-        """Numbers of what run ``number`` of a program has made, by name."""
+    def get(
+        self, lowered: Lowered, number: int, keep: dict[str, np.ndarray] | None = None
+    ) -> dict[str, np.ndarray]:
+        """Reads the outputs of run ``number`` of a program, by name."""
         with self.runs.about(lowered, number, "read"):
             return {
                 name: self._memory.get(placed.layout)
@@ -230,7 +273,8 @@ class Session:
         """The tensors that are read after a run."""
         return {**lowered.outputs, **(lowered.tensors if keep is not None else {})}
 
-    def close(self):
+    def close(self) -> None:
+        """Closes the target."""
         self.target.close()
 
     def __enter__(self):

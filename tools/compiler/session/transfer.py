@@ -1,10 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a session writes into a target's main memory, and reads: no byte that it need not."""
+"""Transfer of constants and tensors between host and target; writes and reads no more bytes than
+needed."""
+
+from __future__ import annotations
 
 import zlib
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+from ..layout import Layout
+
+if TYPE_CHECKING:
+    from ...targets.base import Target
+    from ..backends.base import Lowered
+    from ..planes import BitPlanes
+    from .report import SessionReport
 
 __all__ = ["Transfer"]
 
@@ -13,8 +26,8 @@ _FRAME = 24
 
 
 class Transfer:
-    """Constants and tensors of programs on their way to and from ``target``; their bytes are
-    counted in ``report``.
+    """Reads and writes programs' constants and tensors in the memory of ``target``; counts bytes in
+    ``report``.
 
     Parameters
     ----------
@@ -23,44 +36,44 @@ class Transfer:
     progress : callable(what, done, total) or None
     """
 
-    def __init__(self, target, report, progress):
+    def __init__(self, target: Target, report: SessionReport, progress: Callable[..., None] | None):
         self._target, self.report, self._progress = target, report, progress
-        self._known = {}
+        self._known: dict[Layout, list[_Piece]] = {}
 
-    def hold(self, address, data, what):
-        """Write bytes that stay, and check that they did; ``what`` they are called."""
+    def hold(self, address: int, data: np.ndarray, what: str) -> None:
+        """Writes constant bytes and verifies them by reading back; messages call them ``what``."""
         if not len(data):
             return
-        data = data.tobytes()
+        content = data.tobytes()
+        progress = self._progress
         report = (
-            None
-            if self._progress is None
-            else lambda done, total: self._progress(f"write {what}", done, total)
+            None if progress is None else lambda done, total: progress(f"write {what}", done, total)
         )
-        self._target.write(address, data, report)
-        self.report.constant_bytes += len(data)
+        self._target.write(address, content, report)
+        self.report.constant_bytes += len(content)
         if self._target.info.kind == "model":
             return
-        found = self._target.checksum(address, len(data))
-        if found != zlib.crc32(data):
+        found = self._target.checksum(address, len(content))
+        if found != zlib.crc32(content):
             from ...link.errors import LinkError
 
             raise LinkError(
                 f"{self._target.name}: {what} at {address:#x} does not read back as written "
                 f"(checksum {found:08x}, expected "
-                f"{zlib.crc32(data):08x})"
+                f"{zlib.crc32(content):08x})"
             )
 
-    def clear(self, layout):
-        """Zero what :meth:`put` leaves as it is between a tensor's elements."""
-        if not layout.in_program and self.pieces(layout):
+    def clear(self, layout: Layout | BitPlanes) -> None:
+        """Zeroes the gaps between a tensor's elements, which :meth:`put` does not write."""
+        if isinstance(layout, Layout) and self.pieces(layout):
             self._target.fill(layout.first, layout.end - layout.first)
 
-    def put(self, lowered, layout, values):
-        """Write a tensor. What lies between its elements is its own, and zero, or the program's."""
+    def put(self, lowered: Lowered, layout: Layout | BitPlanes, values: np.ndarray) -> None:
+        """Writes a tensor. The bytes between its elements belong to it and are zero, or are the
+        program's."""
         first, end = layout.first, layout.end
-        pieces = [] if layout.in_program else self.pieces(layout)
-        if pieces:
+        pieces = self.pieces(layout) if isinstance(layout, Layout) else []
+        if isinstance(layout, Layout) and pieces:
             data, at = (
                 np.ascontiguousarray(values, np.dtype(layout.dtype).newbyteorder("<"))
                 .view(np.uint8)
@@ -76,7 +89,7 @@ class Transfer:
                     )
                     at += piece.run * count
                 written.append((layout.address + piece.offset, rows, piece.stride))
-            self._target.write_pieces(written)
+            self._target.write_batch(written)
             self.report.input_bytes += data.size
             return
         memory = np.zeros(end - first, np.uint8)
@@ -88,9 +101,9 @@ class Transfer:
         self._target.write(first, memory.tobytes())
         self.report.input_bytes += memory.size
 
-    def pieces(self, layout):
-        """Pieces of a layout, each a request, where they take fewer bytes on the line than its
-        whole span; else none."""
+    def pieces(self, layout: Layout) -> list[_Piece]:
+        """Splits a layout into requests if these take fewer bytes on the link than the whole span;
+        else returns none."""
         if layout not in self._known:
             pieces = _joined(layout.strips())
             self._known[layout] = (
@@ -101,11 +114,11 @@ class Transfer:
             )
         return self._known[layout]
 
-    def get(self, layout):
-        """Read a tensor, an array of its layout's shape."""
+    def get(self, layout: Layout) -> np.ndarray:
+        """Reads a tensor, an array of its layout's shape."""
         pieces = self.pieces(layout)
         if pieces:
-            read = self._target.read_pieces(
+            read = self._target.read_batch(
                 [
                     (layout.address + piece.offset, piece.run, piece.stride, piece.count)
                     for piece in pieces

@@ -1,15 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The order in which inputs are written, programs run and outputs read: one after the other, or
-side by side."""
+"""Order of transfers and runs: sequential, or double-buffered with transfers beside the core's
+run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from .runs import EVERY
+
+if TYPE_CHECKING:
+    from ..backends.base import Lowered
+    from ..plan.plan import MachineStep
+    from .session import Session
 
 __all__ = ["in_turns", "one_by_one"]
 
 
-def one_by_one(session, step, batches, keep=None):
-    """Main memory is each run's own. Outputs of every batch, a list of dicts; ``keep``: all tensors
-    that the program keeps."""
+def one_by_one(
+    session: Session,
+    step: MachineStep,
+    batches: Sequence[Mapping[str, np.ndarray]],
+    keep: dict[str, np.ndarray] | None = None,
+) -> list[dict[str, np.ndarray]]:
+    """Sequential execution: main memory belongs to one run at a time. Returns the outputs of every
+    batch; ``keep`` receives all tensors that the program keeps."""
     parts, lowered, report, now = [], step.lowered, session.report, session.target.now
     for number, batch in enumerate(batches):
         session.tell(number, lowered)
@@ -26,9 +43,17 @@ def one_by_one(session, step, batches, keep=None):
     return parts
 
 
-def in_turns(session, step, programs, batches):
-    """Programs in turns: beside a run the output before is read and the next input written."""
-    parts, before, report, now = [], None, session.report, session.target.now
+def in_turns(
+    session: Session,
+    step: MachineStep,
+    programs: Sequence[Lowered],
+    batches: Sequence[Mapping[str, np.ndarray]],
+) -> list[dict[str, np.ndarray]]:
+    """Double-buffered execution: beside a run the output before is read and the next input
+    written."""
+    parts: list[dict[str, np.ndarray]] = []
+    before: Lowered | None = None
+    report, now = session.report, session.target.now
     report.overlapped = True
     began = now()
     session.put(programs[0], batches[0], 0)
@@ -44,7 +69,7 @@ def in_turns(session, step, programs, batches):
                 session.put(other, following, number + 1)
         before = here
     ended = now()
-    parts.append(session.get(before, len(batches) - 1))
+    parts.append(session.get(here, len(batches) - 1))
     report.input_seconds += ready - began
     report.run_seconds += ended - ready
     report.output_seconds += now() - ended

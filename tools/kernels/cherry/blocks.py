@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations on matrices in main memory, a block after the other: while the program of one works,
-DMA brings the next one's operands and takes the last one's results away (specification, section
-7.3)."""
+"""Tiled operations on matrices in main memory: DMA loads the next block's operands and stores the
+last one's results while a program runs (specification, section 7.3)."""
 
 from dataclasses import dataclass, replace
 
 from ..inputs import KernelError
+from .base import ModuleBase
 from .matrix import Matrix, divisor
 from .padding import clearing
 from .stored import FORMATS, Stored
@@ -56,9 +56,8 @@ class _Product:
     cycles: float
 
 
-class BlockOps:
-    """Methods of :class:`~.module.Module`, used by the others where an operand is
-    :class:`~.stored.Stored`.
+class BlockOps(ModuleBase):
+    """Mixin of :class:`~.module.Module` for operands that are :class:`~.stored.Stored`.
 
     All of the scratchpad that no matrix takes at that moment is theirs, and free again afterwards.
     """

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations element by element, with broadcasting."""
+"""Elementwise operations with broadcasting."""
 
+from collections.abc import Sequence
 from functools import partial
 
 from ....gateware.cores.cherry.isa import SPECIAL, UNITS
 from ....gateware.cores.cherry.operands import TILES
 from ..inputs import KernelError, check_whole
+from .base import ModuleBase
 from .matrix import TILE, Matrix, check_repeats, divisor, tiles
 from .operands import operands
 from .padding import left_by, read_part
@@ -17,27 +19,37 @@ _UNARY = ("relu", "gtz", "exp", "log")
 _BINARY = ("add", "sub", "mul", "div", "pow")
 
 
-class ElementwiseOps:
-    """Methods of :class:`~.module.Module`."""
+class ElementwiseOps(ModuleBase):
+    """Mixin of :class:`~.module.Module` for elementwise operations."""
 
-    def unary(self, op, x, out=None):
-        """``op`` of every element: relu, gtz, exp, log. The result is a new matrix, or ``out``
-        (which may be ``x``)."""
+    def unary(
+        self, op: str, x: Matrix | Stored, out: Matrix | Stored | None = None
+    ) -> Matrix | Stored:
+        """Applies ``op`` (relu, gtz, exp, log) to every element. The result is a new matrix, or
+        ``out`` (which may be ``x``)."""
         if op not in _UNARY:
             raise KernelError(f"no unary operation {op!r}; there are {', '.join(_UNARY)}")
         operands(self, f"operation {op}", x)
         return self.chain(x.rows, x.cols, [("INPUT", x), op], out)
 
-    def binary(self, op, x, y, out=None):
-        """``x op y``: add, sub, mul, div, pow. A dimension of 1 is repeated."""
+    def binary(
+        self, op: str, x: Matrix | Stored, y: Matrix | Stored, out: Matrix | Stored | None = None
+    ) -> Matrix | Stored:
+        """Computes ``x op y`` (add, sub, mul, div, pow). A dimension of 1 is broadcast."""
         if op not in _BINARY:
             raise KernelError(f"no binary operation {op!r}; there are {', '.join(_BINARY)}")
         operands(self, f"operation {op}", x, y)
         rows, cols = max(x.rows, y.rows), max(x.cols, y.cols)
         return self.chain(rows, cols, [("INPUT", x), ("WEIGHTS", y), op], out)
 
-    def chain(self, rows, cols, parts, out=None):
-        """Several instructions on each tile, the last of which leaves OUTPUT.
+    def chain(
+        self,
+        rows: int,
+        cols: int,
+        parts: Sequence[str | tuple[str, Matrix | Stored]],
+        out: Matrix | Stored | None = None,
+    ) -> Matrix | Stored:
+        """Fused operation: several instructions on each tile, the last of which leaves OUTPUT.
 
         ``parts``: pairs (register, matrix) are loads, broadcast to ``rows`` x ``cols``; text is an
         instruction. What is the same for all tiles of a row of tiles is loaded once. With a matrix
@@ -46,7 +58,7 @@ class ElementwiseOps:
         rows, cols = check_whole("rows", rows, 1), check_whole("cols", cols, 1)
         matrices = self._loads_of(parts)
         operands(self, "a chain", *matrices)
-        operands(self, "the result of a chain", *[out] * (out is not None))
+        operands(self, "the result of a chain", *[] if out is None else [out])
         if len(set(matrices)) >= UNITS:
             raise KernelError(
                 f"a chain of {len(set(matrices))} operands takes more than the {UNITS} address "
@@ -59,13 +71,14 @@ class ElementwiseOps:
             lambda m: m.broadcast(rows, cols).padding if isinstance(m, Matrix) else None,
             self.acc_frac,
         )
-        if any(isinstance(m, Stored) for m in (out, *matrices)):
+        loaded = [m for m in matrices if isinstance(m, Matrix)]
+        if isinstance(out, Stored) or len(loaded) < len(matrices):
             return self._chain_blocks(rows, cols, parts, out)
         if out is not None and out.shape != (rows, cols):
             raise KernelError(
                 f"a result of {rows}x{cols} does not fit a matrix of {out.rows}x{out.cols}"
             )
-        for m in matrices:
+        for m in loaded:
             whole = m.broadcast(rows, cols)
             if (
                 out is not None
@@ -76,7 +89,7 @@ class ElementwiseOps:
                     "an operation cannot work in place on a matrix that it reads transposed or "
                     "repeated"
                 )
-        reads = [(m, None) for m in dict.fromkeys(matrices)]
+        reads: list[tuple[Matrix, int | None]] = [(m, None) for m in dict.fromkeys(loaded)]
         self.holding(*reads)
         out = self.matrix(rows, cols) if out is None else out
         self._chain_into(partial(self.program, reads=reads, writes=[(out, left)]), parts, out)
@@ -192,13 +205,15 @@ class ElementwiseOps:
                 program(store(last, turns - 1))
         return program
 
-    def copy(self, x, out=None):
-        """The same elements; with ``x.transposed`` the transposed matrix."""
+    def copy(self, x: Matrix | Stored, out: Matrix | Stored | None = None) -> Matrix | Stored:
+        """Copies a matrix; of ``x.transposed`` the transposed matrix."""
         operands(self, "copy", x)
         return self.chain(x.rows, x.cols, [("OUTPUT", x)], out)
 
-    def maximum(self, x, y, out=None):
-        """The larger of two elements: relu(x - y) + y."""
+    def maximum(
+        self, x: Matrix | Stored, y: Matrix | Stored, out: Matrix | Stored | None = None
+    ) -> Matrix | Stored:
+        """Elementwise maximum: relu(x - y) + y."""
         operands(self, "maximum", x, y)
         rows, cols = max(x.rows, y.rows), max(x.cols, y.cols)
         return self.chain(

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of a module: source, arrays and the file that ``quintet run`` takes."""
+"""Job files of a module: source, arrays and the description that ``quintet run`` reads."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +29,8 @@ _BEYOND = {
 }
 
 
-def to_bf16(array):
-    """float32 rounded to bfloat16 (nearest even), as uint16."""
+def to_bf16(array: Any) -> np.ndarray:
+    """Rounds float32 to bfloat16 (nearest even), as uint16 of the same shape."""
     bits = np.ascontiguousarray(array, np.float32).view(np.uint32)
     # Rounding would carry the fraction of a NaN into its exponent and sign.
     return np.where(np.isnan(array), 0x7FC0, bits + 0x7FFF + (bits >> 16 & 1) >> 16).astype(
@@ -106,17 +108,17 @@ def _check_place(module, program_at, size):
 
 
 def write_job(
-    module,
-    arrays,
-    folder,
-    name,
-    program_at=0x1000,
-    cycles=100_000_000,
-    labels=None,
-    classes=None,
-    comment="",
-):
-    """Writes ``NAME.s``, ``NAME_ARRAY.npy`` and ``NAME.toml`` into ``folder``; gives the job's
+    module: Module,
+    arrays: Mapping[str, Any],
+    folder: str | Path,
+    name: str,
+    program_at: int = 0x1000,
+    cycles: int = 100_000_000,
+    labels: Sequence[int] | np.ndarray | None = None,
+    classes: int | None = None,
+    comment: str = "",
+) -> Path:
+    """Writes ``NAME.s``, ``NAME_ARRAY.npy`` and ``NAME.toml`` into ``folder`` and returns the job's
     path.
 
     A matrix in main memory that is packed, or of bf16 in rows of no whole words, is an array of
@@ -142,7 +144,8 @@ def write_job(
     loads = [
         Load(
             address,
-            _words_as(from_array(given[key], fmt), matrix)
+            # Arrays are kept as the bytes that memory holds.
+            _words_as(from_array(given[key], fmt), matrix)  # type: ignore[arg-type]
             if isinstance(matrix, Stored)
             else to_bf16(given[key])
             if fmt == "bf16"

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Matrices, where they lie, and the steps of a module."""
+"""Module: placement of matrices, and the list of program steps that work on them."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from ....gateware.cores.cherry.asm.decimals import element
 from ....gateware.cores.cherry.tables import INF, NAN
@@ -48,7 +50,7 @@ def _pattern(text):
 
 
 class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
-    """Steps of a program list, and the matrices that they work on.
+    """Program list under construction, and the matrices that it works on.
 
     Matrices lie in the scratchpad row after row, at a pitch that is an odd multiple of four (every
     tile access then takes one cycle with 16 banks), padded to whole tiles. Arrays in main memory
@@ -63,7 +65,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         Address in main memory of the first array, a multiple of 4.
     """
 
-    def __init__(self, params, base=0x0010_0000):
+    def __init__(self, params: Mapping[str, Any], base: int = 0x0010_0000):
         missing = [name for name in _PARAMS if not isinstance(params, dict) or name not in params]
         if missing:
             raise KernelError(
@@ -80,19 +82,24 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         )
         #: Where arrays begin in main memory.
         self.base = base
-        self.inputs, self.outputs = {}, {}
+        self.inputs: dict[str, tuple[Any, ...]] = {}
+        self.outputs: dict[str, tuple[Any, ...]] = {}
         self._main, self._free = base, 0
-        self._programs, self._steps = [], []
+        self._programs: list[ProgramText] = []
+        self._steps: list[_Step] = []
         # The step at which matrices made from now on are filled: what works block by block before
         # it uses their places.
-        self._epoch, self._fills, self._moves, self._constants = 0, {}, {}, {}
+        self._epoch = 0
+        self._fills: dict[int, list[str]] = {}
+        self._moves: dict[int, list[str]] = {}
+        self._constants: dict[str, Matrix] = {}
 
     # Matrices
 
-    def matrix(self, rows, cols, fill=None):
-        """Room for a matrix in the scratchpad; ``fill``: a number (``"-inf"``) that it holds, its
-        padding too, until something else is written; without it the padding is 0, and the matrix
-        cannot be read before it is written."""
+    def matrix(self, rows: int, cols: int, fill: float | str | None = None) -> Matrix:
+        """Allocates a matrix in the scratchpad; ``fill``: a number (or ``"-inf"``) that it holds,
+        padding included, until it is written; without ``fill`` the padding is 0, and the matrix
+        must be written before it is read."""
         rows, cols = self._shape(rows, cols)
         value = "0.0" if fill is None else value_text(fill, "fill")
         pitch = TILE * (tiles(cols) | 1)
@@ -119,9 +126,9 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
             raise KernelError(f"a matrix of {rows}x{cols} has no elements")
         return rows, cols
 
-    def constant(self, value):
-        """A matrix of one element, of this value (a number or its text, ``"-inf"``), to be
-        repeated."""
+    def constant(self, value: float | str) -> Matrix:
+        """A one-element matrix of this value (a number or its text, ``"-inf"``), to be
+        broadcast."""
         text = value_text(value, "a constant")
         if text not in self._constants:
             if self._free + 1 > self.elements:
@@ -133,9 +140,11 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
             self._free += TILE
         return self._constants[text]
 
-    def input(self, name, rows, cols, fmt="fp32", fill=None):
-        """An array of main memory that is there before the run, as a matrix; ``fill``: what its
-        padding holds at first."""
+    def input(
+        self, name: str, rows: int, cols: int, fmt: str = "fp32", fill: float | str | None = None
+    ) -> Matrix:
+        """Declares an input array in main memory and loads it as a matrix; ``fill``: initial value
+        of its padding."""
         self._new_input(name)
         rows, cols = self._shape(rows, cols)
         self._check_format(cols, fmt)
@@ -156,9 +165,9 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         if name in self.inputs:
             raise KernelError(f"input {name}: there is one of this name")
 
-    def output(self, name, matrix, fmt=None):
-        """Keeps ``matrix`` as an array of main memory after the run (fp32, or ``fmt``); one that
-        lies there keeps its format."""
+    def output(self, name: str, matrix: Matrix | Stored, fmt: str | None = None) -> None:
+        """Declares ``matrix`` as an output array in main memory (fp32, or ``fmt``); a matrix in
+        main memory keeps its format."""
         check_name("output", name)
         if name in self.outputs:
             raise KernelError(f"output {name}: there is one of this name")
@@ -201,8 +210,8 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
 
     # Matrices in main memory
 
-    def stored(self, rows, cols, fmt="fp32"):
-        """Room for a matrix that stays in main memory: fp32, bf16 or packed."""
+    def stored(self, rows: int, cols: int, fmt: str = "fp32") -> Stored:
+        """Allocates a matrix in main memory: fp32, bf16 or packed."""
         rows, cols = self._shape(rows, cols)
         if fmt not in FORMATS:
             raise KernelError(f"matrices in main memory are {', '.join(FORMATS)}, not {fmt!r}")
@@ -210,8 +219,8 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         self._take(found.bytes)
         return found
 
-    def stored_input(self, name, rows, cols, fmt="fp32"):
-        """A matrix in main memory that is there before the run."""
+    def stored_input(self, name: str, rows: int, cols: int, fmt: str = "fp32") -> Stored:
+        """Declares an input matrix that stays in main memory."""
         self._new_input(name)
         found = self.stored(rows, cols, fmt)
         found.area.written = True
@@ -219,13 +228,13 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         return found
 
     @property
-    def special(self):
-        """Whether its programs need special functions."""
+    def special(self) -> bool:
+        """Whether its programs need the special-function unit."""
         return any(program.special for program in self._programs)
 
     @property
-    def end(self):
-        """Where arrays end in main memory."""
+    def end(self) -> int:
+        """Byte address after the last array in main memory."""
         return self._main
 
     # Steps
@@ -239,9 +248,9 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         self._steps.append(_Step(program, lines, results, prefetch, defer))
 
     @staticmethod
-    def holding(*reads):
-        """Refuses pairs (matrix, what its padding must hold; ``None``: anything) that cannot be
-        read so."""
+    def holding(*reads: tuple[Matrix | Stored, int | None]) -> None:
+        """Raises KernelError for a pair (matrix, required padding pattern; ``None``: any) that
+        cannot be read so."""
         for matrix, needed in reads:
             if not matrix.area.written:
                 raise KernelError(
@@ -250,6 +259,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
                 )
             if (
                 needed is not None
+                and isinstance(matrix, Matrix)
                 and matrix.padding != needed
                 and (matrix.runs_on or matrix.area.everywhere is not None)
             ):
@@ -258,8 +268,14 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
                     f"own; copy it first"
                 )
 
-    def program(self, persistent=0, *, reads, writes):
-        """A new program, run as the next step.
+    def program(
+        self,
+        persistent: int = 0,
+        *,
+        reads: Sequence[tuple[Matrix, int | None]],
+        writes: Sequence[tuple[Matrix, int | None]],
+    ) -> ProgramText:
+        """Appends a new program as the next step.
 
         ``reads``: pairs (matrix, pattern that its padding must hold, ``None``: any); it is filled
         before the program where it holds another. ``writes``: pairs (matrix, pattern that is in its
@@ -294,9 +310,16 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
         self._append(found, fills, [])
         return found
 
-    def access(self, program, matrix, row=None, col=None, **coefficients):
-        """An address unit for tiles of ``matrix``: loop ``row`` walks down by tiles, ``col`` along
-        the rows."""
+    def access(
+        self,
+        program: ProgramText,
+        matrix: Matrix,
+        row: str | None = None,
+        col: str | None = None,
+        **coefficients: int,
+    ) -> str:
+        """Declares an address unit over the tiles of ``matrix``: loop ``row`` walks down by tiles,
+        ``col`` along the rows."""
         walk = dict(coefficients)
         if row is not None:
             walk[row] = TILE * matrix.stride_y
@@ -327,7 +350,7 @@ class Module(ElementwiseOps, ProductOps, ReduceOps, NormaliseOps, BlockOps):
                 f"{_MOST_STEPS}"
             )
 
-    def source(self):
+    def source(self) -> str:
         """The assembly source."""
         self._check_sizes()
         if len(self._steps) == self._epoch:

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loop nests as trees, which become programs when they are complete: nests that follow each other
+"""Loop nests as trees that are lowered to programs when complete; nests that follow each other
 share loop records and address units."""
 
-from contextlib import contextmanager
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from typing import Any
 
 from ....gateware.cores.cherry.isa import LOOPS, UNITS
 from ....gateware.cores.cherry.tables import FRAC
@@ -12,22 +16,26 @@ from ..inputs import KernelError
 __all__ = ["Loop", "Nests", "ProgramSource", "TooLarge", "body_key"]
 
 
+#: Instructions (text, access or ``None``) and loops, in order.
+Body = list["Loop | tuple[str, _Access | None]"]
+
+
 class TooLarge(KernelError):
-    """Nests that no program of the build holds together."""
+    """Loop nests that exceed what one program of the build can hold."""
 
 
 @dataclass(eq=False)
 class Loop:
-    """A loop of ``count`` iterations; ``body``: instructions (text, access or ``None``) and
+    """A loop of ``count`` iterations; ``body``: instructions (text, access or ``None``) and nested
     loops."""
 
     independent: bool
     count: int
-    body: list = field(default_factory=list)
+    body: Body = field(default_factory=list)
 
     @property
-    def length(self):
-        """Instructions between its start and its end."""
+    def length(self) -> int:
+        """Number of instructions between its start and its end."""
         return sum(item.length + 2 if isinstance(item, Loop) else 1 for item in self.body)
 
 
@@ -38,11 +46,11 @@ class _Access:
     address: int
     stride_x: int
     stride_y: int
-    walk: tuple
+    walk: tuple[tuple[Loop, int], ...]
 
 
-def body_key(body, active=()):
-    """What decides how long a body takes: equal for bodies that differ in addresses alone."""
+def body_key(body: Body, active: tuple[Loop, ...] = ()) -> tuple[Any, ...]:
+    """Hashable key of a body's timing: equal for bodies that differ in addresses alone."""
 
     def walk(access):
         return (
@@ -64,7 +72,7 @@ def body_key(body, active=()):
 
 
 class Nests:
-    """Instructions in loops.
+    """Builder of loop nests.
 
     Parameters
     ----------
@@ -76,13 +84,13 @@ class Nests:
         each may be the last of a program, the next one the first of another
     """
 
-    def __init__(self, contexts):
+    def __init__(self, contexts: int):
         self.contexts = contexts
-        self.bodies = []
-        self._open = []
+        self.bodies: list[Body] = []
+        self._open: list[Body] = []
 
-    def begin(self):
-        """Begins a body that can stand in a program of its own."""
+    def begin(self) -> None:
+        """Begins a body that can be a program of its own."""
         self.bodies.append([])
         self._open = [self.bodies[-1]]
 
@@ -90,16 +98,26 @@ class Nests:
         """Appends instructions without an address."""
         self._open[-1] += [(line, None) for line in lines]
 
-    def move(self, mnemonic, register, address, stride_y, stride_x, walk=(), height=4, width=4):
-        """Appends a ``load`` or ``store`` of ``height`` x ``width`` elements of a tile; what a load
-        leaves out is 0.
+    def move(
+        self,
+        mnemonic: str,
+        register: str,
+        address: int,
+        stride_y: int,
+        stride_x: int,
+        walk: Sequence[tuple[Loop | None, int]] = (),
+        height: int = 4,
+        width: int = 4,
+    ) -> None:
+        """Appends a ``load`` or ``store`` of ``height`` x ``width`` elements of a tile; a load
+        fills the rest with 0.
 
         ``walk``: pairs (loop or ``None``, elements an iteration).
         """
         lengths = (
             "" if height == width == 4 else f", {height}, {width}" + ", 1, 0" * (mnemonic == "load")
         )
-        terms = {}
+        terms: dict[Loop, int] = {}
         for loop, elements in walk:
             if loop is not None and elements:
                 terms[loop] = terms.get(loop, 0) + elements
@@ -122,21 +140,20 @@ class Nests:
         yield loop
         self._open.pop()
 
-    def ordered(self, count):
-        """Iterations one after the other; of a single one no loop is made."""
+    def ordered(self, count: int) -> AbstractContextManager[Loop | None]:
+        """Context manager of a sequential loop; none is made for a single iteration."""
         return self._loop(False, count)
 
-    def independent(self, count):
-        """Iterations side by side, at most one a context."""
+    def independent(self, count: int) -> AbstractContextManager[Loop]:
+        """Context manager of a parallel loop, at most one iteration per context."""
         if count > self.contexts:
             raise KernelError(
                 f"{count} iterations side by side, there are {self.contexts} contexts"
             )
         return self._loop(True, count)
 
-    def groups(self, count):
-        """How ``count`` iterations are cut into groups: [(first, groups, size)], as equal as can
-        be."""
+    def groups(self, count: int) -> list[tuple[int, int, int]]:
+        """Splits ``count`` iterations into groups as equal as possible: [(first, groups, size)]."""
         parts = -(-count // self.contexts)
         size = -(-count // parts)
         full = count // size
@@ -145,7 +162,7 @@ class Nests:
 
 
 class ProgramSource:
-    """Text of a program made of the bodies of :class:`Nests`, with what it needs.
+    """Source text of a program made from the bodies of :class:`Nests`, with its resource counts.
 
     Attributes
     ----------
@@ -157,13 +174,22 @@ class ProgramSource:
         More than the machine's loop records or address units, or than ``imem`` instructions.
     """
 
-    def __init__(self, bodies, *, imem, acc_frac=FRAC):
-        self._records, self._units, self._lines, self._widest = {}, {}, [], 1
+    def __init__(
+        self,
+        bodies: Sequence[Body],
+        *,
+        imem: int,
+        acc_frac: int = FRAC,
+    ):
+        self._records: dict[Any, list[Any]] = {}
+        self._units: dict[Any, Any] = {}
+        self._lines: list[Any] = []
+        self._widest = 1
         self._acc_frac = acc_frac
         for body in bodies:
             self._emit(body, {})
         self.loops, self.units, self.instructions = (
-            sum(map(len, self._records.values())),
+            sum(len(records) for records in self._records.values()),
             len(self._units),
             len(self._lines),
         )
@@ -208,13 +234,13 @@ class ProgramSource:
         return self._units.setdefault(key, len(self._units))
 
     @property
-    def words(self):
-        """Words of its image."""
+    def words(self) -> int:
+        """Number of words of its image."""
         return (
             8 + 2 * self.loops + sum(4 + key.count(":") for key in self._units) + self.instructions
         )
 
-    def text(self, name):
+    def text(self, name: str) -> list[str]:
         """The source lines of a program of this name."""
         head = [f".program {name}"]
         head += [f".needs contexts={self._widest}"] if self._widest > 1 else []

@@ -1,18 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Softmax and layer normalisation of rows."""
+"""Softmax and layer normalisation over rows."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ..inputs import KernelError
+from .base import ModuleBase
 from .operands import operands
 from .values import value_text
+
+if TYPE_CHECKING:
+    from .matrix import Matrix
+    from .stored import Stored
 
 __all__ = ["NormaliseOps"]
 
 
-class NormaliseOps:
-    """Methods of :class:`~.module.Module`."""
+class NormaliseOps(ModuleBase):
+    """Mixin of :class:`~.module.Module` for normalisations."""
 
-    def softmax(self, x):
-        """Softmax of every row: the largest element is taken off first."""
+    def softmax(self, x: Matrix) -> Matrix | Stored:
+        """Softmax of every row; the row's maximum is subtracted first."""
         operands(self, "softmax", x, stored=False)
         self._special("softmax")
         top = self.reduce("max", x, 1)
@@ -21,9 +30,11 @@ class NormaliseOps:
         )
         return self.binary("div", powers, self._row_sums(powers, x.cols))
 
-    def layer_norm(self, x, gamma, beta, epsilon="1e-5"):
-        """(x - mean) / sqrt(variance + epsilon) * gamma + beta of every row; ``gamma``, ``beta``: 1
-        x columns."""
+    def layer_norm(
+        self, x: Matrix, gamma: Matrix, beta: Matrix, epsilon: float | str = "1e-5"
+    ) -> Matrix | Stored:
+        """Layer normalisation of every row, (x - mean) / sqrt(variance + epsilon) * gamma + beta;
+        ``gamma``, ``beta``: 1 x columns."""
         operands(self, "layer_norm", x, gamma, beta, stored=False)
         self._special("layer_norm")
         for what, m in (("gamma", gamma), ("beta", beta)):

@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What operations take: matrices of their own module, where they can work on them."""
+"""Operand checks: matrices must belong to the module."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ..inputs import KernelError
 from .matrix import Matrix
 from .stored import Stored
 
+if TYPE_CHECKING:
+    from .base import ModuleBase
+
 __all__ = ["operands"]
 
 
-def operands(module, what, *matrices, stored=True):
-    """Refuses what is no matrix of ``module``; ``stored``: those in main memory are taken."""
+def operands(
+    module: ModuleBase, what: str, *matrices: Matrix | Stored, stored: bool = True
+) -> None:
+    """Raises KernelError for an operand that is no matrix of ``module``; ``stored``: matrices in
+    main memory are allowed."""
     for matrix in matrices:
         if not isinstance(matrix, (Matrix, Stored)):
             raise KernelError(f"{what} takes matrices of a module, not {type(matrix).__name__}")

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What lies around a matrix in the scratchpad, up to whole tiles: known while the programs are
-made, and filled anew where a reader needs it."""
+"""Padding of matrices in the scratchpad up to whole tiles: its contents are tracked at compile
+time, and cleared before a reader that needs another value."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
 
 from ....gateware.cores.cherry.asm.structure import sources
 from ....gateware.cores.cherry.isa import OUTPUT
@@ -11,6 +17,11 @@ from ....gateware.cores.cherry.operands import TILE as TILE_NAMES
 from ....gateware.cores.cherry.operands import TILES
 from ....gateware.cores.cherry.tables import FRAC
 from ..inputs import KernelError
+
+if TYPE_CHECKING:
+    from .base import ModuleBase
+    from .matrix import Matrix
+    from .stored import Stored
 
 __all__ = ["LOWEST", "ZERO", "Area", "clearing", "left_by", "read_part"]
 
@@ -25,7 +36,7 @@ _EACH = ("mulacc", "add", "sub", "mul", "div", "pow", "relu", "gtz", "exp", "log
 
 @dataclass(eq=False)
 class Area:
-    """The elements of the scratchpad, or of main memory, that a matrix and all views of it share.
+    """Storage that a matrix and all views of it share, in the scratchpad or in main memory.
 
     ``owner``: its module, ``None`` for a place that was chosen by hand; ``written``: something is
     there; ``home``: the matrix as it lies; ``padding``: pattern of all elements between it and the
@@ -33,14 +44,14 @@ class Area:
     that were placed by hand over others each knows what was done through it alone.
     """
 
-    owner: object = None
+    owner: ModuleBase | None = None
     written: bool = True
-    home: object = None
+    home: Matrix | None = None
     padding: int | None = None
     everywhere: int | None = None
 
 
-def clearing(matrix, value=ZERO):
+def clearing(matrix: Matrix, value: int = ZERO) -> list[str]:
     """Lines of an in list that write ``value`` into the padding of ``matrix``."""
     rows, cols = (size + -size % _SIDE for size in matrix.shape)
     step = f"mem_pitch={matrix.stride_y}" + (
@@ -60,8 +71,8 @@ def clearing(matrix, value=ZERO):
     return lines
 
 
-def read_part(text):
-    """Mnemonic and fields of an instruction of a chain."""
+def read_part(text: str) -> tuple[str, dict[str, int]]:
+    """Parses an instruction of a chain: (mnemonic, fields)."""
     name, *operands = text.replace(",", " ").split() or [""]
     name = name.lower()
     if name not in _EACH:
@@ -82,8 +93,12 @@ def read_part(text):
     return name, {field: numbers[operand] for field, operand in zip(fields, operands, strict=True)}
 
 
-def left_by(parts, padding, acc_frac=FRAC):
-    """Pattern that a chain leaves in the padding of its result, ``None``: unknown.
+def left_by(
+    parts: Sequence[str | tuple[str, Matrix | Stored]],
+    padding: Callable[[Matrix | Stored], int | None],
+    acc_frac: int = FRAC,
+) -> int | None:
+    """Bit pattern that a chain leaves in the padding of its result, ``None`` if it is not known.
 
     ``padding``: matrix -> pattern that a load of it finds there. The instructions are worked out as
     the core does it.
@@ -102,13 +117,16 @@ def left_by(parts, padding, acc_frac=FRAC):
                 continue
             known[written] = all(known[r] for r in read)
             if known[written]:
-                register, found = compute(name, values, tiles, 0, 1, [0] * 4)
+                result = compute(name, values, tiles, 0, 1, [0] * 4)
+                assert result is not None  # the instruction writes a register
+                register, found = result
                 tiles.write_uniform(register, found[0])
         else:
             written, pattern = TILES.index(part[0]), padding(part[1])
             known[written] = pattern is not None
-            if known[written]:
-                tiles.write_uniform(written, tiles.widened(written, pattern))
+            if pattern is not None:
+                tile = np.full((_SIDE, _SIDE), pattern)
+                tiles.write_uniform(written, tiles.widened(written, tile))
         loaded[written] = True
     if not loaded[OUTPUT]:
         raise KernelError("no part of the chain leaves OUTPUT")

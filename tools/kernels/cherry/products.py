@@ -5,7 +5,8 @@ from dataclasses import replace
 from functools import partial
 
 from ..inputs import KernelError, check_whole
-from .matrix import TILE, divisor, tiles
+from .base import ModuleBase
+from .matrix import TILE, Matrix, divisor, tiles
 from .operands import operands
 from .padding import ZERO
 from .stored import Stored
@@ -13,27 +14,39 @@ from .stored import Stored
 __all__ = ["ProductOps"]
 
 
-class ProductOps:
-    """Methods of :class:`~.module.Module`."""
+class ProductOps(ModuleBase):
+    """Mixin of :class:`~.module.Module` for products."""
 
-    def matmul(self, a, b, out=None, *, accumulate=False):
-        """``a @ b`` (either may be ``.transposed``); ``accumulate``: added to what ``out`` holds.
+    def matmul(
+        self,
+        a: Matrix | Stored,
+        b: Matrix | Stored,
+        out: Matrix | Stored | None = None,
+        *,
+        accumulate: bool = False,
+    ) -> Matrix | Stored:
+        """Matrix product ``a @ b`` (either may be ``.transposed``); ``accumulate``: added to
+        ``out``.
 
         Tiles of a row of the result run side by side, one in each context, and keep their sums
         there over the whole inner dimension; the tile of ``a`` is the same for all of them and
         loaded once. Of factors in main memory the result lies there, too.
         """
         operands(self, "a product", a, b)
-        operands(self, "the result of a product", *[out] * (out is not None))
+        operands(self, "the result of a product", *[] if out is None else [out])
         if a.cols != b.rows:
             raise KernelError(f"{a.rows}x{a.cols} by {b.rows}x{b.cols}: the inner sizes differ")
         if accumulate and out is None:
             raise KernelError("accumulate adds to a result that is there: give it as out")
-        if any(isinstance(m, Stored) for m in (a, b, out)):
+        if isinstance(a, Stored) or isinstance(b, Stored) or isinstance(out, Stored):
             return self._matmul_blocks(a, b, out, accumulate)
         # Beside the inner dimension elements of the padding of both are multiplied: 0 by 0 alone is
         # sure to be 0.
-        reads = [(m, ZERO if a.cols % TILE else None) for m in (a, b)] + [(out, None)] * accumulate
+        reads: list[tuple[Matrix, int | None]] = [
+            (m, ZERO if a.cols % TILE else None) for m in (a, b)
+        ]
+        if accumulate and out is not None:
+            reads.append((out, None))
         if out is None:
             self.holding(*reads)
             out = self.matrix(a.rows, b.cols)
@@ -109,9 +122,11 @@ class ProductOps:
                 program(f"store {result(edge, rows - 1)}, ACC")
         return program
 
-    def conv3x3(self, x, weights, channels, height, width, filters):
-        """Convolution of ``channels`` planes with a border of one pixel by 3x3 weights; a matrix of
-        ``filters`` planes.
+    def conv3x3(
+        self, x: Matrix, weights: Matrix, channels: int, height: int, width: int, filters: int
+    ) -> Matrix:
+        """3x3 convolution of ``channels`` planes with a border of one pixel; the result is a matrix
+        of ``filters`` planes.
 
         ``x``: channels x ((height + 2) * (width + 2)), a plane a row, border included. ``weights``:
         (9 * channels) x filters, ordered row, column, channel. The result: filters x (height *

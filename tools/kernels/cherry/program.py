@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builds the text of one program: loops, address units, instructions."""
+"""Text builder of one program: loops, address units, instructions."""
 
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from ....gateware.cores.cherry.isa import SPECIAL
 from ....gateware.cores.cherry.tables import FRAC
@@ -10,7 +12,7 @@ __all__ = ["ProgramText"]
 
 
 class ProgramText:
-    """Text of a program in the making.
+    """Text of a program under construction.
 
     Parameters
     ----------
@@ -22,35 +24,35 @@ class ProgramText:
         Fraction bits of ACC in the build.
     """
 
-    def __init__(self, name, persistent=0, acc_frac=FRAC):
+    def __init__(self, name: str, persistent: int = 0, acc_frac: int = FRAC):
         self.name = name
         self._head = [f".needs contexts={persistent}"] if persistent else []
         self._head += [f".needs acc_frac={acc_frac}"] if acc_frac != FRAC else []
-        self._body = []
+        self._body: list[str] = []
         self._depth = 0
-        self._units = {}
+        self._units: dict[Any, str] = {}
         self._loops = 0
 
-    def loop(self, count):
-        """Declares a loop record and gives its name."""
+    def loop(self, count: int) -> str:
+        """Declares a loop record and returns its name."""
         name = f"l{self._loops}"
         self._loops += 1
         self._head.append(f".loop {name} {count}")
         return name
 
-    def outer(self, count):
-        """As :meth:`loop`; ``None`` where there is but one iteration, for which :meth:`ordered`
-        needs no loop."""
+    def outer(self, count: int) -> str | None:
+        """Declares a loop as :meth:`loop` does; returns ``None`` for a single iteration, for which
+        :meth:`ordered` needs no loop."""
         return self.loop(count) if count > 1 else None
 
     @staticmethod
-    def along(loop, elements):
-        """Coefficients of an address unit by a loop of :meth:`outer`: none where there is no such
+    def along(loop: str | None, elements: int) -> dict[str, int]:
+        """Coefficients of an address unit along a loop of :meth:`outer`; empty if there is no
         loop."""
         return {} if loop is None else {loop: elements}
 
-    def unit(self, address, stride_x, stride_y, **coefficients):
-        """Declares an address unit, or finds an equal one, and gives its name; ``coefficients``:
+    def unit(self, address: int, stride_x: int, stride_y: int, **coefficients: int) -> str:
+        """Declares an address unit, or reuses an equal one, and returns its name; ``coefficients``:
         loop -> elements."""
         terms = "".join(f" {loop}:{value}" for loop, value in coefficients.items() if value)
         text = f"{address} {stride_x} {stride_y}{terms}"
@@ -64,16 +66,16 @@ class ProgramText:
         self._body += ["  " * self._depth + line for line in lines]
 
     @contextmanager
-    def ordered(self, loop):
-        """Iterations one after the other; ``None``: the only one there is."""
+    def ordered(self, loop: str | None) -> Iterator[None]:
+        """Context manager of a sequential loop; ``None``: a single iteration without a loop."""
         if loop is None:
             yield
         else:
             yield from self._nest("start_loop", loop)
 
     @contextmanager
-    def independent(self, loop):
-        """Iterations in any order."""
+    def independent(self, loop: str) -> Iterator[None]:
+        """Context manager of a loop whose iterations may run in any order."""
         yield from self._nest("start_independent_loop", loop)
 
     def _nest(self, start, loop):
@@ -84,15 +86,15 @@ class ProgramText:
         self(f"end_loop {loop}")
 
     @property
-    def instructions(self):
-        """Instructions so far."""
+    def instructions(self) -> int:
+        """Number of instructions so far."""
         return len(self._body)
 
     @property
-    def special(self):
-        """Whether it has instructions of the special-function unit."""
+    def special(self) -> bool:
+        """Whether it uses the special-function unit."""
         return any(line.split()[0] in SPECIAL for line in self._body)
 
-    def text(self):
+    def text(self) -> list[str]:
         """The source lines."""
         return [f".program {self.name}", *self._head, *self._body]

@@ -1,20 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums and maxima of rows and columns."""
+"""Sum and maximum over rows or columns."""
 
 from ..inputs import KernelError
-from .matrix import TILE, divisor, tiles
+from .base import ModuleBase
+from .matrix import TILE, Matrix, divisor, tiles
 from .operands import operands
 from .padding import LOWEST, ZERO
 
 __all__ = ["ReduceOps"]
 
 
-class ReduceOps:
-    """Methods of :class:`~.module.Module`."""
+class ReduceOps(ModuleBase):
+    """Mixin of :class:`~.module.Module` for reductions."""
 
-    def reduce(self, op, x, axis):
-        """Sum or maximum along ``axis``: 0 down the columns (a row comes out), 1 along the rows (a
-        column).
+    def reduce(self, op: str, x: Matrix, axis: int) -> Matrix:
+        """Sum or maximum along ``axis``: 0 reduces columns to a row, 1 reduces rows to a column.
 
         Elements of the padding take part: it is filled with 0 or ``-inf`` before, unless it holds
         that or there is none that way.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loop nests over views: chains of instructions on tiles, sums of products, reduces of windows
+"""Loop nests over views: instruction chains on tiles, sums of products, window reductions
 (docs/cores/cherry-kernels.md).
 
 A result is cut into regions of whole tiles and of the narrower ones at its edges; of each region
@@ -7,12 +7,19 @@ one axis runs side by side in the contexts. Loads take no more than the elements
 rest of a tile is 0: what lies around a view is never read and never written.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
+from typing import TYPE_CHECKING
 
 from ....gateware.cores.cherry.isa import LOOPS
 from .views import View
+
+if TYPE_CHECKING:
+    from .nests import Nests
 
 __all__ = ["Costs", "Products", "chain", "products", "reduce"]
 
@@ -23,8 +30,8 @@ _STEP = (1, TILE, TILE)
 
 @dataclass(frozen=True)
 class Costs:
-    """Of a build: multipliers, banks; cycles of the front end a step, from a sum to the next that
-    adds to it, and of a chain of units that empties."""
+    """Cost parameters of a build: multipliers, banks; front-end cycles per step, cycles from a sum
+    to the next that adds to it, and cycles to drain a chain of units."""
 
     macs: int
     banks: int
@@ -32,12 +39,12 @@ class Costs:
     latency: int = 15
     drain: int = 45
 
-    def dot(self, tiles):
-        """Cycles of an instruction of the sum-of-products unit on so many tiles."""
+    def dot(self, tiles: int) -> int:
+        """Cycles of a sum-of-products instruction on ``tiles`` tiles."""
         return tiles * max(1, 64 // self.macs)
 
-    def access(self, stride_y, stride_x, height=TILE, width=TILE):
-        """Cycles of an access: distinct elements in the fullest bank."""
+    def access(self, stride_y: int, stride_x: int, height: int = TILE, width: int = TILE) -> int:
+        """Cycles of a scratchpad access: the greatest number of distinct elements in one bank."""
         places = {y * stride_y + x * stride_x for y, x in product(range(height), range(width))}
         counts = [0] * self.banks
         for place in places:
@@ -169,8 +176,8 @@ def _flat(views):
 # Chains
 
 
-def chain(nests, out, parts):
-    """Instructions on every tile, the last of which leaves OUTPUT.
+def chain(nests: Nests, out: View, parts: Sequence[str | tuple[str, View]]) -> None:
+    """Applies a chain of instructions to every tile; the last leaves OUTPUT.
 
     ``parts``: text is an instruction, pairs (register, View) are loads, repeated to the result's
     shape.
@@ -219,19 +226,28 @@ class Products:
     source: View
     weights: View
     blocks: int
-    taps: tuple
+    taps: tuple[tuple[int, int, int], ...]
     inner: int = 1
     deep: int = 0
 
-    def steps(self, operation):
-        """(first, number, width) of the steps at each tap: of four summed elements, and of those
-        that are left."""
+    def steps(self, operation: str) -> list[tuple[int, int, int]]:
+        """Steps at each tap as (first, number, width): groups of four summed elements, and the
+        remainder."""
         return [(0, 1, TILE)] if operation == "mulacc" else _spans(self.inner)
 
 
-def products(nests, costs, operation, out, operands, start, parts, whole=True):
-    """``out`` = ``parts`` of (``start`` + sum of products over the taps), ``operation``: ``matmul``
-    or ``mulacc``.
+def products(
+    nests: Nests,
+    costs: Costs,
+    operation: str,
+    out: View,
+    operands: Products,
+    start: View,
+    parts: Sequence[str | tuple[str, View]],
+    whole: bool = True,
+) -> None:
+    """Computes ``out`` = ``parts`` of (``start`` + sum of products over the taps), ``operation``:
+    ``matmul`` or ``mulacc``.
 
     ``start``: View that ACC begins with, repeated. ``parts``: as :func:`chain`'s, the first of
     which reads ACC; empty: ACC is the result. ``whole``: channels beyond the last are written too,
@@ -396,8 +412,17 @@ def _taps(walk, operands, left, step):
 # Reduces
 
 
-def reduce(nests, operation, out, source, outer, inner, start, parts):
-    """``out`` = ``parts`` of the maximum or sum (``operation`` max, sum) of a window.
+def reduce(
+    nests: Nests,
+    operation: str,
+    out: View,
+    source: View,
+    outer: tuple[int, int],
+    inner: tuple[int, int],
+    start: View,
+    parts: Sequence[str | tuple[str, View]],
+) -> None:
+    """Computes ``out`` = ``parts`` of the maximum or sum (``operation`` max, sum) over a window.
 
     Parameters
     ----------

@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of loop nests on a build, without running them: units in order, chained on each context's
-registers (specification, section 9).
+"""Cycle estimate of loop nests on a build: in-order units, chained on each context's registers
+(specification, section 9).
 
 Every instruction of a group is followed through its unit, context by context; a loop of many
 iterations is followed for a few, the rest take as long as the last of these.
 """
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....gateware.cores.cherry.asm.structure import sources
 from ....gateware.cores.cherry.isa import SPECIAL
 from ....gateware.cores.cherry.operands import TILES
-from .nests import Loop
+from .nests import Body, Loop
+
+if TYPE_CHECKING:
+    from .tilework import Costs
 
 __all__ = ["program_cycles"]
 
@@ -30,8 +38,12 @@ _ADDRESS, _TURN_LOAD, _TURN_STORE = 9, 3, 2
 _AROUND = 30
 
 
-def program_cycles(bodies, params, costs):
-    """Estimate for a program made of these bodies of :class:`~.nests.Nests`."""
+def program_cycles(
+    bodies: Sequence[Body],
+    params: Mapping[str, Any],
+    costs: Costs,
+) -> int:
+    """Estimated cycles of a program made of these bodies of :class:`~.nests.Nests`."""
     machine = _Timing(params, costs)
     for body in bodies:
         machine.body(body, ())

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers that are given to a module, as the assembler's text."""
+"""Formatting of numbers for the assembler."""
 
 import math
 import re
 from numbers import Real
+from typing import Any
 
 from ..inputs import KernelError
 
@@ -13,9 +14,9 @@ __all__ = ["value_text"]
 _NUMBER = re.compile(r"-?\d+(\.\d*([eE][+-]?\d+)?|[eE][+-]?\d+)")
 
 
-def value_text(value, what):
-    """``value``, a number or its text, as the text of an assembler's number: one without a point
-    would be a pattern."""
+def value_text(value: Any, what: str) -> str:
+    """Formats ``value``, a number or its text, as a number of the assembler, always with a point:
+    without one it would be a bit pattern."""
     text = (
         value.strip()
         if isinstance(value, str)

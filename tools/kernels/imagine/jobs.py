@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of programs (docs/reference/jobs.md)."""
+"""Job files of programs (docs/reference/jobs.md)."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,17 +17,17 @@ __all__ = ["write_job"]
 
 
 def write_job(
-    folder,
-    name,
-    programs,
+    folder: str | Path,
+    name: str,
+    programs: ProgramCalls | Sequence[ProgramCalls],
     *,
-    comment="",
-    program_at=0x1000,
-    cycles=100_000_000,
-    labels=None,
-    unpack=None,
-):
-    """Writes ``name.toml``, and of every program its source ``.s`` and its arrays ``.npz``, into
+    comment: str = "",
+    program_at: int = 0x1000,
+    cycles: int = 100_000_000,
+    labels: Sequence[int] | np.ndarray | None = None,
+    unpack: Mapping[str, Any] | None = None,
+) -> Path:
+    """Writes ``name.toml``, and for every program its source ``.s`` and its arrays ``.npz``, into
     ``folder``.
 
     Parameters
@@ -52,7 +54,7 @@ def write_job(
     check_name("job", name)
     cycles = check_whole(f"job {name}: cycles", cycles, 1, 1 << 63)
     several = not isinstance(programs, ProgramCalls)
-    programs = list(programs) if several else [programs]
+    programs = [programs] if isinstance(programs, ProgramCalls) else list(programs)
     if not programs:
         raise KernelError(f"job {name}: no program, expected at least one")
     params = programs[0].params

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A layer in fixed point, and what it must give in integers."""
+"""Fixed-point dense layer and its integer reference."""
+
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -8,22 +11,22 @@ from ..inputs import KernelError, check_name, check_whole, integers
 __all__ = ["Layer", "decode", "from_fixed", "to_fixed"]
 
 
-def to_fixed(values, fraction, width):
-    """Numbers to integers of ``width`` bits with ``fraction`` fraction bits: rounded to the
-    nearest, saturated."""
+def to_fixed(values: Any, fraction: int, width: int) -> np.ndarray:
+    """Converts numbers to integers of ``width`` bits with ``fraction`` fraction bits: rounded to
+    nearest, saturated; int64."""
     limit = 1 << width - 1
     return np.clip(
         np.rint(np.asarray(values, np.float64) * 2.0**fraction), -limit, limit - 1
     ).astype(np.int64)
 
 
-def from_fixed(values, fraction):
-    """Integers to the numbers they stand for, float64."""
+def from_fixed(values: Any, fraction: int) -> np.ndarray:
+    """Converts integers with ``fraction`` fraction bits to numbers, float64."""
     return np.asarray(values) / 2.0**fraction
 
 
-def decode(data, rows):
-    """FIFO-out words as they lie in memory -> integers [vectors, rows].
+def decode(data: Any, rows: int) -> np.ndarray:
+    """Decodes FIFO-out words in memory into integers [vectors, rows].
 
     Raises
     ------
@@ -37,7 +40,8 @@ def decode(data, rows):
 
 
 class Layer:
-    """y = W_0 x_0 + W_1 x_1 + ... + b, every number an integer with ``fraction`` fraction bits.
+    """Fixed-point dense layer y = W_0 x_0 + W_1 x_1 + ... + b; every number is an integer with
+    ``fraction`` fraction bits.
 
     Parameters
     ----------
@@ -53,7 +57,9 @@ class Layer:
         Shapes that do not go together, numbers outside ``width`` bits.
     """
 
-    def __init__(self, weights, bias=None, *, fraction, width=16, name="layer"):
+    def __init__(
+        self, weights: Any, bias: Any = None, *, fraction: int, width: int = 16, name: str = "layer"
+    ):
         check_name("layer", name)
         if not isinstance(width, (int, np.integer)) or width not in (4, 8, 16):
             raise KernelError(f"width of {name} is {width!r}, expected 4, 8 or 16")
@@ -77,12 +83,12 @@ class Layer:
         return integers(f"{self.name}.{what}", values, shape, self.width, floats=floats)
 
     @property
-    def lengths(self):
-        """Elements of each input vector."""
+    def lengths(self) -> tuple[int, ...]:
+        """Number of elements of each input vector."""
         return tuple(w.shape[1] for w in self.weights)
 
-    def check_inputs(self, vectors):
-        """``vectors``, one for each input, as integers [n_k]."""
+    def check_inputs(self, vectors: Sequence[Any]) -> list[np.ndarray]:
+        """Checks ``vectors``, one for each input, and converts them to integers [n_k]."""
         if len(vectors) != len(self.weights):
             raise KernelError(f"{self.name} takes {len(self.weights)} vectors, not {len(vectors)}")
         return [
@@ -90,9 +96,10 @@ class Layer:
             for k, (vector, length) in enumerate(zip(vectors, self.lengths, strict=True))
         ]
 
-    def reference(self, *vectors, wrap=True):
-        """What the array gives, int64 [m]: each product shifted down (toward minus infinity), sums
-        modulo 2^width; without ``wrap`` exact sums, to see whether they fit."""
+    def reference(self, *vectors: Any, wrap: bool = True) -> np.ndarray:
+        """Bit-exact result of the array, int64 [m]: each product is shifted down (toward minus
+        infinity), sums are modulo 2^width; without ``wrap`` the exact sums, to see whether they
+        fit."""
         total = np.zeros(self.height, np.int64) if self.bias is None else self.bias.copy()
         for weights, vector in zip(self.weights, self.check_inputs(vectors), strict=True):
             products = weights * vector >> self.fraction

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""An LSTM cell: the four gates' sums in the array, their functions on the host."""
+"""LSTM cell: the gates' sums on the array, the nonlinear functions on the host."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -14,8 +17,8 @@ def _sigmoid(values):
 
 
 class LSTMCell:
-    """One cell: i, f, g, o = W x + U h + b; c' = sigmoid(f) c + sigmoid(i) tanh(g); h' = sigmoid(o)
-    tanh(c').
+    """One LSTM cell: i, f, g, o = W x + U h + b; c' = sigmoid(f) c + sigmoid(i) tanh(g); h' =
+    sigmoid(o) tanh(c').
 
     Parameters
     ----------
@@ -35,7 +38,9 @@ class LSTMCell:
         Shapes that are no cell's, and as :class:`Layer`.
     """
 
-    def __init__(self, w, u, b, *, fraction, width=16, name="lstm"):
+    def __init__(
+        self, w: Any, u: Any, b: Any, *, fraction: int, width: int = 16, name: str = "lstm"
+    ):
         self.layer = Layer((w, u), b, fraction=fraction, width=width, name=name)
         self.hidden = self.layer.height // 4
         if self.layer.height % 4 or self.layer.lengths[1] != self.hidden:
@@ -45,13 +50,13 @@ class LSTMCell:
                 f"[4*hidden, hidden]"
             )
 
-    def start(self):
-        """State (h integer [hidden], c float [hidden]) before the first step."""
+    def start(self) -> tuple[np.ndarray, np.ndarray]:
+        """Initial state: (h integer [hidden], c float64 [hidden])."""
         return np.zeros(self.hidden, np.int64), np.zeros(self.hidden)
 
-    def host(self, sums, c):
-        """State after a step, from the gates' sums [4*hidden] and the cell's old ``c`` [hidden];
-        raises :class:`KernelError`."""
+    def host(self, sums: Any, c: Any) -> tuple[np.ndarray, np.ndarray]:
+        """New state from the gates' sums [4*hidden] and the old cell state ``c`` [hidden]; raises
+        :class:`KernelError`."""
         for what, values, size in (("sums", sums, self.layer.height), ("c", c, self.hidden)):
             if np.shape(values) != (size,):
                 raise KernelError(
@@ -61,7 +66,9 @@ class LSTMCell:
         c = _sigmoid(f) * c + _sigmoid(i) * np.tanh(g)
         return to_fixed(_sigmoid(o) * np.tanh(c), self.layer.fraction, self.layer.width), c
 
-    def step(self, run, x, state):
+    def step(
+        self, run: Callable[..., np.ndarray], x: Any, state: tuple[Any, Any]
+    ) -> tuple[np.ndarray, np.ndarray]:
         """One step; ``run(x, h)`` gives the gates' sums: ``functools.partial(session.run, 0)`` of a
         :class:`~.session.Session` whose first layer is the cell's, or ``layer.reference``."""
         h, c = state

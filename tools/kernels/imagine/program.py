@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A program as calls of the assembler, which can be made words of, or text with its arrays in an
-.npz file."""
+"""Programs as a list of assembler calls, rendered as words or as text with arrays in an .npz
+file."""
 
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -16,8 +18,8 @@ __all__ = ["ProgramCalls", "RESERVED", "setup_of"]
 RESERVED = 2
 
 
-def setup_of(params, fraction):
-    """Keywords of ``setupParams`` for a build: all of its registers."""
+def setup_of(params: Mapping[str, Any], fraction: int) -> dict[str, Any]:
+    """Keyword arguments of ``setupParams`` for a build with all of its registers."""
     return {
         "regCnt": registers_of(params) - RESERVED,
         "regWidth": params["reg_width"],
@@ -30,24 +32,24 @@ def setup_of(params, fraction):
 
 
 class ProgramCalls:
-    """Calls for a build of ``params``, numbers with ``fraction`` fraction bits; ``vectors`` counts
-    the shift-outs."""
+    """Assembler calls for a build of ``params``, numbers with ``fraction`` fraction bits;
+    ``vectors`` counts the shift-outs."""
 
-    def __init__(self, params, fraction):
+    def __init__(self, params: Mapping[str, Any], fraction: int):
         self.params, self.fraction = params, fraction
-        self.calls = []
-        self.arrays = {}
+        self.calls: list[Any] = []
+        self.arrays: dict[str, np.ndarray] = {}
         self.vectors = 0
         self._made = None  # (number of calls, assembler, starts, words) when last assembled
 
-    def call(self, method, *arguments):
+    def call(self, method: str, *arguments: Any) -> None:
         """Appends a mnemonic or macro with integer arguments."""
         self.calls.append((method, arguments))
         self.vectors += method == "vv_parallelEn"
 
-    def load(self, method, register, integers, name):
-        """Appends a LOAD macro of ``integers``, an array that the text calls ``name``, or where
-        another is called so ``name_2``, ``name_3`` ..."""
+    def load(self, method: str, register: int, integers: np.ndarray, name: str) -> None:
+        """Appends a LOAD macro of ``integers``, an array that the text calls ``name``, or
+        ``name_2``, ``name_3`` ... if the name is taken."""
         values = np.asarray(integers)
         unique, number = name, 1
         while unique in self.arrays and not np.array_equal(self.arrays[unique], values):
@@ -56,9 +58,17 @@ class ProgramCalls:
         self.arrays[unique] = values
         self.calls.append((method, (register, unique)))
 
-    def row(self, terms, accumulator, work, bias, overlap=True):
-        """One row of tiles: the sum of products of ``terms`` (pairs of a vector's and a weight's
-        register), all PEs of a row added up, ``bias`` (a register or ``None``), and the result out.
+    def row(
+        self,
+        terms: Sequence[tuple[int, int]],
+        accumulator: int,
+        work: int,
+        bias: int | None,
+        overlap: bool = True,
+    ) -> None:
+        """Appends one row of tiles: the sum of products of ``terms`` (pairs of vector register and
+        weight register), summed over the PEs of a row, plus ``bias`` (a register or ``None``),
+        shifted out.
 
         ``overlap``: the columns take the last result alone, so that the shift-out before it runs
         beside all that comes first.
@@ -71,8 +81,8 @@ class ProgramCalls:
                 self.call("mv_add", accumulator, accumulator, work)
         self.finish(accumulator, bias, overlap)
 
-    def finish(self, accumulator, bias, overlap=True):
-        """The end of :meth:`row`, where the sum of products is in ``accumulator``."""
+    def finish(self, accumulator: int, bias: int | None, overlap: bool = True) -> None:
+        """Appends the end of :meth:`row`, with the sum of products in ``accumulator``."""
         self.call("mv_ALLACCUM", accumulator, accumulator)
         if overlap:
             self.call("vv_serialEn")
@@ -83,12 +93,12 @@ class ProgramCalls:
         self.call("mv_SYNC")
         self.call("vv_parallelEn")
 
-    def assembler(self):
+    def assembler(self) -> IMAGineAsm:
         """An :class:`IMAGineAsm` with the program."""
         return self._assembled()[0]
 
-    def starts(self):
-        """Number of each call's first word."""
+    def starts(self) -> list[int]:
+        """Index of each call's first word."""
         return self._assembled()[1]
 
     def _assembled(self):
@@ -108,27 +118,28 @@ class ProgramCalls:
             getattr(asm, method)(*arguments)
         return asm, starts, asm.words()
 
-    def words(self):
-        """All words, a list of integers."""
+    def words(self) -> list[int]:
+        """All words."""
         return list(self._assembled()[2])
 
     @property
-    def data(self):
+    def data(self) -> bytes:
         """The binary form."""
         return np.array(self._assembled()[2], "<u4").tobytes()
 
     @property
-    def cycles(self):
-        """Array cycles by the formulas of section 10, one word a cycle at best."""
+    def cycles(self) -> int:
+        """Array cycles by the formulas of section 10, at most one word per cycle."""
         return estimate(self._assembled()[2], self.params)
 
     @property
-    def output_bytes(self):
-        """Bytes that the program writes."""
+    def output_bytes(self) -> int:
+        """Number of bytes that the program writes."""
         return 4 * self.params["rows"] * self.vectors
 
-    def text(self, archive, comment=""):
-        """The textual form; arrays are ``archive``'s, an .npz file of :meth:`saved_arrays`."""
+    def text(self, archive: str, comment: str = "") -> str:
+        """The textual form; arrays are read from ``archive``, an .npz file of
+        :meth:`saved_arrays`."""
         setup = ", ".join(
             f"{name}={value}" for name, value in setup_of(self.params, self.fraction).items()
         )
@@ -138,7 +149,7 @@ class ProgramCalls:
             lines.append(f"{method} {', '.join(shown)}".rstrip())
         return "\n".join(lines) + "\n"
 
-    def saved_arrays(self):
+    def saved_arrays(self) -> dict[str, np.ndarray]:
         """Arrays for the .npz file: the numbers that the integers stand for, in float32, which
         holds all of them exactly."""
         scale = Fraction(1, 1 << self.fraction)

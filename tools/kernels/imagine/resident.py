@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers whose weights stay in the array: loaded once, then a small program for every inference."""
+"""Layers with resident weights: loaded into the array once, then a small program per inference."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..inputs import KernelError, check_whole
 from .program import ProgramCalls
 from .tiles import Tiles, registers_for_use
+
+if TYPE_CHECKING:
+    from .layer import Layer
 
 __all__ = ["Resident"]
 
@@ -30,7 +38,7 @@ class Resident:
         any).
     """
 
-    def __init__(self, layers, params, *, overlap=True):
+    def __init__(self, layers: Sequence[Layer], params: Mapping[str, Any], *, overlap: bool = True):
         self.layers, self.params, self.overlap = list(layers), params, overlap
         if len({layer.fraction for layer in self.layers}) != 1:
             raise KernelError(
@@ -55,8 +63,8 @@ class Resident:
                 f"the build has {registers_for_use(params)} (use streamed)"
             )
 
-    def loader(self):
-        """The :class:`ProgramCalls` that loads weights and biases; it shows nothing."""
+    def loader(self) -> ProgramCalls:
+        """The :class:`ProgramCalls` that loads weights and biases; it has no results."""
         program = ProgramCalls(self.params, self.fraction)
         for tiles, weights, bias in zip(self.tiles, self._weights, self._bias, strict=True):
             for tile in range(tiles.tall):
@@ -66,9 +74,11 @@ class Resident:
                     tiles.load_bias(program, bias + tile, tile)
         return program
 
-    def kernel(self, index, vectors=None, name="x"):
-        """The :class:`ProgramCalls` of layer ``index``: loads of ``vectors`` (``None``: they lie
-        there), then its products."""
+    def kernel(
+        self, index: int, vectors: Sequence[Any] | None = None, name: str = "x"
+    ) -> ProgramCalls:
+        """The :class:`ProgramCalls` of layer ``index``: loads ``vectors`` (``None``: they are
+        loaded already), then computes its products."""
         check_whole("layer's number", index, 0, len(self.layers) - 1)
         program, tiles = ProgramCalls(self.params, self.fraction), self.tiles[index]
         if vectors is not None:
@@ -86,6 +96,7 @@ class Resident:
             )
         return program
 
-    def results(self, index, values):
-        """Results of layer ``index``, [m], from the vectors [tiles, R] that its kernel gave."""
+    def results(self, index: int, values: np.ndarray) -> np.ndarray:
+        """Results of layer ``index``, [m], from the vectors [tiles, R] that its kernel shifted
+        out."""
         return np.asarray(values).reshape(-1)[: self.layers[index].height]

@@ -1,19 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers on a target, one small program an inference, without a reset between them."""
+"""Sessions: layers on a target, one small program per inference, without a reset between them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..inputs import KernelError, check_whole
-from .layer import decode
+from .layer import Layer, decode
 from .resident import Resident
 from .streamed import batch_of, streamed
+
+if TYPE_CHECKING:
+    from ...targets.base import Target
 
 __all__ = ["Session"]
 
 
 class Session:
     """Runs layers on a target (``quintet.tools.open_target``); weights stay in the array if they
-    fit, and are streamed if not.
+    fit, else they are streamed.
 
     Parameters
     ----------
@@ -35,13 +43,21 @@ class Session:
         well.
     """
 
-    def __init__(self, target, layers, *, program_at=0x1000, progress=None):
+    def __init__(
+        self,
+        target: Target,
+        layers: Sequence[Layer],
+        *,
+        program_at: int = 0x1000,
+        progress: Callable[..., None] | None = None,
+    ):
         if target.info.isa != "imagine":
             raise KernelError(f"{target.name} holds {target.info.isa or 'no core'}, not imagine")
         self.target, self.layers = target, list(layers)
         self.params = target.info.params
         self._at, self._progress = program_at, progress
-        self.counters, self._kept = {}, None
+        self.counters: dict[str, int] = {}
+        self._kept: Resident | None = None
         target.reset_core()
         try:
             self._kept = Resident(self.layers, self.params)
@@ -52,20 +68,21 @@ class Session:
             self._run(self._kept.loader())
 
     @property
-    def resident(self):
+    def resident(self) -> bool:
+        """Whether the weights stay in the array."""
         return self._kept is not None
 
-    def run(self, index, *vectors):
-        """Results [m] of layer ``index`` on ``vectors``."""
+    def run(self, index: int, *vectors: Any) -> np.ndarray:
+        """Runs layer ``index`` on ``vectors``; returns its results [m]."""
         layer = self._layer(index)
         if self._kept is not None:
             return self._kept.results(index, self._run(self._kept.kernel(index, vectors)))
         made = streamed(layer, self.params, [vectors])
         return made.results(self._run(made.program))[0]
 
-    def batch(self, index, vectors):
-        """Results [batch, m] of layer ``index`` on ``vectors``, tuples of inputs or arrays of the
-        only one."""
+    def batch(self, index: int, vectors: Sequence[Any]) -> np.ndarray:
+        """Runs layer ``index`` on a batch of tuples of inputs, or of arrays for a single input;
+        returns its results [batch, m]."""
         layer = self._layer(index)
         given = batch_of(layer, [v if isinstance(v, tuple) else (v,) for v in vectors])
         if self._kept is not None:

@@ -1,12 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A layer of any size on a batch of vectors in one program: weights come in passes, as many rows of
-tiles as fit."""
+"""Layers with streamed weights: a layer of any size on a batch of vectors in one program; weights
+are loaded in passes of as many rows of tiles as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..inputs import KernelError
 from .program import ProgramCalls
 from .tiles import Tiles, registers_for_use
+
+if TYPE_CHECKING:
+    from .layer import Layer
 
 __all__ = ["Streamed", "batch_of", "streamed"]
 
@@ -15,15 +23,19 @@ _ACCUMULATOR, _WORK, _FREE = 0, 1, 2
 
 
 class Streamed:
-    """The program (``program``), and what its results are (:meth:`results`); ``passes`` is how
-    often weights are loaded."""
+    """A program with streamed weights (``program``) and the order of its results (:meth:`results`);
+    ``passes`` counts how often weights are loaded."""
 
-    def __init__(self, layer, params, batch, overlap):
+    def __init__(
+        self, layer: Layer, params: Mapping[str, Any], batch: Sequence[Sequence[Any]], overlap: bool
+    ):
         self.layer, self.params = layer, params
         self.batch = batch_of(layer, batch)
         self.tiles, self.overlap = Tiles(layer, params), overlap
         self.program = ProgramCalls(params, layer.fraction)
-        self._order = []  # (vector of the batch, row of tiles) of every shift-out
+        self._order: list[
+            tuple[int, int]
+        ] = []  # (vector of the batch, row of tiles) of every shift-out
         room = registers_for_use(params) - _FREE
         biased = int(layer.bias is not None)
         each = self.tiles.wide + biased  # registers of a row of tiles
@@ -95,16 +107,16 @@ class Streamed:
                 program.finish(_ACCUMULATOR, bias if biased else None)
                 self._order.append((number, tile))
 
-    def results(self, values):
-        """Results [batch, m] from the vectors [shift-outs, R] that the program gave."""
+    def results(self, values: np.ndarray) -> np.ndarray:
+        """Results [batch, m] from the vectors [shift-outs, R] of the program."""
         found = np.zeros((len(self.batch), self.tiles.tall * self.params["rows"]), np.int64)
         for (number, tile), vector in zip(self._order, np.asarray(values), strict=True):
             found[number, tile * self.params["rows"] : (tile + 1) * self.params["rows"]] = vector
         return found[:, : self.layer.height]
 
-    def unpack(self):
-        """How what a job saved (values and marks, [shift-outs, R, 2]) becomes results [batch, m]:
-        ``shape``, ``order`` and ``classes`` of a save (docs/reference/jobs.md), or ``None`` where
+    def unpack(self) -> dict[str, Any] | None:
+        """How a job's saved array (values and marks, [shift-outs, R, 2]) becomes results [batch,
+        m]: ``shape``, ``order`` and ``classes`` of a save (docs/reference/jobs.md), or ``None`` if
         vectors and rows of tiles follow one another irregularly."""
         batch, tall, rows = len(self.batch), self.tiles.tall, self.params["rows"]
         if self._order == [(number, tile) for number in range(batch) for tile in range(tall)]:
@@ -122,15 +134,17 @@ class Streamed:
         return None
 
 
-def batch_of(layer, batch):
-    """``batch``, tuples of input vectors, checked; raises :class:`KernelError`."""
+def batch_of(layer: Layer, batch: Sequence[Any]) -> list[list[np.ndarray]]:
+    """Checks ``batch``, tuples of input vectors; raises :class:`KernelError`."""
     found = [layer.check_inputs(vectors) for vectors in batch]
     if not found:
         raise KernelError(f"{layer.name}: a batch of no vectors, expected at least one")
     return found
 
 
-def streamed(layer, params, batch, *, overlap=True):
+def streamed(
+    layer: Layer, params: Mapping[str, Any], batch: Sequence[Any], *, overlap: bool = True
+) -> Streamed:
     """A :class:`Streamed` program of ``layer`` on ``batch``, a sequence of tuples of input vectors.
 
     Raises

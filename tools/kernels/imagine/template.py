@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs whose input vectors lie at fixed places among their words: another input is written
-there, and nothing is assembled again."""
+"""Program templates: input vectors lie at fixed words of the program, so that another input needs
+no assembly."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ..inputs import KernelError, check_whole
 from .program import ProgramCalls
 from .tiles import Tiles, registers_for_use
+
+if TYPE_CHECKING:
+    from .layer import Layer
 
 __all__ = ["Slot", "Template", "kernel_template", "loader_template", "registers_of_layers"]
 
@@ -18,7 +25,7 @@ _ACCUMULATOR, _WORK, _FREE = 0, 1, 2
 @dataclass(frozen=True)
 class Slot:
     """Words that hold elements ``first`` to ``first + count - 1`` of vector ``vector`` of the
-    batch: from word ``at`` on, one a bit, that of element k in bit k."""
+    batch: one word per bit from word ``at`` on, element k in bit k."""
 
     vector: int
     first: int
@@ -27,7 +34,7 @@ class Slot:
 
 
 class Template:
-    """A layer of one input vector on a batch.
+    """Program template of a layer with one input vector, for a batch.
 
     Attributes
     ----------
@@ -36,7 +43,7 @@ class Template:
     order : list of (vector of the batch, row of tiles), of every shift-out
     """
 
-    def __init__(self, layer, params, batch):
+    def __init__(self, layer: Layer, params: Mapping[str, Any], batch: int):
         if len(layer.weights) != 1:
             raise KernelError(
                 f"{layer.name} takes {len(layer.weights)} vectors; a template takes layers of one"
@@ -48,11 +55,12 @@ class Template:
         )
         self.tiles = Tiles(layer, params)
         self.program = ProgramCalls(params, layer.fraction)
-        self.order, self._places = [], []
+        self.order: list[tuple[int, int]] = []
+        self._places: list[Any] = []
 
-    def vector(self, number, register, column):
-        """Words for the elements of a tile's columns. PEs beyond the last keep what they have:
-        weights are zero there."""
+    def vector(self, number: int, register: int, column: int) -> None:
+        """Appends words for the elements of a tile's columns. PEs beyond the last keep their
+        contents; their weights are zero."""
         _, begin, end = self.tiles.columns[column]
         width = self.params["reg_width"]
         for block, first in enumerate(range(begin, end, _PES)):
@@ -61,22 +69,31 @@ class Template:
             for bit in range(width):
                 self.program.call("mv_write", register * width + bit, 0)
 
-    def row(self, number, tile, terms, bias):
-        """The products of one row of tiles, and its result out."""
+    def row(
+        self, number: int, tile: int, terms: Sequence[tuple[int, int]], bias: int | None
+    ) -> None:
+        """Appends the products of one row of tiles and the shift-out of its result."""
         self.program.row(terms, _ACCUMULATOR, _WORK, bias)
         self.order.append((number, tile))
 
     @property
-    def slots(self):
-        """Needs the program assembled: call it once it is complete."""
+    def slots(self) -> list[Slot]:
+        """The slots of the complete program; the program is assembled on the first access."""
         starts = self.program.starts()
         return [
             Slot(vector, first, count, starts[call]) for vector, first, count, call in self._places
         ]
 
 
-def kernel_template(layer, params, batch, weights_at, bias_at, vectors_at=_FREE):
-    """The :class:`Template` of a layer whose weights and biases lie in registers from
+def kernel_template(
+    layer: Layer,
+    params: Mapping[str, Any],
+    batch: int,
+    weights_at: int,
+    bias_at: int,
+    vectors_at: int = _FREE,
+) -> Template:
+    """The :class:`Template` of a layer whose weights and biases are in registers from
     ``weights_at`` and ``bias_at`` on."""
     made = Template(layer, params, batch)
     wide = made.tiles.wide
@@ -94,9 +111,11 @@ def kernel_template(layer, params, batch, weights_at, bias_at, vectors_at=_FREE)
     return made
 
 
-def registers_of_layers(layers, params):
-    """Registers for layers that stay in the array: ``(vectors, [(weights, biases) of each])``, or
-    ``None`` where they do not fit."""
+def registers_of_layers(
+    layers: Sequence[Layer], params: Mapping[str, Any]
+) -> tuple[int, list[tuple[int, int]]] | None:
+    """Register allocation for layers that stay in the array: ``(vectors, [(weights, biases) of
+    each])``, or ``None`` if they do not fit."""
     tiles = [Tiles(layer, params) for layer in layers]
     at, found = _FREE + max(t.wide for t in tiles), []
     for layer, cut in zip(layers, tiles, strict=True):
@@ -106,9 +125,11 @@ def registers_of_layers(layers, params):
     return None if at > registers_for_use(params) else (_FREE, found)
 
 
-def loader_template(layer, params, weights_at, bias_at):
+def loader_template(
+    layer: Layer, params: Mapping[str, Any], weights_at: int, bias_at: int
+) -> ProgramCalls:
     """The :class:`ProgramCalls` that loads a layer's weights and biases into the registers of
-    :func:`registers_of_layers`; it shows nothing."""
+    :func:`registers_of_layers`; it has no results."""
     program, tiles = ProgramCalls(params, layer.fraction), Tiles(layer, params)
     for tile in range(tiles.tall):
         for column in range(tiles.wide):
@@ -118,9 +139,9 @@ def loader_template(layer, params, weights_at, bias_at):
     return program
 
 
-def streamed_template(layer, params, batch):
-    """The :class:`Template` of a layer of any size: weights come with every run, as many columns of
-    a row of tiles at a time as fit."""
+def streamed_template(layer: Layer, params: Mapping[str, Any], batch: int) -> Template:
+    """The :class:`Template` of a layer of any size: weights are loaded with every run, as many
+    columns of a row of tiles at a time as fit."""
     made = Template(layer, params, batch)
     tiles, program, biased = made.tiles, made.program, int(layer.bias is not None)
     room = registers_for_use(params) - _FREE - biased

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Places of tensors in the unified buffer, by the steps during which they are there."""
+"""Allocation of tensors in the unified buffer by their lifetimes in steps."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
 __all__ = ["Item", "allocate"]
 
@@ -12,18 +16,18 @@ _TRIES = 100
 
 @dataclass(frozen=True)
 class Item:
-    """Something that takes ``size`` rows from step ``first`` to step ``last``; ``name`` of a
-    tensor, or (step, what) of what a step needs."""
+    """A buffer of ``size`` rows that is live from step ``first`` to step ``last``; ``name`` of a
+    tensor, or a tuple (step, purpose, ...) for scratch space."""
 
-    name: object
+    name: str | tuple[Any, ...]
     size: int
     first: int
     last: int
 
 
-def allocate(items, begin, end):
-    """Rows for all: the largest first, each at the lowest rows that are free all the time; where
-    that leaves too little, in other orders and from both ends (always the same ones).
+def allocate(items: Sequence[Item], begin: int, end: int) -> dict[Any, int] | Item:
+    """Assigns rows to all items: largest first, each at the lowest rows that are free during its
+    lifetime; if that fails, in other deterministic orders and from both ends.
 
     Returns
     -------

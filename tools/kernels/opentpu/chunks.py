@@ -1,18 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of a map that the accumulators hold at a time, and the lines of the sources that a part
-needs."""
+"""Splits of a map that fit the accumulators, and the lines of the sources that each needs."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
-from .step import KernelStep, PoolStep
+from .step import KernelStep, PoolStep, Step
+
+if TYPE_CHECKING:
+    from .planes import Planes
 
 __all__ = ["Chunk", "chunks", "needed", "pool_extent", "pool_lines", "slot_rows"]
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Lines ``first`` to ``end`` of a map, of each the places ``begin`` to ``stop`` (whole lines:
-    all, and the gap)."""
+    """Part of a map: lines ``first`` to ``end``, of each the positions ``begin`` to ``stop`` (whole
+    lines: all positions, and the gap)."""
 
     first: int
     end: int
@@ -20,24 +26,29 @@ class Chunk:
     stop: int
 
     @property
-    def width(self):
+    def width(self) -> int:
+        """Positions per line."""
         return self.stop - self.begin
 
     @property
-    def rows(self):
-        """Accumulator rows."""
+    def rows(self) -> int:
+        """Number of accumulator rows."""
         return (self.end - self.first) * self.width
 
 
-def slot_rows(params):
-    """Accumulator rows of a part: one product's, and room for another part that is under way
-    meanwhile."""
+def slot_rows(params: Mapping[str, Any]) -> int:
+    """Accumulator rows available to one chunk, so that two chunks can be in flight."""
     return min(256, params["acc_rows"] // 2)
 
 
-def chunks(step, planes, params, most=None):
-    """Parts of the result of ``step``, of at most ``most`` lines, of equal size as far as lines
-    go."""
+def chunks(
+    step: Step | PoolStep | KernelStep,
+    planes: Mapping[str, Planes],
+    params: Mapping[str, Any],
+    most: int | None = None,
+) -> list[Chunk]:
+    """Splits the result of ``step`` into chunks of at most ``most`` lines, as equal as lines
+    allow."""
     target, room = planes[step.target], slot_rows(params)
     if isinstance(step, KernelStep):
         return [Chunk(0, 1, 0, 1)]
@@ -58,25 +69,27 @@ def chunks(step, planes, params, most=None):
     return [Chunk(a, b, 0, target.pitch) for a, b in zip(edges, edges[1:], strict=False)]
 
 
-def pool_extent(step, source, target):
-    """(places in front, places behind, vectors from line to line) of the windows' map in the
-    accumulators."""
+def pool_extent(step: PoolStep, source: Planes, target: Planes) -> tuple[int, int, int]:
+    """Size of a pooling layer's padded map in the accumulators: (positions in front, positions
+    behind, vectors from line to line)."""
     before = step.before[1]
     behind = max(0, (target.across - 1) * step.stride[1] + step.window[1] - before - source.across)
     return before, behind, (before + source.across + behind if before or behind else source.pitch)
 
 
-def pool_lines(step, planes, params):
-    """Lines of a pooling's result whose windows the accumulators hold, 0 where they do not hold
-    one's."""
+def pool_lines(step: PoolStep, planes: Mapping[str, Planes], params: Mapping[str, Any]) -> int:
+    """Greatest number of result lines of a pooling whose windows fit the accumulators; 0 if not
+    even one fits."""
     source, target = planes[step.sources[0]], planes[step.target]
     *_, pitch = pool_extent(step, source, target)
     held = (params["acc_rows"] - target.gap) // pitch
     return max(0, (held - step.window[0]) // step.stride[0] + 1)
 
 
-def needed(step, chunk, source, planes):
-    """(first, end) line of source ``source`` that a part needs."""
+def needed(
+    step: Step | PoolStep | KernelStep, chunk: Chunk, source: int, planes: Mapping[str, Planes]
+) -> tuple[int, int]:
+    """The (first, end) line of source number ``source`` that a chunk needs."""
     down = planes[step.sources[source]].down
     if isinstance(step, KernelStep):
         return 0, down

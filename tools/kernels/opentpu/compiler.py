@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps to a program: places, instructions, tiles, the order of weight reads."""
+"""Compiler from steps to a program: buffer allocation, instructions, weight tiles, order of weight
+reads."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,14 +14,17 @@ from .emit import Emitter
 from .geometry import settle
 from .plan import make_plan
 from .program import RW, Program, schedule_weights
-from .step import BIAS_LANE
+from .step import BIAS_LANE, KernelStep, PoolStep, Step, kinds
+
+if TYPE_CHECKING:
+    from .planes import Planes
 
 __all__ = ["CompiledSteps", "compile_steps", "constant_vectors"]
 
 
 @dataclass(eq=False, kw_only=True)
 class CompiledSteps:
-    """A program and what it works on.
+    """A compiled program with its memory contents.
 
     Attributes
     ----------
@@ -24,32 +32,51 @@ class CompiledSteps:
     spans : list of (first word, word behind the last), a step's
     tiles : int8 [tiles, n, n]
     constants : int8 [vectors, n], host memory from vector 0
-    homes : dict, tensor -> (first host vector, Planes)
+    placement : dict, tensor -> (first host vector, Planes)
     vectors : host vectors in all
+    far_vectors : host vectors from :data:`~.plan.FAR` on, besides
     resident : names of the tensors that stay in the unified buffer
     first_tile : number of the first of ``tiles``: more than 0 where tensors are tiles,
         and weight memory begins where host memory does
     """
 
     program: Program
-    spans: list
+    spans: list[tuple[int, int]]
     tiles: np.ndarray
     constants: np.ndarray
-    homes: dict
+    placement: dict[str, tuple[int, Planes]]
     vectors: int
-    resident: set = field(default_factory=set)
+    far_vectors: int = 0
+    resident: set[str] = field(default_factory=set)
     first_tile: int = 0
 
 
-def constant_vectors(count, n):
-    """Vectors that biases are products of."""
+def constant_vectors(count: int, n: int, packed: int = 0) -> np.ndarray:
+    """Constant vectors that biases are products of, and behind them ``packed`` of each kind, int8
+    [vectors, n]."""
     vector = np.full(n, BIAS_LANE, np.int8)
     vector[0] = 1
-    return np.tile(vector, (count, 1))
+    found = [np.tile(vector, (count, 1))]
+    for kind in range(kinds(n) if packed else 0):
+        vector = np.zeros(n, np.int8)
+        vector[2 * kind : 2 * kind + 2] = 1, BIAS_LANE
+        found.append(np.tile(vector, (packed, 1)))
+    return np.concatenate(found)
 
 
-def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="all", least=4):
-    """The program that makes all tensors of ``steps`` one after another.
+def compile_steps(
+    steps: Sequence[Step | PoolStep | KernelStep],
+    planes: Mapping[str, Planes],
+    *,
+    inputs: Collection[str],
+    stored: Collection[str],
+    params: Mapping[str, Any],
+    ahead: int | None = None,
+    join: str = "all",
+    least: int = 4,
+    far: Collection[str] | None = None,
+) -> CompiledSteps:
+    """Compiles the steps of a network into one program.
 
     Parameters
     ----------
@@ -60,7 +87,7 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
     params : build parameters
     ahead : tiles that are asked for ahead of their product
     join : name out of :data:`~.geometry.JOINS`
-    least : as of :func:`~.plan.make_plan`
+    least, far : as of :func:`~.plan.make_plan`
 
     Raises
     ------
@@ -69,7 +96,7 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
     """
     settled, zeroed = settle(steps, planes, join)
     plan = make_plan(
-        steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least
+        steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least, far=far
     )
     emitter = Emitter(plan, inputs=inputs, stored=stored, params=params)
     for number, step in enumerate(steps):
@@ -86,9 +113,10 @@ def compile_steps(steps, planes, *, inputs, stored, params, ahead=None, join="al
         program=Program(words),
         spans=spans,
         tiles=tiles,
-        constants=constant_vectors(plan.ones, n),
-        homes={name: (at, settled[name]) for name, at in plan.home.items()},
+        constants=constant_vectors(plan.ones, n, plan.packed),
+        placement={name: (at, settled[name]) for name, at in plan.home.items()},
         vectors=plan.vectors,
+        far_vectors=plan.far_vectors,
         resident=set(plan.base),
         first_tile=emitter.tiles.first,
     )

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions of steps: products, activations, and what goes to and from main memory meanwhile."""
+"""Instruction emission for steps: products, activations, and the transfers that run beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -7,7 +12,20 @@ from .chunks import needed, slot_rows
 from .kernels import Kernels
 from .pooling import Pooling
 from .program import Program, split
-from .step import INT8, KernelStep, PoolStep, StoredTile, bias_tiles, spread_of
+from .step import (
+    INT8,
+    KernelStep,
+    PackedBias,
+    PoolStep,
+    Step,
+    StoredTile,
+    bias_tiles,
+    packed_biases,
+    spread_of,
+)
+
+if TYPE_CHECKING:
+    from .plan import Plan
 
 __all__ = ["Emitter"]
 
@@ -19,12 +37,15 @@ _PIECE = 32
 
 
 class Tiles:
-    """Tiles of weight memory, each once, from number ``first`` on."""
+    """Deduplicated tiles of weight memory, numbered from ``first`` on."""
 
-    def __init__(self, first=0):
-        self.first, self._numbers, self.list = first, {}, []
+    def __init__(self, first: int = 0):
+        self.first = first
+        self._numbers: dict[bytes, int] = {}
+        self.list: list[np.ndarray] = []
 
-    def number(self, tile):
+    def number(self, tile: np.ndarray) -> int:
+        """The number of a tile int8 [n, n], which is added if it is new."""
         key = tile.tobytes()
         if key not in self._numbers:
             self._numbers[key] = self.first + len(self.list)
@@ -33,7 +54,7 @@ class Tiles:
 
 
 class Emitter(Pooling, Kernels):
-    """Writes the steps of a plan, one after another.
+    """Emits the instructions of a plan's steps, one after another.
 
     Parameters
     ----------
@@ -47,16 +68,23 @@ class Emitter(Pooling, Kernels):
     marks : list, a step's first word
     """
 
-    def __init__(self, plan, *, inputs, stored, params):
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        inputs: Collection[str],
+        stored: Collection[str],
+        params: Mapping[str, Any],
+    ):
         self.plan, self.stored, self.params = plan, stored, params
         # Where tensors are tiles, host memory comes first in weight memory.
         n = params["n"]
-        self.program, self.tiles, self.marks = (
-            Program(),
-            Tiles(-(-plan.vectors // n) if plan.kernels else 0),
-            [],
-        )
-        self._written = {}  # tensor of tiles -> number of the word that writes its last
+        self.program = Program()
+        self.tiles = Tiles(-(-plan.vectors // n) if plan.kernels else 0)
+        self.marks: list[int] = []
+        self._written: dict[
+            str, int
+        ] = {}  # tensor of tiles -> number of the word that writes its last
         self._norm = self._conv = self._pool = self._poolrow = None
         self._tile = None  # the array's
         self._slot = 0
@@ -64,9 +92,9 @@ class Emitter(Pooling, Kernels):
             name: 0 for name in inputs if name in plan.base
         }  # lines of inputs that stay
         self._outs = 0
-        self._waiting = []  # loads of the next part, still to be asked for
+        self._waiting: list[Any] = []  # loads of the next part, still to be asked for
         if plan.ones:
-            self.program.rhm(0, plan.zeros, plan.ones)
+            self.program.rhm(0, plan.zeros, plan.constants)
 
     # Small things
 
@@ -175,8 +203,8 @@ class Emitter(Pooling, Kernels):
 
     # Steps
 
-    def step(self, number, step):
-        """Append the instructions of a step."""
+    def step(self, number: int, step: Step | PoolStep | KernelStep) -> None:
+        """Appends the instructions of a step."""
         self.marks.append(len(self.program.words))
         plan = self.plan
         if isinstance(step, PoolStep):
@@ -187,9 +215,10 @@ class Emitter(Pooling, Kernels):
         places = spread_of(step, source)
         if places is not None and self._spread(number, step, places):
             return None
-        biases = (
-            bias_tiles(step.bias, source.n) if step.bias is not None else [None] * len(step.terms)
-        )
+        biases = [None] * len(step.terms) if step.bias is None else bias_tiles(step.bias, source.n)
+        if step.bias is not None and plan.planes[step.target].plane <= plan.packed:
+            packed = packed_biases(step.bias, source.n)
+            biases = [one or tiles for one, tiles in zip(packed, biases, strict=True)]
         ahead = plan.bands[number] - 1
         for part, chunk in enumerate(plan.parts[number]):
             if part == 0 or not ahead:
@@ -221,7 +250,13 @@ class Emitter(Pooling, Kernels):
                 bias = [np.zeros((target.n, target.n), np.int8)]
             else:
                 pieces.insert(0, pieces.pop(whole))
-        for index, tile in enumerate(bias or ()):
+        if isinstance(bias, PackedBias):
+            ub = plan.zeros + plan.ones + bias.kind * plan.packed
+            self._mmc(ub, acc, max(rows, 1), self.tiles.number(bias.tile), overwrite=True)
+            tiles = ()
+        else:
+            tiles = bias or ()
+        for index, tile in enumerate(tiles):
             self._constant(self.tiles.number(tile), acc, max(rows, 1), index == 0)
         for index, (term, span) in enumerate(pieces):
             self._product(

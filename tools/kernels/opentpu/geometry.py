@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lines of maps: how long they are in memory, so that steps read and write them in one go, and
-where zeros must stand between them."""
+"""Padding of map lines in memory: how many zero vectors stand between lines, so that a step can
+process many lines at once."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from .step import Step
+from .step import KernelStep, PoolStep, Step
+
+if TYPE_CHECKING:
+    from .planes import Planes
 
 __all__ = ["JOINS", "reach", "settle"]
 
@@ -18,9 +25,9 @@ JOINS = {
 }
 
 
-def reach(step, index, source, result):
-    """Places that ``step`` reads to the left and to the right of the lines of its source ``index``,
-    of Planes ``source``, for a result of Planes ``result``."""
+def reach(step: Step, index: int, source: Planes, result: Planes) -> tuple[int, int]:
+    """Positions that ``step`` reads beyond the left and right ends of the lines of its source
+    number ``index``, whose layout is ``source``, for a result of layout ``result``."""
     places = [t.place for terms in step.terms for t in terms if t.source == index]
     if not places:
         return 0, 0
@@ -29,8 +36,10 @@ def reach(step, index, source, result):
     )
 
 
-def settle(steps, planes, join="all"):
-    """Gaps and leads of all maps.
+def settle(
+    steps: Sequence[Step | PoolStep | KernelStep], planes: Mapping[str, Planes], join: str = "all"
+) -> tuple[dict[str, Planes], set[str]]:
+    """Chooses the gap and lead of every map.
 
     Parameters
     ----------
@@ -68,7 +77,7 @@ def settle(steps, planes, join="all"):
                     target.across, planes[name].across + gap[name], target.across + gap[step.target]
                 ):
                     joined[find(name)] = find(step.target)
-    pitch = {}
+    pitch: dict[str, int] = {}
     for name, map_ in planes.items():
         pitch[find(name)] = max(pitch.get(find(name), 0), map_.across + gap[name])
     settled = {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions that make tiles of a tensor that flows: its vectors as rows of tiles, in main
-memory, as they are or turned."""
+"""Emission of activation-as-weights steps: copies the vectors of a tensor, or its transpose, into
+tiles in main memory."""
 
 import numpy as np
 

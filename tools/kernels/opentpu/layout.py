@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Matrices and weights as OpenTPU keeps them in memory (specification, section 7.1).
+"""Memory layout of matrices and weights (specification, section 7.1).
 
 A matrix M x K is ceil(K/N) blocks of M vectors: block b holds columns b*N .. b*N+N-1. Weights K x O
 are tiles of N x N, row = input element: tile (k, j), number k*ceil(O/N) + j, holds rows k*N.. and
@@ -11,8 +11,8 @@ import numpy as np
 __all__ = ["blocks", "pack_matrix", "pack_weights", "unpack_matrix", "unpack_weights"]
 
 
-def blocks(columns, n):
-    """Blocks of ``n`` columns that hold ``columns``."""
+def blocks(columns: int, n: int) -> int:
+    """Number of blocks of ``n`` columns that cover ``columns``."""
     return -(-columns // n)
 
 
@@ -25,8 +25,8 @@ def _two_dimensional(array, name):
     return array
 
 
-def pack_matrix(matrix, n):
-    """Matrix [M, K] -> vectors [ceil(K/n) * M, n] of the same dtype."""
+def pack_matrix(matrix: np.ndarray, n: int) -> np.ndarray:
+    """Packs a matrix [M, K] into vectors [ceil(K/n) * M, n] of the same dtype."""
     matrix = _two_dimensional(matrix, "matrix")
     rows, columns = matrix.shape
     count = blocks(columns, n)
@@ -37,7 +37,7 @@ def pack_matrix(matrix, n):
     )
 
 
-def unpack_matrix(vectors, rows, columns):
+def unpack_matrix(vectors: np.ndarray, rows: int, columns: int) -> np.ndarray:
     """The inverse of :func:`pack_matrix`: vectors [ceil(columns/n) * rows, n] -> matrix [rows,
     columns]."""
     vectors = _two_dimensional(vectors, "vectors")
@@ -52,8 +52,8 @@ def unpack_matrix(vectors, rows, columns):
     )
 
 
-def pack_weights(weights, n):
-    """Weights [K, O] -> tiles [ceil(K/n) * ceil(O/n), n, n] of the same dtype."""
+def pack_weights(weights: np.ndarray, n: int) -> np.ndarray:
+    """Packs weights [K, O] into tiles [ceil(K/n) * ceil(O/n), n, n] of the same dtype."""
     weights = _two_dimensional(weights, "weights")
     inputs, outputs = weights.shape
     down, across = blocks(inputs, n), blocks(outputs, n)
@@ -64,7 +64,7 @@ def pack_weights(weights, n):
     )
 
 
-def unpack_weights(tiles, inputs, outputs):
+def unpack_weights(tiles: np.ndarray, inputs: int, outputs: int) -> np.ndarray:
     """The inverse of :func:`pack_weights`: tiles [.., n, n] -> weights [inputs, outputs]."""
     tiles = np.asarray(tiles)
     if tiles.ndim != 3 or tiles.shape[1] != tiles.shape[2]:

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Terms of layers: convolutions of any kind, dense layers, and what else is a sum of products with
-constants."""
+"""Decomposition of linear layers (convolutions, dense layers, window sums) into products of
+tiles."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +28,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Gathered:
-    """A map of few channels with neighbouring lines side by side in its vectors.
+    """An im2col layout: a map of few channels with neighbouring positions side by side in its
+    vectors.
 
     Attributes
     ----------
@@ -35,20 +39,22 @@ class Gathered:
     """
 
     planes: Planes
-    terms: list
-    matrices: dict
+    terms: list[list[Term]]
+    matrices: dict[tuple[int, int], np.ndarray]
 
 
-def scale_tile(n, factor=1):
-    """The unit tile times ``factor``."""
+def scale_tile(n: int, factor: int = 1) -> np.ndarray:
+    """The identity tile times ``factor``, int8 [n, n]."""
     return np.eye(n, dtype=np.int8) * np.int8(factor)
 
 
-def cut(matrices, out, n, source=0):
-    """Terms of the matrices [elements of the source's blocks, out] by (line, place): a term for
-    each tile that is not all zeros."""
+def cut(
+    matrices: Mapping[tuple[int, int], np.ndarray], out: int, n: int, source: int = 0
+) -> list[list[Term]]:
+    """Splits matrices [elements of the source's blocks, out], keyed by (line, position) offset,
+    into one term per tile; tiles that are all zero are left out."""
     across = blocks(out, n)
-    terms = [[] for _ in range(across)]
+    terms: list[list[Term]] = [[] for _ in range(across)]
     for (line, place), matrix in matrices.items():
         padded = np.zeros((len(matrix), across * n), np.int8)
         padded[:, :out] = matrix
@@ -62,9 +68,17 @@ def cut(matrices, out, n, source=0):
     return terms
 
 
-def conv_matrices(weights, planes, *, before, stride=(1, 1), dilation=(1, 1), groups=1):
-    """What a convolution multiplies its source with, by (line, place): [elements of the source's
-    blocks, out].
+def conv_matrices(
+    weights: np.ndarray,
+    planes: Planes,
+    *,
+    before: tuple[int, int],
+    stride: tuple[int, int] = (1, 1),
+    dilation: tuple[int, int] = (1, 1),
+    groups: int = 1,
+) -> tuple[dict[tuple[int, int], np.ndarray], tuple[int, int]]:
+    """The matrices that a convolution multiplies its source with, keyed by (line, position) offset:
+    [elements of the source's blocks, out].
 
     Parameters
     ----------
@@ -84,46 +98,54 @@ def conv_matrices(weights, planes, *, before, stride=(1, 1), dilation=(1, 1), gr
     )  # of the source, for every output
     if phases != (1, 1) and phases != tuple(stride):
         raise ValueError(f"phases {phases} are not the stride {stride}")
-    matrices = {}
+    matrices: dict[tuple[int, int], np.ndarray] = {}
     for r in range(high):
         for c in range(wide):
             away = (
                 r * dilation[0] - before[0] + planes.shift[0],
                 c * dilation[1] - before[1] + planes.shift[1],
             )
-            place, phase = zip(
-                *(divmod(a, p) for a, p in zip(away, phases, strict=True)), strict=True
+            line, line_phase = divmod(away[0], phases[0])
+            place, place_phase = divmod(away[1], phases[1])
+            matrix = matrices.setdefault(
+                (line, place), np.zeros((planes.blocks * planes.n, out), np.int8)
             )
-            matrix = matrices.setdefault(place, np.zeros((planes.blocks * planes.n, out), np.int8))
-            matrix[planes.lane(*phase, 0) + channels, np.arange(out)[:, None]] += weights[
-                :, r, c
-            ].astype(np.int8)
-    return matrices, tuple(s // p for s, p in zip(stride, phases, strict=True))
+            matrix[planes.lane(line_phase, place_phase, 0) + channels, np.arange(out)[:, None]] += (
+                weights[:, r, c].astype(np.int8)
+            )
+    return matrices, (stride[0] // phases[0], stride[1] // phases[1])
 
 
-def cut_phases(matrices, out, n, stride):
-    """Terms of the matrices of a convolution with a stride, on one map for every phase that it
-    meets.
+def cut_phases(
+    matrices: Mapping[tuple[int, int], np.ndarray], out: int, n: int, stride: tuple[int, int]
+) -> tuple[list[tuple[int, int]], list[list[Term]]]:
+    """Splits the matrices of a strided convolution into terms on polyphase maps, one map per phase
+    that it reads.
 
     Returns
     -------
     (list of phases (line, place), terms whose sources are the phases' maps)
     """
-    parts = {}
+    parts: dict[tuple[int, int], dict[tuple[int, int], np.ndarray]] = {}
     for (line, place), matrix in matrices.items():
         (down, first), (across, second) = divmod(line, stride[0]), divmod(place, stride[1])
         parts.setdefault((first, second), {})[down, across] = matrix
-    terms = [[] for _ in range(blocks(out, n))]
+    terms: list[list[Term]] = [[] for _ in range(blocks(out, n))]
     for number, part in enumerate(parts.values()):
         for whole, mine in zip(terms, cut(part, out, n, number), strict=True):
             whole += mine
     return list(parts), terms
 
 
-def gather(matrices, planes, target, stride):
-    """:class:`Gathered` of a map of which one vector holds a position several times over, if a
-    convolution of it into a map ``target`` is shorter so; else ``None``. ``matrices``, ``stride``:
-    of :func:`conv_matrices`."""
+def gather(
+    matrices: Mapping[tuple[int, int], np.ndarray],
+    planes: Planes,
+    target: Planes,
+    stride: tuple[int, int],
+) -> Gathered | None:
+    """The im2col layout (:class:`Gathered`) of a convolution's source if it makes the convolution
+    into a map ``target`` faster, else ``None``. ``matrices``, ``stride``: of
+    :func:`conv_matrices`."""
     used = planes.phases[0] * planes.phases[1] * planes.channels
     count = planes.n // used
     if planes.blocks > 1 or count < 2:
@@ -131,7 +153,7 @@ def gather(matrices, planes, target, stride):
     lines = [line for line, _ in matrices]
     top, reach = -min(lines), max(lines) - min(lines)
     down = (target.down - 1) * stride[0] + reach // count * count + 1
-    merged = {}
+    merged: dict[tuple[int, int], np.ndarray] = {}
     for (line, place), matrix in matrices.items():
         group, k = divmod(line + top, count)
         whole = merged.setdefault((group * count, place), np.zeros_like(matrix))
@@ -150,9 +172,9 @@ def gather(matrices, planes, target, stride):
     return Gathered(result, [[Term(0, 0, k - top, 0, tiles[k]) for k in range(count)]], merged)
 
 
-def dense_terms(weights, planes, *, swap=False):
-    """Terms of a dense layer on a whole map, ``weights`` whole numbers [out, rows * columns *
-    channels]; ``swap``: lines are columns."""
+def dense_terms(weights: np.ndarray, planes: Planes, *, swap: bool = False) -> list[list[Term]]:
+    """Terms of a dense layer on a whole map, integer ``weights`` [out, rows * columns * channels];
+    ``swap``: lines are columns."""
     out, shape = len(weights), (planes.lines, planes.length)
     rows, columns = reversed(shape) if swap else shape
     maps = weights.reshape(out, rows, columns, planes.channels)
@@ -166,11 +188,21 @@ def dense_terms(weights, planes, *, swap=False):
     return cut(matrices, out, planes.n)
 
 
-def copy_terms(channels, first, total, n, *, source=0, factor=1, line=0, place=0):
-    """Terms that put ``channels`` channels of a source, times ``factor``, behind ``first`` others
-    of ``total``."""
+def copy_terms(
+    channels: int,
+    first: int,
+    total: int,
+    n: int,
+    *,
+    source: int = 0,
+    factor: int = 1,
+    line: int = 0,
+    place: int = 0,
+) -> list[list[Term]]:
+    """Terms that copy ``channels`` channels of a source, times ``factor``, to the channels from
+    ``first`` on of a result of ``total`` channels."""
     ahead, shift = divmod(first, n)
-    terms = [[] for _ in range(blocks(total, n))]
+    terms: list[list[Term]] = [[] for _ in range(blocks(total, n))]
     # A block of the source lies in one block of the result, or its ends in two neighbouring ones.
     for offset in (-n, 0) if shift else (0,):
         whole = np.eye(n, k=shift + offset, dtype=np.int8) * np.int8(factor)
@@ -188,8 +220,10 @@ def copy_terms(channels, first, total, n, *, source=0, factor=1, line=0, place=0
     return terms
 
 
-def window_terms(channels, window, before, n, factor):
-    """Terms of a sum over a window times ``factor``: the same tile for all of them."""
+def window_terms(
+    channels: int, window: tuple[int, int], before: tuple[int, int], n: int, factor: int
+) -> list[list[Term]]:
+    """Terms of a sum over a window times ``factor``: the same tile at every offset."""
     tile = scale_tile(n, factor)
     places = [(r - before[0], c - before[1]) for r in range(window[0]) for c in range(window[1])]
     return [

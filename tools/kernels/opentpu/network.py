@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Turns matrix products and multilayer perceptrons into OpenTPU programs without NOPs.
+"""Compiler from matrix products and multilayer perceptrons to programs without NOPs.
 
 Order of instructions (it is what the speed depends on; results do not):
 
@@ -11,7 +11,11 @@ Order of instructions (it is what the speed depends on; results do not):
   accumulators hold: an input block is used by all of them before the next one is needed.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -30,8 +34,8 @@ class NetworkError(ValueError):
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer: ``weights`` int8 [inputs, outputs], activation ``func``, and ``norm`` (CFG value)
-    where there is one.
+    """One dense layer: ``weights`` int8 [inputs, outputs], activation ``func``, and ``norm`` (CFG
+    value) if there is one.
 
     If a layer of a network has ``norm``, CFG instructions set it for each, ``None`` being 0; if
     none has, the program has no CFG.
@@ -43,7 +47,7 @@ class Layer:
 
 
 class Network:
-    """Layers one after another, for one core's sizes.
+    """A multilayer perceptron for one core's sizes.
 
     Parameters
     ----------
@@ -61,7 +65,14 @@ class Network:
     batch : int
     """
 
-    def __init__(self, layers, params, *, batch=None, bandwidth=1.8):
+    def __init__(
+        self,
+        layers: Sequence[Layer],
+        params: Mapping[str, Any],
+        *,
+        batch: int | None = None,
+        bandwidth: float = 1.8,
+    ):
         self.layers = list(layers)
         self.bandwidth = bandwidth
         self.n = n = params["n"]
@@ -113,9 +124,9 @@ class Network:
             )
         return [0 if k % 2 == 0 else half for k in range(len(sizes))]
 
-    def pack_inputs(self, matrix):
-        """Host memory of the inputs: batches one after another, each packed by itself (the last one
-        may be shorter)."""
+    def pack_inputs(self, matrix: np.ndarray) -> np.ndarray:
+        """Packs the inputs for host memory, int8 [vectors, n]: batches one after another, each
+        packed by itself (the last one may be shorter)."""
         return np.concatenate(
             [
                 pack_matrix(matrix[at : at + self.batch], self.n)
@@ -123,12 +134,12 @@ class Network:
             ]
         )
 
-    def output_vectors(self, rows):
-        """Vectors that the results of ``rows`` inputs take."""
+    def output_vectors(self, rows: int) -> int:
+        """Number of vectors that the results of ``rows`` inputs occupy."""
         return self.widths[-1] * rows
 
-    def unpack_outputs(self, vectors, rows):
-        """Vectors as a run left them -> int8 [rows, outputs]."""
+    def unpack_outputs(self, vectors: np.ndarray, rows: int) -> np.ndarray:
+        """Unpacks a run's result vectors into int8 [rows, outputs]."""
         outputs, parts, at = self.layers[-1].weights.shape[1], [], 0
         for start in range(0, rows, self.batch):
             count = min(self.batch, rows - start)
@@ -136,8 +147,8 @@ class Network:
             at += count * self.widths[-1]
         return np.concatenate(parts)
 
-    def program(self, rows, *, inputs_at=0, outputs_at=None):
-        """The program for ``rows`` inputs.
+    def program(self, rows: int, *, inputs_at: int = 0, outputs_at: int | None = None) -> Program:
+        """Generates the program for ``rows`` inputs.
 
         Parameters
         ----------
@@ -183,8 +194,8 @@ class Network:
         )
 
 
-def product_order(arrival, across, slots):
-    """Order of the products of one layer, pairs (input block, output block).
+def product_order(arrival: Sequence[float], across: int, slots: int) -> list[tuple[int, int]]:
+    """Schedules the products of one layer: pairs (input block, output block).
 
     Parameters
     ----------
@@ -196,7 +207,8 @@ def product_order(arrival, across, slots):
     waits least.
     """
     down, now, opened = len(arrival), 0.0, 0
-    active, order = {}, []  # output block -> its next input block
+    order: list[tuple[int, int]] = []
+    active: dict[int, int] = {}  # output block -> its next input block
     while len(order) < down * across:
         while opened < across and len(active) < slots:
             active[opened] = 0

@@ -1,22 +1,38 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What stays in the unified buffer and what goes through main memory."""
+"""Buffer plan: which tensors stay in the unified buffer and which are streamed through main
+memory."""
 
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from ..inputs import KernelError
 from .buffer import Item, allocate
-from .chunks import chunks, needed, pool_lines, slot_rows
-from .step import KernelStep, PoolStep
+from .chunks import Chunk, chunks, needed, pool_lines, slot_rows
+from .step import KernelStep, PoolStep, Step, kinds
 
-__all__ = ["ONES", "Plan", "make_plan"]
+if TYPE_CHECKING:
+    from .planes import Planes
+
+__all__ = ["FAR", "ONES", "Plan", "make_plan"]
 
 #: Constant vectors that biases are products of, at most.
 ONES = 64
 
+#: Positions of a map, with its gaps, up to which its biases are packed into tiles of several
+#: blocks' (:func:`~.step.packed_biases`): there are so many constant vectors of each kind.
+PACKED = 48
+
+#: Number of the first host vector of tensors that lie apart from the others; where they really lie
+#: is decided when the program's length and the tiles are known.
+FAR = 1 << 40
+
 
 @dataclass(eq=False, kw_only=True)
 class Plan:
-    """Places.
+    """Placement of a network's tensors, result of :func:`make_plan`.
 
     Attributes
     ----------
@@ -31,32 +47,47 @@ class Plan:
         0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a part of the
         result on its way there
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
+    packed : constant vectors of each kind, behind them; 0 where no biases are packed
     vectors : host vectors in all
+    far_vectors : host vectors from FAR on, besides
     kernels : names of the tensors that are tiles
     """
 
-    planes: dict
-    zeroed: set
-    base: dict = field(default_factory=dict)
-    home: dict = field(default_factory=dict)
-    parts: list = field(default_factory=list)
-    bands: list = field(default_factory=list)
-    scratch: dict = field(default_factory=dict)
+    planes: dict[str, Planes]
+    zeroed: set[str]
+    base: dict[str, int] = field(default_factory=dict)
+    home: dict[str, int] = field(default_factory=dict)
+    parts: list[list[Chunk]] = field(default_factory=list)
+    bands: list[int] = field(default_factory=list)
+    scratch: dict[tuple[Any, ...], int] = field(default_factory=dict)
     zeros: int = 0
     ones: int = 0
+    packed: int = 0
     vectors: int = 0
-    kernels: set = field(default_factory=set)
+    far_vectors: int = 0
+    kernels: set[str] = field(default_factory=set)
+
+    @property
+    def constants(self) -> int:
+        """Constant vectors in all."""
+        n = next(iter(self.planes.values())).n if self.packed else 0
+        return self.ones + kinds(n) * self.packed
 
 
-def band_lines(step, source, parts, planes):
-    """Most lines of a source that a part of ``step`` needs."""
+def band_lines(
+    step: Step | PoolStep | KernelStep,
+    source: int,
+    parts: Sequence[Chunk],
+    planes: Mapping[str, Planes],
+) -> int:
+    """Greatest number of source lines that a chunk of ``step`` needs."""
     return max(
         (b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0
     )
 
 
-def band_size(lines, map_):
-    """Rows of ``lines`` lines of every block."""
+def band_size(lines: int, map_: Planes) -> int:
+    """Buffer rows that ``lines`` lines of every block occupy."""
     return map_.blocks * (map_.lead + lines * map_.pitch)
 
 
@@ -70,8 +101,18 @@ def _lives(steps):
     return lives
 
 
-def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
-    """Where everything lies.
+def make_plan(
+    steps: Sequence[Step | PoolStep | KernelStep],
+    planes: dict[str, Planes],
+    zeroed: set[str],
+    *,
+    inputs: Collection[str],
+    stored: Collection[str],
+    params: Mapping[str, Any],
+    least: int = 1,
+    far: Collection[str] | None = None,
+) -> Plan:
+    """Places all tensors of a network.
 
     Parameters
     ----------
@@ -81,6 +122,9 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
     stored : names of tensors that must lie there after it
     params : build parameters
     least : lines of a part below which rather another tensor goes to main memory
+    far : names of tensors whose host vectors are numbered from FAR on; tensors that are not there
+        at the same time then share host vectors, and small maps' biases are packed. ``None``:
+        every tensor has its own
 
     Raises
     ------
@@ -113,6 +157,9 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
         if steps
         else 0
     )
+    if far is not None:
+        sizes = [planes[s.target].plane for s in steps if getattr(s, "bias", None) is not None]
+        plan.packed = max((size for size in sizes if size <= PACKED), default=0)
     kernels = {step.target for step in steps if isinstance(step, KernelStep)}
     lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
     plan.bands = [2] * len(steps)
@@ -127,21 +174,50 @@ def make_plan(steps, planes, zeroed, *, inputs, stored, params, least=1):
         ]
         for number, step in enumerate(steps):
             items += _scratch(number, step, plan, streamed)
-        places = allocate(items, plan.zeros + plan.ones, rows)
+        places = allocate(items, plan.zeros + plan.constants, rows)
         if isinstance(places, dict):
             break
         _make_room(places, steps, plan, lives, streamed, most, least, rows)
     plan.base = {name: places[name] for name in lives if name not in streamed}
     plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
-    at = plan.ones
-    for name in planes:
-        if name in inputs or name in stored or name in streamed:
-            # A tile begins at a whole number of them.
-            at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
-            plan.home[name] = at
-            at += planes[name].size
+    names = [name for name in planes if name in inputs or name in stored or name in streamed]
+    if far is not None and not kernels:
+        _share_placement(plan, names, lives, inputs, stored, far)
+        return plan
+    at = plan.constants
+    for name in names:
+        # A tile begins at a whole number of them.
+        at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
+        plan.home[name] = at
+        at += planes[name].size
     plan.vectors, plan.kernels = at, kernels
     return plan
+
+
+def _share_placement(plan, names, lives, inputs, stored, far):
+    """Host vectors of tensors, of which those that are not there at the same time share some.
+
+    Inputs are there all the time: their gaps are written once. What is stored is there from its
+    step on.
+    """
+    last = max((end for _, end in lives.values()), default=0)
+    items = {
+        name: Item(
+            name,
+            plan.planes[name].size,
+            0 if name in inputs else lives[name][0],
+            last if name in inputs or name in stored else lives[name][1],
+        )
+        for name in names
+    }
+    tops = []
+    for begin, some in (
+        (plan.constants, [items[name] for name in names if name not in far]),
+        (FAR, [items[name] for name in names if name in far]),
+    ):
+        plan.home |= allocate(some, begin, begin + sum(item.size for item in some))
+        tops.append(max([plan.home[i.name] + i.size for i in some], default=begin))
+    plan.vectors, plan.far_vectors = tops[0], tops[1] - FAR
 
 
 def _scratch(number, step, plan, streamed):

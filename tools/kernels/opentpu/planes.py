@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maps as vectors: a plane for every block of N channels, lines one after another with zero vectors
-between them."""
+"""Layout of maps as vectors: one plane per block of N channels, lines separated by zero vectors."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from .layout import blocks
 
@@ -11,7 +11,8 @@ __all__ = ["Planes"]
 
 @dataclass(frozen=True)
 class Planes:
-    """A map of ``lines`` x ``length`` positions and ``channels``, in vectors of ``n`` elements.
+    """Layout of a map of ``lines`` x ``length`` positions and ``channels`` in vectors of ``n``
+    elements.
 
     A window that is moved over the map meets, at every position, the vector a constant number of
     vectors away from the position's own: the zero vectors behind a line are also those in front of
@@ -34,32 +35,32 @@ class Planes:
     n: int
     gap: int = 0
     lead: int = 0
-    phases: tuple = (1, 1)
-    shift: tuple = (0, 0)
+    phases: tuple[int, int] = (1, 1)
+    shift: tuple[int, int] = (0, 0)
 
     @property
-    def down(self):
-        """Lines of a plane."""
+    def down(self) -> int:
+        """Lines per plane."""
         return -(-(self.lines + self.shift[0]) // self.phases[0])
 
     @property
-    def across(self):
-        """Positions of a line of a plane."""
+    def across(self) -> int:
+        """Positions per line of a plane."""
         return -(-(self.length + self.shift[1]) // self.phases[1])
 
     @property
-    def pitch(self):
-        """Vectors from a line to the next."""
+    def pitch(self) -> int:
+        """Vectors from one line to the next."""
         return self.across + self.gap
 
     @property
-    def plane(self):
-        """Vectors from a block to the next."""
+    def plane(self) -> int:
+        """Vectors from one block to the next."""
         return self.down * self.pitch
 
     @property
-    def blocks(self):
-        """Blocks of channels, or of neighbours and channels."""
+    def blocks(self) -> int:
+        """Number of blocks of channels, or of neighbours and channels."""
         lines, places = self.phases
         if lines * places * self.channels <= self.n:
             return 1
@@ -68,17 +69,17 @@ class Planes:
         return lines * places * blocks(self.channels, self.n)
 
     @property
-    def size(self):
-        """Vectors in all."""
+    def size(self) -> int:
+        """Number of vectors in all."""
         return self.lead + self.blocks * self.plane
 
-    def vector(self, block, line, place):
-        """Number of a vector of the planes (``line`` and ``place`` as the planes have them)."""
+    def vector(self, block: int, line: int, place: int) -> int:
+        """Index of a vector (``line`` and ``place`` count lines and positions of the planes)."""
         return self.lead + (block * self.down + line) * self.pitch + place
 
-    def lane(self, line, place, channel):
-        """Element of all blocks' elements in which a phase (``line``, ``place``) and channel
-        lie."""
+    def lane(self, line: int, place: int, channel: int) -> int:
+        """Index, among all blocks' elements, of the element that holds a phase (``line``,
+        ``place``) and channel."""
         lines, places = self.phases
         if lines * places * self.channels <= self.n:
             return (line * places + place) * self.channels + channel
@@ -86,10 +87,9 @@ class Planes:
             return line * self.n + place * self.channels + channel
         return (line * places + place) * blocks(self.channels, self.n) * self.n + channel
 
-    def strides(self):
-        """Vectors and elements by which an index of each kind moves: dict of lists of (size,
-        vectors, elements), most significant first, for ``line``, ``place`` and ``channel``; and of
-        where the first element lies, ``begin``."""
+    def strides(self) -> dict[str, Any]:
+        """Strides of the layout: for ``line``, ``place`` and ``channel`` a list of (size, vectors,
+        elements), most significant first; ``begin``: (vectors, elements) of the first element."""
         lines, places = self.phases
         whole = blocks(self.channels, self.n)
         if lines * places * self.channels <= self.n:
@@ -98,7 +98,8 @@ class Planes:
             phases = (self.plane, 0), (0, self.channels)
         else:
             phases = (places * whole * self.plane, 0), (whole * self.plane, 0)
-        result, begin = {}, (self.lead, 0)
+        result: dict[str, Any] = {}
+        begin = (self.lead, 0)
         for kind, count, vectors, apart, phase, shift in zip(
             ("line", "place"),
             (self.down, self.across),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions of window maxima: maps into the accumulators with their padding, ACT.P over them."""
+"""Emission of max pooling: copies padded maps into the accumulators and applies ACT.P."""
 
 import numpy as np
 

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes OpenTPU programs: one method an instruction, and the hoisting of weight reads
-(specification, sections 3 and 10)."""
+"""Program builder with one method per instruction, and the hoisting of weight reads (specification,
+sections 3 and 10)."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA
@@ -21,8 +24,9 @@ RW = _OP["RW"]
 
 @dataclass(frozen=True)
 class Word:
-    """One instruction word by its fields; ``tile`` is the number of the tile an MMC.S takes, where
-    its RW is yet to come, and may not come before the word of number ``after``, which writes it."""
+    """One instruction word by its fields; ``tile`` is the number of the tile that an MMC.S takes
+    and whose RW is not yet placed; the RW must not come before the word number ``after``, which
+    writes the tile."""
 
     opcode: int
     flags: int = 0
@@ -33,23 +37,23 @@ class Word:
     after: int = -1
 
     @property
-    def count(self):
-        """Vectors of the instruction."""
+    def count(self) -> int:
+        """Number of vectors that the instruction processes."""
         return self.length or 256
 
     @property
-    def mnemonic(self):
+    def mnemonic(self) -> str:
         """Name of a legal word's instruction."""
         return _NAMES[self.opcode]
 
-    def pack(self):
+    def pack(self) -> bytes:
         """The 14 bytes, big-endian."""
         return (
             self.opcode << 104 | self.flags << 96 | self.length << 88 | self.addr << 24 | self.ub
         ).to_bytes(14, "big")
 
-    def text(self):
-        """Assembly of a legal word, in the canonical form."""
+    def text(self) -> str:
+        """Assembly text of a legal word, in the canonical form."""
         name, flags = self.mnemonic, self.flags
         if name == "MMC":
             letters = "S" * (flags & 1) + "O" * (flags >> 2 & 1) + "C" * (flags >> 1 & 1)
@@ -68,20 +72,21 @@ class Word:
         return f"{name}{'.' if letters else ''}{letters} {', '.join(map(str, operands))}".strip()
 
 
-def split(count):
-    """Pairs (offset, length) that cover ``count`` vectors, at most 256 at a time."""
+def split(count: int) -> list[tuple[int, int]]:
+    """Splits ``count`` vectors into pairs (offset, length) of at most 256."""
     return [(at, min(256, count - at)) for at in range(0, count, 256)]
 
 
 class Program:
-    """A list of instruction words that grows by its methods, in the assembler's order of operands.
+    """An instruction list with one append method per mnemonic; operands are in the assembler's
+    order.
 
     Attributes
     ----------
     words : list of Word
     """
 
-    def __init__(self, words=()):
+    def __init__(self, words: Iterable[Word] = ()):
         self.words = list(words)
 
     def _add(self, mnemonic, flags=0, length=0, addr=0, ub=0, tile=None, after=-1):
@@ -89,65 +94,90 @@ class Program:
             raise ValueError(f"{mnemonic}: length must be 1 to 256, not {length}")
         self.words.append(Word(_OP[mnemonic], flags, length & 0xFF, addr, ub, tile, after))
 
-    def nop(self, count=1):
+    def nop(self, count: int = 1) -> None:
+        """Appends ``count`` NOPs."""
         for _ in range(count):
             self._add("NOP")
 
-    def whm(self, ub, host, count):
+    def whm(self, ub: int, host: int, count: int) -> None:
+        """Appends WHM: unified buffer to host memory, ``count`` vectors."""
         for at, length in split(count):
             self._add("WHM", 0, length, host + at, ub + at)
 
-    def rhm(self, host, ub, count):
+    def rhm(self, host: int, ub: int, count: int) -> None:
+        """Appends RHM: host memory to unified buffer, ``count`` vectors."""
         for at, length in split(count):
             self._add("RHM", 0, length, host + at, ub + at)
 
-    def rw(self, tile):
+    def rw(self, tile: int) -> None:
+        """Appends RW: reads a weight tile."""
         self._add("RW", addr=tile)
 
     def mmc(
-        self, ub, acc, count, *, switch=False, overwrite=False, convolve=False, tile=None, after=-1
-    ):
-        """At most 256 vectors. ``tile``: take this tile (sets S); :func:`schedule_weights` puts its
-        RW in front, behind word ``after``."""
+        self,
+        ub: int,
+        acc: int,
+        count: int,
+        *,
+        switch: bool = False,
+        overwrite: bool = False,
+        convolve: bool = False,
+        tile: int | None = None,
+        after: int = -1,
+    ) -> None:
+        """Appends MMC, at most 256 vectors. ``tile``: use this tile (sets S);
+        :func:`schedule_weights` places its RW in front, behind word ``after``."""
         flags = int(switch or tile is not None) | int(convolve) << 1 | int(overwrite) << 2
         self._add("MMC", flags, count, acc, ub, tile, after)
 
-    def act(self, acc, ub, count, func="none", *, pool=False):
-        """At most 256 vectors; ``func`` a name of :data:`FUNCTIONS` or the field's value."""
-        self._add("ACT", FUNCTIONS.get(func, func) << 3 | int(pool) << 5, count, acc, ub)
+    def act(
+        self, acc: int, ub: int, count: int, func: str | int = "none", *, pool: bool = False
+    ) -> None:
+        """Appends ACT, at most 256 vectors; ``func`` is a name of :data:`FUNCTIONS` or the field's
+        value."""
+        self._add(
+            "ACT",
+            (func if isinstance(func, int) else FUNCTIONS[func]) << 3 | int(pool) << 5,
+            count,
+            acc,
+            ub,
+        )
 
-    def sync(self, tag=0, *, interrupt=False):
+    def sync(self, tag: int = 0, *, interrupt: bool = False) -> None:
+        """Appends SYNC."""
         self._add("SYNC", int(interrupt), addr=tag)
 
-    def cfg(self, register, value):
+    def cfg(self, register: str | int, value: int) -> None:
+        """Appends CFG."""
         self._add(
             "CFG",
             addr=value,
             ub=CFG_NAMES.index(register) if isinstance(register, str) else register,
         )
 
-    def hlt(self):
+    def hlt(self) -> None:
+        """Appends HLT."""
         self._add("HLT")
 
-    def scheduled(self, ahead=2, beside=0):
-        """The program with every RW ``ahead`` tiles before the MMC.S that takes it
+    def scheduled(self, ahead: int = 2, beside: int = 0) -> Program:
+        """The program with every RW hoisted ``ahead`` tiles before the MMC.S that uses it
         (:func:`schedule_weights`)."""
         return Program(schedule_weights(self.words, ahead, beside))
 
-    def data(self):
-        """The binary form."""
+    def data(self) -> bytes:
+        """Encodes the program in its binary form."""
         if any(word.tile is not None for word in self.words):
             raise ValueError("this program has tiles without RW; call scheduled() first")
         return b"".join(word.pack() for word in self.words)
 
-    def text(self, comment=""):
+    def text(self, comment: str = "") -> str:
         """Assembly source, ``comment`` in front."""
         head = "".join(f"# {line}\n" for line in comment.splitlines())
         return head + "".join(word.text() + "\n" for word in self.words)
 
 
-def schedule_weights(words, ahead=2, beside=0):
-    """Words with an RW for each ``tile``, ``ahead`` tiles before its MMC.S.
+def schedule_weights(words: Iterable[Word], ahead: int = 2, beside: int = 0) -> list[Word]:
+    """Inserts an RW for each ``tile``, hoisted ``ahead`` tiles before its MMC.S.
 
     ``beside``: in front of an RHM or WHM so many more are asked for, where an engine has one
     transfer at a time and an RW would wait for the whole of it. The queue must hold ``ahead`` + 1
@@ -171,9 +201,9 @@ def schedule_weights(words, ahead=2, beside=0):
     return result
 
 
-def array_time(words, n):
-    """T_a of section 10.1: the sum over all MMC of L + 1, at least 2n + 3 from one with S to the
-    next (or the end)."""
+def array_time(words: Iterable[Word], n: int) -> int:
+    """Matrix-array cycles T_a of section 10.1: the sum over all MMC of L + 1, at least 2n + 3 from
+    one with S to the next (or the end)."""
     total, segment, switched = 0, 0, False
     for word in words:
         if word.opcode != _OP["MMC"]:

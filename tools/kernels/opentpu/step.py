@@ -1,20 +1,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps of a network on OpenTPU: sums of products of tiles over shifted maps, windows' maxima, sums
-over all positions."""
+"""Operators of a network on OpenTPU: sums of products of tiles over shifted maps, max pooling, and
+activation tiles."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from .planes import Planes
 
 __all__ = [
     "BIAS_LANE",
     "INT8",
     "KernelStep",
+    "PackedBias",
     "PoolStep",
     "Step",
     "StoredTile",
     "Term",
+    "bias_tile_limit",
     "bias_tiles",
+    "kinds",
+    "packed_biases",
     "spread_of",
 ]
 
@@ -27,8 +37,8 @@ INT8 = 0x1_0000
 
 @dataclass(frozen=True)
 class StoredTile:
-    """A tile out of a tensor that a :class:`KernelStep` makes: the ``n`` vectors from its vector
-    ``vector`` on."""
+    """A weight tile taken from a tensor that a :class:`KernelStep` makes: the ``n`` vectors from
+    its vector ``vector`` on."""
 
     tensor: str
     vector: int
@@ -36,9 +46,9 @@ class StoredTile:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A summand: at position (line, place) of the result, block ``block`` of source ``source`` at
-    (``line`` * stride + ``line``, ``place`` * stride + ``place``), zero outside, times ``tile``
-    (int8 [n, n], row = element of the source; or a StoredTile)."""
+    """A summand of a :class:`Step`: at position (line, place) of the result, block ``block`` of
+    source number ``source`` at (line * stride + ``line``, place * stride + ``place``), zero
+    outside, times ``tile`` (int8 [n, n], row = element of the source; or a StoredTile)."""
 
     source: int
     block: int
@@ -49,8 +59,8 @@ class Term:
 
 @dataclass(eq=False, kw_only=True)
 class Step:
-    """One tensor out of others: for each block of the result a sum of terms and a bias, ReLU,
-    shift, saturation.
+    """Linear operator: each block of the result is a sum of terms and a bias, followed by ReLU,
+    shift and saturation.
 
     Attributes
     ----------
@@ -68,34 +78,34 @@ class Step:
 
     name: str
     target: str
-    sources: list
-    terms: list
-    shifts: list
+    sources: list[str]
+    terms: list[list[Term]]
+    shifts: list[int]
     bias: np.ndarray | None = None
     relu: bool = False
-    stride: tuple = (1, 1)
-    nodes: tuple = ()
+    stride: tuple[int, int] = (1, 1)
+    nodes: tuple[str, ...] = ()
     macs: int = 0
 
 
 @dataclass(eq=False, kw_only=True)
 class PoolStep:
-    """Largest value of each window; ``before``: lines and places of padding in front, ``window``
-    and ``stride`` (lines, places)."""
+    """Max pooling; ``before``: lines and positions of padding in front, ``window`` and ``stride``
+    (lines, positions)."""
 
     name: str
     target: str
-    sources: list
-    window: tuple
-    stride: tuple
-    before: tuple
-    nodes: tuple = ()
+    sources: list[str]
+    window: tuple[int, int]
+    stride: tuple[int, int]
+    before: tuple[int, int]
+    nodes: tuple[str, ...] = ()
     macs: int = 0
 
 
 @dataclass(eq=False, kw_only=True)
 class KernelStep:
-    """Tiles of a tensor that flows, in main memory alone: for each block of the tiles' columns
+    """Converts a tensor into weight tiles in main memory: for each block of the tiles' columns
     ``rows`` vectors, a whole number of tiles.
 
     A tensor of positions and channels gives vectors of its own, a position each, or, ``turned``, a
@@ -106,17 +116,17 @@ class KernelStep:
 
     name: str
     target: str
-    sources: list
+    sources: list[str]
     rows: int
     turned: bool
-    nodes: tuple = ()
+    nodes: tuple[str, ...] = ()
     macs: int = 0
 
 
-def spread_of(step, planes):
-    """The positions of ``step`` if it sums all of them up alike for every block of channels (a
-    global average), so that one product can go over the blocks: list of (line, place), else
-    ``None``. ``planes``: of its source."""
+def spread_of(step: Step, planes: Planes) -> list[tuple[int, int]] | None:
+    """The positions that ``step`` sums up with equal weights for every block of channels (a global
+    average), so that one product can process all blocks: list of (line, position), else ``None``.
+    ``planes``: layout of its source."""
     first = step.terms[0]
     if (
         len(step.sources) != 1
@@ -138,7 +148,12 @@ def spread_of(step, planes):
     return places
 
 
-def bias_tiles(bias, n):
+def bias_tile_limit(n: int) -> int:
+    """Greatest size of a bias that one tile holds for certain (:func:`bias_tiles`)."""
+    return BIAS_LANE * BIAS_LANE * (n - 1)
+
+
+def bias_tiles(bias: np.ndarray, n: int) -> list[list[np.ndarray]]:
     """Tiles that, multiplied by the constant vector (1, 127, 127, ...), add up to ``bias``: int8
     [blocks][count] of [n, n].
 
@@ -162,4 +177,38 @@ def bias_tiles(bias, n):
                 left -= part
             tiles.append(tile)
         result.append(tiles)
+    return result
+
+
+#: Rows of a tile that a packed bias takes: what is left, and one of quotients.
+_PACKED_ROWS = 2
+
+
+def kinds(n: int) -> int:
+    """Kinds of constant vectors for packed biases: kind k has 1 and 127 in its elements 2 k and
+    2 k + 1, and zeros."""
+    return n // _PACKED_ROWS
+
+
+@dataclass(frozen=True, eq=False)
+class PackedBias:
+    """A block's bias among those of others in one tile: what that gives with the constant vector of
+    kind ``kind``."""
+
+    tile: np.ndarray
+    kind: int
+
+
+def packed_biases(bias: np.ndarray, n: int) -> list[PackedBias | None]:
+    """:class:`PackedBias` of each block, ``None`` of one whose bias is larger than 127 * 127."""
+    bias = np.asarray(bias, np.int64).reshape(-1, n)
+    quotient = (2 * bias + BIAS_LANE) // (2 * BIAS_LANE)
+    small = np.flatnonzero(np.abs(quotient).max(axis=1) <= BIAS_LANE)
+    result: list[PackedBias | None] = [None] * len(bias)
+    for at in range(0, len(small), kinds(n)):
+        tile, group = np.zeros((n, n), np.int8), small[at : at + kinds(n)]
+        for kind, block in enumerate(group):
+            tile[_PACKED_ROWS * kind] = (bias - BIAS_LANE * quotient)[block]
+            tile[_PACKED_ROWS * kind + 1] = quotient[block]
+            result[block] = PackedBias(tile, kind)
     return result

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a program without hardware: units, memory and queues as the specification's sections 9
-and 10 describe them."""
+"""Cycle estimate of a program: units, memory and queues as in the specification's sections 9 and
+10."""
+
+from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from quintet.gateware.cores.opentpu.isa import ISA
+
+if TYPE_CHECKING:
+    from .program import Word
 
 __all__ = ["Memory", "SDRAM16", "main_memory", "word_times"]
 
@@ -15,8 +22,8 @@ _WORD = 14
 
 @dataclass(frozen=True)
 class Memory:
-    """Main memory: ``bandwidth`` bytes a cycle, ``latency`` from a request to its first beat,
-    ``overhead`` cycles that every request costs besides.
+    """Timing of main memory: ``bandwidth`` bytes per cycle, ``latency`` cycles from a request to
+    its first beat, ``overhead`` cycles per request.
 
     ``on_chip``: another memory that holds the bytes below ``border``.
     """
@@ -24,21 +31,24 @@ class Memory:
     bandwidth: float
     latency: int
     overhead: float
-    on_chip: "Memory | None" = None
+    on_chip: Memory | None = None
     border: int = 0
 
-    def at(self, address: int) -> "Memory":
+    def cycles(self, size: int) -> float:
+        """Cycles of its port that a request of ``size`` bytes takes."""
+        return self.overhead + size / self.bandwidth
+
+    def at(self, address: int) -> Memory:
         """The memory that holds this byte."""
-        return self.on_chip if address < self.border else self
+        return self if self.on_chip is None or address >= self.border else self.on_chip
 
 
 #: 16-bit SDRAM of a board, mixed traffic.
 SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=1.2)
 
 
-def main_memory(info: dict) -> Memory:
-    """The memory of a build, by what its info text says of it (``kind``, ``beat_bytes``,
-    ``on_chip``).
+def main_memory(info: Mapping[str, Any]) -> Memory:
+    """The memory timing of a build, from its info text (``kind``, ``beat_bytes``, ``on_chip``).
 
     Memories other than SDRAM and block RAM are taken for a 16-bit SDRAM.
     """
@@ -66,8 +76,8 @@ _DECODE, _DECODE_MEMORY, _ISSUE = 2, 7, 2
 class _Clock:
     """Units of a core, each with the cycle at which it is free."""
 
-    def __init__(self, params, memory, host, weights):
-        self.host, self.weights, self.asked_words = host, weights, 0
+    def __init__(self, params, memory, host, weights, program=0):
+        self.host, self.weights, self.next_word = host, weights, program
         n = self.n = params["n"]
         self.params, self.memory = params, memory
         self.port = 0.0  # the memory port
@@ -96,8 +106,8 @@ class _Clock:
         """Issue one word; returns the cycle at which it has done its work."""
         while len(self.words) < self.params["fetch_words"]:
             # Eight words a request.
-            memory = self.memory.at(_WORD * self.asked_words)
-            self.asked_words += 1
+            memory = self.memory.at(self.next_word)
+            self.next_word += _WORD
             self.port = max(self.port, self.issued) + _WORD / memory.bandwidth + memory.overhead / 8
             self.words.append(self.port + memory.latency)
         moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])
@@ -213,10 +223,18 @@ class _Clock:
     }
 
 
-def word_times(words, params, memory=SDRAM16, host=0, weights=0):
-    """The cycle at which each word issues, and that at which the last has ended. The program lies
-    at address 0, ``host`` and ``weights`` are where host memory and weight memory begin."""
-    clock, times, end = _Clock(params, memory, host, weights), [], 0.0
+def word_times(
+    words: Sequence[Word],
+    params: Mapping[str, Any],
+    memory: Memory = SDRAM16,
+    host: int = 0,
+    weights: int = 0,
+    program: int = 0,
+) -> tuple[list[float], float]:
+    """Simulates a program: (issue cycle of each word, cycle at which the last has ended). ``host``,
+    ``weights`` and ``program`` are the base addresses of host memory, weight memory and the
+    program."""
+    clock, times, end = _Clock(params, memory, host, weights, program), [], 0.0
     for word in words:
         end = max(end, clock.word(word))
         times.append(clock.issued)

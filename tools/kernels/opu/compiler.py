@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From a network to a program: memory, tilings, order of instructions."""
+"""Compiler from a network to a program: memory, tilings, order of instructions."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from math import inf
+from typing import TYPE_CHECKING, Any
 
 from ....gateware.cores.opu.isa import ISA
 from ..inputs import KernelError
@@ -12,7 +16,10 @@ from .memory import Constants, Maps
 from .program import Compiled, LayerSpan, Placed
 from .target import Target
 from .tiles import border_pads
-from .tiling import candidates, check_tiling, widest
+from .tiling import Tiling, candidates, check_tiling, widest
+
+if TYPE_CHECKING:
+    from .graph import Network
 
 __all__ = ["compile_network"]
 
@@ -33,21 +40,21 @@ def _align(value, step=64):
 
 
 def compile_network(
-    network,
-    params,
+    network: Network,
+    params: Mapping[str, Any],
     *,
-    schedule=True,
-    group=None,
-    program_at=0,
-    memory=None,
-    tilings=None,
-    timing=None,
-    apart=False,
-    zeroed=False,
-    local=False,
-    quick=False,
-):
-    """Make the program of a network.
+    schedule: bool = True,
+    group: int | None = None,
+    program_at: int = 0,
+    memory: int | None = None,
+    tilings: Mapping[str, Tiling] | None = None,
+    timing: Timing | None = None,
+    apart: bool = False,
+    zeroed: bool = False,
+    local: bool = False,
+    quick: bool = False,
+) -> Compiled:
+    """Compiles a network into a program for one build.
 
     Parameters
     ----------
@@ -112,7 +119,7 @@ def compile_network(
         layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers
     }
     for layer in network.layers:
-        if layer.name in (tilings or {}):
+        if tilings and layer.name in tilings:
             check_tiling(target, layer, group, writer.flat(layer), tilings[layer.name])
             chosen[layer.name] = tilings[layer.name]
     if schedule and target.overlaps:

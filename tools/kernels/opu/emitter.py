@@ -1,10 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs into instructions: configuration only where it changes, loads only where a buffer does not
-hold the data already."""
+"""Emission of tile jobs: configuration only where it changes, loads only if a buffer does not hold
+the data already."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from functools import lru_cache
+from typing import TYPE_CHECKING, Any
 
 from ....gateware.cores.opu.isa import ISA
+
+if TYPE_CHECKING:
+    from ....gateware.cores.opu.types import TypeSet
+    from .tiles import Job, Load, Pad, Part
 
 __all__ = ["Emitter", "REGION_CONSTANTS", "REGION_MAPS"]
 
@@ -18,7 +26,7 @@ def _encode(mnemonic, operands):
 
 
 class Emitter:
-    """Writes a program.
+    """Emits the instructions of tile jobs.
 
     Parameters
     ----------
@@ -33,16 +41,20 @@ class Emitter:
     clean : dict, units -> Pad of the borders that are zero now
     """
 
-    def __init__(self, types, slot_units, clean=()):
+    def __init__(self, types: TypeSet, slot_units: int, clean: Iterable[Pad] = ()):
         self.types = types
         self.slot_units = slot_units
-        self.words = []
+        self.words: list[int] = []
         self.extent = 0
         self._registers = {"@stride": (1, 1), "@shift": (0, 0), "@post": 0, "@pool": (1, 1, 1, 1)}
-        self._ifm = self._ker = self._bias = None  # what the buffers hold
+        # What the buffers hold.
+        self._ifm: Load | None = None
+        self._ker: Part | None = None
+        self._bias: int | None = None
         self.clean = {pad.at: pad for pad in clean}
 
-    def emit(self, mnemonic, **operands):
+    def emit(self, mnemonic: str, **operands: Any) -> None:
+        """Appends an instruction."""
         self.words.append(_encode(mnemonic, tuple(operands.items())))
 
     def _set(self, mnemonic, value, **operands):
@@ -70,7 +82,8 @@ class Emitter:
 
     # Loads
 
-    def load_ifm(self, load):
+    def load_ifm(self, load: Load) -> None:
+        """Emits ``ld.ifm`` with its configuration, if the buffer does not hold the data."""
         self._shape_ifm(load.shape)
         if self._ifm == load:
             return
@@ -100,8 +113,8 @@ class Emitter:
 
     # Jobs
 
-    def start(self, job):
-        """Loads and convolutions of ``job``."""
+    def start(self, job: Job) -> None:
+        """Emits the loads and convolutions of ``job``."""
         self._shape_ofm(job.ofm)
         first = True
         for part in job.parts:
@@ -117,8 +130,8 @@ class Emitter:
                     self.emit(kind, h=h, w=w, n=n)
                     first = False
 
-    def preload(self, job, before):
-        """As much of the first loads of ``job`` as may stand before the ``store`` of ``before``
+    def preload(self, job: Job, before: Job) -> None:
+        """Emits as many of the first loads of ``job`` as may precede the ``store`` of ``before``
         (9.3).
 
         ``@shape.ofm`` would invalidate what is to be stored; with a residual so would anything that
@@ -144,8 +157,9 @@ class Emitter:
         spans += [(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units) for pad in job.pads]
         return any(a < high and low < b for a, b in spans)
 
-    def pads(self, job, always):
-        """The ``pad`` of the job; not of a map whose border still is zero, unless ``always``."""
+    def pads(self, job: Job, always: bool) -> None:
+        """Emits the ``pad`` instructions of the job; a map whose border is still zero is skipped
+        unless ``always``."""
         for pad in job.pads:
             if not always and self.clean.get(pad.at) == pad:
                 continue
@@ -154,13 +168,13 @@ class Emitter:
             self._forget(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units, ())
             self.clean[pad.at] = pad
 
-    def load_residual(self, job):
-        """What ``store`` will add, if anything."""
+    def load_residual(self, job: Job) -> None:
+        """Loads the residual that ``store`` adds, if there is one."""
         if job.residual is not None:
             self.load_ifm(job.residual)
 
-    def finish(self, job):
-        """The ``store``."""
+    def finish(self, job: Job) -> None:
+        """Emits the ``store``."""
         layer = job.layer
         self._mem_ofm(job.mem)
         adds = job.residual is not None

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model of cycles, to choose tilings by: two queues, the scoreboard, the durations of section
-10.1. Not the gateware: what a program takes is measured, this says which of two programs is likely
-the faster one."""
+"""Cycle model for choosing tilings: two queues, the scoreboard, the durations of section 10.1. It
+ranks programs; the cycles of a program are measured on the gateware."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
+from typing import Any
 
 from ....gateware.cores.opu import geometry
 from ....gateware.cores.opu.model.sequence import Sequence
@@ -16,7 +19,7 @@ __all__ = ["SDRAM", "Estimate", "Timing", "estimate"]
 
 @dataclass(frozen=True)
 class Timing:
-    """Speeds of memory and units.
+    """Speeds of memory and units, for :func:`estimate`.
 
     Attributes
     ----------
@@ -48,17 +51,23 @@ SDRAM = Timing(rate=1.977, load=5, store=45, page=2.2, slot=6.1, fetch=2.2)
 
 @dataclass
 class Estimate:
-    """Cycles in all, of the DMA and of the convolution unit; ``marks``: cycles at which each of the
-    asked words was done."""
+    """Result of :func:`estimate`: cycles in all, of the DMA and of the convolution unit; ``marks``:
+    completion cycles of the requested words."""
 
     cycles: int
     dma: int
     work: int
-    marks: list = field(default_factory=list)
+    marks: list[int] = field(default_factory=list)
 
 
-def estimate(words, params, timing=None, marks=(), most=inf):
-    """Cycles of a program without faults.
+def estimate(
+    words: Iterable[int],
+    params: Mapping[str, Any],
+    timing: Timing | None = None,
+    marks: Iterable[int] = (),
+    most: float = inf,
+) -> Estimate:
+    """Estimates the cycles of a program that meets no fault.
 
     Parameters
     ----------

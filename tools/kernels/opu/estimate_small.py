@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A model of the small engine's cycles: one instruction after the other (specification, 9.6 and
-10.1)."""
+"""Cycle model of the small engine, which executes one instruction after the other (specification,
+9.6 and 10.1)."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from ....gateware.cores.opu.model.sequence import Sequence
 
@@ -14,20 +17,22 @@ _LOAD, _STORE = 2, 1.05
 
 
 class SmallMachine:
-    """What :func:`~.estimate.estimate` steps through; everything ends when its instruction does."""
+    """Model of the small engine that :func:`~.estimate.estimate` steps through."""
 
-    def __init__(self, params):
+    def __init__(self, params: Mapping[str, Any]):
         self.params, self.sequence = params, Sequence(params)
         self.issue = self.moved = 0.0
         self.work = 0
 
     @property
-    def dma(self):
+    def dma(self) -> float:
+        """Cycles of the DMA so far."""
         return self.issue
 
     conv = dma
 
-    def step(self, word):
+    def step(self, word: int) -> bool:
+        """Executes one word; returns whether the program goes on."""
         step, s = self.sequence.step(word), self.sequence
         name = step.mnemonic
         if name.startswith("conv"):

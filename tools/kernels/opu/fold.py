@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Folding taps into channels: where a source has few channels, several taps fit the 16 that a tap
-multiplies anyway.
+"""Folding of kernel taps into channels (im2col): with few source channels, several taps fit the 16
+channels that one tap multiplies anyway.
 
 A layer of 3x3 taps on one channel becomes one of 1x1 on nine, on an input that holds each result's
 neighbourhood: a ninth of the work. It applies to inputs, which the host lays out.
@@ -14,8 +14,14 @@ from ..inputs import KernelError
 __all__ = ["fold_input", "fold_weights"]
 
 
-def fold_input(values, taps, *, stride=(1, 1), padding=(0, 0, 0, 0)):
-    """Neighbourhoods as channels.
+def fold_input(
+    values: np.ndarray,
+    taps: tuple[int, int],
+    *,
+    stride: tuple[int, int] = (1, 1),
+    padding: tuple[int, int, int, int] = (0, 0, 0, 0),
+) -> np.ndarray:
+    """Rearranges an input so that each position's neighbourhood becomes its channels.
 
     Parameters
     ----------
@@ -59,9 +65,9 @@ def fold_input(values, taps, *, stride=(1, 1), padding=(0, 0, 0, 0)):
     )
 
 
-def fold_weights(weights, *, rows=True):
-    """Weights [out, in, rows, columns] for such an input: [out, rows * columns * in, 1, 1], or with
-    ``rows`` false, only the columns being folded, [out, columns * in, rows, 1]."""
+def fold_weights(weights: np.ndarray, *, rows: bool = True) -> np.ndarray:
+    """Rearranges weights [out, in, rows, columns] for such an input: [out, rows * columns * in, 1,
+    1], or with ``rows`` false only the columns are folded, [out, columns * in, rows, 1]."""
     weights = np.asarray(weights)
     out, channels, high, wide = weights.shape
     if rows:

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks for the OPU: tensors with fixed-point positions, and the layers between them.
+"""Network builder for the OPU: fixed-point tensors and the layers between them.
 
 A number x of a tensor with fraction length p stands for x * 2^-p. Weights, biases and tensors are
 integers of the type set's types; the library computes the shifts of section 7.4 of the
 specification from the fraction lengths.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -23,16 +25,18 @@ _MOST_SIDE = 1023  # of a map in memory, borders included
 _MOST_BORDER = 15
 
 
-def check_inputs(values, tensors, images, bits):
-    """``values`` by name as int64 [images, height, width, channels] of every one of ``tensors``;
-    the first axis may be left out for one image. Raises :class:`KernelError` for what a program
-    cannot be given."""
+def check_inputs(
+    values: Any, tensors: Sequence[Tensor], images: int, bits: int
+) -> dict[str, np.ndarray]:
+    """Checks input ``values`` by name and converts them to int64 [images, height, width, channels]
+    for every one of ``tensors``; the first axis may be left out for one image. Raises
+    :class:`KernelError`."""
     check_names(values, {t.name: f"integers {[images, *t.shape]}" for t in tensors})
     return {t.name: check_values(t, values[t.name], images, bits) for t in tensors}
 
 
-def check_values(tensor, values, images, bits):
-    """``values`` of one tensor, as :func:`check_inputs`."""
+def check_values(tensor: Tensor, values: Any, images: int, bits: int) -> np.ndarray:
+    """Checks the ``values`` of one tensor as :func:`check_inputs` does."""
     if images == 1 and np.shape(values) == tensor.shape:
         values = np.asarray(values)[None]
     return integers(f"input {tensor.name}", values, (images, *tensor.shape), bits)
@@ -57,7 +61,7 @@ def _whole_numbers(value):
 
 @dataclass(eq=False)
 class Network(Products):
-    """A network as it is built up, layer by layer, in the order in which they will run.
+    """A network that is built layer by layer in execution order.
 
     Parameters
     ----------
@@ -72,10 +76,10 @@ class Network(Products):
 
     types: str = "8-8-16-16"
     batch: int = 1
-    inputs: list = field(default_factory=list)
-    layers: list = field(default_factory=list)
-    outputs: list = field(default_factory=list)
-    borders: dict = field(default_factory=dict)
+    inputs: list[Tensor] = field(default_factory=list)
+    layers: list[Layer] = field(default_factory=list)
+    outputs: list[Tensor] = field(default_factory=list)
+    borders: dict[Tensor, int] = field(default_factory=dict)
 
     def __post_init__(self):
         self.set = type_set(self.types)
@@ -84,9 +88,11 @@ class Network(Products):
         if type(self.batch) is not int or self.batch < 1:
             raise KernelError(f"batch must be a positive integer, not {self.batch!r}")
 
-    def input(self, name, shape, *, fraction, split=False):
-        """An input of ``shape`` (height, width, channels); a vector is (1, 1, channels). ``split``:
-        it lies in pieces of 16 channels."""
+    def input(
+        self, name: str, shape: Sequence[int], *, fraction: int, split: bool = False
+    ) -> Tensor:
+        """Adds an input of ``shape`` (height, width, channels); a vector is (1, 1, channels).
+        ``split``: it is stored in pieces of 16 channels."""
         sizes = _whole_numbers(shape)
         if len(sizes) != 3 or min(sizes) < 1:
             raise KernelError(
@@ -96,9 +102,9 @@ class Network(Products):
         self.inputs.append(tensor)
         return tensor
 
-    def output(self, *tensors, border=0):
-        """Says which tensors are kept; without a call it is the last layer's result. ``border``:
-        zeros (0 to 15) that the program puts around each, for who works on with them."""
+    def output(self, *tensors: Tensor, border: int = 0) -> None:
+        """Marks tensors as outputs; without a call the last layer's result is the output.
+        ``border``: width (0 to 15) of a zero border around each."""
         if type(border) is not int or not 0 <= border <= _MOST_BORDER:
             raise KernelError(f"output: border must be 0 to {_MOST_BORDER}, not {border!r}")
         for tensor in tensors:
@@ -110,34 +116,34 @@ class Network(Products):
                 self.outputs.append(tensor)
             self.borders[tensor] = border
 
-    def results(self):
-        """The tensors that are kept."""
+    def results(self) -> list[Tensor]:
+        """The output tensors."""
         return self.outputs or [self.layers[-1].result]
 
     def conv(
         self,
-        name,
-        source,
-        weights,
+        name: str,
+        source: Tensor,
+        weights: Any,
         *,
-        bias=None,
-        weight_fraction,
-        bias_fraction=None,
-        fraction,
-        stride=1,
-        padding=0,
-        act=None,
-        pool=None,
-        pool_stride=None,
-        residual=None,
-        order=1,
-        by_tap=False,
-        groups=1,
-        dilation=1,
-        split=False,
-        full=False,
-    ):
-        """A convolution.
+        bias: Any = None,
+        weight_fraction: int | Sequence[int] | np.ndarray,
+        bias_fraction: int | Sequence[int] | np.ndarray | None = None,
+        fraction: int,
+        stride: int | tuple[int, int] = 1,
+        padding: int | Sequence[int] = 0,
+        act: str | None = None,
+        pool: int | tuple[int, int] | None = None,
+        pool_stride: int | tuple[int, int] | None = None,
+        residual: Tensor | None = None,
+        order: int = 1,
+        by_tap: bool = False,
+        groups: int = 1,
+        dilation: int | tuple[int, int] = 1,
+        split: bool = False,
+        full: bool = False,
+    ) -> Tensor:
+        """Adds a convolution with optional activation, pooling and residual addition.
 
         Parameters
         ----------
@@ -222,20 +228,20 @@ class Network(Products):
 
     def identity(
         self,
-        name,
-        source,
+        name: str,
+        source: Tensor,
         *,
-        factor=1,
-        padding=0,
-        stride=1,
-        act=None,
-        pool=None,
-        pool_stride=None,
-        residual=None,
-        order=1,
-    ):
-        """Each channel by itself: ``factor`` (of KTYPE) times it, with what follows a
-        convolution."""
+        factor: int = 1,
+        padding: int | Sequence[int] = 0,
+        stride: int | tuple[int, int] = 1,
+        act: str | None = None,
+        pool: int | tuple[int, int] | None = None,
+        pool_stride: int | tuple[int, int] | None = None,
+        residual: Tensor | None = None,
+        order: int = 1,
+    ) -> Tensor:
+        """Adds an identity convolution: each channel times ``factor`` (of KTYPE), with the options
+        of :meth:`conv`."""
         return self._add(
             name,
             self._say(name),
@@ -258,20 +264,19 @@ class Network(Products):
 
     def dense(
         self,
-        name,
-        source,
-        weights,
+        name: str,
+        source: Tensor,
+        weights: Any,
         *,
-        bias=None,
-        weight_fraction,
-        bias_fraction=None,
-        fraction,
-        act=None,
-        split=False,
-    ):
-        """A fully connected layer: ``weights`` [out, in]. A map is flattened in the order height,
-        width, channels. ``split`` as
-        :meth:`conv`'s."""
+        bias: Any = None,
+        weight_fraction: int | Sequence[int] | np.ndarray,
+        bias_fraction: int | Sequence[int] | np.ndarray | None = None,
+        fraction: int,
+        act: str | None = None,
+        split: bool = False,
+    ) -> Tensor:
+        """Adds a fully connected layer: ``weights`` [out, in]. A map is flattened in the order
+        height, width, channels. ``split`` as in :meth:`conv`."""
         say = self._say(name)
         if source not in self._known:
             raise say(f"source {getattr(source, 'name', source)!r} is no tensor of this network")
@@ -302,19 +307,19 @@ class Network(Products):
 
     def average(
         self,
-        name,
-        source,
-        window,
+        name: str,
+        source: Tensor,
+        window: int | tuple[int, int],
         *,
-        stride=None,
-        padding=0,
-        fraction=None,
-        act=None,
-        weight=None,
-        weight_fraction=0,
-    ):
-        """Average pooling over ``window`` (int or (rows, columns)), by identity taps; ``stride`` as
-        the window if not given. Zeros of the padding count.
+        stride: int | tuple[int, int] | None = None,
+        padding: int | Sequence[int] = 0,
+        fraction: int | None = None,
+        act: str | None = None,
+        weight: int | None = None,
+        weight_fraction: int = 0,
+    ) -> Tensor:
+        """Adds average pooling over ``window`` (int or (rows, columns)), by identity taps;
+        ``stride`` defaults to the window. Zeros of the padding count.
 
         A window of 2^k values is averaged exactly up to the rounding at the end; of another size
         the weight is the nearest of KTYPE's; ``weight`` of ``weight_fraction`` takes the place of

@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of compiled networks (docs/reference/jobs.md)."""
+"""Job files of compiled networks (docs/reference/jobs.md)."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -9,22 +13,25 @@ from ...jobs.job import Job, Load, Save, Source
 from ...jobs.recognition import Recognition
 from ..inputs import check_name, check_whole
 
+if TYPE_CHECKING:
+    from .program import Compiled
+
 __all__ = ["write_job"]
 
 
 def write_job(
-    folder,
-    name,
-    compiled,
-    values,
+    folder: str | Path,
+    name: str,
+    compiled: Compiled,
+    values: Mapping[str, Any],
     *,
-    comment="",
-    cycles=1_000_000_000,
-    binary=False,
-    labels=None,
-    classes=None,
-):
-    """Write ``name.toml``, the program (``name.s``, or ``name.bin``) and ``name.npz`` into
+    comment: str = "",
+    cycles: int = 1_000_000_000,
+    binary: bool = False,
+    labels: Sequence[int] | np.ndarray | None = None,
+    classes: int | None = None,
+) -> Path:
+    """Writes ``name.toml``, the program (``name.s`` or ``name.bin``) and ``name.npz`` into
     ``folder``.
 
     Parameters
@@ -65,7 +72,11 @@ def write_job(
         program_at=compiled.program_at,
         params={"types": compiled.params["types"]},
         registers=compiled.registers,
-        loads=[Load(at, data, f"{name}.npz:{what}") for at, data, what in compiled.loads(values)],
+        loads=[
+            # Arrays are kept as the bytes that memory holds.
+            Load(at, data, f"{name}.npz:{what}")  # type: ignore[arg-type]
+            for at, data, what in compiled.loads(values)
+        ],
         saves=[
             Save(
                 placed.address,

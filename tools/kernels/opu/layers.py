@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors of the OPU's kernel library and the layers between them: which pieces and taps there are,
-in which order."""
+"""Tensors and layers of a network: their pieces of channels, their kernel taps, and the order of
+both."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ NARROW = 16
 
 @dataclass(frozen=True, eq=False)
 class Tensor:
-    """A feature map of every image of the batch, ``height`` x ``width`` x ``channels``, or a vector
+    """A feature map ``height`` x ``width`` x ``channels`` of every image of the batch, or a vector
     (height and width 1).
 
     It lies in memory in *pieces* of channels: 64 to a map, or, ``split``, 16, of which up to four
@@ -35,37 +35,39 @@ class Tensor:
     full: bool = False
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int, int]:
+        """(height, width, channels)."""
         return self.height, self.width, self.channels
 
     @property
-    def maps(self):
-        """Maps of 64 channels that hold it."""
+    def maps(self) -> int:
+        """Number of maps of 64 channels that hold it."""
         return -(-self.channels // SLOT)
 
     @property
-    def each(self):
-        """Channels of a piece; the last one may have fewer."""
+    def each(self) -> int:
+        """Channels per piece; the last piece may have fewer."""
         return NARROW if self.split else SLOT
 
     @property
-    def pieces(self):
-        """Pieces that it lies in."""
+    def pieces(self) -> int:
+        """Number of pieces."""
         return -(-self.channels // self.each)
 
     @property
-    def shares(self):
-        """Pieces of one map, which lie row by row in turn."""
+    def shares(self) -> int:
+        """Number of pieces that share a map, interleaved by rows."""
         return -(-min(self.channels, SLOT) // self.each)
 
-    def span(self, piece):
-        """First channel of a piece and the one behind its last."""
+    def span(self, piece: int) -> tuple[int, int]:
+        """Channel range of a piece: (first, end)."""
         return piece * self.each, min(self.channels, (piece + 1) * self.each)
 
 
 @dataclass(eq=False)
 class Layer:
-    """One convolution with what follows it; fully connected layers and averages are such too.
+    """A convolution with its fused operations; fully connected layers and averages are convolutions
+    too.
 
     Attributes
     ----------
@@ -90,16 +92,16 @@ class Layer:
     name: str
     source: Tensor
     result: Tensor
-    taps: tuple
+    taps: tuple[int, int]
     weights: np.ndarray | None
     bias: np.ndarray | None
-    f: tuple
-    b: tuple
-    stride: tuple
-    padding: tuple
+    f: tuple[int, ...]
+    b: tuple[int, ...]
+    stride: tuple[int, int]
+    padding: tuple[int, int, int, int]
     act: int
     order: int
-    pool: tuple
+    pool: tuple[int, int, int, int]
     rows: int
     columns: int
     identity: int = 0
@@ -107,20 +109,19 @@ class Layer:
     by_tap: bool = False
     residual_f: int = 0
     groups: int = 1
-    dilation: tuple = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
     second: Tensor | None = None
     turned: bool = False
     batched: bool = False
 
     @property
-    def adds(self):
+    def adds(self) -> bool:
         """Whether ``store`` adds a residual."""
         return self.residual is not None and not self.by_tap
 
     @property
-    def flat(self):
-        """Whether the kernel covers the whole source, so that there is one result for each
-        image."""
+    def flat(self) -> bool:
+        """Whether the kernel covers the whole source, so that there is one result per image."""
         return (
             self.taps == self.source.shape[:2]
             and not any(self.padding)
@@ -133,10 +134,10 @@ class Layer:
         )
 
     @property
-    def positions(self):
-        """Taps (row, column) in the order in which a piece's are added up: blocks of what one
-        window offset reaches (16 x 16 without dilation), in each row by row. The order is part of
-        the layer's meaning, since sums saturate."""
+    def positions(self) -> list[tuple[int, int]]:
+        """Taps (row, column) in accumulation order: blocks of what one window offset can address
+        (16 x 16 without dilation), row by row within each. The order is part of the layer's
+        semantics since sums saturate."""
         return [
             (r, c)
             for r0, c0, high, wide in self.blocks
@@ -145,7 +146,7 @@ class Layer:
         ]
 
     @property
-    def blocks(self):
+    def blocks(self) -> list[tuple[int, int, int, int]]:
         """Blocks of taps that one load serves: (first row, first column, rows, columns)."""
         high, wide = ((BLOCK - 1) // d + 1 for d in self.dilation)
         return [
@@ -154,16 +155,18 @@ class Layer:
             for c in range(0, self.taps[1], wide)
         ]
 
-    def reads(self, piece):
-        """Pieces of the source that have weights in common with a piece of the result."""
+    def reads(self, piece: int) -> range:
+        """Indices of the source pieces that share weights with a piece of the result."""
         first, last = self.result.span(piece)
         out, each = self.result.channels // self.groups, self.source.channels // self.groups
         width = self.source.each
         return range(first // out * each // width, -(-((last - 1) // out + 1) * each // width))
 
-    def block(self, piece, part, r, c, weights=None):
+    def block(
+        self, piece: int, part: int, r: int, c: int, weights: np.ndarray | None = None
+    ) -> np.ndarray:
         """Weights [out, in] of tap (r, c) between piece ``part`` of the source and piece ``piece``
-        of the result; out of ``weights`` in place of the layer's own."""
+        of the result, taken from ``weights`` or the layer's own."""
         weights = self.weights if weights is None else weights
         (first, last), (low, high) = self.result.span(piece), self.source.span(part)
         if self.groups == 1 and weights is not None:
@@ -178,8 +181,8 @@ class Layer:
         return np.where((index >= 0) & (index < each), found, 0)
 
     @property
-    def macs(self):
-        """Multiplications of the layer on real channels, for one image."""
+    def macs(self) -> int:
+        """Multiply-accumulates of the layer on real channels, for one image."""
         if self.turned:
             return 0
         channels = self.source.channels // self.groups

@@ -1,22 +1,28 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers into jobs: for every tile what is loaded, which taps run, and what is stored where."""
+"""Lowering of layers to tile jobs: loads, taps and stores of every tile."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .layers import BLOCK, NARROW
+from .layers import BLOCK, NARROW, Layer
 from .products import product_jobs
-from .target import ifm_channels, ofm_channels
-from .tiles import Chunk, Job, Load, Part, border_pads
-from .tiling import channels_of, ifm_shapes
+from .target import Target, ifm_channels, ofm_channels
+from .tiles import Chunk, Job, Load, Pad, Part, border_pads
+from .tiling import Tiling, channels_of, ifm_shapes
+
+if TYPE_CHECKING:
+    from .memory import Buffer, Constants, Maps
 
 __all__ = ["Lowering"]
 
 
 class _Tap(NamedTuple):
     load: Load
-    stride: tuple
+    stride: tuple[int, int]
     f: int
     h: int
     w: int
@@ -30,7 +36,7 @@ def _starts(total, size):
 
 
 class Lowering:
-    """Turns layers into jobs.
+    """Lowers layers to tile jobs.
 
     Parameters
     ----------
@@ -40,29 +46,29 @@ class Lowering:
     batch : images of a tensor that has room for all; others hold a group (:meth:`start_group`)
     """
 
-    def __init__(self, target, maps, constants, batch):
+    def __init__(self, target: Target, maps: Maps, constants: Constants, batch: int):
         self.target = target
         self.maps = maps
         self.constants = constants
         self.batch = batch
         self._group = 0
-        self._kernels = {}
-        self._used = {}
+        self._kernels: dict[Hashable, int] = {}
+        self._used: dict[Any, Any] = {}
         self._borders = {}
         # (layer, taps of a part, piece, ofm) -> units where the first tile of this shape begins in
         # the source, shape of its last load, its parts
         self._tiles = {}
 
-    def start_group(self, first):
-        """Tensors that have room for a group hold the images from ``first`` on."""
+    def start_group(self, first: int) -> None:
+        """Makes the tensors that hold one group contain the images from ``first`` on."""
         self._group = first
 
-    def image(self, buffer, n):
-        """Number of image ``n`` in a buffer that has room for all, or for a group."""
+    def image(self, buffer: Buffer, n: int) -> int:
+        """Index of image ``n`` in a buffer of the whole batch or of a group."""
         return n if buffer.images == self.batch else n - self._group
 
-    def flat(self, layer):
-        """Whether ``layer`` works on all images at once, each a row of its ``ifm``."""
+    def flat(self, layer: Layer) -> bool:
+        """Whether ``layer`` processes all images at once, each as a row of its ``ifm``."""
         source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
         return (
             layer.flat
@@ -71,7 +77,7 @@ class Lowering:
             and result.image_slots <= 1023
         )
 
-    def jobs(self, layer, tiling, first, count):
+    def jobs(self, layer: Layer, tiling: Tiling, first: int, count: int) -> list[Job]:
         """Jobs of images ``first`` to ``first + count - 1``, in order."""
         if layer.second is not None:
             return [
@@ -95,17 +101,16 @@ class Lowering:
         )
         return [make(layer, tiling, o, *tile, rows, columns) for o, tile in order]
 
-    def pads(self, layer, first, count):
-        """What makes the border of the layer's result zero, for those images."""
+    def pads(self, layer: Layer, first: int, count: int) -> list[Pad]:
+        """The Pads that zero the border of the layer's result, for those images."""
         return [
             pad
             for part in range(0, layer.result.pieces, layer.result.shares)
             for pad in self.borders(layer, first, count, part)
         ]
 
-    def borders(self, layer, first, count, part):
-        """The Pads of the map of the layer's result in which piece ``part`` lies, of those
-        images."""
+    def borders(self, layer: Layer, first: int, count: int, part: int) -> tuple[Pad, ...]:
+        """The Pads of the result's map that holds piece ``part``, for those images."""
         buffer = self.maps.buffers[layer.result]
         images = tuple(self.image(buffer, n) for n in range(first, first + count))
         key = layer.name, images, part
@@ -292,10 +297,10 @@ class Lowering:
 
     # Two layers on one feature map
 
-    def sibling(self, layer, other):
-        """Where in the window of ``layer`` that of ``other`` lies, (row, column), if both can work
-        on the same tiles with one kernel load (a shortcut beside the first layer of its block);
-        else ``None``."""
+    def sibling(self, layer: Layer, other: Layer) -> tuple[int, int] | None:
+        """Offset (row, column) of the window of ``other`` in that of ``layer``, if both can share
+        tiles and one kernel load (a shortcut beside the first layer of its block); else
+        ``None``."""
         start = layer.padding[0] - other.padding[0], layer.padding[2] - other.padding[2]
         if (
             other.source is not layer.source
@@ -327,9 +332,17 @@ class Lowering:
             return None
         return start
 
-    def sibling_jobs(self, layer, other, start, tiling, first, count):
-        """Jobs of both layers, in turn tile by tile, ``other`` first; ``start`` as :meth:`sibling`
-        gives it."""
+    def sibling_jobs(
+        self,
+        layer: Layer,
+        other: Layer,
+        start: tuple[int, int],
+        tiling: Tiling,
+        first: int,
+        count: int,
+    ) -> list[Job]:
+        """Jobs of both layers, interleaved tile by tile, ``other`` first; ``start`` as
+        :meth:`sibling` returns it."""
         height, width = layer.result.shape[:2]
         rows, columns = min(tiling.rows, height), min(tiling.columns, width)
         return [
@@ -472,8 +485,9 @@ class Lowering:
             chunks[-1][1].append((tap.h, tap.w, 0 if shared else n))
         return tuple(Chunk(*key, tuple(ops)) for key, ops in chunks)
 
-    def kernel(self, key, matrices):
-        """Units at which the kernel ``key`` lies; ``matrices()`` makes its taps [ofm_c, ifm_c]."""
+    def kernel(self, key: Hashable, matrices: Callable[[], Any]) -> int:
+        """Address in units of the kernel ``key``; ``matrices()`` makes its taps [ofm_c, ifm_c] when
+        it is new."""
         if key not in self._kernels:
             self._kernels[key] = self.constants.kernel(np.stack(matrices()))
         return self._kernels[key]

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where tensors and constants lie (specification, section 7.3). All addresses are units of 64 bytes
-from a region's start."""
+"""Placement of tensors and constants (specification, section 7.3). All addresses are units of 64
+bytes from a region's start."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from ....gateware.cores.opu.types import SLOT
+from ....gateware.cores.opu.types import SLOT, TypeSet
 from ..inputs import KernelError
-from .graph import check_values
-from .layers import BLOCK
+from .graph import Network, check_values
+from .layers import BLOCK, Tensor
 
 __all__ = ["Buffer", "Constants", "Maps", "dtype"]
 
 _MOST_UNITS = 1 << 22
 
 
-def dtype(bits):
-    """The little-endian numpy type of that width."""
+def dtype(bits: int) -> np.dtype:
+    """The little-endian signed numpy type of a width."""
     return np.dtype(f"<i{bits // 8}")
 
 
@@ -37,53 +38,58 @@ class Buffer:
     slot_units : units in a slot
     """
 
-    tensor: object
+    tensor: Tensor
     base: int
     images: int
     border: int
     slot_units: int
 
     @property
-    def mem_h(self):
+    def mem_h(self) -> int:
+        """Rows of a map in memory, border included."""
         return self.tensor.height + 2 * self.border
 
     @property
-    def mem_w(self):
+    def mem_w(self) -> int:
+        """Columns of a map in memory, border included."""
         return self.tensor.width + 2 * self.border
 
     @property
-    def abreast(self):
-        """Maps that lie side by side."""
+    def abreast(self) -> int:
+        """Number of maps that lie side by side."""
         maps = self.tensor.maps
         return (
             maps if self.tensor.split and not self.border and (maps - 1) * self.mem_w < BLOCK else 1
         )
 
     @property
-    def line_slots(self):
-        """Slots from a row of a piece to that of the next one that shares its map."""
+    def line_slots(self) -> int:
+        """Slots from a row of a piece to that of the next piece in its map."""
         return self.abreast * self.mem_w
 
     @property
-    def row_slots(self):
-        """Slots from a row of a piece to its next."""
+    def row_slots(self) -> int:
+        """Slots from one row of a piece to its next."""
         return self.tensor.shares * self.line_slots
 
     @property
-    def map_slots(self):
-        """Slots from a map to the next."""
+    def map_slots(self) -> int:
+        """Slots from one map to the next."""
         return self.mem_w if self.abreast > 1 else self.mem_h * self.row_slots
 
     @property
-    def image_slots(self):
+    def image_slots(self) -> int:
+        """Slots from one image to the next."""
         return self.tensor.maps * self.mem_h * self.tensor.shares * self.mem_w
 
     @property
-    def units(self):
+    def units(self) -> int:
+        """Size in units."""
         return self.images * self.image_slots * self.slot_units
 
     @property
-    def geometry(self):
+    def geometry(self) -> tuple[int, ...]:
+        """Key of its layout: equal for buffers with the same arrangement."""
         return (
             self.images,
             self.tensor.maps,
@@ -93,9 +99,9 @@ class Buffer:
             self.border,
         )
 
-    def at(self, image, part=0, row=0, column=0):
-        """Units of a slot: ``part`` is the piece, ``row`` and ``column`` may lie in the border
-        (from ``-border``)."""
+    def at(self, image: int, part: int = 0, row: int = 0, column: int = 0) -> int:
+        """Address in units of a slot: ``part`` is the piece; ``row`` and ``column`` may lie in the
+        border (from ``-border``)."""
         place, share = divmod(part, self.tensor.shares)
         slot = (
             image * self.image_slots
@@ -108,9 +114,9 @@ class Buffer:
         return self.base + slot * self.slot_units
 
     @property
-    def array_shape(self):
-        """Shape of the whole as elements: images, maps, rows (of the pieces in turn), columns,
-        64."""
+    def array_shape(self) -> tuple[int, int, int, int, int]:
+        """Shape of the buffer as an array of elements: images, maps, rows (of the pieces
+        interleaved), columns, 64."""
         return (
             self.images,
             self.tensor.maps // self.abreast,
@@ -133,17 +139,17 @@ class Buffer:
                 ],
             )
 
-    def pack(self, values, bits):
-        """The bytes of ``values`` [images, height, width, channels], borders and unused channels
-        zero."""
+    def pack(self, values: np.ndarray, bits: int) -> np.ndarray:
+        """Packs ``values`` [images, height, width, channels] into the buffer's array; borders and
+        unused channels are zero."""
         values = check_values(self.tensor, values, self.images, bits)
         array = np.zeros(self.array_shape, dtype(bits))
         for first, last, view in self._pieces(array):
             view[..., : last - first] = values[..., first:last]
         return array
 
-    def unpack(self, data, bits):
-        """Values [images, height, width, channels] from the bytes of the buffer."""
+    def unpack(self, data: Any, bits: int) -> np.ndarray:
+        """Unpacks the buffer's bytes into values [images, height, width, channels]."""
         array = np.frombuffer(bytes(data), dtype(bits)).reshape(self.array_shape)
         return np.concatenate(
             [view[..., : last - first] for first, last, view in self._pieces(array)], axis=3
@@ -151,17 +157,20 @@ class Buffer:
 
 
 class Constants:
-    """Kernels and biases, 64-byte aligned, equal ones once."""
+    """Constant pool: kernels and biases, 64-byte aligned and deduplicated."""
 
-    def __init__(self, types):
+    def __init__(self, types: TypeSet):
         self.types = types
-        self._parts, self._known, self._end = [], {}, 0
+        self._parts: list[bytes] = []
+        self._known: dict[tuple[int, bytes], int] = {}
+        self._end = 0
 
-    def kernel(self, array):
-        """Units at which ``array`` [taps, ofm_c, ifm_c] lies."""
+    def kernel(self, array: np.ndarray) -> int:
+        """Address in units of ``array`` [taps, ofm_c, ifm_c], which is added if it is new."""
         return self._add(np.ascontiguousarray(array.astype(dtype(self.types.ker))))
 
-    def bias(self, array):
+    def bias(self, array: np.ndarray) -> int:
+        """Address in units of a bias array, which is added if it is new."""
         return self._add(np.ascontiguousarray(array.astype(dtype(self.types.bias))))
 
     def _add(self, array):
@@ -178,13 +187,13 @@ class Constants:
         return self._known[key]
 
     @property
-    def data(self):
-        """uint8, all of them."""
+    def data(self) -> np.ndarray:
+        """The pool's bytes, uint8."""
         return np.frombuffer(b"".join(self._parts), np.uint8)
 
 
 class Maps:
-    """Memory of the feature maps: a tensor's place is used again once its last reader has run.
+    """Memory allocation of feature maps: a tensor's memory is reused once its last reader has run.
 
     Parameters
     ----------
@@ -199,9 +208,9 @@ class Maps:
     units : size of the whole
     """
 
-    def __init__(self, network, group, slot_units, apart=False):
+    def __init__(self, network: Network, group: int, slot_units: int, apart: bool = False):
         self._slot_units = slot_units
-        self.buffers = {}
+        self.buffers: dict[Tensor, Buffer] = {}
         self.units = 0
         self._padded = {}  # Tensor -> name of the layer whose padding is its border
         kept = set(network.results())
@@ -216,7 +225,7 @@ class Maps:
                 borders[layer.source] = max(layer.padding)
                 self._padded[layer.source] = layer.name
         self._free = [(0, 1 << 40)]
-        self._shapes = {}
+        self._shapes: dict[Any, Any] = {}
         for tensor in network.inputs:
             self._place(tensor, network.batch, borders[tensor])
         for tensor in network.results():

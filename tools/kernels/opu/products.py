@@ -1,28 +1,57 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of two tensors that both flow: positions of the one are the kernel of the other.
+"""Matrix products of two activations: the positions of one tensor are the kernel of the other.
 
 A slot of 64 elements is a position of a map and a row of a kernel alike, so ``ld.ker`` takes 64
 positions of a map as 64 output channels. That is the product with the second operand turned; ones
 on a diagonal as a feature map, with a map as kernel, turn the map itself.
 """
 
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ....gateware.cores.opu.types import SLOT
+from ....gateware.cores.opu.types import SLOT, TypeSet
 from ..inputs import KernelError
 from .layers import Layer, Tensor
 from .target import ofm_channels
 from .tiles import Chunk, Job, Load, Part
 
+if TYPE_CHECKING:
+    from .lower import Lowering
+
 __all__ = ["Products", "product_jobs"]
 
 
-class Products:
-    """The network's methods for products of two tensors."""
+class Products(ABC):
+    """Mixin of :class:`~.graph.Network` for products of two tensors."""
 
-    def product(self, name, source, second, *, fraction, places=0, batched=False):
-        """Matrix product of ``source`` and ``second`` turned: each position of ``source`` times
-        each of ``second``.
+    #: The network's type set.
+    set: TypeSet
+
+    @staticmethod
+    @abstractmethod
+    def _say(name):
+        """Maker of errors that name the layer: a function of the text."""
+
+    @abstractmethod
+    def _shift(self, say, what, value):
+        """Checks a shift and returns it."""
+
+    def product(
+        self,
+        name: str,
+        source: Tensor,
+        second: Tensor,
+        *,
+        fraction: int,
+        places: int = 0,
+        batched: bool = False,
+    ) -> Tensor:
+        """Adds the matrix product of ``source`` and ``second`` transposed: each position of
+        ``source`` times each of ``second``.
 
         Parameters
         ----------
@@ -58,9 +87,9 @@ class Products:
         )
         return self._product(name, source, second, fraction, f, batched, False)
 
-    def turned(self, name, source, *, batched=False):
-        """``source`` [rows, 1, channels] turned: [channels, 1, rows]; ``batched``: [matrices, rows,
-        channels], each turned."""
+    def turned(self, name: str, source: Tensor, *, batched: bool = False) -> Tensor:
+        """Adds the transpose of ``source``: [rows, 1, channels] becomes [channels, 1, rows];
+        ``batched``: of each of [matrices, rows, channels]."""
         say = self._say(name)
         self._matrix_of(say, "source", source, batched)
         return self._product(
@@ -138,7 +167,7 @@ def _most_rows(target, layer, ofm_c):
     return most
 
 
-def product_jobs(lowering, layer, n):
+def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
     """Jobs of image ``n`` of a product of two tensors, in order.
 
     Parameters
@@ -152,6 +181,7 @@ def product_jobs(lowering, layer, n):
         One tile is too large for the build; the second operand has a border, so that its positions
         are in no one piece.
     """
+    assert layer.second is not None
     source, second, result = (
         lowering.maps.buffers[tensor] for tensor in (layer.source, layer.second, layer.result)
     )
@@ -214,7 +244,8 @@ def product_jobs(lowering, layer, n):
                         None,
                         at(result, out, row),
                         (result.mem_h, result.row_slots),
-                        *sides,
+                        sides[0],
+                        sides[1],
                         lowering.borders(layer, n, 1, out),
                     )
                 )

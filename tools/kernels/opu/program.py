@@ -1,43 +1,52 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the library makes of a network: words, memory, registers, and where its tensors lie."""
+"""Compiled networks: words, memory contents, registers and tensor placement."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....gateware.cores.opu.software import SOFTWARE
 from ....gateware.isa.asm import disassemble
 from ..inputs import KernelError, check_names
-from .memory import dtype
+from .memory import Buffer, dtype
+
+if TYPE_CHECKING:
+    from .tiling import Tiling
 
 __all__ = ["Compiled", "LayerSpan", "Placed"]
 
 
 @dataclass(frozen=True)
 class Placed:
-    """A tensor in main memory: byte ``address`` and ``size``; see :class:`~.memory.Buffer` for how
-    it lies there."""
+    """A tensor in main memory: byte ``address`` and ``size``; :class:`~.memory.Buffer` defines its
+    layout."""
 
-    buffer: object
+    buffer: Buffer
     address: int
     bits: int
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """Size in bytes."""
         return self.buffer.units * 64
 
     @property
-    def array_shape(self):
-        """Shape of the whole as an array of elements: images, maps, rows, columns, 64."""
+    def array_shape(self) -> tuple[int, int, int, int, int]:
+        """Shape of the buffer as an array of elements: images, maps, rows, columns, 64."""
         return self.buffer.array_shape
 
-    def pack(self, values):
-        """``values`` [images, height, width, channels] as they lie in memory, borders zero."""
+    def pack(self, values: Any) -> np.ndarray:
+        """Packs ``values`` [images, height, width, channels] into the memory layout, borders
+        zero."""
         return self.buffer.pack(values, self.bits)
 
-    def unpack(self, memory):
-        """Values [images, height, width, channels] out of ``memory``: all of main memory (uint8),
-        or just this tensor, as bytes or as the array that a job saved."""
+    def unpack(self, memory: Any) -> np.ndarray:
+        """Unpacks values [images, height, width, channels] from ``memory``: all of main memory
+        (uint8), or just this tensor, as bytes or as the array that a job saved."""
         data = (
             np.ascontiguousarray(memory).view(np.uint8).ravel()
             if isinstance(memory, np.ndarray)
@@ -50,8 +59,9 @@ class Placed:
 
 @dataclass(frozen=True)
 class LayerSpan:
-    """A layer in the program: words ``begin`` to ``end`` (exclusive; ``end`` lies behind its last
-    store), for images ``first`` to ``first + images - 1``; multiplications on real channels."""
+    """Range of words of a layer: ``begin`` to ``end`` (exclusive; ``end`` lies behind its last
+    store), for images ``first`` to ``first + images - 1``; multiply-accumulates on real
+    channels."""
 
     name: str
     begin: int
@@ -63,7 +73,7 @@ class LayerSpan:
 
 @dataclass
 class Compiled:
-    """A program with everything around it.
+    """A compiled program with its memory contents and registers.
 
     Attributes
     ----------
@@ -78,27 +88,27 @@ class Compiled:
     tilings : dict, layer name -> Tiling
     """
 
-    words: list
+    words: list[int]
     program_at: int
     constants: np.ndarray
     constants_at: int
     maps_at: int
-    inputs: dict
-    outputs: dict
-    tensors: dict
-    registers: dict
+    inputs: dict[str, Placed]
+    outputs: dict[str, Placed]
+    tensors: dict[str, Placed]
+    registers: dict[str, int]
     memory_size: int
-    params: dict
-    layers: list
-    tilings: dict = field(default_factory=dict)
+    params: Mapping[str, Any]
+    layers: list[LayerSpan]
+    tilings: dict[str, Tiling] = field(default_factory=dict)
 
     @property
-    def data(self):
+    def data(self) -> bytes:
         """The program in its binary form."""
         return np.array(self.words, "<u4").tobytes()
 
     @property
-    def text(self):
+    def text(self) -> str:
         """The program as assembly text, a comment before every layer."""
         lines = disassemble(SOFTWARE, self.data).splitlines()
         if len(lines) != len(self.words):
@@ -119,8 +129,8 @@ class Compiled:
             found.append(line)
         return "\n".join(found) + "\n"
 
-    def image(self, values=None, size=None):
-        """Main memory before the run, uint8.
+    def image(self, values: Mapping[str, Any] | None = None, size: int | None = None) -> np.ndarray:
+        """Contents of main memory before the run, uint8.
 
         Parameters
         ----------
@@ -145,10 +155,9 @@ class Compiled:
         )
         return memory
 
-    def loads(self, values):
-        """(byte address, uint8 array, name) of everything but the program that memory must hold
-        before the run; ``values`` as for
-        :meth:`image`. Raises :class:`KernelError`."""
+    def loads(self, values: Mapping[str, Any]) -> list[tuple[int, np.ndarray, str]]:
+        """Memory contents before the run except the program: (byte address, uint8 array, name);
+        ``values`` as for :meth:`image`. Raises :class:`KernelError`."""
         check_names(
             values,
             {
@@ -163,7 +172,7 @@ class Compiled:
         ]
 
     @property
-    def all_registers(self):
+    def all_registers(self) -> dict[str, int]:
         """Registers of a run, program address and length included."""
         return {
             **self.registers,
@@ -171,11 +180,12 @@ class Compiled:
             "program_length": len(self.data),
         }
 
-    def results(self, memory):
-        """Outputs by name, [images, height, width, channels], out of main memory after the run."""
+    def results(self, memory: Any) -> dict[str, np.ndarray]:
+        """Extracts the outputs by name, [images, height, width, channels], from main memory after
+        the run."""
         return {name: placed.unpack(memory) for name, placed in self.outputs.items()}
 
     @property
-    def element(self):
+    def element(self) -> np.dtype:
         """numpy type of a tensor's elements."""
         return dtype(next(iter(self.outputs.values())).bits)

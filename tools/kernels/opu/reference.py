@@ -1,14 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks in plain numpy: what a program of this library must give, on every target, bit by bit.
+"""Bit-exact numpy reference of networks: the results that a program must give on every target.
 
 Independent of the golden model and of tiling. Taps follow one another as in the programs: pieces of
 the source's channels one after the other, in each the taps in blocks and there row by row, the
 residual's last; partial sums are rounded and saturated at every tap.
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from .graph import check_inputs
+from .graph import Network, check_inputs
+
+if TYPE_CHECKING:
+    from ....gateware.cores.opu.types import TypeSet
+    from .layers import Layer
 
 __all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]
 
@@ -64,10 +73,11 @@ def _pool(values, window):
     return found
 
 
-def runs_of_channels(layer):
-    """(first, last, piece) of output channels that have the same taps and the same shifts;
-    ``piece``: one of theirs."""
-    runs, single = [], layer.source.channels == layer.groups
+def runs_of_channels(layer: Layer) -> list[tuple[int, int, int]]:
+    """Ranges of output channels with the same taps and shifts: (first, last, piece); ``piece``: one
+    of theirs."""
+    runs: list[tuple[Any, list[int]]] = []
+    single = layer.source.channels == layer.groups
     for piece in range(layer.result.pieces):
         first, last = layer.result.span(piece)
         key = layer.f[piece], layer.b[piece], piece if layer.groups > 1 and not single else None
@@ -75,11 +85,13 @@ def runs_of_channels(layer):
             runs[-1][1][1] = last
         else:
             runs.append((key, [first, last, piece]))
-    return [tuple(run) for _, run in runs]
+    return [(first, last, piece) for _, (first, last, piece) in runs]
 
 
-def products_of_taps(layer, padded, weights, first, last, piece):
-    """Products of one tap after the other, as the machine adds them up, for output channels
+def products_of_taps(
+    layer: Layer, padded: np.ndarray, weights: np.ndarray | None, first: int, last: int, piece: int
+) -> Iterator[np.ndarray]:
+    """Products of one tap after the other, in the core's accumulation order, for output channels
     ``first`` to ``last`` of :func:`runs_of_channels`.
 
     Parameters
@@ -104,11 +116,11 @@ def products_of_taps(layer, padded, weights, first, last, piece):
                 ],
             )
 
-    if each == 1 and layer.groups > 1 or layer.weights is None:
+    if each == 1 and layer.groups > 1 or weights is None:
         channels = np.arange(first, last) // out
         for r, c, window in windows():
             some = window[..., first:last] if out == 1 else window[..., channels]
-            yield some * (layer.identity if layer.weights is None else weights[first:last, 0, r, c])
+            yield some * (layer.identity if weights is None else weights[first:last, 0, r, c])
         return
     for part in layer.reads(piece):
         low, high = layer.source.span(part)
@@ -151,8 +163,14 @@ def _sums(layer, types, padded, residual):
     return found
 
 
-def run_layer(layer, types, source, residual=None, second=None):
-    """One layer.
+def run_layer(
+    layer: Layer,
+    types: TypeSet,
+    source: np.ndarray,
+    residual: np.ndarray | None = None,
+    second: np.ndarray | None = None,
+) -> np.ndarray:
+    """Computes one layer.
 
     Parameters
     ----------
@@ -217,8 +235,8 @@ def _product(layer, types, source, second):
     return found if layer.batched else found.swapaxes(1, 2)
 
 
-def run_network(network, inputs):
-    """The whole network.
+def run_network(network: Network, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """Computes all tensors of a network.
 
     Parameters
     ----------

@@ -1,8 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a tile is made of: loads, kernels, taps, pads of borders."""
+"""Parts of a tile job: loads, kernels, taps, border pads."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from .layers import Layer
+    from .memory import Buffer
 
 __all__ = ["Chunk", "Job", "Load", "Pad", "Part", "border_pads"]
 
@@ -10,16 +16,16 @@ _MOST_BORDER = 15
 
 
 class Load(NamedTuple):
-    """One ``ld.ifm``: units in the region of maps (``constant``: in that of the constants), slots
-    of a row in memory, shape."""
+    """One ``ld.ifm``: address in units in the region of maps (``constant``: of the constants),
+    slots per row in memory, shape."""
 
     at: int
     mem_w: int
-    shape: tuple
+    shape: tuple[int, int, int]
     constant: bool = False
 
-    def span(self, slot_units):
-        """First unit of the maps and the one behind the last; nothing of a constant."""
+    def span(self, slot_units: int) -> tuple[int, int]:
+        """Unit range in the maps: (first, end); empty for a constant."""
         if self.constant:
             return 0, 0
         rows, columns, _ = self.shape
@@ -30,9 +36,9 @@ class Chunk(NamedTuple):
     """Taps on one feature map: ``taps`` are (h, w, n) of ``conv``."""
 
     load: Load
-    stride: tuple
+    stride: tuple[int, int]
     f: int
-    taps: tuple
+    taps: tuple[tuple[int, int, int], ...]
 
 
 class Part(NamedTuple):
@@ -41,14 +47,14 @@ class Part(NamedTuple):
 
     at: int
     n: int
-    chunks: tuple
+    chunks: tuple[Chunk, ...]
     slots: int = 0
 
-    def span(self, slot_units):
-        """First unit of the maps and the one behind the last; nothing of a constant."""
+    def span(self, slot_units: int) -> tuple[int, int]:
+        """Unit range in the maps: (first, end); empty for a constant."""
         return (self.at, self.at + self.slots * slot_units) if self.slots else (0, 0)
 
-    def moved(self, by):
+    def moved(self, by: int) -> Part:
         """The same for loads that lie ``by`` units behind."""
         if not by:
             return self
@@ -62,10 +68,10 @@ class Part(NamedTuple):
 
 
 class Pad(NamedTuple):
-    """One ``pad``: units of the array, its rows and columns, width of the border."""
+    """One ``pad``: address in units of the array, its rows and columns, width of the border."""
 
     at: int
-    mem: tuple
+    mem: tuple[int, int]
     width: int
 
 
@@ -73,29 +79,29 @@ class Pad(NamedTuple):
 class Job:
     """One tile: everything up to its ``store``."""
 
-    layer: object
-    ofm: tuple
-    parts: list
+    layer: Layer
+    ofm: tuple[int, int, int]
+    parts: list[Part]
     bias: int | None
     b: int  # shift of the bias
     residual: Load | None
     at: int
-    mem: tuple
+    mem: tuple[int, int]
     rows: int
     columns: int
-    borders: tuple  # the Pads of the maps it stores to
-    pads: list = field(default_factory=list)  # those to carry out with this job
-    closes: tuple | None = (
+    borders: tuple[Pad, ...]  # the Pads of the maps it stores to
+    pads: list[Pad] = field(default_factory=list)  # those to carry out with this job
+    closes: tuple[str, int, int, int] | None = (
         None  # of a layer's last job: its name, first image, number of images, macs
     )
 
-    def span(self, slot_units):
-        """Units written by ``store``: the first, and the one behind the last."""
+    def span(self, slot_units: int) -> tuple[int, int]:
+        """Unit range that ``store`` writes: (first, end)."""
         return self.at, self.at + ((self.rows - 1) * self.mem[1] + self.columns) * slot_units
 
 
-def border_pads(buffer, image, part):
-    """The Pads that make the border zero of the map in which piece ``part`` lies."""
+def border_pads(buffer: Buffer, image: int, part: int) -> list[Pad]:
+    """The Pads that zero the border of the map that holds piece ``part``."""
     p, shares = buffer.border, buffer.tensor.shares
     if not p:
         return []

@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""How a layer is cut: into tiles that fit the buffers, and kernels into loads that fit the kernel
+"""Tiling: splits layers into tiles that fit the buffers, and kernels into loads that fit the kernel
 memory."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from ....gateware.cores.opu.types import SLOT
 from ..inputs import KernelError, check_whole
-from .layers import BLOCK
-from .target import ifm_channels, ofm_channels
+from .layers import BLOCK, Layer, Tensor
+from .target import Target, ifm_channels, ofm_channels
 
 __all__ = ["Tiling", "candidates", "channels_of", "check_tiling", "ifm_shapes", "widest"]
 
 
 @dataclass(frozen=True)
 class Tiling:
-    """How one layer is cut.
+    """Tile sizes and loop order of one layer.
 
     Attributes
     ----------
@@ -38,7 +40,7 @@ class Tiling:
     with_next: bool = False
 
 
-def channels_of(tensor, part):
+def channels_of(tensor: Tensor, part: int) -> int:
     """Channels of piece ``part`` of ``tensor`` that are read and written."""
     first, last = tensor.span(part)
     return SLOT if tensor.full else last - first
@@ -48,9 +50,11 @@ def _most_channels(tensor):
     return channels_of(tensor, 0)
 
 
-def ifm_shapes(layer, rows, columns, by_rows=False):
+def ifm_shapes(
+    layer: Layer, rows: int, columns: int, by_rows: bool = False
+) -> tuple[int, int, int]:
     """Shape of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results for the largest kernel
-    block of each side; ``by_rows``: for one row of its taps."""
+    block in each direction; ``by_rows``: for one row of its taps."""
     ifm_c = ifm_channels(_most_channels(layer.source))
     sides = []
     for axis, count in enumerate((rows, columns)):
@@ -60,7 +64,7 @@ def ifm_shapes(layer, rows, columns, by_rows=False):
             stride = 1  # rows in between are left out by the width of the map in memory
         wide = 1 if by_rows and axis == 0 else max(block[2 + axis] for block in layer.blocks)
         sides.append((before - 1) * stride + (wide - 1) * layer.dilation[axis] + 1)
-    return (*sides, ifm_c)
+    return sides[0], sides[1], ifm_c
 
 
 def _ofm_shape(layer, rows, columns):
@@ -129,7 +133,7 @@ def _taps(target, layer):
     return taps
 
 
-def widest(target, layer, images, flat):
+def widest(target: Target, layer: Layer, images: int, flat: bool) -> Tiling:
     """The :class:`Tiling` with the fewest tiles; raises :class:`KernelError` if not even one result
     fits the buffers."""
     height, width = (images, 1) if flat else layer.result.shape[:2]
@@ -155,9 +159,9 @@ def widest(target, layer, images, flat):
     return Tiling(best[1], best[2], _taps(target, layer))
 
 
-def check_tiling(target, layer, images, flat, tiling):
-    """Refuses a :class:`Tiling` that someone has chosen for ``layer``, if this build cannot hold
-    its tiles."""
+def check_tiling(target: Target, layer: Layer, images: int, flat: bool, tiling: Tiling) -> None:
+    """Raises KernelError if this build cannot hold the tiles of a user's :class:`Tiling` for
+    ``layer``."""
     if not isinstance(tiling, Tiling):
         raise KernelError(f"tilings: layer {layer.name} has {tiling!r}, expected a Tiling")
     for what in ("rows", "columns", "taps"):
@@ -175,9 +179,11 @@ def check_tiling(target, layer, images, flat, tiling):
         )
 
 
-def candidates(target, layer, images, flat, start, sibling=False):
-    """Tilings worth trying in place of ``start``, for a build that overlaps loads, convolutions and
-    stores; ``sibling``: the next layer can share the tiles."""
+def candidates(
+    target: Target, layer: Layer, images: int, flat: bool, start: Tiling, sibling: bool = False
+) -> list[Tiling]:
+    """Candidate tilings to try instead of ``start``, for a build that overlaps loads, convolutions
+    and stores; ``sibling``: the next layer can share the tiles."""
     if layer.second is not None:
         return []
     height = images if flat else layer.result.height

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a program, its inputs and its results lie in main memory."""
+"""Memory map of a program, its inputs and its results."""
 
 from quintet.gateware.cores.pim.isa import ISA
 
@@ -11,7 +11,7 @@ _END = 1 << 32
 
 
 class Areas:
-    """Three areas of main memory that have no byte in common.
+    """Three disjoint areas of main memory: program, inputs, outputs.
 
     Parameters
     ----------
@@ -32,7 +32,15 @@ class Areas:
         Areas that overlap, or do not lie in 4 GiB.
     """
 
-    def __init__(self, program_at, gmem, inputs, outputs, input_bytes, output_bytes):
+    def __init__(
+        self,
+        program_at: int,
+        gmem: int | None,
+        inputs: int,
+        outputs: int | None,
+        input_bytes: int,
+        output_bytes: int,
+    ):
         self.gmem = None if gmem is None else check_whole("gmem", gmem, 0, _END - 1)
         inputs = check_whole("inputs", inputs, 0, _END - 1)
         outputs = (
@@ -76,27 +84,32 @@ class Areas:
                     f"{first}, {begin:#x} to {end:#x}, and {second}, {low:#x} to {high:#x}, overlap"
                 )
 
-    def put_program(self, size):
-        """The size of the program, once it is known."""
+    def put_program(self, size: int) -> None:
+        """Sets the size of the program once it is known."""
         self._program_bytes = size
         if self.gmem is None:
             self.gmem = (self.program_at + size + 63) & -64
         self.check_program(self.program_at)
 
-    def check_program(self, at):
-        """Refuses a place of the program; returns it."""
+    def check_program(self, at: int) -> int:
+        """Checks a place of the program and returns it."""
         at = self._program(at)
         self._check(
             self.gmem, [("the program", at, at + self._program_bytes), *self._arrays(self.gmem)]
         )
         return at
 
-    @property
-    def inputs(self):
-        """Main-memory address."""
-        return self.gmem + self.offsets[0]
+    def _gmem_known(self) -> int:
+        if self.gmem is None:
+            raise ValueError("GMem has no address before put_program gives the program's size")
+        return self.gmem
 
     @property
-    def outputs(self):
-        """Main-memory address."""
-        return self.gmem + self.offsets[1]
+    def inputs(self) -> int:
+        """Main-memory address of the inputs."""
+        return self._gmem_known() + self.offsets[0]
+
+    @property
+    def outputs(self) -> int:
+        """Main-memory address of the outputs."""
+        return self._gmem_known() + self.offsets[1]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the instructions of one core: registers are found for addresses, local memory is given
-out."""
+"""Instruction builder of one core: allocates registers for addresses, and local memory."""
 
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
+from typing import Any
 
 import numpy as np
 
@@ -51,20 +52,21 @@ class CoreBuilder:
     number : of the core
     """
 
-    def __init__(self, params, number):
+    def __init__(self, params: Mapping[str, Any], number: int):
         self.params, self.number = params, number
-        self.words, self.groups = [], []
+        self.words: list[Any] = []
+        self.groups: list[Any] = []
         self.arrays = self.biases = self.used = 0
         self.widest = 8  # bits
-        self._known = {}  # register -> value, the least recently used first
-        self._holding = {}  # value -> register, the same turned round
-        self._pinned = set()
-        self._widths = None
+        self._known: dict[int, int] = {}  # register -> value, the least recently used first
+        self._holding: dict[int, int] = {}  # value -> register, the same turned round
+        self._pinned: set[int] = set()
+        self._widths: tuple[int, int] | None = None
 
     # Resources
 
-    def allocate(self, size, what):
-        """Address of ``size`` bytes of local memory."""
+    def allocate(self, size: int, what: str) -> int:
+        """Allocates ``size`` bytes of local memory and returns their address."""
         address = self.used
         self.used += size
         if self.used > self.params["lmem_bytes"]:
@@ -75,8 +77,8 @@ class CoreBuilder:
             )
         return address
 
-    def fits(self, rows, cols, biased):
-        """Whether another group fits this core."""
+    def fits(self, rows: int, cols: int, biased: bool) -> bool:
+        """Whether another group of arrays fits this core."""
         p = self.params
         arrays = -(-rows // p["xb_rows"]) * -(-cols // p["xb_cols"])
         return (
@@ -88,8 +90,8 @@ class CoreBuilder:
         )
 
     @property
-    def left(self):
-        """What groups may still take, in words."""
+    def left(self) -> str:
+        """Remaining capacity for groups, in words of a message."""
         p = self.params
         return (
             f"{p['arrays'] - self.arrays} arrays of {p['xb_rows']} x {p['xb_cols']}, "
@@ -97,8 +99,8 @@ class CoreBuilder:
             f"{p['groups'] - len(self.groups)} groups"
         )
 
-    def group(self, weights, bias, shift, what):
-        """Number of a new group with ``weights`` (rows, cols)."""
+    def group(self, weights: np.ndarray, bias: np.ndarray | None, shift: int, what: str) -> int:
+        """Adds a group with ``weights`` (rows, cols) and returns its number."""
         rows, cols = weights.shape
         if not self.fits(rows, cols, bias is not None):
             raise KernelError(
@@ -115,38 +117,41 @@ class CoreBuilder:
 
     # Registers
 
-    def emit(self, mnemonic, **values):
+    def emit(self, mnemonic: str, **values: Any) -> None:
+        """Appends an instruction."""
         self.words.append(_word(mnemonic, tuple(values.items())))
 
-    def pin(self, value):
-        """Keeps ``value`` in a register, while there are enough of them."""
+    def pin(self, value: int) -> None:
+        """Keeps ``value`` in a register as long as registers are available."""
         if len(self._pinned) < _PINNED_MOST:
             self._pinned.add(self.register(value))
 
-    def pointer(self, address):
-        """A pinned pair (its even register) with a global address, which :meth:`advance` may
-        move."""
+    def pointer(self, address: int) -> int:
+        """Allocates a pinned pair (returns its even register) with a global address, which
+        :meth:`advance` may move."""
         even = next(
             r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned
         )
         for register, value in ((even, 0), (even + 1, address)):
-            self._holding.pop(self._known.pop(register, None), None)
+            known = self._known.pop(register, None)
+            if known is not None:
+                self._holding.pop(known, None)
             self._pinned.add(register)
             self.emit("sldi", rd=register, imm=value)
         return even
 
-    def advance(self, pointer, size):
-        """Moves a pointer."""
+    def advance(self, pointer: int, size: int) -> None:
+        """Advances a pointer by ``size`` bytes."""
         self.emit("saddi", rd=pointer + 1, rs1=pointer + 1, imm=size)
 
-    def loop(self):
-        """What follows may be repeated: only pinned registers are known."""
+    def loop(self) -> None:
+        """Begins a section that may be repeated: only pinned registers are known."""
         self._known = {r: v for r, v in self._known.items() if r in self._pinned}
         self._holding = {v: r for r, v in self._known.items()}
         self._widths = None
 
-    def register(self, value, avoid=()):
-        """A register with ``value``."""
+    def register(self, value: int, avoid: Collection[int] = ()) -> int:
+        """Returns a register that holds ``value``."""
         value &= _LOW32
         register = self._holding.get(value)
         if register is not None:
@@ -204,18 +209,31 @@ class CoreBuilder:
 
     # Instructions; addresses are local ones unless said
 
-    def widths(self, ibiw, obiw):
+    def widths(self, ibiw: int, obiw: int) -> None:
+        """Sets the input and output widths, if they change."""
         if self._widths != (ibiw, obiw):
             self.emit("setbw", ibiw=ibiw, obiw=obiw)
             self._widths = ibiw, obiw
             self.widest = max(self.widest, ibiw, obiw)
 
-    def mvmul(self, target, source, group, relu=False):
+    def mvmul(self, target: int, source: int, group: int, relu: bool = False) -> None:
+        """Appends ``mvmul``: a matrix-vector product with a group."""
         rs1 = self.register(source)
         self.words.append(_product_word(self.register(target, (rs1,)), rs1, int(relu), group))
 
-    def vector2(self, mnemonic, target, first, second, count, *, size=1, out=None):
-        """``vvadd``, ``vvmax`` ...; ``size``, ``out``: bytes of an element."""
+    def vector2(
+        self,
+        mnemonic: str,
+        target: int,
+        first: int,
+        second: int,
+        count: int,
+        *,
+        size: int = 1,
+        out: int | None = None,
+    ) -> None:
+        """Appends a vector operation of two operands (``vvadd``, ``vvmax`` ...); ``size``, ``out``:
+        bytes per element."""
         for k in range(0, count, LENGTH_MOST):
             (rd, rs1, rs2), offset, select = self._operands(
                 (target + k * (out or size), 1, out or size),
@@ -232,8 +250,17 @@ class CoreBuilder:
                 offset_select=select,
             )
 
-    def vector1(self, mnemonic, target, source, count, *, size=1, out=None):
-        """``vrelu``, ``vtanh``, ``vsigm``."""
+    def vector1(
+        self,
+        mnemonic: str,
+        target: int,
+        source: int,
+        count: int,
+        *,
+        size: int = 1,
+        out: int | None = None,
+    ) -> None:
+        """Appends a vector operation of one operand (``vrelu``, ``vtanh``, ``vsigm``)."""
         for k in range(0, count, LENGTH_MOST):
             (rd, rs1), offset, select = self._operands(
                 (target + k * (out or size), 1, out or size), (source + k * size, 2, size)
@@ -247,33 +274,35 @@ class CoreBuilder:
                 offset_select=select,
             )
 
-    def move(self, target, source, size):
+    def move(self, target: int, source: int, size: int) -> None:
+        """Appends a copy within local memory."""
         for k in range(0, size, LENGTH_MOST):
             rd, rs1, offset, select = self._pair(target + k, source + k)
             self.words.append(_move_word(rd, rs1, min(LENGTH_MOST, size - k), offset, select))
 
-    def fill(self, target, value, size):
+    def fill(self, target: int, value: int, size: int) -> None:
+        """Appends a fill of local memory."""
         for k in range(0, size, LENGTH_MOST):
             self.emit(
                 "lldi", rd=self.register(target + k), imm=value, size=min(LENGTH_MOST, size - k)
             )
 
-    def gather(self, target, source, stride, count, size):
-        """``count`` pieces of ``size`` bytes, ``stride`` pieces apart, side by side: an element
-        each, if they are small enough."""
+    def gather(self, target: int, source: int, stride: int, count: int, size: int) -> None:
+        """Copies ``count`` pieces of ``size`` bytes, ``stride`` pieces apart, to adjacent places;
+        small pieces are moved as elements."""
         if 8 * size > self.params["max_biw"]:
             for k in range(count):
                 self.move(target + k * size, source + k * stride * size, size)
             return
         self.widths(8 * size, 8 * size)
         for k in range(0, count, LENGTH_MOST):
-            used = []
+            used: list[int] = []
             for value in (target + k * size, source + k * stride * size, stride):
                 used.append(self.register(value, used))
             self.emit("vmv", rd=used[0], rs1=used[1], rs2=used[2], len=min(LENGTH_MOST, count - k))
 
-    def constants(self, target, values):
-        """The int32 ``values``, byte by byte where they are not 0."""
+    def constants(self, target: int, values: Sequence[int] | np.ndarray) -> None:
+        """Writes the int32 ``values``, byte by byte where they are not 0."""
         data = np.asarray(values, "<i4").tobytes()
         self.fill(target, 0, len(data))
         at = 0
@@ -283,8 +312,8 @@ class CoreBuilder:
                 self.fill(target + at, byte, size)
             at += size
 
-    def load(self, target, pointer, size, offset=0):
-        """From global memory at ``pointer`` + ``offset``."""
+    def load(self, target: int, pointer: int, size: int, offset: int = 0) -> None:
+        """Appends a load from global memory at ``pointer`` + ``offset``."""
         for k in range(0, size, LENGTH_MOST):
             at = offset + k
             self.emit(
@@ -296,7 +325,8 @@ class CoreBuilder:
                 offset_select=2 if at else 0,
             )
 
-    def store(self, pointer, source, size, offset=0):
+    def store(self, pointer: int, source: int, size: int, offset: int = 0) -> None:
+        """Appends a store to global memory at ``pointer`` + ``offset``."""
         for k in range(0, size, LENGTH_MOST):
             at = offset + k
             self.emit(
@@ -308,13 +338,15 @@ class CoreBuilder:
                 offset_select=1 if at else 0,
             )
 
-    def send(self, source, core, size):
+    def send(self, source: int, core: int, size: int) -> None:
+        """Appends ``send`` to another core."""
         for k in range(0, size, LENGTH_MOST):
             self.emit(
                 "send", rs1=self.register(source + k), core=core, size=min(LENGTH_MOST, size - k)
             )
 
-    def recv(self, target, core, size):
+    def recv(self, target: int, core: int, size: int) -> None:
+        """Appends ``recv`` from another core."""
         for k in range(0, size, LENGTH_MOST):
             self.emit(
                 "recv", rd=self.register(target + k), core=core, size=min(LENGTH_MOST, size - k)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build parameters that the library is given, checked."""
+"""Validation of build parameters."""
+
+from collections.abc import Mapping
+from typing import Any
 
 from quintet.gateware.cores.pim.params import SPACE
 
@@ -8,8 +11,8 @@ from ..inputs import KernelError
 __all__ = ["check_params"]
 
 
-def check_params(params):
-    """Refuses build parameters that are not whole."""
+def check_params(params: Mapping[str, Any]) -> None:
+    """Raises KernelError for build parameters that are not integers."""
     if not isinstance(params, dict):
         raise KernelError(f"params must be a dict of build parameters, not {type(params).__name__}")
     for names, what in (

@@ -1,8 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks to programs: images shared out among the cores, or the columns of dense layers."""
+"""Compiler from networks to programs: data-parallel over images, or column-parallel for dense
+layers."""
+
+from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -23,11 +28,11 @@ __all__ = ["Compiled", "compile_columns", "compile_network"]
 
 @dataclass
 class Part:
-    """A core's program: words before, words of the repeated stretch, and how often."""
+    """A core's program: words before the loop, words of the loop body, and its count."""
 
     core: CoreBuilder
-    before: list
-    body: list
+    before: list[Any]
+    body: list[Any]
     count: int
 
 
@@ -46,31 +51,34 @@ class Compiled:
 
     image: Image
     areas: Areas
-    in_shape: tuple
-    out_shape: tuple
+    in_shape: tuple[int, ...]
+    out_shape: tuple[int, ...]
     bits: int
-    parts: list
+    parts: list[Part]
     mode: str
 
     @property
-    def inputs(self):
+    def inputs(self) -> int:
+        """Main-memory address of the inputs."""
         return self.areas.inputs
 
     @property
-    def outputs(self):
+    def outputs(self) -> int:
+        """Main-memory address of the outputs."""
         return self.areas.outputs
 
     @property
-    def data(self):
+    def data(self) -> bytes:
         """The image's bytes."""
         return self.image.data()
 
     @property
-    def instructions(self):
+    def instructions(self) -> int:
+        """Number of instructions that a run executes."""
         return sum(core.count for core in self.image.cores)
 
-    def groups(self):
-        """The companion of groups, for ``.groups``: JSON text."""
+    def groups(self) -> str:
+        """The companion file of groups, for ``.groups``: JSON text."""
         return json.dumps(
             {
                 f"core{k}": [
@@ -79,7 +87,7 @@ class Compiled:
                         "cols": g.cols,
                         "arrays": list(g.arrays),
                         "shift": g.shift,
-                        "weights": g.weights.tolist(),
+                        "weights": np.asarray(g.weights).tolist(),
                         **({"bias": g.bias.tolist()} if g.bias is not None else {}),
                     }
                     for g in core.groups
@@ -88,8 +96,8 @@ class Compiled:
             }
         )
 
-    def text(self, companion):
-        """Source of the program; its groups come from the file ``companion``."""
+    def text(self, companion: str) -> str:
+        """Source of the program; its groups are read from the file ``companion``."""
         image, lines = self.image, []
         if (image.xb_rows, image.xb_cols) != (64, 64):
             lines.append(f".arrays {image.xb_rows}, {image.xb_cols}")
@@ -218,20 +226,20 @@ def _whole_network(core, network, offsets, chunk, count, thrifty):
 
 
 def compile_network(
-    network,
-    params,
+    network: Network,
+    params: Mapping[str, Any],
     *,
-    images=1,
-    cores=None,
-    chunk=1,
-    inputs=0,
-    outputs=None,
-    mode="packed",
-    gmem=None,
-    program_at=0,
-):
-    """A program in which every core takes its share of the images through the whole network;
-    weights lie in each.
+    images: int = 1,
+    cores: int | None = None,
+    chunk: int = 1,
+    inputs: int = 0,
+    outputs: int | None = None,
+    mode: str = "packed",
+    gmem: int | None = None,
+    program_at: int = 0,
+) -> Compiled:
+    """Compiles a data-parallel program: every core runs its share of the images through the whole
+    network, and all weights are held in each core.
 
     Parameters
     ----------
@@ -284,20 +292,20 @@ def compile_network(
 
 
 def compile_columns(
-    network,
-    params,
+    network: Network,
+    params: Mapping[str, Any],
     *,
-    images=1,
-    cores=None,
-    inputs=0,
-    outputs=None,
-    mode="packed",
-    gmem=None,
-    program_at=0,
-):
-    """A program for dense layers in which every core holds some columns of each layer; core 0
-    gathers and shares out what lies between. Arguments as of :func:`compile_network`; ``cores`` :
-    by default all built.
+    images: int = 1,
+    cores: int | None = None,
+    inputs: int = 0,
+    outputs: int | None = None,
+    mode: str = "packed",
+    gmem: int | None = None,
+    program_at: int = 0,
+) -> Compiled:
+    """Compiles a column-parallel program of dense layers: every core holds some columns of each
+    layer; core 0 gathers and distributes the intermediate values. Arguments as in
+    :func:`compile_network`; ``cores``: by default all built.
 
     Raises
     ------
@@ -323,7 +331,7 @@ def compile_columns(
     for layer in network.layers:
         width = -(-layer.outputs // cores)
         cuts = [(k * width, min(layer.outputs, (k + 1) * width)) for k in range(cores)]
-        row = []
+        row: list[tuple[DenseParts, int, int] | None] = []
         for core, (a, b) in zip(builders, cuts, strict=True):
             if a >= b:
                 row.append(None)

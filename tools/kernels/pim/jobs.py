@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs of compiled networks (docs/reference/jobs.md)."""
+"""Job files of compiled networks (docs/reference/jobs.md)."""
+
+from __future__ import annotations
 
 import gzip
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,11 +17,14 @@ from ...jobs.recognition import Recognition
 from ..inputs import KernelError, check_name, check_whole, integers
 from .checks import check_params
 
+if TYPE_CHECKING:
+    from .compiler import Compiled
+
 __all__ = ["write_job"]
 
 
-def needs(compiled):
-    """Build parameters that a program needs, for ``[params]``."""
+def needs(compiled: Compiled) -> dict[str, int]:
+    """Build parameters that a program requires, for ``[params]``."""
     cores = [part.core for part in compiled.parts]
     used = {
         "cores": len(cores),
@@ -38,18 +45,18 @@ def needs(compiled):
 
 
 def write_job(
-    folder,
-    name,
-    compiled,
-    values,
-    params,
+    folder: str | Path,
+    name: str,
+    compiled: Compiled,
+    values: Any,
+    params: Mapping[str, Any],
     *,
-    at=None,
-    comment="",
-    cycles=1_000_000_000,
-    labels=None,
-):
-    """Write ``name.toml``, ``name.s``, ``name_groups.json.gz`` and ``name_x.npy`` into ``folder``.
+    at: int | None = None,
+    comment: str = "",
+    cycles: int = 1_000_000_000,
+    labels: Sequence[int] | np.ndarray | None = None,
+) -> Path:
+    """Writes ``name.toml``, ``name.s``, ``name_groups.json.gz`` and ``name_x.npy`` into ``folder``.
 
     Parameters
     ----------
@@ -92,7 +99,8 @@ def write_job(
         program=program,
         program_at=at,
         params=needs(compiled),
-        loads=[Load(compiled.inputs, values, f"{name}_x.npy")],
+        # Arrays are kept as the bytes that memory holds.
+        loads=[Load(compiled.inputs, values, f"{name}_x.npy")],  # type: ignore[arg-type]
         saves=[
             Save(
                 compiled.outputs,

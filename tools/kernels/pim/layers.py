@@ -1,28 +1,51 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers as instructions of one core: dense, convolution by rows or by neighbourhoods, pooling.
-Weights stay in the arrays."""
+"""Lowering of layers for one core: dense, convolution by rows or by patches, pooling. Weights stay
+in the arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ..inputs import KernelError
-from .network import Conv, Dense, Pool
+from .network import Conv, Dense, Network, Pool
+
+if TYPE_CHECKING:
+    from .builder import CoreBuilder
 
 __all__ = ["DenseParts", "Allocation", "lower", "place"]
 
 
-class Allocation:
-    """Where a layer's values lie: ``address`` of the first, ``pitch`` bytes from row to row,
-    ``size`` bytes of one; ``halves``: the even columns of a row before the odd ones, as pooling
-    likes it."""
+class LoweredLayer(Protocol):
+    """A layer as instructions of one core."""
 
-    def __init__(self, address, shape, pitch=None, halves=False, size=1):
+    def emit(self, image: int) -> None:
+        """Appends the instructions for one image."""
+
+
+class Allocation:
+    """Layout of a layer's values in local memory: ``address`` of the first, ``pitch`` bytes from
+    row to row, ``size`` bytes per value; ``halves``: the even columns of a row before the odd ones,
+    which pooling needs."""
+
+    def __init__(
+        self,
+        address: int,
+        shape: Sequence[int],
+        pitch: int | None = None,
+        halves: bool = False,
+        size: int = 1,
+    ):
         self.address, self.shape, self.halves, self.size = address, shape, halves, size
         self.pitch = pitch if pitch is not None else int(np.prod(shape[1:])) * size
 
-    def row(self, y):
+    def row(self, y: int) -> int:
+        """Address of a row."""
         return self.address + y * self.pitch
 
-    def column(self, x):
+    def column(self, x: int) -> int:
         """Offset of column ``x`` in its row."""
         width, channels = self.shape[1:]
         return ((x % 2 * (width // 2) + x // 2) if self.halves else x) * channels * self.size
@@ -32,7 +55,7 @@ class Allocation:
 
 
 class DenseCut:
-    """How the sum of a layer with more rows than a group takes is finished: (sum of products +
+    """Requantisation of a dense layer that is split over several groups: (sum of products +
     ``first``) >> ``early``, + ``rest``, >> ``late``.
 
     With B, the bias and what rounds, y = (sum + B) >> shift. As a rule sum + B fits 32 bits
@@ -41,7 +64,7 @@ class DenseCut:
     that sum saturates so does the result.
     """
 
-    def __init__(self, layer):
+    def __init__(self, layer: Dense):
         weights = layer.weights.astype(np.int64)
         most, least = (
             np.maximum(weights * a, weights * b).sum(0) for a, b in ((127, -128), (-127, 128))
@@ -57,10 +80,10 @@ class DenseCut:
 
 
 class DenseParts:
-    """A dense layer in groups: pairs (first input, group), and the local memory that a cut one
-    needs."""
+    """A dense layer split into groups: pairs (first input, group), and the local memory that a
+    split layer needs."""
 
-    def __init__(self, core, layer):
+    def __init__(self, core: CoreBuilder, layer: Dense):
         self.core, self.layer = core, layer
         rows, cols = layer.weights.shape
         self.cut = None
@@ -95,8 +118,8 @@ class DenseParts:
             core.constants(self.early, [cut.early] * cols)
             core.constants(self.rest, cut.rest)
 
-    def emit(self, target, source):
-        """One input vector at ``source``, results at ``target``."""
+    def emit(self, target: int, source: int) -> None:
+        """Emits one input vector at ``source``, results at ``target``."""
         core, layer, cut = self.core, self.layer, self.cut
         if cut is None:
             core.widths(8, layer.bits)
@@ -140,9 +163,9 @@ class _Dense:
 _FETCH = 2
 
 
-def row_matrix(layer, padded, width, halves):
-    """The matrix that makes a whole row of results of the padded rows it reaches over: (rows *
-    padded width * channels, columns * outputs)."""
+def row_matrix(layer: Conv, padded: int, width: int, halves: bool) -> np.ndarray:
+    """The matrix that computes a whole row of results from the padded rows under its windows: (rows
+    * padded width * channels, columns * outputs)."""
     _, _, channels, out = layer.weights.shape
     (high, wide), (_, stride), (down, across) = layer.span, layer.strides, layer.dilations
     matrix = np.zeros((high, padded, channels, width, out), np.int8)
@@ -268,9 +291,15 @@ class _Pool:
                 core.gather(self.target.row(y), rows, 2, width, channels)
 
 
-def place(core, shape, following, what, halves=False):
-    """A new :class:`Allocation` for the values ``shape`` in front of the layer ``following``, with
-    its border if it has one."""
+def place(
+    core: CoreBuilder,
+    shape: tuple[int, ...],
+    following: Dense | Conv | Pool | None,
+    what: str,
+    halves: bool = False,
+) -> Allocation:
+    """Allocates the values ``shape`` in front of the layer ``following``, with its border if it has
+    one."""
     if isinstance(following, Conv) and any(following.pads):
         (top, left, _, _), (rows, columns), channels = (
             following.pads,
@@ -300,14 +329,17 @@ def _origin(values, layer):
     )
 
 
-def lower(core, network, source, output, thrifty):
-    """The steps of a network on one core: objects with ``emit(image)``.
+def lower(
+    core: CoreBuilder, network: Network, source: Allocation, output: Allocation, thrifty: bool
+) -> list[LoweredLayer]:
+    """Lowers a network for one core: a list of objects with ``emit(image)``.
 
     ``source``, ``output`` : :class:`Allocation` of input and results;
         for vectors their pitch is from image to image.
     ``thrifty`` : no convolution goes by rows, which is the fewer cycles but the more arrays.
     """
-    steps, given = [], source
+    steps: list[LoweredLayer] = []
+    given = source
     for n, layer in enumerate(network.layers):
         following = network.layers[n + 1] if n + 1 < len(network.layers) else None
         shape = network.shapes[n + 1]

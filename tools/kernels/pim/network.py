@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks for PIM: layers of whole numbers, from the input to the output."""
+"""Integer networks for PIM: dense, convolution and pooling layers in order."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +15,8 @@ __all__ = ["Conv", "Dense", "Network", "Pool"]
 
 @dataclass
 class Dense:
-    """y = sat(relu?(round((x @ weights + bias) / 2^shift))). ``weights`` int8 (inputs, outputs),
-    ``bias`` int32 (outputs,)."""
+    """Dense layer y = sat(relu?(round((x @ weights + bias) / 2^shift))). ``weights`` int8 (inputs,
+    outputs), ``bias`` int32 (outputs,)."""
 
     name: str
     weights: np.ndarray
@@ -22,7 +25,8 @@ class Dense:
     relu: bool = False
     bits: int = 8
 
-    def shape(self, given):
+    def shape(self, given: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of the result for a source of shape ``given``."""
         size = int(np.prod(given))
         if self.weights.ndim != 2 or self.weights.shape[0] != size:
             raise KernelError(
@@ -31,13 +35,15 @@ class Dense:
         return (self.weights.shape[1],)
 
     @property
-    def outputs(self):
+    def outputs(self) -> int:
+        """Number of outputs."""
         return self.weights.shape[-1]
 
 
 @dataclass
 class Conv:
-    """The same over every neighbourhood. ``weights`` int8 (kh, kw, channels in, channels out).
+    """Convolution with the arithmetic of :class:`Dense`. ``weights`` int8 (kh, kw, channels in,
+    channels out).
 
     ``padding`` : zeros around the map: a number for every side, or (top, left, bottom, right)
     ``stride`` : places from one neighbourhood to the next: a number, or (rows, columns)
@@ -49,39 +55,40 @@ class Conv:
     bias: np.ndarray | None = None
     shift: int = 0
     relu: bool = False
-    padding: int | tuple = 0
+    padding: int | tuple[int, ...] = 0
     bits: int = 8
-    stride: int | tuple = 1
-    dilation: int | tuple = 1
+    stride: int | tuple[int, int] = 1
+    dilation: int | tuple[int, int] = 1
 
     @property
-    def pads(self):
-        """(top, left, bottom, right)."""
+    def pads(self) -> tuple[int, int, int, int]:
+        """Padding (top, left, bottom, right)."""
         return _each(self.padding, 4)
 
     @property
-    def strides(self):
-        """(rows, columns)."""
+    def strides(self) -> tuple[int, int]:
+        """Stride (rows, columns)."""
         return _each(self.stride, 2)
 
     @property
-    def dilations(self):
-        """(rows, columns)."""
+    def dilations(self) -> tuple[int, int]:
+        """Dilation (rows, columns)."""
         return _each(self.dilation, 2)
 
     @property
-    def span(self):
-        """Rows and columns that a neighbourhood reaches over."""
+    def span(self) -> tuple[int, int]:
+        """Effective kernel size (rows, columns)."""
         return tuple(
             (k - 1) * d + 1 for k, d in zip(self.weights.shape, self.dilations, strict=False)
         )
 
-    def padded(self, given):
-        """Rows and columns of the map ``given`` with its padding."""
+    def padded(self, given: tuple[int, ...]) -> tuple[int, int]:
+        """Size (rows, columns) of the map ``given`` with its padding."""
         top, left, bottom, right = self.pads
         return given[0] + top + bottom, given[1] + left + right
 
-    def shape(self, given):
+    def shape(self, given: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of the result for a source of shape ``given``."""
         if len(given) != 3:
             raise KernelError(
                 f"{self.name}: a convolution needs rows, columns and channels, not {given}"
@@ -103,7 +110,8 @@ class Conv:
         return rows, columns, self.outputs
 
     @property
-    def outputs(self):
+    def outputs(self) -> int:
+        """Number of output channels."""
         return self.weights.shape[-1]
 
 
@@ -113,11 +121,12 @@ def _each(value, count):
 
 @dataclass
 class Pool:
-    """The largest of each 2x2 square."""
+    """2x2 max pooling with stride 2."""
 
     name: str
 
-    def shape(self, given):
+    def shape(self, given: tuple[int, ...]) -> tuple[int, ...]:
+        """Shape of the result for a source of shape ``given``."""
         if len(given) != 3 or given[0] % 2 or given[1] % 2:
             raise KernelError(
                 f"{self.name}: pooling needs an even number of rows and columns, not {given}"
@@ -126,7 +135,7 @@ class Pool:
 
 
 class Network:
-    """Layers behind an input of int8.
+    """A sequence of layers on an int8 input.
 
     Parameters
     ----------
@@ -142,7 +151,7 @@ class Network:
         other than 8, 16 or 32 bits, and more than 8 bits in front of another layer.
     """
 
-    def __init__(self, shape, layers):
+    def __init__(self, shape: Sequence[int], layers: Sequence[Dense | Conv | Pool]):
         if (
             not isinstance(shape, tuple | list)
             or len(shape) not in (1, 3)
@@ -228,18 +237,18 @@ class Network:
         return found
 
     @property
-    def bits(self):
-        """Bits of the results."""
+    def bits(self) -> int:
+        """Bits per result."""
         return getattr(self.layers[-1], "bits", 8)
 
     @property
-    def sizes(self):
+    def sizes(self) -> tuple[int, int]:
         """Bytes of an input and of its results."""
         return int(np.prod(self.shapes[0])), int(np.prod(self.shapes[-1])) * self.bits // 8
 
     @property
-    def macs(self):
-        """MACs of one input."""
+    def macs(self) -> int:
+        """Multiply-accumulates for one input."""
         total = 0
         for layer, shape in zip(self.layers, self.shapes[1:], strict=True):
             if isinstance(layer, Dense):

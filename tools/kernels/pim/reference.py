@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a network must give, in plain numpy integers."""
+"""Integer numpy reference of networks."""
+
+from typing import Any
 
 import numpy as np
 
 from ..inputs import integers
-from .network import Conv, Dense
+from .network import Conv, Dense, Network, Pool
 
 __all__ = ["run_layer", "run_network"]
 
@@ -20,8 +22,8 @@ def _finish(sums, layer):
     return np.clip(sums, -(1 << layer.bits - 1), (1 << layer.bits - 1) - 1)
 
 
-def run_layer(layer, values):
-    """Values int64 [images, ...] behind one layer."""
+def run_layer(layer: Dense | Conv | Pool, values: np.ndarray) -> np.ndarray:
+    """Computes one layer on int64 [images, ...]."""
     if isinstance(layer, Dense):
         return _finish(values.reshape(len(values), -1) @ layer.weights.astype(np.int64), layer)
     if isinstance(layer, Conv):
@@ -40,8 +42,8 @@ def run_layer(layer, values):
     return values.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
 
 
-def run_network(network, values):
-    """Results of ``values`` [images, ...], whole numbers of -128 to 127; int64 [images,
+def run_network(network: Network, values: Any) -> np.ndarray:
+    """Computes a network on ``values`` [images, ...], integers of -128 to 127; int64 [images,
     outputs...].
 
     Raises

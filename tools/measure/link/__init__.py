@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Host link: its rate on the UART's wires and on USB's, compiled."""
+"""Measurements of the host link: its rate on the UART's and on USB's wires, in compiled
+simulation."""
 
 from .. import Measure
 from .rates import rate_rows

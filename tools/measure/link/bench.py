@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The link and a main memory behind it, compiled; on its bus also 256 KiB of words from 0x8000_0000
-on."""
+"""Bench of the link: the compiled link with a main memory, and 256 KiB of words at 0x8000_0000 on
+its bus."""
+
+from __future__ import annotations
 
 import ctypes
 import random
 from pathlib import Path
+from typing import Any
 
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ....boards.virtual.compile import build_library
+from ....boards.virtual.native import Functions
 from ....boards.virtual.simulation import Simulation
 from ....gateware.bus.soclib import wishbone
 from ....gateware.link.bridge import LinkBridge
@@ -18,7 +22,7 @@ from ....gateware.link.protocol import INFO_ADDRESS
 from ....gateware.link.uart import UARTReceiver, UARTTransmitter
 from ....gateware.memory.blockram import BlockRAMMemory
 from ....gateware.memory.front import WishboneFront
-from ...link.pipe import Pipe
+from ...link.pipe import BytesLike, Pipe
 
 __all__ = ["MEMORY", "Bench", "BenchPipe", "LinkTop"]
 
@@ -28,10 +32,10 @@ WORDS_BASE = 0x8000_0000
 
 
 class LinkTop(wiring.Component):
-    """Bridge, memory front and block RAM; ``wire`` is ``(clock_hz, baud)`` or ``None`` for byte
+    """Bridge, memory front and block RAM; ``wire`` is ``(clock_hz, baud)``, or ``None`` for byte
     streams."""
 
-    def __init__(self, *, wire=None, **arguments):
+    def __init__(self, *, wire: tuple[int, int] | None = None, **arguments: Any) -> None:
         self._wire, self._arguments = wire, arguments
         faces = (
             {"line_in": In(1), "line_out": Out(1)}
@@ -49,7 +53,7 @@ class LinkTop(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.bridge = bridge = LinkBridge(**self._arguments)
         m.submodules.front = front = WishboneFront(beat_bytes=4, size=1 << 31)
@@ -86,9 +90,10 @@ class LinkTop(wiring.Component):
 
 
 class Bench(Simulation):
-    """One instance. ``header`` is what the info ROM holds (64 random bytes unless given)."""
+    """An instance of the bench. ``header`` is the content of the info ROM (64 random bytes by
+    default)."""
 
-    FUNCTIONS = {
+    FUNCTIONS: Functions = {
         "link_setup": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_double]),
         "link_push": (None, [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_uint64]),
         "link_pop": (ctypes.c_uint64, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_uint64]),
@@ -99,8 +104,15 @@ class Bench(Simulation):
     }
 
     def __init__(
-        self, *, wire=None, header=None, seed=1, stall_percent=0, line_baud=None, **arguments
-    ):
+        self,
+        *,
+        wire: tuple[int, int] | None = None,
+        header: bytes | None = None,
+        seed: int = 1,
+        stall_percent: int = 0,
+        line_baud: float | None = None,
+        **arguments: Any,
+    ) -> None:
         super().__init__(
             build_library(
                 LinkTop(wire=wire, **arguments),
@@ -120,21 +132,24 @@ class Bench(Simulation):
                 int.from_bytes(self.header[4 * number : 4 * number + 4], "little"),
             )
 
-    def push(self, data):
+    def push(self, data: BytesLike) -> None:
+        """Sends bytes to the link."""
         self.c.link_push(self.handle, bytes(data), len(data))
 
-    def pop(self, limit=1 << 20):
+    def pop(self, limit: int = 1 << 20) -> bytes:
+        """Takes the bytes that the link has sent."""
         buffer = ctypes.create_string_buffer(limit)
         count = self.c.link_pop(self.handle, buffer, limit)
         return buffer.raw[:count]
 
-    def run_cycles(self, count, *, to_frame=False):
+    def run_cycles(self, count: int, *, to_frame: bool = False) -> None:
+        """Simulates ``count`` cycles, or until a frame has been received."""
         self.c.link_run(self.handle, count, to_frame)
         self._settled = False
         self.check()
 
-    def run(self, sent, quiet=10_000):
-        """What is answered to these bytes, until it is quiet for so many cycles."""
+    def run(self, sent: BytesLike, quiet: int = 10_000) -> bytes:
+        """Sends bytes; returns the answer once the link has been quiet for ``quiet`` cycles."""
         self.push(sent)
         answer = b""
         for _ in range(1000):
@@ -145,7 +160,7 @@ class Bench(Simulation):
                 return answer
         raise AssertionError(f"the link never becomes quiet; {len(answer)} bytes were answered")
 
-    def log(self):
+    def log(self) -> list[tuple[int, ...]]:
         """Writes above main memory since the last call: (address, word, byte enables)."""
         buffer = (ctypes.c_uint32 * (3 << 16))()
         count = self.c.link_log(self.handle, buffer, len(buffer))
@@ -155,18 +170,18 @@ class Bench(Simulation):
 class BenchPipe(Pipe):
     """A pipe to a bench, in simulated time."""
 
-    def __init__(self, bench, *, rate=None):
+    def __init__(self, bench: Bench, *, rate: float | None = None) -> None:
         self.bench, self.name, self.bytes_per_second = bench, "bench", rate
 
-    def now(self):
+    def now(self) -> float:
         return self.bench.cycle / self.bench.clock_hz
 
-    def sleep(self, seconds):
+    def sleep(self, seconds: float) -> None:
         self.bench.run_cycles(int(seconds * self.bench.clock_hz) + 1)
 
-    def write(self, data):
+    def write(self, data: BytesLike) -> None:
         self.bench.push(data)
 
-    def read(self, limit, timeout):
+    def read(self, limit: int, timeout: float) -> bytes:
         self.bench.run_cycles(max(1, int(timeout * self.bench.clock_hz)), to_frame=True)
         return self.bench.pop()

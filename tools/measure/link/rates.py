@@ -1,13 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rates of the link: a bench with its UART or its USB device, payload to the board and back,
-contents checked."""
+"""Rates of the link: payload to the board and back, through a bench's UART or USB device, contents
+checked."""
+
+from __future__ import annotations
 
 import random
 import struct
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from ....gateware.info import PROTOCOL_VERSION
 from ...link.client import LinkClient
 from .. import Differs, Row
+from ..choice import Choice
+
+if TYPE_CHECKING:
+    from .bench import Bench
+    from .usb_bench import USBBench
 
 __all__ = [
     "BAUD",
@@ -21,7 +30,7 @@ __all__ = [
 ]
 
 BAUD = 3_000_000
-#: What the bench's info ROM holds.
+#: Content of the bench's info ROM.
 HEADER = struct.pack(
     "<4sHH4s9I16s",
     b"QNTT",
@@ -45,8 +54,8 @@ NAK_REST = 4000
 _PIECE = 1 << 16
 
 
-def open_wire(clock_hz, **arguments):
-    """``(bench, client)`` of the UART, wire by wire."""
+def open_wire(clock_hz: int, **arguments: Any) -> tuple[Bench, LinkClient]:
+    """``(bench, client)`` of the UART."""
     from .bench import Bench, BenchPipe
 
     bench = Bench(wire=(clock_hz, BAUD), header=HEADER, **arguments)
@@ -55,8 +64,8 @@ def open_wire(clock_hz, **arguments):
     return bench, link
 
 
-def open_usb(clock_hz=24_000_000, **arguments):
-    """``(bench, client)`` of the USB device on D+ and D-; ``arguments`` of the host."""
+def open_usb(clock_hz: int = 24_000_000, **arguments: Any) -> tuple[USBBench, LinkClient]:
+    """``(bench, client)`` of the USB device; ``arguments`` are the simulated host's."""
     from .usb_bench import USBBench, USBPipe
 
     bench = USBBench(clock_hz=clock_hz)
@@ -82,8 +91,8 @@ def _seconds(link, data):
     return [b - a for a, b in zip(times, times[1:], strict=False)]
 
 
-def wire_shares(link, size):
-    """Payload over line rate to the board and back, the worst of the pieces."""
+def wire_shares(link: LinkClient, size: int) -> list[float]:
+    """Payload rate over line rate to the board and back, the minimum of all pieces."""
     data = random.Random(size).randbytes(size)
     pieces = [data[at : at + _PIECE] for at in range(0, size, _PIECE)]
     shares = [
@@ -92,13 +101,13 @@ def wire_shares(link, size):
     return [min(way) for way in zip(*shares, strict=True)]
 
 
-def usb_rates(link, size):
-    """Payload bytes a second to the board and back."""
+def usb_rates(link: LinkClient, size: int) -> list[float]:
+    """Payload bytes per second to the board and back."""
     return [size / seconds for seconds in _seconds(link, random.Random(size).randbytes(size))]
 
 
-def rate_rows(choice):
-    """Rows of both wires, each way."""
+def rate_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of both kinds of link, in both directions."""
     size, clock_hz = choice.settings["size"], 1_000_000 * choice.settings["mhz"]
     for name in choice.presets:
         more = {"main clock, MHz": choice.settings["mhz"], "bytes": size}

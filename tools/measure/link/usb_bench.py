@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A host on D+ and D- of the link's USB device, with a SoC without a core behind it, compiled; one
-cycle is 48 MHz."""
+"""Bench of the USB link: a host on D+ and D- of the compiled link, with a SoC without a core behind
+it; one cycle is 48 MHz."""
+
+from __future__ import annotations
 
 import ctypes
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from amaranth import ClockDomain, DomainRenamer, EnableInserter, Module, ResetSignal, Signal
 from amaranth.lib import wiring
@@ -13,13 +16,14 @@ from amaranth.lib.wiring import In, Out
 
 from ....boards import virtual
 from ....boards.virtual.compile import build_library
+from ....boards.virtual.native import Functions
 from ....boards.virtual.simulation import Simulation
 from ....gateware.link.usb.crossing import USBLink
 from ....gateware.link.usb.identity import identity_of
 from ....gateware.link.usb.transceiver import USBPins
 from ....gateware.memory.blockram import BlockRAMMemory
 from ....gateware.soc import SoC
-from ...link.pipe import Pipe
+from ...link.pipe import BytesLike, Pipe
 
 __all__ = ["MEMORY", "TransferError", "USBBench", "USBPipe"]
 
@@ -58,14 +62,14 @@ class _Inner(wiring.Component):
 
 
 class USBTop(wiring.Component):
-    """``clk`` is the clock of 48 MHz; that of 12 MHz is an enable of it; ``second_clk`` is the
-    SoC's."""
+    """Top of the bench: ``clk`` is the clock of 48 MHz; that of 12 MHz is an enable of it;
+    ``second_clk`` is the SoC's."""
 
-    def __init__(self, **arguments):
+    def __init__(self, **arguments: Any) -> None:
         self._inner = _Inner(**arguments)
         super().__init__({"pins": Out(USBPins()), "second_clk": In(1)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         quarter = Signal(2)
         m.d.sync += quarter.eq(quarter + 1)
@@ -90,9 +94,9 @@ class TransferError(Exception):
 
 
 class USBBench(Simulation):
-    """One instance, powered and connected, not yet enumerated."""
+    """An instance of the bench, powered and connected, not yet enumerated."""
 
-    FUNCTIONS = {
+    FUNCTIONS: Functions = {
         "usb_setup": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_uint]),
         "usb_lose": (None, [ctypes.c_void_p, ctypes.c_uint]),
         "usb_unplug": (None, [ctypes.c_void_p, ctypes.c_int]),
@@ -121,7 +125,7 @@ class USBBench(Simulation):
         "turnaround_max",
     )
 
-    def __init__(self, *, clock_hz=24_000_000, loop=False):
+    def __init__(self, *, clock_hz: int = 24_000_000, loop: bool = False) -> None:
         super().__init__(_library(clock_hz, loop))
         self.second_clock(Fraction(clock_hz, STEPS_HZ))
         self.set("rst", 1)
@@ -129,19 +133,29 @@ class USBBench(Simulation):
         self.set("rst", 0)
         self.run_steps(4000)
 
-    def host(self, *, seed=1, spoil=0, nak_rest=0):
-        """How the host behaves: one packet in ``spoil`` is damaged, either way (0: none);
-        ``nak_rest`` bits pass until an IN endpoint that had nothing is asked again, while there is
-        something to send."""
+    def host(self, *, seed: int = 1, spoil: int = 0, nak_rest: int = 0) -> None:
+        """Sets the host's behaviour: one packet in ``spoil`` is damaged, in either direction (0:
+        none); ``nak_rest`` bits pass until an IN endpoint without data is asked again while there
+        is something to send."""
         self.c.usb_setup(self.handle, seed, spoil, nak_rest)
 
-    def run_steps(self, count, until=0):
+    def run_steps(self, count: int, until: int = 0) -> None:
+        """Simulates ``count`` cycles of 48 MHz."""
         self.c.usb_run(self.handle, count, until)
         self._settled = False
         self.check()
 
-    def control(self, kind, request, value=0, index=0, length=0, data=b"", limit=0.05):
-        """A control transfer; what was read, or ``b""``.
+    def control(
+        self,
+        kind: int,
+        request: int,
+        value: int = 0,
+        index: int = 0,
+        length: int = 0,
+        data: bytes = b"",
+        limit: float = 0.05,
+    ) -> bytes:
+        """Makes a control transfer; returns the data read, or ``b""``.
 
         Raises
         ------
@@ -163,22 +177,25 @@ class USBBench(Simulation):
         count = self.c.usb_answer(self.handle, buffer)
         return buffer.raw[:count]
 
-    def reset_bus(self, milliseconds=1.0):
-        """SE0 (at least 10 ms on a real bus), and the rest behind it."""
+    def reset_bus(self, milliseconds: float = 1.0) -> None:
+        """Resets the bus: SE0 (at least 10 ms on a real bus), and the time after it."""
         self.c.usb_reset(self.handle, int(milliseconds * 12_000))
         self.run_steps(int((milliseconds + 0.2) * 48_000))
 
-    def descriptor(self, kind, index=0, length=255, language=0):
+    def descriptor(self, kind: int, index: int = 0, length: int = 255, language: int = 0) -> bytes:
+        """Reads a descriptor."""
         return self.control(0x80, 6, kind << 8 | index, language, length)
 
-    def address(self, address):
+    def address(self, address: int) -> None:
+        """Sets the device's address."""
         self.control(0x00, 5, address)
         self.c.usb_address(self.handle, address)
         self.run_steps(2 * 48_000)
 
-    def configure(self, address=5, lose=0):
-        """What a host does before a serial port appears; the device's descriptor and that of its
-        configuration. ``lose``: as the method, before the configuration is set."""
+    def configure(self, address: int = 5, lose: int = 0) -> tuple[bytes, bytes]:
+        """Enumerates the device as a host does before a serial port appears; returns the device's
+        descriptor and that of its configuration. ``lose``: as the method, before the configuration
+        is set."""
         self.reset_bus()
         device = self.descriptor(1, length=64)
         self.address(address)
@@ -188,51 +205,56 @@ class USBBench(Simulation):
         self.c.usb_configured(self.handle)
         return device, configuration
 
-    def push(self, data):
+    def push(self, data: BytesLike) -> None:
+        """Sends bytes to the device."""
         self.c.usb_push(self.handle, bytes(data), len(data))
 
-    def pop(self, limit=1 << 20):
+    def pop(self, limit: int = 1 << 20) -> bytes:
+        """Takes the bytes that the device has sent."""
         buffer = ctypes.create_string_buffer(limit)
         count = self.c.usb_pop(self.handle, buffer, limit)
         return buffer.raw[:count]
 
-    def polling(self, polls):
-        """Whether the host asks for bytes."""
+    def polling(self, polls: bool) -> None:
+        """Sets whether the host polls the device for bytes."""
         self.c.usb_polls(self.handle, polls)
 
-    def lose(self, acknowledgements):
-        """So many acknowledgements of the host to come are lost on the way."""
+    def lose(self, acknowledgements: int) -> None:
+        """Loses the host's next ``acknowledgements`` acknowledgements."""
         self.c.usb_lose(self.handle, acknowledgements)
 
-    def unplug(self, unplugged):
+    def unplug(self, unplugged: bool) -> None:
+        """Disconnects or connects the device."""
         self.c.usb_unplug(self.handle, unplugged)
 
     @property
-    def waiting(self):
+    def waiting(self) -> int:
+        """Bytes that wait for the device."""
         return self.c.usb_waiting(self.handle)
 
     @property
-    def counts(self):
+    def counts(self) -> dict[str, int]:
+        """Counters of the simulated host, by name."""
         counts = (ctypes.c_uint64 * len(self.COUNTS))()
         self.c.usb_counts(self.handle, counts)
         return dict(zip(self.COUNTS, counts, strict=True))
 
 
 class USBPipe(Pipe):
-    """A pipe to a bench that is configured, in simulated time."""
+    """Byte pipe to a configured bench, in simulated time."""
 
-    def __init__(self, bench):
+    def __init__(self, bench: USBBench) -> None:
         self.bench, self.name, self.bytes_per_second = bench, "usb bench", None
 
-    def now(self):
+    def now(self) -> float:
         return self.bench.cycle / STEPS_HZ
 
-    def sleep(self, seconds):
+    def sleep(self, seconds: float) -> None:
         self.bench.run_steps(int(seconds * STEPS_HZ) + 1)
 
-    def write(self, data):
+    def write(self, data: BytesLike) -> None:
         self.bench.push(data)
 
-    def read(self, limit, timeout):
+    def read(self, limit: int, timeout: float) -> bytes:
         self.bench.run_steps(max(1, int(timeout * STEPS_HZ)), until=2)
         return self.bench.pop()

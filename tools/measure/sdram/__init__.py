@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDRAM: the controller against the chip model."""
+"""Measurements of the SDRAM controller with the chip's model."""
 
 from .. import Measure
 from .patterns import PATTERNS, pattern_rows

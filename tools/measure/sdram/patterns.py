@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Patterns of bursts on the SDRAM controller, in Amaranth's simulator."""
+"""Burst patterns on the SDRAM controller, in Amaranth's simulator."""
+
+from collections.abc import Iterator
 
 from ...errors import InputError
 from .. import Row
-from ..choice import no_such
+from ..choice import Choice, no_such
 
 __all__ = ["PATTERNS", "pattern_rows"]
 
-#: Name for the command line -> name of the pattern, and per cent of the peak that are required of
-#: it.
-PATTERNS = {
+#: Name for the command line -> name of the pattern, and the required percentage of the peak.
+PATTERNS: dict[str, tuple[str, int | None]] = {
     "read": ("sequential read", 97),
     "write": ("sequential write", 97),
     "streams": ("64-beat bursts, read and write in turn, two streams", None),
@@ -20,7 +21,7 @@ PATTERNS = {
 }
 
 
-def pattern_rows(choice):
+def pattern_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the patterns at each clock."""
     from ....gateware.memory.sdram.bench import measure
     from ....gateware.memory.sdram.parts import PARTS

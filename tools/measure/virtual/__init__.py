@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Virtual boards: how fast they are."""
+"""Measurements of virtual boards: simulation speed."""
 
 from .. import Measure
 from .speed import speed_rows

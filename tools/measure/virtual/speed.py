@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Speed of a virtual board: cycles a second compiled, and of the same SoC in Amaranth's simulator.
+"""Speed of a virtual board: cycles per second of the compiled SoC, and of the same SoC in
+Amaranth's simulator.
 
 Both do the same job: the link is asked to write and read back memory again and again.
 """
 
 import time
+from collections.abc import Iterator
 
 from .. import Row
+from ..choice import Choice
 
 __all__ = ["compiled_rate", "pysim_rate", "speed_rows"]
 
@@ -17,8 +20,8 @@ def _requests():
     return bytes(range(256)) * 64
 
 
-def compiled_rate(board, isa, cycles):
-    """Cycles a second of processor time of the compiled SoC."""
+def compiled_rate(board: str, isa: str | None, cycles: int) -> float:
+    """Cycles per second of processor time of the compiled SoC."""
     from ....boards.virtual.board import open_virtual
 
     with open_virtual(board, isa) as virtual:
@@ -33,15 +36,15 @@ def compiled_rate(board, isa, cycles):
         return done / (time.process_time() - start)
 
 
-def pysim_rate(board, isa, cycles):
-    """Cycles a second of processor time of the same SoC in Amaranth's simulator."""
+def pysim_rate(board: str, isa: str | None, cycles: int) -> float:
+    """Cycles per second of processor time of the same SoC in Amaranth's simulator."""
     from amaranth.sim import Simulator
 
     from ....boards import open_board
     from ....boards.virtual.top import VirtualTop
-    from ....gateware.cores import open_room
+    from ....gateware.cores import open_core
 
-    top = VirtualTop(soc=open_board(board).make_soc(room=open_room(isa), family=None))
+    top = VirtualTop(soc=open_board(board).make_soc(package=open_core(isa), family=None))
     simulator = Simulator(top)
     simulator.add_clock(1e-8)
     data = _requests()
@@ -63,8 +66,8 @@ def pysim_rate(board, isa, cycles):
     return cycles / seconds[0]
 
 
-def speed_rows(choice):
-    """Rows of a SoC compiled and in the simulator."""
+def speed_rows(choice: Choice) -> Iterator[Row]:
+    """Rows of a SoC compiled and in Amaranth's simulator."""
     chosen = choice.settings
     soc = chosen["board"], chosen["isa"]
     fast = compiled_rate(*soc, chosen["cycles"])

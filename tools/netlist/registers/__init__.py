@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers of a netlist by the names that the gateware has for them, against those of the virtual
-board, cycle by cycle."""
+"""Registers of a netlist, matched by name with those of the gateware and compared with the virtual
+board's, cycle by cycle."""

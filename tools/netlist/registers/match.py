@@ -1,16 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bits of the gateware's registers and the nets of a netlist that have one of their names."""
+"""Matches bits of the gateware's registers with nets of a netlist by name."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ....boards.virtual.registers import Register
+    from ..netlist import Netlist
 
 __all__ = ["Matched", "match"]
 
 
 @dataclass(frozen=True)
 class Matched:
-    """Registers of a virtual board that a netlist has, too, bit by bit.
+    """Registers of a virtual board that also exist in a netlist, bit by bit.
 
     Attributes
     ----------
@@ -22,19 +30,19 @@ class Matched:
     unnamed : list of str, bits of the gateware's registers of which the netlist has no name
     """
 
-    names: list
+    names: list[str]
     numbers: np.ndarray
     bits: np.ndarray
     nets: np.ndarray
     weights: np.ndarray
-    unnamed: list
+    unnamed: list[str]
 
     def __len__(self):
         return len(self.names)
 
 
-def match(registers, netlist):
-    """Match the registers of a virtual board.
+def match(registers: Sequence[Register], netlist: Netlist) -> Matched:
+    """Matches the registers of a virtual board with a netlist.
 
     Parameters
     ----------

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What registers hold in a simulation, cycle by cycle from power-up: sums, kept or held against
-others, and copies of all bits."""
+"""Record of register contents in a simulation, cycle by cycle from power-up: checksums, kept or
+compared, and copies of all bits."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
+
+from ....boards.virtual.native import Native
+from .match import Matched
 
 __all__ = [
     "Sums",
@@ -24,14 +28,14 @@ _NEVER = (1 << 64) - 1
 
 @dataclass(frozen=True)
 class Sums:
-    """uint64 sums by cycle; those before ``begin`` say nothing."""
+    """Checksums of the registers by cycle (uint64); those before ``begin`` are not valid."""
 
     begin: int
     values: np.ndarray
 
 
-def watch_virtual(simulation, matched, count):
-    """Record the registers of a virtual board's simulation, which has ``count`` of them, before
+def watch_virtual(simulation: Native, matched: Matched, count: int) -> None:
+    """Records the registers of a virtual board's simulation, which has ``count`` of them, before
     power-up."""
     simulation.c.registers_watch(
         simulation.handle,
@@ -41,54 +45,54 @@ def watch_virtual(simulation, matched, count):
     )
 
 
-def watch_netlist(simulation, matched):
-    """Record the registers of a netlist's simulation that is not finished yet."""
+def watch_netlist(simulation: Native, matched: Matched) -> None:
+    """Records the registers of a netlist's simulation that is not finished yet."""
     simulation.c.netlist_watch(
         simulation.handle, len(matched), matched.nets.ctypes.data, matched.weights.ctypes.data
     )
 
 
-def keep(simulation):
-    """Keep sums from now on."""
+def keep(simulation: Native) -> None:
+    """Keeps the sums of all cycles from now on."""
     simulation.c.registers_keep(simulation.handle)
 
 
-def sums(simulation, begin):
+def sums(simulation: Native, begin: int) -> Sums:
     """The :class:`Sums` that were kept, from cycle ``begin`` on."""
     values = np.zeros(simulation.c.registers_sums(simulation.handle, None), np.uint64)
     simulation.c.registers_sums(simulation.handle, values.ctypes.data)
     return Sums(begin, values)
 
 
-def expect(simulation, expected):
-    """Hold a netlist's simulation against :class:`Sums`: it fails, and copies all bits, in the
+def expect(simulation: Native, expected: Sums) -> None:
+    """Compares a netlist's simulation with :class:`Sums`: it fails, and copies all bits, in the
     first cycle in which it differs."""
     simulation.c.registers_expect(
         simulation.handle, expected.begin, len(expected.values), expected.values.ctypes.data
     )
 
 
-def differ(simulation):
-    """The first cycle in which registers were other than expected, ``None``: never."""
+def differ(simulation: Native) -> int | None:
+    """The first cycle in which registers differ from the expected ones, or ``None``."""
     cycle = simulation.c.registers_differ(simulation.handle)
     return None if cycle == _NEVER else cycle
 
 
-def copy(simulation, cycles):
-    """Copy all bits in each of ``cycles``, ascending."""
+def copy(simulation: Native, cycles: Iterable[int]) -> None:
+    """Requests copies of all bits in each of ``cycles``, ascending."""
     cycles = np.array(cycles, np.uint64)
     simulation.c.registers_copy(simulation.handle, len(cycles), cycles.ctypes.data)
 
 
-def copied(simulation, matched):
-    """bool [copies, matched], what was copied."""
+def copied(simulation: Native, matched: Matched) -> np.ndarray:
+    """The copies, bool [copies, matched]."""
     bits = np.zeros(simulation.c.registers_copies(simulation.handle, None), np.uint8)
     simulation.c.registers_copies(simulation.handle, bits.ctypes.data)
     return bits.reshape(-1, len(matched)).astype(bool)
 
 
-def levels(simulation, matched):
-    """bool [matched], what all bits are now."""
+def levels(simulation: Native, matched: Matched) -> np.ndarray:
+    """Present levels of all bits, bool [matched]."""
     bits = np.zeros(len(matched), np.uint8)
     simulation.c.registers_levels(simulation.handle, bits.ctypes.data)
     return bits.astype(bool)

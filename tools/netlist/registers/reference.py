@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a virtual board does in a conversation, its registers included, and a netlist that is held
-against it."""
+"""Reference run of the virtual board, with its registers, and the comparison of a netlist with
+it."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +15,12 @@ from ..conversation import Outcome, converse, patience
 from ..netlist import HIGH, LOW
 from . import record
 from .match import Matched, match
+
+if TYPE_CHECKING:
+    from ....boards.virtual.board import BoardSimulation
+    from ..check import Subject
+    from ..netlist import Netlist
+    from ..simulation import NetlistSimulation
 
 __all__ = ["Difference", "Reference", "follow", "make_reference", "words"]
 
@@ -24,7 +34,7 @@ _FIRST = 64
 
 @dataclass(frozen=True)
 class Reference:
-    """What :func:`make_reference` finds.
+    """Result of :func:`make_reference`.
 
     Attributes
     ----------
@@ -42,27 +52,31 @@ class Reference:
     sums: record.Sums
 
     @property
-    def count(self):
-        """How many bits of the gateware's registers are compared, and how many are not."""
+    def count(self) -> dict[str, int]:
+        """Number of bits of the gateware's registers that are compared, and that are not."""
         return {"compared": len(self.matched), "without a name": len(self.matched.unnamed)}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """Registers of a netlist that are not those of the virtual board: ``levels`` bool [matched],
-    what they are behind ``cycle``; 0: at power-up."""
+    """Registers of a netlist that differ from the virtual board's: ``levels`` bool [matched] after
+    ``cycle``; 0: at power-up."""
 
     cycle: int
     levels: np.ndarray
 
 
-def make_reference(subject, every=False, progress=None):
-    """Hold the conversation with the virtual board of a
+def make_reference(
+    subject: Subject, every: bool = False, progress: Callable[[str], object] | None = None
+) -> Reference:
+    """Holds the conversation with the virtual board of a
     :class:`~quintet.tools.netlist.check.Subject`; ``every``: with all units of the core."""
-    matched = levels = None
+    matched: Matched | None = None
+    levels: np.ndarray | None = None
 
-    def before(simulation):
+    def before(simulation: BoardSimulation) -> None:
         nonlocal matched, levels
+        assert simulation.library.registers is not None
         registers = read_registers(simulation.library.registers)
         matched = match(registers, subject.netlist)
         record.watch_virtual(simulation, matched, len(registers))
@@ -72,21 +86,22 @@ def make_reference(subject, every=False, progress=None):
     with subject.virtual(progress, before) as board:
         outcome = converse(board, f"sim:{subject.board.name}", every)
         begin = _FIRST if board.soc.domain is None else board.reset_cycles + _FIRST
+        assert matched is not None and levels is not None  # by `before`, which the board calls
         return Reference(
             outcome, patience(board.cycle), matched, levels, record.sums(board.simulation, begin)
         )
 
 
 def follow(
-    subject,
-    reference,
-    every=False,
-    netlist=None,
-    prepare=lambda simulation: None,
-    look=lambda simulation: None,
-):
-    """Hold the same conversation with the netlist, or another one, in which what the chip does not
-    define is as on a virtual board.
+    subject: Subject,
+    reference: Reference,
+    every: bool = False,
+    netlist: Netlist | None = None,
+    prepare: Callable[[NetlistSimulation], object] = lambda simulation: None,
+    look: Callable[[NetlistSimulation], object] = lambda simulation: None,
+) -> tuple[Outcome, Difference | None]:
+    """Holds the same conversation with the netlist, or another one, whose state that the chip does
+    not define is set as on a virtual board.
 
     ``prepare(simulation)`` is called before it runs, ``look(simulation)`` afterwards. It ends where
     a register is another one.
@@ -126,7 +141,9 @@ def _free(subject, matched):
     return np.isin(matched.nets, (LOW, HIGH)) | np.array(pads, bool)
 
 
-def words(subject, reference, differences, every=False):
+def words(
+    subject: Subject, reference: Reference, differences: Sequence[Difference], every: bool = False
+) -> Iterator[str]:
     """Each of ``differences`` in words: the first register, by its name, and how many there are; by
     one more run of the virtual board."""
     cycles = sorted({one.cycle for one in differences} - {0})

@@ -5,14 +5,15 @@ fits."""
 from template import BOARDS
 
 from quintet.boards.top import BoardTop
-from quintet.gateware.cores import open_room, room_names
+from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.parameters import FPGAS
 from quintet.tools.build.flash import PROGRAMMERS
 
 (BOARD,) = BOARDS
 
 
-def test_the_platform_has_what_the_board_names():
+def test_the_platform_has_what_the_board_names() -> None:
+    """All resources that the board names exist on the platform."""
     platform = BOARD.platform_class()()
     assert len(BOARD.name) <= 16 and BOARD.fpga in FPGAS
     assert platform.lookup(BOARD.oscillator).clock.frequency == BOARD.oscillator_hz
@@ -27,12 +28,14 @@ def test_the_platform_has_what_the_board_names():
     assert BOARD.link.kind in BOARD.links
 
 
-def test_the_top_elaborates():
+def test_the_top_elaborates() -> None:
     platform = BOARD.platform_class()()
     type(platform).required_tools = ()
     plan = platform.prepare(BoardTop(board=BOARD, soc=BOARD.make_soc()))
     assert "EHXPLLL" in plan.files["top.il"] or "SB_PLL40" in plan.files["top.il"]
 
 
-def test_a_core_fits():
-    assert any(BOARD.presets(room) for room in map(open_room, room_names()) if room.has_core)
+def test_a_core_fits() -> None:
+    assert any(
+        BOARD.presets(package) for package in map(open_core, core_names()) if package.has_core
+    )

@@ -3,27 +3,30 @@
 random."""
 
 import random
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
 from quintet.boards.virtual.bench import Behaviour, CoreBench
-from quintet.gateware.cores import Room
+from quintet.gateware.cores import CorePackage
 from quintet.gateware.isa.asm import assemble
 from quintet.gateware.isa.words import random_word
 
-ROOM = Room("template", "template")
+PACKAGE = CorePackage("template", "template")
 PROGRAMS = Path(__file__).resolve().parents[1] / "programs"
 SIZE = 4096
 
 
-def test_polynomial_on_the_model():
+def test_polynomial_on_the_model() -> None:
     """y = 3 x^2 + 5 x - 7 of x = 12."""
     memory = np.zeros(SIZE, np.uint8)
-    code = np.frombuffer(assemble(ROOM.software.SOFTWARE, PROGRAMS / "polynomial.s").data, np.uint8)
+    code = np.frombuffer(
+        assemble(PACKAGE.software.SOFTWARE, PROGRAMS / "polynomial.s").data, np.uint8
+    )
     memory[256 : 256 + code.size] = code
     memory[512:520] = np.load(PROGRAMS / "words.npy").view(np.uint8)
-    outcome = ROOM.model.Model(ROOM.params.SPACE.resolve("sim"), memory).run(
+    outcome = PACKAGE.model.Model(PACKAGE.params.SPACE.resolve("sim"), memory).run(
         {
             "program_address": 256,
             "program_length": code.size,
@@ -35,13 +38,13 @@ def test_polynomial_on_the_model():
     assert outcome.fault is None and memory[520:522].view("<i2")[0] == 3 * 12**2 + 5 * 12 - 7
 
 
-def programs(count, seed=6):
+def programs(count: int, seed: int = 6) -> Iterator[tuple[np.ndarray, dict[str, int]]]:
     """Random programs: mostly legal words, data at the edge of the window now and then, ends that
     are missing."""
     rng = random.Random(seed)
     for _ in range(count):
         words = [
-            random_word(ROOM.isa.ISA, rng, legal=rng.random() < 0.97)
+            random_word(PACKAGE.isa.ISA, rng, legal=rng.random() < 0.97)
             for _ in range(rng.randrange(1, 30))
         ]
         words = [
@@ -51,7 +54,7 @@ def programs(count, seed=6):
         ] + [rng.choice((0, 0, 0, 7))] * (rng.random() < 0.8)
         memory, code = (
             np.frombuffer(rng.randbytes(SIZE), np.uint8).copy(),
-            np.frombuffer(ROOM.isa.ISA.store(words), np.uint8),
+            np.frombuffer(PACKAGE.isa.ISA.store(words), np.uint8),
         )
         memory[256 : 256 + code.size] = code
         yield (
@@ -66,14 +69,14 @@ def programs(count, seed=6):
         )
 
 
-def test_gateware_equals_the_model():
+def test_gateware_equals_the_model() -> None:
     ended = set()
-    with CoreBench(ROOM, preset="sim", beat_bytes=2, memory_size=SIZE) as bench:
+    with CoreBench(PACKAGE, preset="sim", beat_bytes=2, memory_size=SIZE) as bench:
         for k, (memory, registers) in enumerate(programs(200)):
             bench.behave(Behaviour.random(random.Random(k)), seed=k)
             bench.load(memory)
             found = bench.run(registers)
-            want = ROOM.model.Model(ROOM.params.SPACE.resolve("sim"), memory).run(registers)
+            want = PACKAGE.model.Model(PACKAGE.params.SPACE.resolve("sim"), memory).run(registers)
             assert (found.status, found.fault, found.values) == (
                 want.status,
                 want.fault,

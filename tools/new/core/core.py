@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The engine of Template: one instruction after another, a memory access at a time."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from amaranth import Const, Module, Mux, Signal
 from amaranth.lib import enum
 
@@ -24,10 +27,10 @@ class TemplateEngine(Engine):
 
     BEATS = (2,)
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         return EngineControl(registers=ISA.registers, bytes_bits=3), 1
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         c, port = self.control, self.memory[0]
         step, pc, end, address, acc = Signal(_Step), Signal(33), Signal(33), Signal(32), Signal(16)
@@ -144,6 +147,6 @@ class TemplateEngine(Engine):
             stop("bus_error", port.req.payload.address)
 
 
-def variant(params, beat_bytes):
-    """Class of the engine of a build: there is one."""
+def variant(params: Mapping[str, Any], beat_bytes: int) -> type[Engine]:
+    """Engine class of a build: there is only one."""
     return TemplateEngine

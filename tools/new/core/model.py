@@ -1,24 +1,33 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The golden model of Template. Pure Python and numpy."""
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
-from quintet.gateware.isa.machine import Model as Machine
-from quintet.gateware.isa.outcome import RunFault
+from quintet.gateware.isa.model import Model as GoldenModel
+from quintet.gateware.isa.outcome import Outcome, RunFault
 
 from .isa import ISA
 
 __all__ = ["Model"]
 
 
-class Model(Machine):
+class Model(GoldenModel):
+    """The golden model: runs a program on the accumulator and main memory."""
+
     ISA = ISA
 
-    def reset(self):
+    def reset(self) -> None:
         self.acc = 0
 
-    def run(self, registers, cycle_limit=None, trace=None):
-        self.take_registers(registers, trace)
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
+        self.take_registers(dict(registers), trace)
         self.reset()
         counts = dict.fromkeys(("instructions", "operations", "bytes_read", "bytes_written"), 0)
         pc, end, fault, done = (
@@ -36,6 +45,7 @@ class Model(Machine):
                 decoded = ISA.decode(self._word(pc))
                 if decoded.fault:
                     raise RunFault(decoded.fault, decoded.detail)
+                assert decoded.instruction is not None  # without one there is a fault
                 done = self._execute(pc, decoded.instruction.mnemonic, decoded.values, counts)
                 counts["instructions"] += 1
                 counts["bytes_read"] += 2

@@ -8,7 +8,7 @@ __all__ = ["SPACE"]
 
 
 def _peaks(params):
-    """What a build does at most: an operation an instruction, and an instruction a cycle."""
+    """Peak of a build: an operation per instruction, and an instruction per cycle."""
     return Peaks(1)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of Cherry: what the assembler does beyond the table. Pure Python."""
+"""Cherry assembler: directives, images and checks beyond the instruction table. Pure Python."""

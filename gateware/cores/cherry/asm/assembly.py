@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Directives of the Cherry assembler, and how a source becomes an image or a program list
-(specification, section 3.2). Pure Python."""
+"""Directives of the Cherry assembler, and the linker that makes an image or a program list of a
+source (specification, section 3.2). Pure Python."""
 
 import math
 from dataclasses import dataclass, field
 
+from ....isa.asm.assembler import Assembler
+from ....isa.asm.errors import Place
 from ....isa.asm.program import SourceLine
 from ....isa.software import Directive
 from ..image import (
@@ -39,12 +41,12 @@ _SIGNED18 = range(-(1 << 17), 1 << 18)
 @dataclass
 class _StepSource:
     program: str
-    place: object
+    place: Place
     step: Step
-    units: list = field(default_factory=list)
+    units: list[tuple[Place, str | int]] = field(default_factory=list)
     rebased: bool = False
-    in_list: list = field(default_factory=list)
-    out_list: list = field(default_factory=list)
+    in_list: list[Descriptor] = field(default_factory=list)
+    out_list: list[Descriptor] = field(default_factory=list)
 
 
 def _number(cursor, what, legal):
@@ -405,8 +407,8 @@ def _image(assembler, section):
     return image
 
 
-def link(assembler):
-    """The bytes of a source: a bare image, or a program list."""
+def link(assembler: Assembler) -> bytes:
+    """Linker: the bytes of a source, a bare image or a program list."""
     sections = [s for s in assembler.sections.values() if s.name is not None or s.items or s.state]
     programs = {
         s.name or "main": (s, _image(assembler, s)) for s in sections or [assembler.sections[None]]
@@ -427,7 +429,9 @@ def link(assembler):
     for source in steps:
         name = source.program or only
         if name not in programs:
-            assembler.fail(source.place, f"no program is called '{name}'", ", ".join(programs))
+            assembler.fail(
+                source.place, f"no program is called '{name}'", ", ".join(map(str, programs))
+            )
         section, image = programs[name]
         for place, unit in source.units:
             units = section.state.get("apu", {})

@@ -1,10 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles that a tile access takes in the banks of MEM, and pitches that waste them (specification,
-section 9). Pure Python."""
+"""Bank-conflict analysis: cycles that a tile access takes in the banks of MEM, and pitches that
+cause conflicts (specification, section 9). Pure Python."""
+
+from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from math import prod
+from typing import TYPE_CHECKING, Any
+
+from ....isa.asm.assembler import Item
+from ....isa.asm.errors import Place
+from ....isa.parameters import Params
+
+if TYPE_CHECKING:
+    from ..image import Unit
+
 
 __all__ = ["access_cycles", "better_pitch", "warn_of_banks"]
 
@@ -15,14 +27,16 @@ _TILE, _SIDE = 16, 4
 _WORTH = 100
 
 
-def access_cycles(stride_x, stride_y, len_y, len_x, banks):
-    """Cycles of an access: distinct addresses in the fullest bank."""
+def access_cycles(stride_x: int, stride_y: int, len_y: int, len_x: int, banks: int) -> int:
+    """Cycles of a tile access: distinct addresses in the fullest bank."""
     addresses = {y * stride_y + x * stride_x & _LOW18 for y in range(len_y) for x in range(len_x)}
     return max(Counter(a % banks for a in addresses).values())
 
 
 @lru_cache(1024)
-def better_pitch(stride_x, stride_y, len_y, len_x, banks):
+def better_pitch(
+    stride_x: int, stride_y: int, len_y: int, len_x: int, banks: int
+) -> tuple[int, int] | None:
     """(pitch, cycles with it) of the next larger pitch with which the access takes the fewest
     cycles; ``None`` if it takes no more than a whole tile has to, or as few as with any other.
 
@@ -36,10 +50,10 @@ def better_pitch(stride_x, stride_y, len_y, len_x, banks):
     pitch = stride_y if down else stride_x
     size, sign = abs(pitch), -1 if pitch < 0 else 1
     whole = range(size - size % _SIDE + _SIDE, size + _SIDE * banks + 1, _SIDE)
-    found = {}
+    found: dict[int, int] = {}
     for other in (*whole, *range(size + 1, size + banks + 1)):
-        strides = (stride_x, sign * other) if down else (sign * other, stride_y)
-        found.setdefault(access_cycles(*strides, len_y, len_x, banks), sign * other)
+        x, y = (stride_x, sign * other) if down else (sign * other, stride_y)
+        found.setdefault(access_cycles(x, y, len_y, len_x, banks), sign * other)
     best = min(found)
     return (found[best], best) if best < now else None
 
@@ -68,29 +82,37 @@ def _runs(access, ordered, independent, unit, counts, contexts):
     )
 
 
-def warn_of_banks(accesses, units, counts, params, warn):
-    """Warns of address units whose pitch makes loads and stores wait for banks, and costs as much
-    as half a step's own time: at the first.
+def warn_of_banks(
+    accesses: Iterable[tuple[Item, list[int], int | None]],
+    units: Mapping[int, tuple[Unit, str, Place]],
+    counts: Mapping[int, int],
+    params: Params,
+    warn: Callable[[Place, str], object],
+) -> None:
+    """Warns of address units whose pitch causes bank conflicts that cost at least half of a step's
+    own time; at the first such unit.
 
     ``accesses``: triples (item, indices of ordered loops around it, of the independent one or
     ``None``); ``units``: index -> (:class:`~..image.Unit`, name, place); ``counts``: index ->
     iterations; ``warn(place, message)``.
     """
-    banks, found = params["banks"], {}
+    banks = params["banks"]
+    found: dict[str, list[Any]] = {}
     for item, ordered, independent in accesses:
         unit, name, _ = units[item.values["apu"]]
-        strides = [(value ^ _SIGN18) - _SIGN18 for value in (unit.stride_x, unit.stride_y)]
-        shape = item.values["len_y"], item.values["len_x"]
-        better = better_pitch(*strides, *shape, banks)
-        if better is None:
+        x, y = ((value ^ _SIGN18) - _SIGN18 for value in (unit.stride_x, unit.stride_y))
+        len_y, len_x = item.values["len_y"], item.values["len_x"]
+        better = better_pitch(x, y, len_y, len_x, banks)
+        if better is None or item.instruction is None:
             continue
-        now, down = access_cycles(*strides, *shape, banks), _is_pitch_down(*strides, *shape)
+        now = access_cycles(x, y, len_y, len_x, banks)
+        down = _is_pitch_down(x, y, len_y, len_x)
         lost = (now - better[1]) * _runs(
             item, ordered, independent, unit, counts, params["contexts"]
         )
         text = (
             f"this {item.instruction.mnemonic} takes {now} cycles: with the pitch of "
-            f"{strides[down]} of address unit {name} "
+            f"{y if down else x} of address unit {name} "
             f"{'rows' if down else 'columns'} of a tile lie in the same of {banks} banks; a "
             f"pitch of {better[0]} takes {better[1]}"
         )

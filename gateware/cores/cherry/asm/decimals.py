@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decimal numbers to Cherry floats, exactly. Pure Python."""
+"""Exact conversion of decimal numbers to Cherry floats. Pure Python."""
 
 from fractions import Fraction
 
 __all__ = ["element", "value"]
 
 
-def element(number):
+def element(number: int | float | str | Fraction) -> int:
     """The element nearest to ``number`` (anything that ``Fraction`` takes), ties to even; overflow
     to infinity, below the smallest to zero (specification, section 2.1)."""
     exact = Fraction(number)
@@ -28,7 +28,7 @@ def element(number):
     return sign << 17 | exponent + 127 << 9 | kept - 512
 
 
-def value(pattern):
+def value(pattern: int) -> Fraction:
     """The number that a finite element is, as a ``Fraction``."""
     sign, exponent, fraction = pattern >> 17, pattern >> 9 & 0xFF, pattern & 0x1FF
     if not exponent:

@@ -3,8 +3,11 @@
 section 3.2). Pure Python."""
 
 import struct
+from collections.abc import Callable
 from types import SimpleNamespace
 
+from ....isa.parameters import Params
+from ....isa.software import Software
 from ....isa.table import TableError
 from ..image import (
     DESCRIPTOR_BYTES,
@@ -45,7 +48,9 @@ def _words(data, base=0):
     return word
 
 
-def listing(software, data, params, text):
+def listing(
+    software: Software, data: bytes, params: Params | None, text: Callable[..., str]
+) -> str:
     """Text of an image or list.
 
     Raises
@@ -112,7 +117,7 @@ def _undeclared(values, image):
 
 
 class _NotNested(Exception):
-    """The loops of a program are no text."""
+    """Loops that are not properly nested, for which there is no text."""
 
 
 def _is_nested(isa, image):

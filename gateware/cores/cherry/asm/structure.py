@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loops of an assembled program: bodies counted, nesting checked, registers followed
+"""Loop checker of an assembled program: body lengths, nesting, and register copies
 (specification, sections 3.2, 4.6). Pure Python."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any, NoReturn
 
+from ....isa.asm.assembler import Item
+from ....isa.asm.errors import Place
 from ..operands import TILES
 
 __all__ = ["Checker", "sources"]
@@ -21,7 +24,7 @@ _RESULT = {"matmul": 3, "mulacc": 3, "max": 3, "sum": 3}
 _DEEPEST = 8
 
 
-def sources(name, values):
+def sources(name: str, values: dict[str, int]) -> tuple[tuple[int, ...], int | None]:
     """Tile registers whose private copies decide whether an instruction is uniform (rule 2 of
     section 4.6), and the one it writes.
 
@@ -51,7 +54,7 @@ class _Open:
 
 @dataclass
 class Checker:
-    """Walks over one program's items.
+    """Loop checker: walks over one program's items.
 
     ``items``: the assembler's, in order; ``loops``: index -> name; ``counts``: index -> iterations;
     ``units``: index -> (name, loops with a coefficient that is not 0, place); ``persistent``:
@@ -59,16 +62,16 @@ class Checker:
     message)``.
     """
 
-    items: list
-    loops: dict
-    counts: dict
-    units: dict
+    items: list[Item]
+    loops: dict[int, str]
+    counts: dict[int, int]
+    units: dict[int, tuple[str, list[int], Place]]
     persistent: bool
-    fail: Callable
-    warn: Callable
+    fail: Callable[..., NoReturn]
+    warn: Callable[[Place, str], object]
 
-    def __post_init__(self):
-        self.bodies = {}
+    def __post_init__(self) -> None:
+        self.bodies: dict[int, list[Any]] = {}
         self._tree = self._nest()
 
     # Nesting
@@ -140,7 +143,12 @@ class Checker:
                 "another loop record",
             )
 
-    def accesses(self, block=None, ordered=(), independent=None):
+    def accesses(
+        self,
+        block: list[Any] | None = None,
+        ordered: tuple[int, ...] = (),
+        independent: int | None = None,
+    ) -> Iterator[tuple[Item, tuple[int, ...], int | None]]:
         """Loads and stores: (item, indices of the ordered loops around it, of the independent one
         or ``None``)."""
         for entry in self._tree if block is None else block:
@@ -154,9 +162,9 @@ class Checker:
 
     # Registers and address units
 
-    def look(self):
-        """Warns of what is likely not meant."""
-        used = {}
+    def look(self) -> None:
+        """Warns of statements that are likely not meant."""
+        used: dict[int, set[int | None]] = {}
         for item, ordered, independent in self.accesses():
             used.setdefault(item.values["apu"], set()).update((*ordered, independent))
         for unit, (name, loops, place) in self.units.items():

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Cherry engine, unit by unit."""
+"""Pipelined Cherry engine, unit by unit."""

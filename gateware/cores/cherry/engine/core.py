@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Cherry engine.
+"""Pipelined Cherry engine.
 
 ::
 
@@ -58,7 +58,7 @@ _DOT_LATENCY = 11
 
 
 class PipelinedEngine(Engine):
-    """Cherry engine (docs/isa/cherry.md, section 9).
+    """Pipelined Cherry engine (docs/isa/cherry.md, section 9).
 
     Members
     -------
@@ -78,7 +78,7 @@ class PipelinedEngine(Engine):
     synth_opts = {"ecp5": "-nowidelut"}
     floorplan = staticmethod(floorplan)
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         if self.family == "ice40" and self.params["slots"] != 1:
             raise ValueError(
                 f"Parameter slots must be 1 where the chip has no true dual-port block RAM "
@@ -91,7 +91,7 @@ class PipelinedEngine(Engine):
             bytes_bits=8,
         ), 2
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, family = self.params, self.family
         m.submodules.front = self.front = front = FrontEnd(
@@ -113,7 +113,7 @@ class PipelinedEngine(Engine):
         self._sequencer = sequencer
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         units = [unit for unit in Unit if unit is not Unit.SFU or self.params["sfu_lanes"]]
         return (
             *(Row(name) for name in ("images", "DMA in")),
@@ -121,19 +121,19 @@ class PipelinedEngine(Engine):
             *(Row(_ROWS[unit], queue=True) for unit in units),
         )
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline: the thread of the steps, and the operations under way in each
         unit."""
-        told, issued, finished = self._sequencer.told, self.front.issued, self.front.finished
+        traced, issued, finished = self._sequencer.traced, self.front.issued, self.front.finished
         found = {
-            "images": Activity(told.phase == Phase.FETCH, number=told.entry),
-            "DMA in": Activity(told.phase == Phase.IN, number=told.entry),
-            "DMA out": Activity(told.phase == Phase.OUT),
+            "images": Activity(traced.phase == Phase.FETCH, number=traced.entry),
+            "DMA in": Activity(traced.phase == Phase.IN, number=traced.entry),
+            "DMA out": Activity(traced.phase == Phase.OUT),
         }
         op = issued.payload
         for unit in Unit:
             found[_ROWS[unit]] = Activity(
-                number=(op.snapshot.index << 2) + told.code,
+                number=(op.snapshot.index << 2) + traced.code,
                 takes=issued.valid & issued.ready & (op.record.unit == unit),
                 parts=op.size,
                 leaves=finished[unit.value],

@@ -9,6 +9,7 @@ each of them over the whole width, in the order of the tile's elements.
 
 from itertools import chain, zip_longest
 
+from ....isa.parameters import Params
 from ....primitives.bram import block_names
 from ....primitives.floorplan import across, dsp_rows, ram_rows
 from .memory.scratchpad import row_bits
@@ -19,7 +20,7 @@ from .units.dotlanes import Geometry
 __all__ = ["floorplan"]
 
 
-def floorplan(device, params):
+def floorplan(device: str, params: Params) -> dict[str, str]:
     """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where there is no
     plan: for less than 32 multipliers or 16 banks, and for FPGAs without four rows of block
     RAMs."""

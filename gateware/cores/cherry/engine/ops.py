@@ -11,9 +11,11 @@ name.
 """
 
 from amaranth import unsigned
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, enum, stream
 from amaranth.lib.wiring import In, Out, Signature
 
+from ....isa.parameters import Params
 from ..params import microcoded
 
 __all__ = [
@@ -42,7 +44,7 @@ POSITION = 9
 
 
 class Unit(enum.Enum, shape=2):
-    """The units, in the order of all arrays over them."""
+    """Units of the engine, in the order of all arrays over them."""
 
     LSU = 0
     DOT = 1
@@ -80,56 +82,58 @@ class SfuKind(enum.Enum, shape=2):
     LOG = 3
 
 
-def tile_elements(params):
-    """Elements of a word of the tile file: a whole tile, a row of one, or in the small engine
-    one."""
+def tile_elements(params: Params) -> int:
+    """Number of elements in a word of the tile file: a whole tile, a row of one, or in the small
+    engine one."""
     return 16 if params["macs"] >= 32 else 1 if microcoded(params) else 4
 
 
-def element_bits(params):
-    """Bits of an element in the tile file: those of ACC, of which the other registers use the lower
-    18."""
+def element_bits(params: Params) -> int:
+    """Width in bits of an element in the tile file: that of ACC, of which the other registers
+    use the lower 18."""
     return params["acc_frac"] + 9
 
 
-def unhurried(params):
-    """Whether a product of tiles takes so long (eight cycles and more) that what prepares the next
-    slot, or operation, may take its time."""
+def unhurried(params: Params) -> bool:
+    """Whether a product of tiles takes eight cycles or more, so that the preparation of the next
+    slot, or operation, is not on the critical path."""
     return params["macs"] <= 8
 
 
-def entries(params):
-    """Tiles of a register: the private ones by context, then two for the uniform copy."""
+def entries(params: Params) -> int:
+    """Number of tiles of a register: the private ones by context, then two for the uniform copy."""
     return params["contexts"] + 2
 
 
 class ProgressLayout(data.ArrayLayout):
-    """Progress of all units, an element for each of :class:`Unit`: ``fetched`` and ``finished``,
-    slots since the program's start."""
+    """Progress counters of all units, an element for each of :class:`Unit`: ``fetched`` and
+    ``finished``, slots since the program's start."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             data.StructLayout({"fetched": unsigned(POSITION), "finished": unsigned(POSITION)}), 4
         )
 
 
 class _Wait(data.StructLayout):
-    """Slot c waits until a unit's progress less ``base`` is at least min(c + 1, ``size``), where
-    ``valid``. ``size`` 0: all slots wait for progress as far as ``base``."""
+    """Wait condition of slots: slot c waits until a unit's progress less ``base`` is at least
+    min(c + 1, ``size``), where ``valid``. ``size`` 0: all slots wait for progress as far as
+    ``base``."""
 
     def __init__(self):
         super().__init__({"valid": unsigned(1), "base": unsigned(POSITION), "size": unsigned(6)})
 
 
 class Waits(data.ArrayLayout):
-    """For each unit a wait for its ``fetched`` and one for its ``finished`` slots."""
+    """Wait conditions of an operation: for each unit one on its ``fetched`` and one on its
+    ``finished`` slots."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(data.StructLayout({"fetched": _Wait(), "finished": _Wait()}), 4)
 
 
-def header():
-    """Members of every operation.
+def header() -> dict[str, ShapeLike]:
+    """Layout members that every operation has.
 
     size : slots, 1 to 32
     uniform : writes the uniform copy (one slot); else slot c writes the private tile of context c
@@ -149,10 +153,10 @@ def header():
     }
 
 
-def lsu_op():
-    """Load or store: ``len_y``, ``len_x`` 1 to 4; ``address`` of context 0's element (0, 0),
-    ``step`` from context to context (elements, modulo 2^18). A load with ``whole`` does not need
-    the old tile."""
+def lsu_op() -> data.StructLayout:
+    """Layout of a load or store: ``len_y``, ``len_x`` 1 to 4; ``address`` of context 0's element
+    (0, 0), ``step`` from context to context (elements, modulo 2^18). A load with ``whole`` does
+    not need the old tile."""
     return data.StructLayout(
         header()
         | {
@@ -174,26 +178,27 @@ def _reduce():
     return {"acc": unsigned(1), "axis": unsigned(2), "count": unsigned(3), "target": unsigned(2)}
 
 
-def dot_op():
-    """Operation of the dot unit; the fields of a reduce are those of ``sum`` (``count`` 1 to 4)."""
+def dot_op() -> data.StructLayout:
+    """Layout of an operation of the dot unit; the fields of a reduce are those of ``sum``
+    (``count`` 1 to 4)."""
     return data.StructLayout(header() | {"kind": DotKind} | _reduce())
 
 
-def alu_op():
-    """Operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of a reduce of
-    ``max``."""
+def alu_op() -> data.StructLayout:
+    """Layout of an operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of
+    a reduce of ``max``."""
     return data.StructLayout(
         header() | {"kind": AluKind, "dst": unsigned(2), "src": unsigned(2)} | _reduce()
     )
 
 
-def sfu_op():
-    """Operation of the special-function lanes."""
+def sfu_op() -> data.StructLayout:
+    """Layout of an operation of the special-function lanes."""
     return data.StructLayout(header() | {"kind": SfuKind})
 
 
 class TileRead(Signature):
-    """A unit's read face of the tile file, as seen by the unit.
+    """Read interface of the tile file, as seen by a unit.
 
     Members
     -------
@@ -204,7 +209,7 @@ class TileRead(Signature):
     data : In, for each register the word; of one not asked for undefined
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         word = element_bits(params) * tile_elements(params)
         super().__init__(
             {
@@ -226,11 +231,11 @@ class TileRead(Signature):
 
 
 class TileWrite(Signature):
-    """A unit's write face of the tile file, as seen by the unit: a stream of ``reg``, ``entry``,
+    """Write interface of the tile file, as seen by a unit: a stream of ``reg``, ``entry``,
     ``word``, ``data``. A request accepted in one cycle is seen by a read that is accepted in the
     next."""
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         word = element_bits(params) * tile_elements(params)
         super().__init__(
             {

@@ -13,7 +13,9 @@ __all__ = ["add", "dot", "gtz", "maximum", "mul", "relu", "sub"]
 GUARD = 4
 
 
-def dot(a, b, addend=None, frac=FRAC):
+def dot(
+    a: np.ndarray, b: int | np.ndarray, addend: np.ndarray | None = None, frac: int = FRAC
+) -> np.ndarray:
     """The sum of the products a[..., i] * b[..., i] and ``addend``, rounded once (section 4.1).
 
     Parameters
@@ -81,34 +83,34 @@ def _join(terms, further):
     )
 
 
-def add(x, y):
+def add(x: int | np.ndarray, y: int | np.ndarray) -> np.ndarray:
     """x + y, correctly rounded."""
     return dot(np.stack(np.broadcast_arrays(x, y), -1), ONE)
 
 
-def sub(x, y):
+def sub(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x - y, correctly rounded."""
     return dot(np.stack(np.broadcast_arrays(x, np.asarray(y) ^ 1 << 17), -1), ONE)
 
 
-def mul(x, y):
+def mul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """x * y, correctly rounded."""
     return dot(np.asarray(x)[..., None], np.asarray(y)[..., None])
 
 
-def relu(x):
+def relu(x: np.ndarray) -> np.ndarray:
     """x where it is positive, else +0; NaN stays NaN."""
     sign, exponent, _ = split(x)
     return np.where(is_nan(x), NAN, np.where((sign == 1) | (exponent == 0), 0, x))
 
 
-def gtz(x):
+def gtz(x: np.ndarray) -> np.ndarray:
     """1.0 where x is positive, else +0, for NaN too."""
     sign, exponent, _ = split(x)
     return np.where(is_nan(x) | (sign == 1) | (exponent == 0), 0, ONE)
 
 
-def maximum(x, axis):
+def maximum(x: np.ndarray, axis: int) -> np.ndarray:
     """IEEE maximum along ``axis``: NaN wins, +0 is above -0, an exponent of 0 is a zero of its
     sign."""
     x = np.asarray(x, np.int64)

@@ -2,10 +2,13 @@
 """The golden model of Cherry: program lists, programs, DMA, every fault, in integers
 (specification, sections 4, 6 and 7)."""
 
+from collections.abc import Callable, Mapping
+
 import numpy as np
 
-from ....isa import machine
-from ....isa.outcome import RunFault
+from ....isa.model import Model as GoldenModel
+from ....isa.outcome import Outcome, RunFault
+from ....isa.parameters import Params
 from ..image import LIST_MAGIC, ImageError, Step, read_image, read_list_header, read_step
 from ..isa import ISA, LOOPS
 from ..params import cap_feature, cap_size
@@ -21,8 +24,8 @@ _ENTRY, _HEADER = 32, 32
 _LOW32 = 0xFFFF_FFFF
 
 
-class Model(machine.Model):
-    """Cherry, instruction by instruction in canonical order.
+class Model(GoldenModel):
+    """Golden model of Cherry, instruction by instruction in canonical order.
 
     Parameters
     ----------
@@ -44,15 +47,22 @@ class Model(machine.Model):
 
     ISA = ISA
 
-    def __init__(self, params, memory, *, races=True, shuffle=None):
+    def __init__(
+        self, params: Params, memory: np.ndarray, *, races: bool = True, shuffle: int | None = None
+    ) -> None:
         super().__init__(params, memory)
         self._races, self._shuffle = races, shuffle
 
-    def reset(self):
+    def reset(self) -> None:
         """Core reset. MEM is undefined after it; here it is +0."""
         self.mem = np.zeros(1 << self.params["log_mem"], np.int64)
 
-    def run(self, registers, cycle_limit=None, trace=None):
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
         """One run from start to end (docs/how/contracts.md, section 6).
 
         Raises
@@ -114,7 +124,7 @@ class _Run:
         }
 
     def everything(self):
-        """From start to end."""
+        """Executes the run from start to end."""
         values, mem = self.values, self.model.mem
         if values["dma_in_list"]:
             run_list(values["dma_in_list"], self.main, mem, self.work)

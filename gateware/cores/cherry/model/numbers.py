@@ -14,36 +14,40 @@ from ..tables import BIAS, FRAC
 __all__ = ["bit_length", "is_nan", "narrow", "pack", "round_value", "significand", "split", "widen"]
 
 
-def split(x, frac=FRAC):
+def split(x: np.ndarray, frac: int = FRAC) -> tuple[np.ndarray, ...]:
     """Sign, exponent field and fraction of patterns."""
     x = np.asarray(x, np.int64)
     return x >> frac + 8 & 1, x >> frac & 0xFF, x & (1 << frac) - 1
 
 
-def pack(sign, exponent, fraction, frac=FRAC):
+def pack(
+    sign: np.ndarray, exponent: int | np.ndarray, fraction: int | np.ndarray, frac: int = FRAC
+) -> np.ndarray:
     """The pattern of sign, exponent field and fraction."""
     return sign << frac + 8 | exponent << frac | fraction
 
 
-def is_nan(x, frac=FRAC):
+def is_nan(x: np.ndarray, frac: int = FRAC) -> np.ndarray:
     """Whether patterns are NaN."""
     _, exponent, fraction = split(x, frac)
     return (exponent == 255) & (fraction != 0)
 
 
-def significand(x, frac=FRAC):
+def significand(x: np.ndarray, frac: int = FRAC) -> np.ndarray:
     """Significand with the hidden one, 0 where the exponent field is 0."""
     _, exponent, fraction = split(x, frac)
     return np.where(exponent == 0, 0, fraction | 1 << frac)
 
 
-def bit_length(x):
+def bit_length(x: np.ndarray) -> np.ndarray:
     """Number of bits of integers from 0 to 2^53 - 1."""
     # Exact: such integers are float64 numbers.
     return np.frexp(np.asarray(x).astype(np.float64))[1].astype(np.int64)
 
 
-def round_value(sign, magnitude, exponent, frac=FRAC):
+def round_value(
+    sign: np.ndarray, magnitude: np.ndarray, exponent: np.ndarray | int, frac: int = FRAC
+) -> np.ndarray:
     """The pattern of (-1)^sign * magnitude * 2^exponent: nearest, ties to even, with unbounded
     exponent; then overflow to infinity and flush to zero (section 4.1, step 5). ``magnitude`` is 1
     to 2^53 - 1."""
@@ -64,12 +68,12 @@ def round_value(sign, magnitude, exponent, frac=FRAC):
     return np.where(unbiased < -126, pack(sign, 0, 0, frac), result)
 
 
-def widen(x, frac):
+def widen(x: np.ndarray, frac: int) -> np.ndarray:
     """Elements as patterns with ``frac`` fraction bits: zeros are appended."""
     return np.asarray(x, np.int64) << frac - FRAC
 
 
-def narrow(x, frac):
+def narrow(x: np.ndarray, frac: int) -> np.ndarray:
     """Patterns with ``frac`` fraction bits as elements: nearest, ties to even, overflow to
     infinity."""
     x = np.asarray(x, np.int64)

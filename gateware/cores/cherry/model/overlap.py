@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Overlap checker: what prefetched and deferred steps promise not to touch beside a program
-(specification, section 7.3)."""
+"""Overlap checker: prefetched and deferred transfers must not touch data of the program that
+runs beside them (specification, section 7.3)."""
+
+from __future__ import annotations
 
 import numpy as np
 
@@ -11,19 +13,20 @@ __all__ = ["Overlap", "Promises", "Touched"]
 
 
 class Overlap(UndefinedResult):
-    """A step is marked prefetch or defer, and its transfers touch what runs beside them: a core's
-    result would depend on timing."""
+    """A prefetched or deferred step touches data of what runs beside it: a core's result would
+    depend on timing."""
 
 
 class Touched:
-    """What a list or a program touched: elements of MEM, ranges of main memory."""
+    """Footprint of a list or a program: elements of MEM, ranges of main memory."""
 
-    def __init__(self, elements):
+    def __init__(self, elements: int) -> None:
         self.mem_read, self.mem_written = np.zeros(elements, bool), np.zeros(elements, bool)
-        self.main_read, self.main_written = [], []
+        self.main_read: list[tuple[int, int]] = []
+        self.main_written: list[tuple[int, int]] = []
 
-    def note(self, op, at, main, size):
-        """A row of a transfer."""
+    def note(self, op: int, at: np.ndarray, main: int, size: int) -> None:
+        """Adds a row of a transfer."""
         if op == FILL:
             self.mem_written[at] = True
         elif op == IN:
@@ -35,23 +38,24 @@ class Touched:
 
 
 class Promises:
-    """Follows the steps of a run; told of each part in the order of its meaning."""
+    """Overlap checker of a run: gets the footprint of each part, in the order of their meaning."""
 
-    def __init__(self, elements):
+    def __init__(self, elements: int) -> None:
         self._elements = elements
-        self._program = self._out = (
-            None  # of the last step: what its program and its out list touched
-        )
-        self._deferred = None  # out list of the step before, if it may still run
+        # Of the last step: what its program and its out list touched.
+        self._program: Touched | None = None
+        self._out: Touched | None = None
+        # Out list of the step before, if it may still run.
+        self._deferred: Touched | None = None
 
-    def new(self):
-        """A :class:`Touched` for the next list or program."""
+    def new(self) -> Touched:
+        """Makes the :class:`Touched` of the next list or program."""
         return Touched(self._elements)
 
-    def in_list(self, step, prefetch, touched):
-        """In list of ``step``; refuses it where it is prefetched and touches what runs beside
-        it."""
-        if prefetch and self._program is not None:
+    def in_list(self, step: int, prefetch: bool, touched: Touched) -> None:
+        """Enters the in list of ``step``; refuses it where it is prefetched and touches data of
+        what runs beside it."""
+        if prefetch and self._program is not None and self._out is not None:
             mem = touched.mem_read | touched.mem_written
             beside = (
                 self._program.mem_read
@@ -74,8 +78,8 @@ class Promises:
                             f"which the out list of step {step - 1} writes"
                         )
 
-    def program(self, step, touched):
-        """Program of ``step``."""
+    def program(self, step: int, touched: Touched) -> None:
+        """Enters the program of ``step``."""
         if self._deferred is not None:
             out = self._deferred
             for both, does, other in (
@@ -90,7 +94,7 @@ class Promises:
                     )
         self._program = touched
 
-    def out_list(self, defer, touched):
-        """Out list of the step whose program was told last."""
+    def out_list(self, defer: bool, touched: Touched) -> None:
+        """Enters the out list of the step whose program was entered last."""
         self._out = touched
         self._deferred = touched if defer else None

@@ -1,17 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Execution of one program by the golden model: loops, contexts, address units (specification,
-sections 4.5 to 4.8)."""
+"""Program execution of the golden model: loops, contexts, address units (specification, sections
+4.5 to 4.8)."""
 
+from __future__ import annotations
+
+import random
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....isa.outcome import RunFault
+from ....isa.parameters import Params
 from ..asm.structure import sources
-from ..isa import LOOPS
+from ..image import ProgramImage
+from ..isa import LOOPS, CherryIsa
 from ..tables import OPERATIONS
 from .races import Race
 from .tiles import Tiles, compute
+
+if TYPE_CHECKING:
+    from .races import Races
+
 
 __all__ = ["ProgramRun", "Work"]
 
@@ -23,8 +33,8 @@ _SHARED = (0, 0, 0, 0)
 
 @dataclass
 class Work:
-    """What a run counts: ``instructions``, ``operations`` (element operations), bytes; ``limit`` of
-    instructions or ``None``."""
+    """Counters of a run: ``instructions``, ``operations`` (element operations), bytes; ``limit``
+    of instructions or ``None``."""
 
     instructions: int = 0
     operations: int = 0
@@ -46,7 +56,7 @@ class _Loop:
 
 
 class ProgramRun:
-    """One run of a program.
+    """Execution of one program.
 
     Parameters
     ----------
@@ -64,11 +74,22 @@ class ProgramRun:
     touched_read, touched_written : bool arrays, elements of MEM that the program read and wrote
     """
 
-    def __init__(self, isa, params, image, mem, work, *, rebase=(0, 0), races=None, shuffle=None):
+    def __init__(
+        self,
+        isa: CherryIsa,
+        params: Params,
+        image: ProgramImage,
+        mem: np.ndarray,
+        work: Work,
+        *,
+        rebase: tuple[int, int] = (0, 0),
+        races: Races | None = None,
+        shuffle: random.Random | None = None,
+    ) -> None:
         self.isa, self.params, self.image, self.mem, self.work = isa, params, image, mem, work
         self.races, self.shuffle = races, shuffle
         self.tiles = Tiles(params["contexts"], params["acc_frac"])
-        self.stack = []
+        self.stack: list[_Loop] = []
         self.context = self.iteration = None
         self.touched_read, self.touched_written = np.zeros(len(mem), bool), np.zeros(len(mem), bool)
         amount, mask = rebase
@@ -76,16 +97,16 @@ class ProgramRun:
             k: unit.address + (amount if mask >> k & 1 else 0) & _LOW18
             for k, unit in image.units.items()
         }
-        self._decoded = {}
+        self._decoded: dict[int, Any] = {}
 
-    def loop_variables(self):
+    def loop_variables(self) -> list[int]:
         """Iteration of each loop record, all ones where it is not active."""
         found = [0xFFFF_FFFF] * LOOPS
         for loop in self.stack:
             found[loop.index] = loop.iteration + (self.context or 0 if loop.independent else 0)
         return found
 
-    def run(self):
+    def run(self) -> None:
         """Runs the program to its end.
 
         Raises
@@ -251,7 +272,7 @@ class ProgramRun:
         self.work.operations += OPERATIONS.get(name, 0) * (last - first)
 
     @property
-    def stack_is_independent(self):
+    def stack_is_independent(self) -> bool:
         """Whether the innermost loop is an independent one."""
         return bool(self.stack) and self.stack[-1].independent
 

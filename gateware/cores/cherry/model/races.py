@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Race checker: iterations of an independent loop that touch each other's elements (specification,
-section 4.6)."""
+"""Race checker: iterations of an independent loop that access each other's elements
+(specification, section 4.6)."""
 
 import numpy as np
 
@@ -14,33 +14,35 @@ _ALL, _NONE = -1, 0
 
 class Race(UndefinedResult):
     """Two iterations of an independent loop share an element of MEM, and one of them writes it: its
-    result is not defined."""
+    result is not defined. ``index``: the access, an instruction of the program that runs."""
+
+    index: int
 
 
 class Races:
-    """Who wrote and read each element of MEM in the loop that runs.
+    """Race checker: records which iteration wrote and read each element of MEM in the current loop.
 
     Iterations are told apart by marks, which no later loop uses again, so that nothing need be
     cleared between loops. Of the readers two are kept, the first and one other: whoever writes
     meets one of them, unless it is the only one.
     """
 
-    def __init__(self, elements):
+    def __init__(self, elements: int) -> None:
         self._writer = np.zeros(elements, np.int64)
         self._reader = np.zeros(elements, np.int64)
         self._other_reader = np.zeros(elements, np.int64)
         self._reader_loop = np.zeros(elements, np.int64)
-        self._base = 1
+        self._base = self._next = 1
         self._loop = 0
 
-    def start(self, count):
-        """An independent loop of ``count`` iterations begins."""
-        self._base = self._next if self._loop else 1
+    def start(self, count: int) -> None:
+        """Begins an independent loop of ``count`` iterations."""
+        self._base = self._next
         self._next = self._base + count
         self._loop += 1
 
-    def read(self, addresses, iteration):
-        """``addresses`` are read by ``iteration``; ``None``: once for all."""
+    def read(self, addresses: np.ndarray, iteration: int | None) -> None:
+        """Records a read of ``addresses`` by ``iteration``; ``None``: once for all."""
         mark = _ALL if iteration is None else self._base + iteration
         writer = self._writer[addresses]
         self._refuse(
@@ -54,8 +56,8 @@ class Races:
         self._reader[addresses] = first
         self._reader_loop[addresses] = self._loop
 
-    def write(self, addresses, iteration):
-        """``addresses`` are written by ``iteration``."""
+    def write(self, addresses: np.ndarray, iteration: int) -> None:
+        """Records a write of ``addresses`` by ``iteration``."""
         mark = self._base + iteration
         writer = self._writer[addresses]
         self._refuse(

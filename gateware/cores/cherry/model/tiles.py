@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tile registers with their uniform and private copies, and what each instruction does to them
-(specification, sections 4.1 to 4.6)."""
+"""Tile registers with their uniform and private copies, and the semantics of each instruction on
+them (specification, sections 4.1 to 4.6)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,7 +16,7 @@ __all__ = ["Tiles", "compute"]
 
 INPUT, WEIGHTS, OUTPUT, ACC = range(4)
 
-_ELEMENTWISE = {
+_ELEMENTWISE: dict[str, Callable[..., np.ndarray]] = {
     "add": arithmetic.add,
     "sub": arithmetic.sub,
     "mul": arithmetic.mul,
@@ -27,7 +31,8 @@ _TWO = ("add", "sub", "mul", "div", "pow")
 
 
 class Tiles:
-    """The four registers: a uniform copy and ``contexts`` private ones each.
+    """Tile register file of the model: four registers, with a uniform copy and ``contexts`` private
+    ones each.
 
     Elements of ACC have ``acc_frac`` fraction bits, all others 9.
 
@@ -38,42 +43,44 @@ class Tiles:
     copies : list of int, ``np[r]``: number of contexts that see their private copy
     """
 
-    def __init__(self, contexts, acc_frac):
+    def __init__(self, contexts: int, acc_frac: int) -> None:
         self.acc_frac = acc_frac
         self.uniform = np.zeros((4, 4, 4), np.int64)
         self.private = np.zeros((4, contexts, 4, 4), np.int64)
         self.copies = [0] * 4
 
-    def read(self, register, first, last, copies):
-        """What contexts ``first`` to ``last`` - 1 see where ``copies`` have private ones, shape
-        (contexts, 4, 4)."""
+    def read(self, register: int, first: int, last: int, copies: Sequence[int]) -> np.ndarray:
+        """Reads the tiles of contexts ``first`` to ``last`` - 1, private where ``copies`` says
+        so, shape (contexts, 4, 4)."""
         seen = min(max(copies[register], first), last)
         shared = np.broadcast_to(self.uniform[register], (last - seen, 4, 4))
         return np.concatenate([self.private[register, first:seen], shared])
 
-    def write_uniform(self, register, tile):
+    def write_uniform(self, register: int, tile: np.ndarray) -> None:
         """Writes the uniform copy: all private ones are dropped."""
         self.uniform[register] = tile
         self.copies[register] = 0
 
-    def write_private(self, register, first, tiles):
+    def write_private(self, register: int, first: int, tiles: np.ndarray) -> None:
         """Writes the private copies of contexts from ``first`` on; ``copies`` is the program's
         affair."""
         self.private[register, first : first + len(tiles)] = tiles
 
-    def narrowed(self, register, tiles):
+    def narrowed(self, register: int, tiles: np.ndarray) -> np.ndarray:
         """Tiles of ``register`` as elements."""
         return narrow(tiles, self.acc_frac) if register == ACC else tiles
 
-    def widened(self, register, tiles):
+    def widened(self, register: int, tiles: np.ndarray) -> np.ndarray:
         """Elements as tiles of ``register``."""
         return widen(tiles, self.acc_frac) if register == ACC else tiles
 
 
-def compute(name, values, tiles, first, last, copies):
-    """Result of an instruction other than load, store and loops for contexts ``first`` to ``last``
-    - 1, which see private tiles as ``copies`` says: (register, tiles), or ``None`` where it has
-    none."""
+def compute(
+    name: str, values: dict[str, int], tiles: Tiles, first: int, last: int, copies: Sequence[int]
+) -> tuple[int, np.ndarray] | None:
+    """Semantics of an instruction other than load, store and loops, for contexts ``first`` to
+    ``last`` - 1 with private tiles as ``copies`` says: (register, tiles), or ``None`` if it has
+    no result."""
 
     def read(register):
         return tiles.read(register, first, last, copies)

@@ -2,12 +2,23 @@
 """DMA between main memory and MEM: descriptors and their formats (specification, section 7.2), on
 numpy arrays."""
 
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from ....isa.outcome import RunFault
 from ..image import BITS, DESCRIPTOR_BYTES, FILL, IN, ImageError, read_descriptor, row_words
 from ..tables import INF, NAN
 from .numbers import is_nan, pack, round_value, split
+
+if TYPE_CHECKING:
+    from .memory import MainMemory
+    from .overlap import Touched
+    from .program import Work
+
 
 __all__ = ["from_words", "run_list", "to_words"]
 
@@ -47,7 +58,7 @@ def _pack_bits(fields, bits, words):
     return np.packbits(string, bitorder="little").view("<u4").astype(np.int64)
 
 
-def from_words(fmt, words, cols):
+def from_words(fmt: str, words: np.ndarray, cols: int) -> np.ndarray:
     """The ``cols`` elements of a row whose words lie in main memory."""
     fields = _unpack(np.asarray(words, np.int64), BITS[fmt], cols)
     if fmt == "fp32":
@@ -55,16 +66,23 @@ def from_words(fmt, words, cols):
     return _from_bf16(fields) if fmt == "bf16" else fields & _LOW18
 
 
-def to_words(fmt, elements):
+def to_words(fmt: str, elements: np.ndarray) -> np.ndarray:
     """The words of a row; unused bits are 0."""
     elements = np.asarray(elements, np.int64)
     fields = elements << 14 if fmt == "fp32" else _to_bf16(elements) if fmt == "bf16" else elements
     return _pack_bits(fields, BITS[fmt], row_words(fmt, len(elements)))
 
 
-def run_list(address, memory, mem, work, touched=None):
-    """Runs the descriptors from ``address`` on, row by row. Of a row what it reads or writes in
-    main memory is checked first, then its addresses in MEM; a row that faults moves nothing.
+def _word_of(memory: MainMemory, here: int, offset: int) -> int:
+    """Word of the descriptor at ``here``."""
+    return memory.word(here + offset & _LOW32, here)
+
+
+def run_list(
+    address: int, memory: MainMemory, mem: np.ndarray, work: Work, touched: Touched | None = None
+) -> None:
+    """Executes the descriptors from ``address`` on, row by row. Of a row its range in main memory
+    is checked first, then its addresses in MEM; a row that faults moves nothing.
 
     ``memory``: :class:`~.memory.MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`;
     ``touched``:
@@ -79,9 +97,7 @@ def run_list(address, memory, mem, work, touched=None):
     while True:
         here = address & _LOW32
         try:
-            descriptor = read_descriptor(
-                lambda offset, here=here: memory.word(here + offset & _LOW32, here)
-            )
+            descriptor = read_descriptor(partial(_word_of, memory, here))
         except ImageError as error:
             raise RunFault("descriptor", error.word, pc=here) from None
         work.bytes_read += DESCRIPTOR_BYTES

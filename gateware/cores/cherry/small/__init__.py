@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small Cherry engine: a microprogram and few units."""
+"""Small Cherry engine: microcoded, with serial units."""

@@ -14,7 +14,7 @@ class AccessLayout(data.StructLayout):
     address unit's, in whose place stand ``of_uniform`` and ``to_uniform``: the entry that is read,
     or written by a load, is the uniform one. ``load`` is a bit of the opcode."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "skip": 1,
@@ -31,9 +31,8 @@ class AccessLayout(data.StructLayout):
 
 
 class TileAccess(wiring.Component):
-    """Holds an address in MEM with the steps along and down a tile. Moves a tile, an element a
-    cycle, after a look at all of its addresses: 34 cycles; outside of that it serves the
-    microprogram.
+    """Tile access unit: moves a tile between MEM and the table, an element per cycle, after a check
+    of all of its addresses, 34 cycles; outside of that it serves the microprogram's DMA.
 
     Parameters
     ----------
@@ -54,7 +53,7 @@ class TileAccess(wiring.Component):
         ``table_data`` : In
     """
 
-    def __init__(self, *, log_mem):
+    def __init__(self, *, log_mem: int) -> None:
         self._log = log_mem
         super().__init__(
             {
@@ -85,7 +84,7 @@ class TileAccess(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         op, at, busy, log = self.op, self.at, self.busy, self._log
         begin, row, along, down = (

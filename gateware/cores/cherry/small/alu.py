@@ -4,9 +4,10 @@
 from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import enum
 
+from ....isa.parameters import Params
 from ..engine.memory.tilefile import ACC, OUTPUT
 from ..engine.ops import AluKind, Unit, alu_op
-from ..engine.units.aluface import source, target
+from ..engine.units.alu_interface import source, target
 from ..engine.units.compare import LOWEST, from_key, larger, passed, sort, to_key
 from .elements import ElementUnit
 
@@ -14,7 +15,7 @@ __all__ = ["SerialAlu"]
 
 
 class _Role(enum.Enum, shape=2):
-    """What an element read is for."""
+    """Role of an element that is read."""
 
     COMPARE = 0  # it may be the maximum
     PASS = 1  # it goes through the operation, to the result
@@ -22,7 +23,7 @@ class _Role(enum.Enum, shape=2):
 
 
 class SerialAlu(ElementUnit):
-    """Vector ALU for one element at a time.
+    """Serial vector ALU, one element at a time.
 
     Parameters
     ----------
@@ -33,10 +34,10 @@ class SerialAlu(ElementUnit):
     As :class:`~.elements.ElementUnit`'s.
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         super().__init__(params=params, layout=alu_op(), own=Unit.ALU, tag=_Role)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         walk, reader, writer = self._parts(m)
         held, ask = walk.held, reader.ask.payload

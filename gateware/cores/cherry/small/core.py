@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small Cherry engine: one serial dot unit, one serial vector ALU, and a microprogram for all
-the rest.
+"""Small Cherry engine: one serial dot unit, one serial vector ALU, and a microprogram.
 
 ::
 
@@ -37,7 +36,7 @@ __all__ = ["SmallEngine"]
 
 
 class SmallEngine(MicroEngine):
-    """Small engine, for builds of which :func:`~..params.microcoded` is true.
+    """Small Cherry engine, for builds of which :func:`~..params.microcoded` is true.
 
     Members
     -------
@@ -45,7 +44,7 @@ class SmallEngine(MicroEngine):
     memory : Out, one memory port
     """
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         self.machine = MicroMachine(
             machine=MACHINE,
             program=microprogram(self.params, self.memory_size),
@@ -54,7 +53,7 @@ class SmallEngine(MicroEngine):
         )
         return EngineControl(registers=ISA.registers, operations_bits=7, bytes_bits=6), 1
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, family, control, machine = self.params, self.family, self.control, self.machine
         m.submodules.table = table = BlockRAM(
@@ -109,14 +108,14 @@ class SmallEngine(MicroEngine):
         ]
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return Row("program"), Row("dot unit"), Row("vector ALU")
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline. An instruction's number is counted, and where the code lies was noted
         before."""
         machine = self.machine
-        written, begins = machine.told.data, machine.writes("INDEX")
+        written, begins = machine.register_write.data, machine.writes("INDEX")
         return {
             "program": Activity(
                 (begins, machine.at("over") | self.control.start),

@@ -4,6 +4,7 @@
 from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import enum
 
+from ....isa.parameters import Params
 from ..engine.memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 from ..engine.ops import DotKind, Unit, dot_op
 from ..tables import ONE
@@ -14,7 +15,7 @@ __all__ = ["SerialDot"]
 
 
 class _Role(enum.Enum, shape=3):
-    """What an element read is for."""
+    """Role of an element that is read."""
 
     FACTOR = 0  # first factor of a product, kept
     PRODUCT = 1  # second factor
@@ -25,7 +26,7 @@ class _Role(enum.Enum, shape=3):
 
 
 class SerialDot(ElementUnit):
-    """Sums of products with one multiplier; results are those of
+    """Serial dot unit: sums of products with one multiplier; results are those of
     :class:`~..engine.units.dotpath.DotPath`.
 
     An element takes as many reads as it has operands, ten steps in between and about 20 cycles
@@ -42,11 +43,13 @@ class SerialDot(ElementUnit):
     As :class:`~.elements.ElementUnit`'s.
     """
 
-    def __init__(self, *, params, multiplier="dsp", family=None):
+    def __init__(
+        self, *, params: Params, multiplier: str = "dsp", family: str | None = None
+    ) -> None:
         self._sum = SerialSum(multiplier=multiplier, family=family)
         super().__init__(params=params, layout=dot_op(), own=Unit.DOT, tag=_Role)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         axes = bool(self.params["reduce_axes"])
         walk, reader, writer = self._parts(m)

@@ -1,27 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the small engine's units share, which work element by element: reader and writer of
-elements, and what is around them."""
+"""Element-serial building blocks of the small engine: reader and writer of elements, and their
+base class."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.hdl import ShapeLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..engine.ops import ProgressLayout, TileRead, TileWrite, element_bits, entries
+from ....isa.parameters import Params
+from ..engine.ops import ProgressLayout, TileRead, TileWrite, Unit, element_bits, entries
 from ..engine.units.contexts import ContextIterator
 
 __all__ = ["AskLayout", "ElementReader", "ElementUnit", "ElementWriter"]
 
 
 class AskLayout(data.StructLayout):
-    """Element (``y``, ``x``) of the tile in ``entry`` of register ``reg``; ``tag`` comes back with
-    it."""
+    """Element request: element (``y``, ``x``) of the tile in ``entry`` of register ``reg``;
+    ``tag`` comes back with it."""
 
-    def __init__(self, params, tag):
+    def __init__(self, params: Params, tag: ShapeLike) -> None:
         super().__init__({"reg": 2, "entry": range(entries(params)), "y": 2, "x": 2, "tag": tag})
 
 
 class ElementReader(wiring.Component):
-    """Reads elements, one a cycle; ``tag`` is the shape of what comes back with each.
+    """Element reader, one per cycle; ``tag`` is the shape of what comes back with each.
 
     Members
     -------
@@ -32,7 +34,7 @@ class ElementReader(wiring.Component):
     tiles_read : Out, :class:`~..engine.ops.TileRead`
     """
 
-    def __init__(self, *, params, tag):
+    def __init__(self, *, params: Params, tag: ShapeLike) -> None:
         self.params, self._tag = params, tag
         super().__init__(
             {
@@ -46,7 +48,7 @@ class ElementReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         request, ask = self.tiles_read.request, self.ask.payload
         m.d.comb += [
@@ -84,7 +86,7 @@ class ElementReader(wiring.Component):
 
 
 class ElementWriter(wiring.Component):
-    """Writes the elements of a tile, row by row from (0, 0) on.
+    """Element writer of tiles, row by row from (0, 0) on.
 
     Members
     -------
@@ -96,7 +98,7 @@ class ElementWriter(wiring.Component):
     tiles_write : Out, :class:`~..engine.ops.TileWrite`
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -111,7 +113,7 @@ class ElementWriter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         request = self.tiles_write.request
         element, count, full = Signal.like(self.value, reset_less=True), Signal(4), Signal()
@@ -134,7 +136,7 @@ class ElementWriter(wiring.Component):
 
 
 class ElementUnit(wiring.Component):
-    """Base of a unit that works element by element; a slot is fetched when it is finished.
+    """Base class of element-serial units; a slot is fetched when it is finished.
 
     Parameters
     ----------
@@ -151,7 +153,9 @@ class ElementUnit(wiring.Component):
         :class:`~..engine.ops.TileWrite`; both may wait
     """
 
-    def __init__(self, *, params, layout, own, tag):
+    def __init__(
+        self, *, params: Params, layout: data.StructLayout, own: Unit, tag: ShapeLike
+    ) -> None:
         self.params, self._layout, self._own, self._tag = params, layout, own, tag
         super().__init__(
             {

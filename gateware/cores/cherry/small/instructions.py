@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: what the accumulator machine reads, writes and counts here
-(docs/how/microcode.md). Pure Python."""
+"""Micro-instructions of the small Cherry engine: sources, sinks and counters of the accumulator
+machine (docs/how/microcode.md). Pure Python."""
 
 import enum
 
@@ -10,7 +10,7 @@ __all__ = ["MACHINE", "Count", "Sink", "Source"]
 
 
 class Source(enum.IntEnum):
-    """What is read beside registers: TABLE at P; MEM at the address of loads and stores, FLOAT: as
+    """Sources besides registers: TABLE at P; MEM at the address of loads and stores, FLOAT: as
     fp32; PLACE: that address, and in bit 31 whether the last load or store found one outside.
     OPCODE to LOOP: fields of the instruction in A; UPPER: A's upper half."""
 
@@ -35,10 +35,10 @@ class Source(enum.IntEnum):
 
 
 class Sink(enum.IntEnum):
-    """What takes A; TABLE at P. FINISH: the run is over, A is the fault's detail until the next.
+    """Sinks of A: TABLE at P. FINISH: the run is over, A is the fault's detail until the next.
     PLACE, ALONG, DOWN: address in MEM and steps of loads and stores; MEM, FLOAT: an element is
-    written there, an fp32 as one, and the address goes on along; NEXT: it goes on. CAME, SENT: as
-    FLOAT and NEXT, and the four bytes count."""
+    written there, an fp32 as one, and the address goes on along; NEXT: it goes on. CAME, SENT:
+    as FLOAT and NEXT, and the four bytes count."""
 
     (
         X,
@@ -61,7 +61,7 @@ class Sink(enum.IntEnum):
 
 
 class Count(enum.IntFlag):
-    """What a CNT counts: an instruction, element operations, bytes."""
+    """Counters of CNT: an instruction, element operations, bytes."""
 
     RETIRED, OPS16, OPS64, READ4, READ32, WRITTEN4 = 1, 2, 8, 16, 32, 64
 

@@ -2,6 +2,7 @@
 """Microprogram of the small engine: runs, program lists and images (specification, sections 3.3,
 3.4, 6 and 7.3). Pure Python."""
 
+from ....isa.parameters import Params
 from ..image import HEADER_WORDS, IMAGE_MAGIC, LIST_MAGIC, VERSION
 from ..isa import LOOPS, UNITS
 
@@ -15,13 +16,13 @@ CODE_TABLE = 512
 TILE_WORDS = 128
 
 
-def tile_table(params):
-    """Where the tiles lie in that table, behind the instructions."""
+def tile_table(params: Params) -> int:
+    """Base of the tiles in that table, behind the instructions."""
     return CODE_TABLE + max(params["imem"], TILE_WORDS)
 
 
-def lists(params, codes):
-    """The text; ``codes``: fault codes by name."""
+def lists(params: Params, codes: dict[str, int]) -> str:
+    """Source text of the microprogram's part; ``codes``: fault codes by name."""
     # Flags of the image that this build lacks: a wide ACC, special functions, axes.
     lacking = (
         0x400 | (0 if params["sfu_lanes"] else 0x100) | (0 if params["reduce_axes"] else 0x200)

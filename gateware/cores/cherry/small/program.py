@@ -6,6 +6,7 @@ An iteration of an independent loop is a group of its own. A tile of register r 
 private one and the uniform one.
 """
 
+from ....isa.parameters import Params
 from ....microcode.program import Microprogram, jump_table
 from ..asm.structure import sources
 from ..engine.front.predecode import WORK
@@ -265,9 +266,9 @@ stopped: ld #{codes["aborted"]}; st CODE
 """
 
 
-def microprogram(params, memory_size):
-    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in
-    bytes."""
+def microprogram(params: Params, memory_size: int) -> Microprogram:
+    """Assembles the :class:`~quintet.gateware.microcode.program.Microprogram` of a build;
+    ``memory_size`` in bytes."""
     codes, functions = (
         ISA.fault_codes,
         special(tile_table(params), _ENTRY, _REGISTER) if params["sfu_lanes"] else "",

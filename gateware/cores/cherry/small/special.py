@@ -81,9 +81,9 @@ TABLES = {
 }
 
 
-def special(tiles, entry, register):
-    """The text; ``tiles``: where the tiles lie in the table, ``entry`` and ``register``: elements
-    of an entry and of a register."""
+def special(tiles: int, entry: int, register: int) -> str:
+    """Source text of the microprogram's part; ``tiles``: base of the tiles in the table,
+    ``entry`` and ``register``: elements of an entry and of a register."""
     exp, power = ISA.opcodes["exp"], ISA.opcodes["pow"]
     return f"""
 .also FROM ISIZE; .also Y_FROM LIMIT; .also TO LEFT  // tiles; magnitudes, exponents, signs

@@ -15,7 +15,7 @@ _TERMS = 5
 
 
 class SerialSum(wiring.Component):
-    """Adds up at most four products and one addend.
+    """Serial accumulator of at most four products and one addend.
 
     Terms come one a cycle at most, between ``start`` and ``finish``; the result follows 14 to 26
     cycles after ``finish``: terms are aligned and added one a cycle, and the sum is shifted left by
@@ -34,7 +34,7 @@ class SerialSum(wiring.Component):
     done : Out, pulse; ``result`` : Out, 18 bits, in that cycle
     """
 
-    def __init__(self, *, multiplier="dsp", family=None):
+    def __init__(self, *, multiplier: str = "dsp", family: str | None = None) -> None:
         self._multiplier = MultiplierArray(lanes=1, kind=multiplier, width=16, family=family)
         super().__init__(
             {
@@ -50,7 +50,7 @@ class SerialSum(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.multiplier = self._multiplier
         self._collect(m)

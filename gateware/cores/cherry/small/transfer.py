@@ -2,13 +2,15 @@
 """Microprogram of the small engine: lists of DMA descriptors and their transfers (specification,
 sections 6 and 7.2). Pure Python."""
 
+from ....isa.parameters import Params
 from ..image import DESCRIPTOR_BYTES, FILL, FORMATS, OUT
 
 __all__ = ["transfers"]
 
 
-def transfers(params, memory_size, codes):
-    """The text; ``memory_size`` in bytes, ``codes``: fault codes by name."""
+def transfers(params: Params, memory_size: int, codes: dict[str, int]) -> str:
+    """Source text of the microprogram's part; ``memory_size`` in bytes, ``codes``: fault codes
+    by name."""
     log_mem = params["log_mem"]
     # Beyond what 32 bits address nothing can lie.
     top = min(memory_size, 0xFFFF_FFFF)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of IMAGine: what the assembler does beyond the table. Pure Python."""
+"""IMAGine assembler: the published assembler class, its text form and exports. Pure Python."""

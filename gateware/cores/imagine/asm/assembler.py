@@ -15,6 +15,8 @@ No Amaranth; numpy is imported when a LOAD macro is used.
 """
 
 import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from ....isa.files import FileError, read_bytes, write_whole
 from .exports import Entry, c_header, c_program, verilog_binary
@@ -28,7 +30,7 @@ _MOST_YAML = 1 << 20
 _OVERFLOWS = ("wrap", "raise", "saturate")
 
 
-class IMAGineAsm(InstructionMethods, MacroMethods):
+class IMAGineAsm(MacroMethods):
     """The assembler of one program: parameters, and a cache of what was called.
 
     Parameters
@@ -52,27 +54,28 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
     v_major = 0
     v_minor = 1
 
-    def __init__(self, overflow="wrap", warn=None):
+    def __init__(self, overflow: str = "wrap", warn: Callable[[str], object] | None = None) -> None:
         self.overflow = overflow
         self.warn = warn or (
             lambda text: print(f"IMAGine assembler: warning: {text}", file=sys.stderr)
         )
         self.params = Target()
-        self._entries = []
+        self._entries: list[Entry] = []
         self._assembled = True
         self._size = 0
 
     @property
-    def size(self):
+    def size(self) -> int:
         """Words in the cache."""
         return self._size
 
     @property
-    def overflow(self):
+    def overflow(self) -> str:
+        """Treatment of numbers outside N bits in a LOAD macro."""
         return self._overflow
 
     @overflow.setter
-    def overflow(self, value):
+    def overflow(self, value: str) -> None:
         if value not in _OVERFLOWS:
             raise IMAGineError("overflow", value, "one of wrap, raise, saturate")
         self._overflow = value
@@ -95,16 +98,16 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
 
     def setupParams(
         self,
-        regCnt=16,
-        regWidth=16,
-        maxLevel=3,
-        maxFold=4,
-        idWidth=8,
-        fracWidth=0,
-        mvBlockDim=None,
-        resvRegCnt=0,
-        pimDepth=1024,
-    ):
+        regCnt: int = 16,
+        regWidth: int = 16,
+        maxLevel: int = 3,
+        maxFold: int = 4,
+        idWidth: int = 8,
+        fracWidth: int = 0,
+        mvBlockDim: Sequence[int] | None = None,
+        resvRegCnt: int = 0,
+        pimDepth: int = 1024,
+    ) -> None:
         """Sets the parameters (:class:`~.target.Target`) for what is called from now on."""
         self.params = Target(
             regCnt,
@@ -120,7 +123,9 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
         for text in self.params.warnings():
             self.warn(text)
 
-    def loadParams(self, filepath, cpright=True, showparams=True):
+    def loadParams(
+        self, filepath: str | Path, cpright: bool = True, showparams: bool = True
+    ) -> None:
         """:meth:`setupParams` with the keywords of a YAML mapping.
 
         Parameters
@@ -154,29 +159,29 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
 
     # The cache
 
-    def reset(self):
+    def reset(self) -> None:
         """Empties the cache; parameters stay. To be called between an export and the next program
         of a script."""
         self._entries.clear()
         self._size = 0
         self._assembled = True
 
-    def as_addComment(self, comment):
+    def as_addComment(self, comment: str) -> None:
         """A line of text, or several, that the exports show."""
         if not isinstance(comment, str):
             raise IMAGineError("comment", comment, "a string")
         self._append("comment", (), "", comment)
 
-    def as_addWord(self, word):
+    def as_addWord(self, word: int) -> None:
         """A raw word, legal or not."""
         word = check_range("word", word, 0, 0xFFFF_FFFF)
         self._append("raw", (word,), f"AS_WORD 0x{word:08X}", None)
 
-    def words(self):
+    def words(self) -> list[int]:
         """All words, a list of integers."""
         return [word for entry in self._entries for word in entry.words]
 
-    def assemble(self, verbose=False):
+    def assemble(self, verbose: bool = False) -> None:
         """Assembles what is cached; ``verbose`` lists every entry on standard error. (Arguments
         were checked when the mnemonics were called; exports do this themselves.)"""
         if verbose:
@@ -209,13 +214,13 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
                 "filename", str(filename), f"a file that can be written: {error.strerror or error}"
             ) from None
 
-    def verilogBin(self, comment=True, source=True, separator="_"):
+    def verilogBin(self, comment: bool = True, source: bool = True, separator: str = "_") -> str:
         """The text of :meth:`export_verilogBin`."""
         return verilog_binary(
             self._entries_to_export(), comment=comment, source=source, separator=separator
         )
 
-    def CprogHex(self, progname, comment=True, source=True):
+    def CprogHex(self, progname: str, comment: bool = True, source: bool = True) -> str:
         """The text of :meth:`export_CprogHex`."""
         if not isinstance(progname, str) or not progname.isidentifier() or not progname.isascii():
             raise IMAGineError("progname", progname, "a name as in C")
@@ -223,7 +228,13 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
             self._entries_to_export(), self.params, progname, comment=comment, source=source
         )
 
-    def export_verilogBin(self, filename=None, comment=True, source=True, separator="_"):
+    def export_verilogBin(
+        self,
+        filename: str | Path | None = None,
+        comment: bool = True,
+        source: bool = True,
+        separator: str = "_",
+    ) -> None:
         """Binary digits for ``$readmemb``, to a file or standard output."""
         self._deliver(
             self.verilogBin(comment, source, separator),
@@ -231,7 +242,13 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
             ("Assembled Program", "End of Program"),
         )
 
-    def export_CprogHex(self, progname, filename=None, comment=True, source=True):
+    def export_CprogHex(
+        self,
+        progname: str,
+        filename: str | Path | None = None,
+        comment: bool = True,
+        source: bool = True,
+    ) -> None:
         """A C file that defines ``progname``, to a file or standard output."""
         self._deliver(
             self.CprogHex(progname, comment, source),
@@ -239,12 +256,12 @@ class IMAGineAsm(InstructionMethods, MacroMethods):
             ("Assembled Program", "End of Program"),
         )
 
-    def export_CprogHeader(self, filename=None):
+    def export_CprogHeader(self, filename: str | Path | None = None) -> None:
         """The C header that the C files include (as ``imagine_prog.h``), to a file or standard
         output."""
         self._deliver(c_header(), filename, ("C-Header", "End of C-Header"))
 
-    def export_bin(self, filename):
+    def export_bin(self, filename: str | Path) -> None:
         """Raw little-endian words: a job's program."""
         self._entries_to_export()
         self._deliver(b"".join(word.to_bytes(4, "little") for word in self.words()), filename, None)

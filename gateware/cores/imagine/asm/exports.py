@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The published export formats, byte for byte (section 3.5). Pure Python."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..sizes import PES
-from .target import IMAGineError
+from .target import IMAGineError, Target
 
 __all__ = ["Entry", "c_header", "c_program", "hex_words", "verilog_binary"]
 
@@ -34,7 +37,7 @@ typedef struct {
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry of the instruction cache.
+    """Entry of the assembler's instruction cache.
 
     Attributes
     ----------
@@ -46,12 +49,12 @@ class Entry:
     """
 
     kind: str
-    words: tuple = ()
+    words: tuple[int, ...] = ()
     source: str = ""
     comment: str = ""
 
-    def info(self, comment, source):
-        """The text behind a word."""
+    def info(self, comment: bool, source: bool) -> str:
+        """Comment text behind a word."""
         parts = [self.source] if source and self.source else []
         if comment and self.comment:
             parts.append(self.comment.replace("\n", " "))
@@ -92,7 +95,7 @@ def _fields(word, widths, separator):
     return separator.join(texts)
 
 
-def verilog_binary(entries, *, comment, source, separator):
+def verilog_binary(entries: list[Entry], *, comment: bool, source: bool, separator: str) -> str:
     """Binary digits, one word a line, for ``$readmemb``."""
 
     def word_text(word, entry):
@@ -102,7 +105,9 @@ def verilog_binary(entries, *, comment, source, separator):
     return "".join(f"{line}\n" for line in _lines(entries, word_text, "", comment, source))
 
 
-def c_program(entries, target, name, *, comment, source):
+def c_program(
+    entries: list[Entry], target: Target, name: str, *, comment: bool, source: bool
+) -> str:
     """A C file that defines the program ``name`` of the header's type. Raises
     :class:`~.target.IMAGineError` for a comment that C would continue on the next line."""
     lines = ['#include "imagine_prog.h"', "", "", "static const uint32_t word_arr[] = {"]
@@ -135,11 +140,11 @@ def c_program(entries, target, name, *, comment, source):
     return "".join(f"{line}\n" for line in [*lines, "};"])
 
 
-def c_header():
+def c_header() -> str:
     """The C header with the type of programs."""
     return _HEADER
 
 
-def hex_words(words):
+def hex_words(words: Iterable[int]) -> str:
     """One word of eight digits a line, for ``$readmemh``."""
     return "".join(f"{word:08x}\n" for word in words)

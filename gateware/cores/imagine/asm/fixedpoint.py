@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Numbers to the bits of registers, and these to words of block RAM rows (section 3.3). Numpy."""
+"""Fixed-point conversion: numbers to register bits, and these to words of block RAM rows
+(section 3.3). Numpy."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from ..sizes import PES
-from .target import IMAGineError
+from .target import IMAGineError, Target
 
 __all__ = ["OVERFLOWS", "matrix_blocks", "matrix_rows", "to_fixed", "vector_of", "words_of"]
 
@@ -27,7 +31,7 @@ def _array(name, values):
     return array
 
 
-def vector_of(name, values):
+def vector_of(name: str, values: Any) -> np.ndarray:
     """``values`` as an array of one dimension."""
     if not isinstance(values, (list, tuple, np.ndarray)):
         raise IMAGineError(name, values, _NUMBERS)
@@ -37,7 +41,7 @@ def vector_of(name, values):
     return array
 
 
-def matrix_rows(name, values):
+def matrix_rows(name: str, values: Any) -> list[np.ndarray]:
     """The rows of ``values``, arrays of one dimension and of any length each."""
     if (
         not isinstance(values, (list, tuple, np.ndarray))
@@ -57,7 +61,7 @@ def matrix_rows(name, values):
     return rows
 
 
-def matrix_blocks(matrix, target):
+def matrix_blocks(matrix: Any, target: Target) -> np.ndarray | None:
     """Rows of block RAM of a whole ``matrix`` at once, [rows, blocks, width] as of
     :func:`words_of`; ``None`` where it is no array of floats that all fit, and is to be looked at
     row by row."""
@@ -70,7 +74,9 @@ def matrix_blocks(matrix, target):
     return words_of(scaled.astype(np.int64), target.regWidth)
 
 
-def to_fixed(name, array, target, overflow, warn):
+def to_fixed(
+    name: str, array: np.ndarray, target: Target, overflow: str, warn: Callable[[str], object]
+) -> np.ndarray:
     """The integers, int64, of ``array``: times 2**fracWidth, truncated toward zero, brought into N
     bits.
 
@@ -124,7 +130,7 @@ def to_fixed(name, array, target, overflow, warn):
     return (integers - low & (1 << target.regWidth) - 1) + low
 
 
-def words_of(integers, width):
+def words_of(integers: np.ndarray, width: int) -> np.ndarray:
     """Rows of block RAM for a row of elements: an array [blocks, width], bit p of a word being PE
     p's; of an array of rows [..., blocks, width]."""
     *rows, length = integers.shape

@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads the published export formats back as programs (section 3.5). Pure Python."""
+"""Importers of the published export formats (section 3.5). Pure Python."""
 
 import re
 from pathlib import Path
 
 from ....isa.files import MOST_TEXT, read_bytes
+from ....isa.parameters import Params
 from ....isa.program_file import FormError, ProgramFile
+from ....isa.software import Software
 from ..sizes import PES, levels
 from .target import IMAGineError, Target
 
@@ -31,7 +33,7 @@ def _tokens(text, pattern):
             line, start = line + newlines, match.start() + match[0].rindex("\n") + 1
 
 
-def read_export(software, path, params=None):
+def read_export(software: Software, path: str | Path, params: Params | None = None) -> ProgramFile:
     """The program of a ``.mem``, ``.hex`` or ``.c`` file.
 
     Raises
@@ -83,7 +85,7 @@ class _Reader:
         )
 
     def find(self, word, expected):
-        """Behind the next ``word``."""
+        """Position behind the next ``word``."""
         while self.tokens[self.index][0] != word:
             if not self.tokens[self.index][0]:
                 self.fail(expected)

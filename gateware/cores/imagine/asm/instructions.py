@@ -1,19 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Methods of the assembler class that make one word each (section 3.1). Pure Python."""
+"""Single-word methods of the assembler class (section 3.1). Pure Python."""
+
+from abc import ABC, abstractmethod
 
 from ..isa import ISA
-from .target import IMAGineError, check_range, integer
+from .target import IMAGineError, Target, check_range, integer
 
 __all__ = ["InstructionMethods"]
 
 
-class InstructionMethods:
-    """Mnemonics. A method checks its arguments, in the order in which they are written, and appends
-    a cache entry.
+class InstructionMethods(ABC):
+    """Single-word mnemonics. A method checks its arguments, in the order in which they are written,
+    and appends a cache entry.
 
     Every one takes ``comment``, by name alone: a text that the exports show behind the word. Raises
     :class:`~.target.IMAGineError`.
     """
+
+    params: Target
+
+    @abstractmethod
+    def _append(self, kind: str, words: tuple, source: str, comment: str | None) -> None:
+        """Appends a cache entry."""
+
+    @abstractmethod
+    def _check_comment(self, comment: str | None) -> None:
+        """Raises :class:`~.target.IMAGineError` for a comment that is no text."""
 
     def _one(self, mnemonic, source, comment, **values):
         self._append("instruction", (ISA.encode(mnemonic, **values),), source, comment)
@@ -25,11 +37,11 @@ class InstructionMethods:
 
     # The GEMV array
 
-    def mv_nop(self, *, comment=None):
+    def mv_nop(self, *, comment: str | None = None) -> None:
         """Nothing, for a cycle."""
         self._one("mv_nop", "MV_NOP", comment)
 
-    def mv_write(self, addr, data, *, comment=None):
+    def mv_write(self, addr: int, data: int, *, comment: str | None = None) -> None:
         """Row ``addr`` of every selected block := ``data``, one bit of each of its 16 PEs."""
         addr = check_range("addr", addr, 0, self.params.pimDepth - 1)
         data = check_range("data", data, 0, 0xFFFF)
@@ -37,7 +49,15 @@ class InstructionMethods:
             "mv_write", f"MV_WRITE addr={addr}, data=0x{data:X}", comment, addr=addr, data=data
         )
 
-    def mv_updatepp(self, ppreg, multiplicand, multiplier, bitNo, *, comment=None):
+    def mv_updatepp(
+        self,
+        ppreg: int,
+        multiplicand: int,
+        multiplier: int,
+        bitNo: int,
+        *,
+        comment: str | None = None,
+    ) -> None:
         """One Booth step: {ppreg+1, ppreg} gets bit ``bitNo`` of ``multiplier`` times
         ``multiplicand``."""
         values = self._product(ppreg, multiplicand, multiplier, "ppreg", False)
@@ -68,7 +88,7 @@ class InstructionMethods:
             operands.append(number)
         return low, *operands
 
-    def mv_blockFold(self, fold, rd, rs, *, comment=None):
+    def mv_blockFold(self, fold: int, rd: int, rs: int, *, comment: str | None = None) -> None:
         """PE i < H = 16 >> ``fold``: rd := rs[i] + rs[i+H]; the others rd := rs[i]."""
         fold = check_range("fold", fold, 1, self.params.maxFold)
         rd, rs = self._register("rd", rd), self._register("rs", rs)
@@ -81,7 +101,7 @@ class InstructionMethods:
             rs=rs,
         )
 
-    def mv_accumRow(self, level, reg, *, comment=None):
+    def mv_accumRow(self, level: int, reg: int, *, comment: str | None = None) -> None:
         """PE 0 of ``reg`` of block columns c with c mod 2^(level+1) = 0 += that of block column
         c+2^level."""
         level = check_range("level", level, 0, self.params.maxLevel)
@@ -90,11 +110,11 @@ class InstructionMethods:
             "mv_accumRow", f"MV_ACCUM_ROW level={level}, reg={reg}", comment, level=level, reg=reg
         )
 
-    def mv_add(self, rd, rs1, rs2, *, comment=None):
+    def mv_add(self, rd: int, rs1: int, rs2: int, *, comment: str | None = None) -> None:
         """rd := rs1 + rs2."""
         self._sum("mv_add", "MV_ADD", rd, rs1, rs2, comment)
 
-    def mv_sub(self, rd, rs1, rs2, *, comment=None):
+    def mv_sub(self, rd: int, rs1: int, rs2: int, *, comment: str | None = None) -> None:
         """rd := rs1 - rs2."""
         self._sum("mv_sub", "MV_SUB", rd, rs1, rs2, comment)
 
@@ -114,12 +134,12 @@ class InstructionMethods:
             raise IMAGineError(name, number, expected)
         return number
 
-    def mv_selectCol(self, colID, *, comment=None):
+    def mv_selectCol(self, colID: int, *, comment: str | None = None) -> None:
         """Selects all blocks of a block column for ``mv_write``."""
         col = self._id("colID", colID, 1)
         self._one("mv_selectCol", f"MV_SELECT_COL colID={col}", comment, colID=col)
 
-    def mv_selectBlk(self, rowID, colID, *, comment=None):
+    def mv_selectBlk(self, rowID: int, colID: int, *, comment: str | None = None) -> None:
         """Selects one block."""
         row, col = self._id("rowID", rowID, 0), self._id("colID", colID, 1)
         self._one(
@@ -130,16 +150,16 @@ class InstructionMethods:
             colID=col,
         )
 
-    def mv_selectRow(self, rowID, *, comment=None):
+    def mv_selectRow(self, rowID: int, *, comment: str | None = None) -> None:
         """Selects all blocks of a block row."""
         row = self._id("rowID", rowID, 0)
         self._one("mv_selectRow", f"MV_SELECT_ROW rowID={row}", comment, rowID=row)
 
-    def mv_selectAll(self, *, comment=None):
+    def mv_selectAll(self, *, comment: str | None = None) -> None:
         """Selects all blocks."""
         self._one("mv_selectAll", "MV_SELECT_ALL", comment)
 
-    def mv_mov(self, rd, rs, *, comment=None):
+    def mv_mov(self, rd: int, rs: int, *, comment: str | None = None) -> None:
         """rd := rs."""
         self._mov(rd, rs, comment, False)
 
@@ -147,7 +167,9 @@ class InstructionMethods:
         rd, rs = self._register("rd", rd, skip), self._register("rs", rs, skip)
         self._one("mv_mov", f"MV_MOV dest={rd}, src={rs}", comment, rd=rd, rs=rs)
 
-    def mv_movOffset(self, offset, rd, rs, *, comment=None, skipChecks=False):
+    def mv_movOffset(
+        self, offset: int, rd: int, rs: int, *, comment: str | None = None, skipChecks: bool = False
+    ) -> None:
         """rd := low bits of {rs+1, rs} >> ``offset``. ``skipChecks``: registers up to 63, whatever
         regCnt is."""
         offset = check_range("offset", offset, 0, self.params.regWidth - 1)
@@ -164,24 +186,24 @@ class InstructionMethods:
             rs=rs,
         )
 
-    def mv_clrmbit(self, *, comment=None):
+    def mv_clrmbit(self, *, comment: str | None = None) -> None:
         """Previous multiplier bits := 0: what ``mv_MULT`` begins with."""
         self._one("mv_clrmbit", "MV_CLRMBIT", comment)
 
     # The column shift registers
 
-    def vv_nop(self, *, comment=None):
+    def vv_nop(self, *, comment: str | None = None) -> None:
         """Nothing, for a cycle."""
         self._one("vv_nop", "VV_NOP", comment)
 
-    def vv_serialEn(self, *, comment=None):
+    def vv_serialEn(self, *, comment: str | None = None) -> None:
         """From now on the column registers take what is written to PE 0 of block column 0."""
         self._one("vv_serialEn", "VV_SERIAL_EN", comment)
 
-    def vv_parallelEn(self, *, comment=None):
+    def vv_parallelEn(self, *, comment: str | None = None) -> None:
         """Shifts the column registers out, row 0 first; they are 0 then."""
         self._one("vv_parallelEn", "VV_PARALLEL_EN", comment)
 
-    def vv_shiftOff(self, *, comment=None):
+    def vv_shiftOff(self, *, comment: str | None = None) -> None:
         """The column registers hold."""
         self._one("vv_shiftOff", "VV_DISABLE_SHIFT", comment)

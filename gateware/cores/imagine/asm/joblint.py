@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Job checks of IMAGine: what the runner refuses before a run. Pure Python."""
+"""Job checks of IMAGine, applied by the runner before a run. Pure Python."""
+
+from collections.abc import Mapping
+
+from ....isa.asm.program import Program
+from ....isa.parameters import Params
 
 __all__ = ["check_job"]
 
 
-def check_job(program, registers, params):
+def check_job(program: Program, registers: Mapping[str, int], params: Params) -> None:
     """Refuses an output area that overlaps the program, and a source made for another array
     (sections 3.6 and 7).
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Methods of the assembler class that make several words each (section 3.3). Numpy is imported by
-the LOAD macros alone."""
+"""Multi-word methods (macros) of the assembler class (section 3.3). Numpy is imported by the
+LOAD macros alone."""
 
 from functools import lru_cache
+from typing import Any
 
 from ..isa import ISA, PES
+from .instructions import InstructionMethods
 from .target import IMAGineError, integer
 
 __all__ = ["MacroMethods"]
@@ -24,9 +26,8 @@ def _select(row, column):
     return ISA.encode("mv_selectBlk", rowID=row, colID=column)
 
 
-class MacroMethods:
-    """Macros. Each appends one cache entry, or where it is made of other macros one for each of
-    them."""
+class MacroMethods(InstructionMethods):
+    """Macros. Each appends one cache entry, or one per macro where it is made of others."""
 
     def _macro(self, source, comment, *words):
         self._append("macro", words, source, comment)
@@ -43,7 +44,15 @@ class MacroMethods:
 
     # Arithmetic
 
-    def mv_MULT(self, rd, multiplicand, multiplier, *, comment=None, skipChecks=False):
+    def mv_MULT(
+        self,
+        rd: int,
+        multiplicand: int,
+        multiplier: int,
+        *,
+        comment: str | None = None,
+        skipChecks: bool = False,
+    ) -> None:
         """{rd+1, rd} := multiplicand * multiplier, signed and exact. ``skipChecks``: registers up
         to 63."""
         rd, a, b = self._product(rd, multiplicand, multiplier, "rd", skipChecks)
@@ -60,7 +69,9 @@ class MacroMethods:
             ),
         )
 
-    def mv_MULTFXP(self, rd, multiplicand, multiplier, *, comment=None):
+    def mv_MULTFXP(
+        self, rd: int, multiplicand: int, multiplier: int, *, comment: str | None = None
+    ) -> None:
         """rd := low N bits of multiplicand * multiplier >> fracWidth, rounded toward minus
         infinity."""
         params = self.params
@@ -74,6 +85,7 @@ class MacroMethods:
                 raise IMAGineError(name, number, f"a register other than rd = {rd}")
             operands.append(number)
         base = params.resvRegBase
+        assert base is not None, "there are two reserved registers"
         comment = self._from(
             f"MV_MULTFPX rd={rd}, multiplicand={operands[0]}, multiplier={operands[1]}", comment
         )
@@ -83,7 +95,7 @@ class MacroMethods:
         else:
             self.mv_movOffset(params.fracWidth, rd, base, comment=comment, skipChecks=True)
 
-    def mv_BLOCKACCUM(self, rd, rs, *, comment=None):
+    def mv_BLOCKACCUM(self, rd: int, rs: int, *, comment: str | None = None) -> None:
         """PE 0 of rd := sum of the 16 PEs of rs, in every block."""
         rd, rs = self._register("rd", rd), self._register("rs", rs)
         folds = range(2, self.params.maxFold + 1)
@@ -94,7 +106,7 @@ class MacroMethods:
             *self._words("mv_blockFold", ("fold", folds), rd=rd, rs=rd),
         )
 
-    def mv_RNGACCUM(self, colCnt, rd, rs, *, comment=None):
+    def mv_RNGACCUM(self, colCnt: int, rd: int, rs: int, *, comment: str | None = None) -> None:
         """PE 0 of block column 0 of rd := sum of PEs 0 to colCnt-1 of rs; colCnt is 16, 32 ...
         16*2^(maxLevel+1)."""
         legal = [PES << i for i in range(self.params.maxLevel + 2)]
@@ -104,7 +116,7 @@ class MacroMethods:
             raise IMAGineError("colCnt", colCnt, expected)
         self._accumulate(f"MV_RNGACCUM colCnt={colCnt}, ", legal.index(colCnt), rd, rs, comment)
 
-    def mv_ALLACCUM(self, rd, rs, *, comment=None):
+    def mv_ALLACCUM(self, rd: int, rs: int, *, comment: str | None = None) -> None:
         """PE 0 of block column 0 of rd := sum of all PEs of the row of rs."""
         self._accumulate("MV_ALLACCUM ", self.params.maxLevel + 1, rd, rs, comment)
 
@@ -117,12 +129,12 @@ class MacroMethods:
 
     # Barriers
 
-    def mv_SYNC(self, *, comment=None):
-        """What follows starts after the last ``mv_`` instruction has finished."""
+    def mv_SYNC(self, *, comment: str | None = None) -> None:
+        """Barrier: what follows starts after the last ``mv_`` instruction has finished."""
         self._macro("MV_SYNC", comment, *[ISA.encode("mv_nop")] * 2)
 
-    def vv_SYNC(self, *, comment=None):
-        """What follows starts after the last ``vv_`` instruction has finished."""
+    def vv_SYNC(self, *, comment: str | None = None) -> None:
+        """Barrier: what follows starts after the last ``vv_`` instruction has finished."""
         self._macro("VV_SYNC", comment, ISA.encode("vv_nop"))
 
     # Loads
@@ -131,7 +143,7 @@ class MacroMethods:
         """Addresses of a register's bits."""
         return range(reg * self.params.regWidth, (reg + 1) * self.params.regWidth)
 
-    def mv_CLRREG(self, reg, *, comment=None):
+    def mv_CLRREG(self, reg: int, *, comment: str | None = None) -> None:
         """reg := 0 in all PEs; all blocks are selected then."""
         reg = self._register("reg", reg)
         self._macro(
@@ -178,7 +190,7 @@ class MacroMethods:
         if size > limit:
             raise IMAGineError(f"{what} of {name}", size, f"at most {limit} ({why})")
 
-    def mv_LOADMAT(self, reg, matrix, *, comment=None):
+    def mv_LOADMAT(self, reg: int, matrix: Any, *, comment: str | None = None) -> None:
         """Element k of row r of ``matrix`` to PE k mod 16 of block (r, k div 16) of reg; 0 to all
         others."""
         from .fixedpoint import matrix_blocks, matrix_rows
@@ -201,7 +213,7 @@ class MacroMethods:
                 words += self._writes(reg, block, "mv_selectBlk", rowID=r, colID=c)
         self._load(reg, "MV_LOADMAT", f"Mat({len(rows)}, {longest})", words, comment)
 
-    def mv_LOADVEC_ROW(self, reg, vector, *, comment=None):
+    def mv_LOADVEC_ROW(self, reg: int, vector: Any, *, comment: str | None = None) -> None:
         """Element k of ``vector`` to PE k mod 16 of block column k div 16 of reg, in every row; 0
         to all others."""
         from .fixedpoint import vector_of
@@ -214,7 +226,7 @@ class MacroMethods:
             words += self._writes(reg, block, "mv_selectCol", colID=c)
         self._load(reg, "MV_LOADVEC_ROW", f"Vec({len(vector)})", words, comment)
 
-    def mv_LOADVEC_COL(self, reg, vector, *, comment=None):
+    def mv_LOADVEC_COL(self, reg: int, vector: Any, *, comment: str | None = None) -> None:
         """Element r of ``vector`` to all PEs of block row r of reg; 0 to all others."""
         from .fixedpoint import vector_of
 

@@ -4,12 +4,20 @@ for arrays in files."""
 
 import difflib
 import inspect
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+from ....isa.asm.assembler import Assembler
+from ....isa.asm.cursor import Cursor
+from ....isa.asm.errors import Place
+from ....isa.asm.program import Program
 from ....isa.files import MOST_ARRAY, FileError, load_array, write_whole
+from ....isa.parameters import Params
+from ....isa.software import Software
 from ..sizes import levels, registers_of
 from .exports import c_header, hex_words
-from .target import IMAGineError, shown
+from .target import IMAGineError, Target, shown
 from .values import read_arguments
 
 __all__ = ["StatementReader", "listing", "write_export"]
@@ -43,18 +51,21 @@ def _mnemonics():
 class StatementReader:
     """One source. Errors are the assembler's, at the column of the argument."""
 
-    def __init__(self, assembler):
+    def __init__(self, assembler: Assembler) -> None:
         from .assembler import IMAGineAsm
 
         self._assembler = assembler
-        self._place = None
+        self._place = Place("<text>", 1, 1)
         self.asm = IMAGineAsm(warn=lambda text: assembler.warn(self._place, text))
         self._names = _mnemonics()
-        self._places = []  # of every word
-        self._targets = {}  # parameters that words were made with
-        self._exports = []  # (place, path or None, text, titles)
+        #: Of every word.
+        self._places: list[Place] = []
+        #: Parameters that words were made with.
+        self._targets: dict[Target, None] = {}
+        #: (place, path or None, text, titles)
+        self._exports: list[tuple[Any, ...]] = []
 
-    def statement(self, name, cursor, place):
+    def statement(self, name: str, cursor: Cursor, place: Place) -> None:
         """Executes one statement; ``cursor`` stands behind ``name``."""
         self._place = place
         if name == ".word":
@@ -168,7 +179,7 @@ class StatementReader:
 
         return keep
 
-    def finish(self):
+    def finish(self) -> dict[str, Any]:
         """Emits the words; writes the exports, if the assembler is to. ``"imagine"``: parameters
         that words were made with; ``"assembler"``."""
         for word, place in zip(self.asm.words(), self._places, strict=True):
@@ -181,7 +192,7 @@ class StatementReader:
         return {"imagine": tuple(self._targets), "assembler": self.asm}
 
 
-def write_export(software, program, path):
+def write_export(software: Software, program: Program, path: str | Path) -> None:
     """Writes ``program`` as the suffix of ``path`` says. Raises ``ValueError``, ``OSError``."""
     from .assembler import IMAGineAsm
 
@@ -200,7 +211,9 @@ def write_export(software, program, path):
     write_whole(path, text)
 
 
-def listing(software, data, params, text=None):
+def listing(
+    software: Software, data: bytes, params: Params | None, text: Callable[..., str] | None = None
+) -> str:
     """The disassembly: the parameters, and a statement a word; what the assembler would refuse is a
     ``.word``."""
     from .assembler import IMAGineAsm

@@ -2,8 +2,11 @@
 """Assembly target: the parameters of ``setupParams`` (section 3.4). Pure Python."""
 
 import operator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from ....isa.parameters import Params
 from ..sizes import PES, levels
 
 __all__ = ["IMAGineError", "Target", "check_range", "integer", "shown"]
@@ -12,21 +15,23 @@ _DEPTHS = (64, 128, 256, 512, 1024)
 
 
 class IMAGineError(ValueError):
-    """What the assembler refuses. ``name`` is the parameter or argument, ``value`` what it was."""
+    """A parameter or argument that the assembler refuses. ``name`` is the parameter or argument,
+    ``value`` what it was."""
 
-    def __init__(self, name, value, expected):
+    def __init__(self, name: str, value: object, expected: str) -> None:
         self.name, self.value, self.expected = name, value, expected
         super().__init__(f"{name} = {shown(value)}, expected {expected}")
 
 
-def shown(value):
+def shown(value: object) -> str:
     """``value`` as messages show it, on one line."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def integer(name, value, expected):
-    """``value`` as a Python integer (numpy's are taken too); raises :class:`IMAGineError`."""
+def integer(name: str, value: Any, expected: str) -> int:
+    """``value`` as a Python integer (numpy integers are accepted too); raises
+    :class:`IMAGineError`."""
     if not isinstance(value, bool):
         try:
             return operator.index(value)
@@ -35,7 +40,7 @@ def integer(name, value, expected):
     raise IMAGineError(name, value, expected)
 
 
-def check_range(name, value, low, high):
+def check_range(name: str, value: Any, low: int, high: int) -> int:
     """``value`` as an integer from ``low`` to ``high``; raises :class:`IMAGineError`."""
     expected = f"an integer from {low} to {high}" if low <= high else "nothing: there is none"
     number = integer(name, value, expected)
@@ -46,7 +51,8 @@ def check_range(name, value, low, high):
 
 @dataclass(frozen=True)
 class Target:
-    """The parameters, checked; names and defaults are the published ones, ``pimDepth`` is ours.
+    """Assembly target: checked parameters; names and defaults are the published ones, ``pimDepth``
+    is ours.
 
     Parameters
     ----------
@@ -67,11 +73,11 @@ class Target:
     maxFold: int = 4
     idWidth: int = 8
     fracWidth: int = 0
-    mvBlockDim: tuple | None = None
+    mvBlockDim: Sequence[int] | None = None
     resvRegCnt: int = 0
     pimDepth: int = 1024
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         def keep(name, value):
             object.__setattr__(self, name, value)
 
@@ -99,7 +105,8 @@ class Target:
             )
         if self.mvBlockDim is not None:
             keep("mvBlockDim", self._block_dim(self.mvBlockDim))
-            if self.maxLevel < self.recommended_level:
+            recommended = self.recommended_level
+            if recommended is not None and self.maxLevel < recommended:
                 raise IMAGineError(
                     "maxLevel",
                     self.maxLevel,
@@ -118,43 +125,43 @@ class Target:
         return pair
 
     @property
-    def capacity(self):
+    def capacity(self) -> int:
         """Registers of a PE."""
         return min(64, self.pimDepth // self.regWidth)
 
     @property
-    def recommended_level(self):
+    def recommended_level(self) -> int | None:
         """Highest level that adds anything: ceil(log2 block columns) - 1; ``None`` without
         mvBlockDim."""
         return None if self.mvBlockDim is None else levels(self.mvBlockDim[1]) - 1
 
     @property
-    def mvMaxRow(self):
+    def mvMaxRow(self) -> int | None:
         """Rows of a matrix; ``None`` without mvBlockDim."""
         return None if self.mvBlockDim is None else self.mvBlockDim[0]
 
     @property
-    def mvMaxCol(self):
+    def mvMaxCol(self) -> int | None:
         """Columns of a matrix; ``None`` without mvBlockDim."""
         return None if self.mvBlockDim is None else PES * self.mvBlockDim[1]
 
     @property
-    def resvRegBase(self):
+    def resvRegBase(self) -> int | None:
         """First reserved register; ``None`` if there is none."""
         return self.regCnt if self.resvRegCnt else None
 
-    def warnings(self):
-        """What is legal, and likely not meant."""
+    def warnings(self) -> Iterator[str]:
+        """Warnings about parameters that are legal, and likely not meant."""
         best = self.recommended_level
-        if best is not None and self.maxLevel > best:
+        if best is not None and self.mvBlockDim is not None and self.maxLevel > best:
             yield (
                 f"maxLevel = {self.maxLevel}, {best} is enough for {self.mvBlockDim[1]} block "
                 f"columns: levels above it "
                 "add 0"
             )
 
-    def check_target(self, params):
-        """Refuses a build with ``params`` that a program of these parameters cannot mean.
+    def check_target(self, params: Params) -> None:
+        """Refuses a build with ``params`` that a program for these parameters cannot run on.
 
         Raises
         ------

@@ -2,13 +2,21 @@
 """Arguments in the textual form: the values of section 3.6, read at a cursor of the assembler. Pure
 Python."""
 
+from collections.abc import Sequence
+from typing import Any
+
+from ....isa.asm.cursor import Cursor
+from ....isa.asm.errors import Place
+
 __all__ = ["read_arguments", "read_value"]
 
 _WORDS = {"True": True, "False": False, "None": None}
 _VALUE = 'a number, a "string", True, False, None, a list or a tuple'
 
 
-def read_arguments(cursor, method, parameters):
+def read_arguments(
+    cursor: Cursor, method: str, parameters: Sequence[tuple[str, bool, bool]]
+) -> tuple[dict[str, Any], dict[str, Place]]:
     """Arguments up to the end of the statement: ``(values by name, places by name)``.
 
     Parameters
@@ -23,7 +31,9 @@ def read_arguments(cursor, method, parameters):
         f"{method} "
         f"{', '.join(f'{name}=...' if named_only else name for name, _, named_only in parameters)}"
     ).strip()
-    values, places, named = {}, {}, False
+    values: dict[str, Any] = {}
+    places: dict[str, Place] = {}
+    named = False
     while not cursor.at_end:
         if values:
             cursor.expect(",", expected=f"',' or end of line, as in {usage}")
@@ -63,7 +73,7 @@ def read_arguments(cursor, method, parameters):
     return values, places
 
 
-def read_value(cursor):
+def read_value(cursor: Cursor) -> Any:
     """One value; raises the assembler's error at its column."""
     token = cursor.token
     if token is not None and token.kind == "string":

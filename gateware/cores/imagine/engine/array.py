@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array: R x C blocks, the tree that tells them what to do, the network between them, the
-column registers.
+"""GEMV array: R x C blocks, the control broadcast tree, the network between blocks, and the column
+registers.
 
 The tree has one register a column, one for every group of banks where a column is long, and one a
 bank (or for two): copies that synthesis must not merge, so no net reaches far and many. Everything
@@ -16,6 +16,7 @@ from ....primitives.kept import KeptRegister
 from .block import Bank, ControlLayout
 from .columns import ColumnRegisters
 from .controller import RootLayout
+from .mapping import Mapping
 
 __all__ = ["Array"]
 
@@ -24,7 +25,7 @@ _GROUP, _LONG = 8, 16
 
 
 class Array(wiring.Component):
-    """Blocks, network and column registers.
+    """GEMV array: blocks, network and column registers.
 
     Parameters
     ----------
@@ -42,7 +43,7 @@ class Array(wiring.Component):
     latency : int
     """
 
-    def __init__(self, *, mapping, family=None):
+    def __init__(self, *, mapping: Mapping, family: str | None = None) -> None:
         self.mapping, self.family = mapping, family
         self.groups = -(-mapping.banks // _GROUP) if mapping.banks > _LONG else 1
         self.latency = 0 if mapping.tiny else 1 if mapping.small else 2 + (self.groups > 1)
@@ -50,7 +51,7 @@ class Array(wiring.Component):
         self.share = 8 if family == "ice40" else 1
         super().__init__({"root": In(RootLayout(mapping)), "word": Out(mapping.width)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         mapping, root = self.mapping, self.root
         rows, cols, halves = mapping.rows, mapping.cols, mapping.halves

@@ -15,6 +15,7 @@ from amaranth.lib.wiring import In, Out
 from ....primitives.bram import BlockRAM
 from ....primitives.dualram import DualPortRAM, HalvesRAM
 from ..isa import PES
+from .mapping import Mapping
 
 __all__ = ["Bank", "ControlLayout", "FOLDS"]
 
@@ -23,7 +24,7 @@ FOLDS = 4
 
 
 class ControlLayout(data.StructLayout):
-    """What every bank is told in a cycle, but for what differs between them.
+    """Control signals common to all banks in a cycle.
 
     Members
     -------
@@ -40,7 +41,7 @@ class ControlLayout(data.StructLayout):
     carry_ce, carry_clear
     """
 
-    def __init__(self, mapping):
+    def __init__(self, mapping: Mapping) -> None:
         bits = mapping.address_bits
         members = {
             "read": bits,
@@ -64,7 +65,7 @@ class ControlLayout(data.StructLayout):
 
 
 class Bank(wiring.Component):
-    """One RAM and the 16 PEs of each of its blocks.
+    """Bank: one RAM and the 16 PEs of each of its blocks.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class Bank(wiring.Component):
     tap : Out(halves), the sum bit of PE 0, which is written in this cycle if ``write``
     """
 
-    def __init__(self, *, mapping, family=None):
+    def __init__(self, *, mapping: Mapping, family: str | None = None) -> None:
         self.mapping, self.family = mapping, family
         halves = mapping.halves
         super().__init__(
@@ -95,7 +96,7 @@ class Bank(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         mapping, c = self.mapping, self.control
         halves = range(mapping.halves)

@@ -41,7 +41,7 @@ class _Y(enum.Enum, shape=3):
 
 
 class Bounds(wiring.Component):
-    """Checks of a start, room for results, place and detail of a fault.
+    """Bounds checker: checks of a start, space for results, place and detail of a fault.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class Bounds(wiring.Component):
         of the fault's detail what is no word of the program; word : Out(1), it is one
     """
 
-    def __init__(self, *, bits, rows):
+    def __init__(self, *, bits: int, rows: int) -> None:
         self.bits, self.rows = bits, rows
         super().__init__(
             {
@@ -97,7 +97,7 @@ class Bounds(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = self.bits
         x, y = Signal(bits, reset_less=True), Signal(bits, reset_less=True)
@@ -216,7 +216,7 @@ class Bounds(wiring.Component):
                             m.d.sync += takes_x.eq(1)
                         with m.Default():
                             m.d.sync += self.word.eq(1)
-                # The room ended at the lower of two limits: which?
+                # The space ended at the lower of two limits: which?
                 with m.Case(4):
                     m.d.comb += ask(_X.TOTAL, _Y.OUTPUT, _Op.MORE)
                     m.d.sync += wraps.eq(carry)

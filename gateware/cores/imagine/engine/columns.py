@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The column shift registers: one register a block row (specification, sections 2 and 4)."""
+"""Column shift registers: one register per block row (specification, sections 2 and 4)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -14,7 +14,7 @@ _GROUP = 8
 
 
 class ColumnRegisters(wiring.Component):
-    """R registers of N bits. They have no reset: R moves upward clear them.
+    """Column shift registers: R registers of N bits. They have no reset: R moves upward clear them.
 
     Parameters
     ----------
@@ -31,11 +31,13 @@ class ColumnRegisters(wiring.Component):
     word : Out(width), row 0: one cycle after ``out`` what moves out
     """
 
-    def __init__(self, *, rows, width, family=None, direct=False):
+    def __init__(
+        self, *, rows: int, width: int, family: str | None = None, direct: bool = False
+    ) -> None:
         self.rows, self.width, self.family, self._direct = rows, width, family, direct
         super().__init__({"shift": In(1), "out": In(1), "tap": In(rows), "word": Out(width)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         registers = [Signal(self.width, name=f"row_{r}", reset_less=True) for r in range(self.rows)]
         for low in range(0, self.rows, _GROUP):

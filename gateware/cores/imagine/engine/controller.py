@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....parts.delays import DelayLine
 from .block import ControlLayout
+from .mapping import Mapping
 from .ops import OpLayout
 
 __all__ = ["Controller", "RootLayout"]
@@ -17,7 +18,7 @@ _SETTLE = 16
 
 
 class RootLayout(data.StructLayout):
-    """Everything that goes from the controller to the array, aligned in time.
+    """Control word from the controller to the array, aligned in time.
 
     Members
     -------
@@ -30,7 +31,7 @@ class RootLayout(data.StructLayout):
     shift : column registers take the taps; out : they move up
     """
 
-    def __init__(self, mapping):
+    def __init__(self, mapping: Mapping) -> None:
         super().__init__(
             {
                 "control": ControlLayout(mapping),
@@ -51,7 +52,7 @@ class RootLayout(data.StructLayout):
 
 
 class Controller(wiring.Component):
-    """Controller of an array.
+    """Controller of an array: decoded operations to control signals, slot by slot.
 
     After a reset it clears every row of every RAM, selects all blocks and clears the previous
     multiplier bits.
@@ -74,7 +75,7 @@ class Controller(wiring.Component):
     latency_out : cycles from ``out`` to ``root.out``
     """
 
-    def __init__(self, *, mapping):
+    def __init__(self, *, mapping: Mapping) -> None:
         self.mapping = mapping
         self.latency_out = mapping.write + 1
         super().__init__(
@@ -89,7 +90,7 @@ class Controller(wiring.Component):
         )
         self._sweeping = Signal()
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         self._sweep(m)
         self._emit(m, *self._steps(m))

@@ -21,6 +21,7 @@ from amaranth.lib import enum, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.fifo import SyncFIFOBuffered
 
+from ....isa.parameters import Params
 from ....parts.queues import StreamBuffer
 from ....primitives.floorplan import ram_columns
 from ....shell.activity import Activity, Row
@@ -30,7 +31,7 @@ from ..isa import ISA
 from ..params import geometry, register_file
 from .bounds import Bounds
 from .decode import WordLayout
-from .dispatch import EVENTS, ROOM, Dispatch, ItemLayout, place_parts
+from .dispatch import EVENTS, NEEDED_SPACE, Dispatch, ItemLayout, place_parts
 from .drain import Drain
 from .fetch import Fetch
 from .mapping import Mapping
@@ -82,7 +83,7 @@ class ArrayEngine(Engine):
     #: costs places.
     synth_opts = {"ice40": "-dffe_min_ce_use 8"}
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         params, family = self.params, self.family
         if family == "ice40" and params["ram"] == "tdp":
             raise ValueError(
@@ -110,9 +111,9 @@ class ArrayEngine(Engine):
         ), 1
 
     @staticmethod
-    def floorplan(device, params):
-        """Places of the block RAMs of a large array: a column of blocks beside the next one, so
-        that what tells its blocks stays in it."""
+    def floorplan(device: str, params: Params) -> dict[str, str]:
+        """Places of the block RAMs of a large array: columns of blocks side by side, so that
+        each column's control tree stays in it."""
         mapping = Mapping.of(params)
         return {
             f"dispatch.array*.bank_{column}_{bank}.ram.cell": place
@@ -121,11 +122,11 @@ class ArrayEngine(Engine):
         }
 
     @staticmethod
-    def domains(params):
-        """The array's clock, if it has one of its own."""
+    def domains(params: Params) -> dict[str, Fraction]:
+        """Clock domain of the array, if it has one of its own."""
         return {_FAR: Fraction(params["clock_ratio"], 4)} if params["own_clock"] else {}
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         self._marked = Signal()
         mapping, params, control, memory = self.mapping, self.params, self.control, self.memory[0]
@@ -145,7 +146,7 @@ class ArrayEngine(Engine):
         )
         outward = m.submodules.fifo_out = CrossingFIFO(
             shape=ItemLayout(),
-            depth=max(2 * ROOM, params["fifo_out"]),
+            depth=max(2 * NEEDED_SPACE, params["fifo_out"]),
             w_domain=_FAR,
             r_domain="sync",
         )
@@ -176,18 +177,18 @@ class ArrayEngine(Engine):
                 inward.i.payload.eq(stored.r_data),
                 inward.i.valid.eq(stored.r_rdy),
                 stored.r_en.eq(inward.i.ready),
-                fetch.room.eq(params["fifo_in"] - stored.level),
+                fetch.space.eq(params["fifo_in"] - stored.level),
             ]
         else:
             wiring.connect(m, fetch.words, inward.i)
-            m.d.comb += fetch.room.eq(inward.room)
+            m.d.comb += fetch.space.eq(inward.space)
         enough = Signal()
         if mapping.deep:
-            room = Signal.like(outward.room, reset_less=True)
-            m.d[_FAR] += room.eq(outward.room)
-            m.d.comb += enough.eq(room >= ROOM)
+            room = Signal.like(outward.space, reset_less=True)
+            m.d[_FAR] += room.eq(outward.space)
+            m.d.comb += enough.eq(room >= NEEDED_SPACE)
         else:
-            m.d[_FAR] += enough.eq(outward.room >= ROOM)
+            m.d[_FAR] += enough.eq(outward.space >= NEEDED_SPACE)
         wiring.connect(m, inward.o, dispatch.words)
         wiring.connect(m, dispatch.items, outward.i)
         if mapping.deep:
@@ -199,7 +200,7 @@ class ArrayEngine(Engine):
         else:
             wiring.connect(m, outward.o, drain.items)
         m.d.comb += [
-            dispatch.room.eq(enough),
+            dispatch.space.eq(enough),
             # One port: whoever asks first; answers tell themselves apart.
             memory.req.valid.eq(fetch.request.valid | drain.request.valid),
             memory.w.valid.eq(drain.beats.valid),
@@ -244,10 +245,10 @@ class ArrayEngine(Engine):
         self._dispatch = dispatch
         return m if params["own_clock"] else DomainRenamer({_FAR: "sync"})(m)
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return Row("class", domain=_FAR), Row("array", domain=_FAR)
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline, in the array's clock."""
         dispatch = self._dispatch
         now = dict(zip(EVENTS, dispatch.event, strict=True))
@@ -261,7 +262,7 @@ class ArrayEngine(Engine):
             "array": Activity(
                 issue.go | issue.running,
                 takes=issue.go,
-                number=dispatch.told << 2,
+                number=dispatch.dispatched << 2,
                 base=self.control.program_address,
             ),
         }

@@ -16,6 +16,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....shell.layouts import fields_of, word_layout
 from ..isa import ISA
+from .mapping import Mapping
 from .ops import FAULTS, Decoded, GateLayout, OpLayout
 
 __all__ = ["Decoder", "WordLayout"]
@@ -25,15 +26,15 @@ _FIELDS = ("mv_write", "mv_updatepp", "mv_movOffset", "mv_blockFold", "mv_accumR
 
 
 class WordLayout(data.StructLayout):
-    """Entry of FIFO-in: a word, whether the memory answered it with an error; or the ``end`` of the
-    stream."""
+    """Entry of the input FIFO: a word, whether the memory answered it with an error; or the
+    ``end`` of the stream."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"word": 32, "error": 1, "end": 1})
 
 
 class Decoder(wiring.Component):
-    """Decoder.
+    """Instruction decoder: words to operations and their faults.
 
     Parameters
     ----------
@@ -46,13 +47,13 @@ class Decoder(wiring.Component):
         which must come from a register, as its copies ``ops.moves`` must.
     """
 
-    def __init__(self, *, mapping):
+    def __init__(self, *, mapping: Mapping) -> None:
         self.mapping, self.short = mapping, mapping.small
         super().__init__(
             {"words": In(stream.Signature(WordLayout())), "ops": Out(Decoded(mapping))}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         on, on_terms, on_op, on_gate = self.ops.moves
         mapping = self.mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dispatch: a run on the array, from FIFO-in to FIFO-out (specification, sections 4 and 6).
+"""Dispatch: a run on the array, from input FIFO to output FIFO (specification, sections 4 and 6).
 
 Everything here is in one clock domain, the array's. A run comes as a level, its words as a stream
 that ends with a mark; what leaves are the words of the shift-outs, each shift-out followed by the
@@ -16,23 +16,24 @@ from .array import Array
 from .controller import Controller
 from .decode import Decoder, WordLayout
 from .issue import Issue
+from .mapping import Mapping
 from .ops import fault_code
 
-__all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "ROOM", "place_parts"]
+__all__ = ["EVENTS", "Dispatch", "ItemLayout", "Kind", "NEEDED_SPACE", "place_parts"]
 
 #: Events that are counted, one bit each: the classes of a cycle, words retired, rounds of
 #: multiplications.
 EVENTS = ("work", "write", "other", "fetch", "retired", "products")
-#: Room in FIFO-out without which nothing is shifted: more than is on its way.
-ROOM = 16
+#: Space in FIFO-out without which nothing is shifted: more than is on its way.
+NEEDED_SPACE = 16
 _CODE = ISA.fault_codes
 #: Bits of the lower part of the count of words.
 _LOW = 8
 
 
 class Kind(enum.Enum, shape=unsigned(2)):
-    """Kinds of entries of FIFO-out: a word, the last of a vector, half an address, the end of the
-    run."""
+    """Kinds of entries of the output FIFO: a word, the last of a vector, half an address, the
+    end of the run."""
 
     WORD = 0
     LAST = 1
@@ -41,16 +42,16 @@ class Kind(enum.Enum, shape=unsigned(2)):
 
 
 class ItemLayout(data.StructLayout):
-    """Entry of FIFO-out: ``value``, of a word the N bits of its row, of a place 16 bits of the
-    number of the word, low half first."""
+    """Entry of the output FIFO: ``value``, of a word the N bits of its row, of a place 16 bits
+    of the number of the word, low half first."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"value": 16, "kind": Kind})
 
 
-def place_parts(address_bits):
-    """Entries of FIFO-out that the number of a word of a program takes, where addresses have so
-    many bits."""
+def place_parts(address_bits: int) -> int:
+    """Number of output FIFO entries that the number of a word of a program takes, where
+    addresses have so many bits."""
     return -(-(address_bits - 2) // 16)
 
 
@@ -68,7 +69,7 @@ _STATES = (
 
 
 class Dispatch(wiring.Component):
-    """Decoder, issue, controller, array, and what makes a run of them.
+    """Dispatch: decoder, issue, controller and array, and the control of a run.
 
     Parameters
     ----------
@@ -81,20 +82,27 @@ class Dispatch(wiring.Component):
 
     Members
     -------
-    words : In(stream of WordLayout), items : Out(stream of ItemLayout); room : In(1),
-        there is room for ``ROOM`` items
+    words : In(stream of WordLayout), items : Out(stream of ItemLayout); space : In(1),
+        there is space for ``NEEDED_SPACE`` items
     run : In(1), level: a run; low again after the mark of the end was seen; stop : In(1),
         level: end it now
     allowance : In(address_bits - 2), words of results that may be written;
         holds still from before ``run`` on
     code : Out(5), count : Out(address_bits - 2), detail : Out(32) :
-        how the run ended (``output_full``: that a shift-out had no room), words dispatched, the
+        how the run ended (``output_full``: that a shift-out had no space), words dispatched, the
         word that faulted; hold still from the mark on
     active : Out(1), a run is under way; event : Out, the events of this cycle
     swept : Out(1), the sweep after a reset is over
     """
 
-    def __init__(self, *, mapping, family=None, address_bits=32, parts=None):
+    def __init__(
+        self,
+        *,
+        mapping: Mapping,
+        family: str | None = None,
+        address_bits: int = 32,
+        parts: int | None = None,
+    ) -> None:
         self.mapping = mapping
         self._parts = parts or place_parts(address_bits)
         self.decoder, self.issue = Decoder(mapping=mapping), Issue(mapping=mapping, family=family)
@@ -106,7 +114,7 @@ class Dispatch(wiring.Component):
             {
                 "words": In(stream.Signature(WordLayout())),
                 "items": Out(stream.Signature(ItemLayout())),
-                "room": In(1),
+                "space": In(1),
                 "run": In(1),
                 "stop": In(1),
                 "allowance": In(address_bits - 2),
@@ -119,7 +127,7 @@ class Dispatch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.decoder, m.submodules.issue = decoder, issue = self.decoder, self.issue
         m.submodules.controller, m.submodules.array = controller, array = (
@@ -169,8 +177,8 @@ class Dispatch(wiring.Component):
         # whoever copies it.
         low, high, wraps = Signal(_LOW), Signal(len(self.count) - _LOW), Signal()
         m.d.comb += self.count.eq(Cat(low, high))
-        #: Words dispatched before this cycle, for who looks on.
-        self.told = self.count + (wraps << _LOW)
+        #: Words dispatched before this cycle. Exported for tracing.
+        self.dispatched = self.count + (wraps << _LOW)
         m.d.sync += [low.eq(low + go), high.eq(high + wraps), wraps.eq(go & low.all())]
         m.d.comb += [cut.eq(at["settle"]), clear.eq(at["clear"]), issue.discard.eq(at["discard"])]
         m.d.sync += issue.release.eq(at["wait"] & ~self.run)
@@ -274,7 +282,7 @@ class Dispatch(wiring.Component):
         rest = Signal(range(self._latency + 3), reset_less=True)
         last = Signal()
         shift = Signal()
-        m.d.sync += [allowed.eq(self.room), rest.eq(rest - 1)]
+        m.d.sync += [allowed.eq(self.space), rest.eq(rest - 1)]
         m.d.comb += [
             shift.eq(moving & allowed & ~cut),
             last.eq(left == 1),
@@ -313,7 +321,7 @@ class Dispatch(wiring.Component):
         return shift | ~moving, emitting
 
     def _leave(self, m, ends):
-        """FIFO-out's entries; words have the room that they were promised."""
+        """FIFO-out's entries; words have the space that they reserved."""
         items = self.items
         word = Signal(ItemLayout(), reset_less=True)
         there = Signal()

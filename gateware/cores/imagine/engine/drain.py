@@ -22,8 +22,8 @@ class _State(enum.Enum):
 
 
 class Drain(wiring.Component):
-    """Writes the words of shift-outs to consecutive addresses, in bursts of a vector or 64 words,
-    one at a time.
+    """Output DMA: writes the words of shift-outs to consecutive addresses, in bursts of a vector or
+    64 words, one at a time.
 
     The array's side never holds back a vector that it has begun but for an abort, so a burst is
     asked for with its first word; what an abort cuts off is paid with beats of mask 0.
@@ -53,7 +53,15 @@ class Drain(wiring.Component):
         a word was handed to the memory; vector : Out(1), one is in memory
     """
 
-    def __init__(self, *, rows, width, beat_bytes, address_bits=32, parts=None):
+    def __init__(
+        self,
+        *,
+        rows: int,
+        width: int,
+        beat_bytes: int,
+        address_bits: int = 32,
+        parts: int | None = None,
+    ) -> None:
         self.rows, self.width, self.beat_bytes, self._bits = rows, width, beat_bytes, address_bits
         self._parts = parts or place_parts(address_bits)
         super().__init__(
@@ -76,7 +84,7 @@ class Drain(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size, rows, items = self.beat_bytes, self.rows, self.items
         item = items.payload

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program fetch: main memory to FIFO-in, in bursts for which FIFO-in has room (specification,
-sections 7 and 9)."""
+"""Program fetch: main memory to the input FIFO, in bursts for which the FIFO has space
+(specification, sections 7 and 9)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -17,9 +17,9 @@ _BURST = 64
 
 
 class Fetch(wiring.Component):
-    """Reads a program once, in order.
+    """Program fetch: reads a program once, in order.
 
-    Answers are always taken: a burst is asked for when FIFO-in has room for it and for all that is
+    Answers are always taken: a burst is asked for when FIFO-in has space for it and for all that is
     owed.
 
     Parameters
@@ -36,13 +36,15 @@ class Fetch(wiring.Component):
     -------
     start : In(1); address, length : In(address_bits), bytes, multiples of 4, length not 0
     stop : In(1), level: no further burst
-    room : In, entries that FIFO-in can take, at least
+    space : In, entries that FIFO-in can take, at least
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout)
     words : Out(stream of WordLayout): the words and,
         when all that was asked for has come and no more will be, the end
     """
 
-    def __init__(self, *, beat_bytes, depth, address_bits=32, lean=False):
+    def __init__(
+        self, *, beat_bytes: int, depth: int, address_bits: int = 32, lean: bool = False
+    ) -> None:
         self.beat_bytes, self.depth, self._bits, self._lean = beat_bytes, depth, address_bits, lean
         super().__init__(
             {
@@ -50,14 +52,14 @@ class Fetch(wiring.Component):
                 "address": In(address_bits),
                 "length": In(address_bits),
                 "stop": In(1),
-                "room": In(range(depth + 1)),
+                "space": In(range(depth + 1)),
                 "request": Out(stream.Signature(RequestLayout())),
                 "answer": In(stream.Signature(ReadLayout(beat_bytes))),
                 "words": Out(stream.Signature(WordLayout())),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size = self.beat_bytes
         burst = min(_BURST, self.depth // 2)  # words
@@ -86,7 +88,7 @@ class Fetch(wiring.Component):
         done = Signal(range(max(2, size // 4 + 1)))
         if self._lean:
             m.d.sync += fits.eq(
-                self.room[burst.bit_length() - 1 :].any() & (owed == 0) & ~asking & ~ask
+                self.space[burst.bit_length() - 1 :].any() & (owed == 0) & ~asking & ~ask
             )
             with m.If(ask):
                 m.d.sync += owed.eq(words_of)
@@ -94,7 +96,7 @@ class Fetch(wiring.Component):
                 m.d.sync += owed.eq(owed - done)
         else:
             m.d.sync += [
-                fits.eq((owed + burst <= self.room) & ~asking & ~ask),
+                fits.eq((owed + burst <= self.space) & ~asking & ~ask),
                 owed.eq(owed + Mux(ask, words_of, 0) - done),
             ]
         with m.If(ask):
@@ -113,7 +115,7 @@ class Fetch(wiring.Component):
         m.submodules.gather = gather = BeatsToWords(beat_bytes=size, count_bits=self._bits - 2)
         finished = Signal()
         m.d.comb += finished.eq(running & nothing & ~asking & (owed == 0) & ~there)
-        # FIFO-in has room for all that was asked for, so that words come and go.
+        # FIFO-in has space for all that was asked for, so that words come and go.
         m.d.comb += [
             gather.start.eq(self.start),
             gather.beats.valid.eq(self.answer.valid),

@@ -28,6 +28,7 @@ from amaranth.lib.wiring import In, Out
 
 from ....parts.queues import PairQueue
 from ....primitives.kept import KeptRegister
+from .mapping import Mapping
 from .ops import Decoded, GateLayout, OpLayout
 
 __all__ = ["Issue"]
@@ -38,7 +39,7 @@ _DEPTH = 4
 
 
 class Issue(wiring.Component):
-    """Starts operations.
+    """Issue stage: determines the start time of each operation.
 
     Parameters
     ----------
@@ -64,7 +65,7 @@ class Issue(wiring.Component):
         and nothing is to land any more
     """
 
-    def __init__(self, *, mapping, family=None):
+    def __init__(self, *, mapping: Mapping, family: str | None = None) -> None:
         self.mapping, self.family = mapping, family
         layout = OpLayout(mapping)
         super().__init__(
@@ -115,7 +116,7 @@ class Issue(wiring.Component):
             "landing": Signal(range(mapping.drain + 1), name="landing", reset_less=True),
         }
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         mapping, ops = self.mapping, self.ops
         m.submodules.gates = gates = self.gates
@@ -173,7 +174,7 @@ class Issue(wiring.Component):
         else:
             moves = m.submodules.moves = KeptRegister(width=len(ops.moves), family=self.family)
             m.d.comb += [
-                moves.d.eq(gates.room_next.replicate(len(ops.moves))),
+                moves.d.eq(gates.space_next.replicate(len(ops.moves))),
                 ops.moves.eq(moves.q),
             ]
         m.d.comb += said.eq(gates.o.payload)  # all low where there is none

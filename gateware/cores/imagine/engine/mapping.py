@@ -18,9 +18,11 @@ One operand (mov, fold, accumRow): a bit every slot, in all mappings, written in
 + 2.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
-from ....isa.parameters import ParameterError
+from ....isa.parameters import ParameterError, Params
 from ..isa import PES, levels
 
 __all__ = ["Mapping"]
@@ -49,108 +51,110 @@ class Mapping:
     ram: str
 
     @classmethod
-    def of(cls, params):
+    def of(cls, params: Params) -> Mapping:
         """The mapping of a parameter set."""
         return cls(
             params["rows"], params["cols"], params["reg_width"], params["depth"], params["ram"]
         )
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.ram not in _READ:
             raise ParameterError(
                 f"parameter ram must be one of {', '.join(_READ)}, not {self.ram!r}"
             )
 
     @property
-    def two_ports(self):
-        """Operands come from two ports of the RAM (``tdp``)."""
+    def two_ports(self) -> bool:
+        """Whether operands come from two ports of the RAM (``tdp``)."""
         return self.ram == "tdp"
 
     @property
-    def halves(self):
-        """Blocks that share one RAM."""
+    def halves(self) -> int:
+        """Number of blocks that share one RAM."""
         return 2 if self.ram == "sdp2" else 1
 
     @property
-    def banks(self):
-        """RAMs (with their blocks) in a column."""
+    def banks(self) -> int:
+        """Number of RAMs (with their blocks) in a column."""
         return -(-self.rows // self.halves)
 
     @property
-    def read(self):
+    def read(self) -> int:
         """Cycles from an address to the operand behind the RAM's registers, those of the bank
         (``tdp``, ``sdp2``) among them."""
         return _READ[self.ram]
 
     @property
-    def write(self):
+    def write(self) -> int:
         """Cycles from the slot of a bit of a one-operand instruction to its write."""
         return self.read + 2
 
     @property
-    def write_two(self):
-        """The same of a two-operand instruction."""
+    def write_two(self) -> int:
+        """Cycles from the slot of a bit of a two-operand instruction to its write."""
         return self.write if self.two_ports else self.write + 1
 
     @property
-    def drain(self):
+    def drain(self) -> int:
         """Slots after the last of an instruction until all it wrote may be read."""
         return self.write
 
     @property
-    def address_bits(self):
+    def address_bits(self) -> int:
+        """Width of a row address in a RAM."""
         return (self.depth - 1).bit_length()
 
     @property
-    def width_bits(self):
+    def width_bits(self) -> int:
         """log2 of the register width."""
         return (self.width - 1).bit_length()
 
     @property
-    def registers(self):
+    def registers(self) -> int:
+        """Number of registers of a PE that words can name."""
         return min(64, self.depth // self.width)
 
     @property
-    def top_level(self):
+    def top_level(self) -> int:
         """Highest legal level of accumRow."""
         return max(3, levels(self.cols) - 1)
 
     # Slots that an instruction occupies before the next may start.
 
     @property
-    def slots_add(self):
+    def slots_add(self) -> int:
         """add, sub. With two ports the last slot of the last bit is free."""
         return 2 * self.width - (1 if self.two_ports else 0)
 
     @property
-    def looks_back(self):
-        """Registers so narrow that the last bit of what the last instruction but one wrote is still
-        landing when one of one operand is over. What begins then must not read it in its first
-        slot, nor overwrite it; two operands wait longer anyway."""
+    def looks_back(self) -> bool:
+        """Whether registers are so narrow that the last bit of a result is still in flight two
+        instructions later. An operation that begins then must not read it in its first slot, nor
+        overwrite it; two operands wait longer anyway."""
         return self.width < self.drain
 
     @property
-    def slots_updatepp(self):
+    def slots_updatepp(self) -> int:
         """updatepp: the slot of the multiplier's bit, N bits, and the one on held signs."""
         return 2 * self.width + (2 if self.two_ports else 3)
 
     @property
-    def deep(self):
-        """The array's clock is far above the main clock's: an ECP5's."""
+    def deep(self) -> bool:
+        """Whether the array's clock is far above the main clock, as in an ECP5."""
         return self.ram != "sdp1"
 
     @property
-    def small(self):
-        """So few blocks, and a chip so slow, that fewer stages of registers in the decoder and in
-        the tree are no loss."""
+    def small(self) -> bool:
+        """Whether the array has so few blocks, and the chip is so slow, that fewer stages of
+        registers in the decoder and in the tree are no loss."""
         return self.ram == "sdp1" and self.banks * self.cols <= 16
 
     @property
-    def tiny(self):
-        """No tree at all."""
+    def tiny(self) -> bool:
+        """Whether there is no broadcast tree at all."""
         return self.ram == "sdp1" and self.banks * self.cols <= 8
 
     @property
-    def pes(self):
-        """PEs of the array."""
+    def pes(self) -> int:
+        """Number of PEs of the array."""
         return PES * self.rows * self.cols

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Layout of a decoded operation (specification, sections 3 and 9)."""
 
-from amaranth import Const, Mux
+from amaranth import Const, Mux, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..isa import ISA
 from .block import FOLDS
+from .mapping import Mapping
 
 __all__ = ["FAULTS", "Decoded", "GateLayout", "OpLayout", "fault_code"]
 
@@ -24,7 +25,7 @@ FAULTS = {
 }
 
 
-def fault_code(bits):
+def fault_code(bits: Value) -> Value:
     """The number of the first fault of ``bits``, one for each of ``FAULTS``; 0: none."""
     code = Const(0, 5)
     for bit, name in reversed(list(zip(bits, FAULTS.values(), strict=True))):
@@ -33,7 +34,7 @@ def fault_code(bits):
 
 
 class OpLayout(data.StructLayout):
-    """A decoded word. Of a word that faults only ``fault`` and ``word`` mean anything.
+    """Decoded word. Of a word that faults only ``fault`` and ``word`` mean anything.
 
     Members
     -------
@@ -53,7 +54,7 @@ class OpLayout(data.StructLayout):
     slots : of an operation of several slots, slots until another may start, less two
     """
 
-    def __init__(self, mapping):
+    def __init__(self, mapping: Mapping) -> None:
         bits = mapping.address_bits
         longest = max(mapping.slots_updatepp, mapping.width + (1 << mapping.top_level))
         super().__init__(
@@ -87,7 +88,7 @@ class OpLayout(data.StructLayout):
 
 
 class GateLayout(data.StructLayout):
-    """What decides when an operation may start; all low in one that faults, but for ``stop``.
+    """Start conditions of an operation; all low in one that faults, but for ``stop``.
 
     Members
     -------
@@ -99,7 +100,7 @@ class GateLayout(data.StructLayout):
     stop : a fault or the end; end : the end
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 name: 1
@@ -122,8 +123,8 @@ class GateLayout(data.StructLayout):
 
 
 class Decoded(wiring.Signature):
-    """What leaves the decoder: gates, and for each of them an operation, in the same order, in or
-    before its cycle.
+    """Output interface of the decoder: gates, and for each of them an operation, in the same order,
+    in or before its cycle.
 
     Members
     -------
@@ -134,7 +135,7 @@ class Decoded(wiring.Signature):
     moves : In(4), copies of ``gate.ready``, which have hundreds of flip-flops to tell
     """
 
-    def __init__(self, mapping):
+    def __init__(self, mapping: Mapping) -> None:
         super().__init__(
             {
                 "gate": Out(stream.Signature(GateLayout())),

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of instructions, macros and kernels by the formulas of section 10. Numpy is
-imported by :func:`estimate` alone.
+"""Cycle formulas of instructions, macros and kernels (section 10). Numpy is imported by
+:func:`estimate` alone.
 
 Array cycles, from dispatch to dispatch, with FIFO-in never empty and FIFO-out never full. ``width``
 is N, the bits of a register; ``levels`` the levels of a row's accumulation.
 """
 
+from collections.abc import Iterable
+
+from ....isa.parameters import Params
 from ..isa import ISA, MULTI_CYCLE, levels
 
 __all__ = [
@@ -29,8 +32,8 @@ _DATA = ISA.encode("mv_write", addr=0, data=0xFFFF) ^ _LOAD
 _ADDRESS = ISA.encode("mv_write", addr=0x3FF, data=0) ^ _LOAD
 
 
-def instruction(mnemonic, width, level=0):
-    """One instruction; ``level`` of ``mv_accumRow``."""
+def instruction(mnemonic: str, width: int, level: int = 0) -> int:
+    """Cycles of one instruction; ``level`` of ``mv_accumRow``."""
     if mnemonic in ("mv_add", "mv_sub"):
         return 2 * width + 1
     if mnemonic in ("mv_mov", "mv_movOffset", "mv_blockFold"):
@@ -44,36 +47,36 @@ def instruction(mnemonic, width, level=0):
     return 1
 
 
-def mult(width):
-    """``mv_MULT``."""
+def mult(width: int) -> int:
+    """Cycles of ``mv_MULT``."""
     return 1 + width * instruction("mv_updatepp", width)
 
 
-def multfxp(width):
-    """``mv_MULTFXP``."""
+def multfxp(width: int) -> int:
+    """Cycles of ``mv_MULTFXP``."""
     return mult(width) + instruction("mv_movOffset", width)
 
 
-def blockaccum(width, folds=4):
-    """``mv_BLOCKACCUM``."""
+def blockaccum(width: int, folds: int = 4) -> int:
+    """Cycles of ``mv_BLOCKACCUM``."""
     return folds * instruction("mv_blockFold", width)
 
 
-def allaccum(width, levels, folds=4):
-    """``mv_ALLACCUM`` or ``mv_RNGACCUM`` of so many levels."""
+def allaccum(width: int, levels: int, folds: int = 4) -> int:
+    """Cycles of ``mv_ALLACCUM`` or ``mv_RNGACCUM`` of so many levels."""
     return blockaccum(width, folds) + sum(
         instruction("mv_accumRow", width, level) for level in range(levels)
     )
 
 
-def clrreg(width):
-    """``mv_CLRREG``."""
+def clrreg(width: int) -> int:
+    """Cycles of ``mv_CLRREG``."""
     return width + 1
 
 
-def gemv(width, rows, cols):
-    """GEMV and bias (``vv_serialEn``; MULTFXP; ALLACCUM; add; SYNC; ``vv_parallelEn``) on ``rows``
-    x ``cols`` blocks.
+def gemv(width: int, rows: int, cols: int) -> tuple[int, int]:
+    """Cycles of GEMV and bias (``vv_serialEn``; MULTFXP; ALLACCUM; add; SYNC; ``vv_parallelEn``) on
+    ``rows`` x ``cols`` blocks.
 
     Returns
     -------
@@ -90,9 +93,9 @@ def gemv(width, rows, cols):
     return first, first + rows - 1
 
 
-def tiled(width, rows, cols, height, length):
-    """GEMV and bias of a ``height`` x ``length`` matrix that lies in the array, tile by tile
-    (kernels alone)."""
+def tiled(width: int, rows: int, cols: int, height: int, length: int) -> int:
+    """Cycles of GEMV and bias of a ``height`` x ``length`` matrix that lies in the array, tile
+    by tile (kernels alone)."""
     tall, wide = -(-height // rows), -(-length // (16 * cols))
     passed = (
         wide * (multfxp(width) + instruction("mv_add", width))
@@ -103,7 +106,7 @@ def tiled(width, rows, cols, height, length):
     return tall * passed
 
 
-def estimate(words, params):
+def estimate(words: Iterable[int], params: Params) -> int:
     """Cycles of a program's ``words``, one dispatched a cycle, up to the last of its work.
 
     The array and the shift-out overlap as the dispatch rules of section 4 allow; transfers are not
@@ -118,7 +121,7 @@ def estimate(words, params):
             now = array_free = max(now, array_free) + count
             continue
         decoded = ISA.decode(word, params)
-        if decoded.fault is not None:
+        if decoded.fault is not None or decoded.instruction is None:
             break
         mnemonic = decoded.instruction.mnemonic
         if mnemonic.startswith("mv_"):

@@ -2,13 +2,23 @@
 """The golden model of IMAGine: a run from start to end, its faults, outputs and counters (sections
 4, 6 and 7). Numpy."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from ....isa import machine
-from ....isa.outcome import RunFault
+from ....isa.model import Model as GoldenModel
+from ....isa.outcome import Outcome, RunFault
+from ....isa.parameters import Params
 from ..isa import ISA, PES
 from ..params import geometry, register_file
-from .machine import Machine
+from .array import ArrayState
+
+if TYPE_CHECKING:
+    from ....isa.table import Decoded
+
 
 __all__ = ["Model"]
 
@@ -17,19 +27,19 @@ _WORD = 4
 _KEPT = 1 << 16
 
 
-class Model(machine.Model):
-    """IMAGine, word by word, each executed completely.
+class Model(GoldenModel):
+    """Golden model of IMAGine, word by word, each executed completely.
 
     Parameters
     ----------
     params, memory
         As of the base.
     ref_sign : bool
-        As :class:`~.machine.Machine`: the published hardware's sign of partial products.
+        As :class:`~.array.ArrayState`: the published hardware's sign of partial products.
 
     Attributes
     ----------
-    machine : Machine
+    array : ArrayState
         Registers, columns, selection. They survive from run to run; :meth:`reset` clears them.
     eov : int
 
@@ -45,18 +55,18 @@ class Model(machine.Model):
 
     ISA = ISA
 
-    def __init__(self, params, memory, *, ref_sign=False):
-        self.machine = Machine(params, ref_sign=ref_sign)
+    def __init__(self, params: Params, memory: np.ndarray, *, ref_sign: bool = False) -> None:
+        self.array = ArrayState(params, ref_sign=ref_sign)
         self._macs = PES * params["rows"] * params["cols"]
-        self._decoded = {}
+        self._decoded: dict[int, Decoded] = {}
         super().__init__(params, memory)
 
-    def reset(self):
+    def reset(self) -> None:
         """Core reset: the RAM too."""
-        self.machine.reset()
+        self.array.reset()
         self.eov = 0
 
-    def clear(self, name, value):
+    def clear(self, name: str, value: int) -> None:
         """A write of ``value`` to ``eov``: 1 clears it.
 
         Raises
@@ -68,7 +78,12 @@ class Model(machine.Model):
             raise ValueError(f"register {name} is no flag; there is eov")
         self.eov &= ~value
 
-    def run(self, registers, cycle_limit=None, trace=None):
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
         """One run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace)
         begin, length = self.reg["program_address"], self.reg["program_length"]
@@ -91,7 +106,7 @@ class Model(machine.Model):
         except RunFault as stop:
             fault = stop
             if stop.name in ("aborted", "bus_write"):
-                self.machine.stop()
+                self.array.stop()
         counters["bytes_read"] = _WORD * counters["instructions"]
         counters["bytes_written"] = _WORD * self._count
         if self._vectors:
@@ -130,9 +145,9 @@ class Model(machine.Model):
             raise RunFault(fault, word)
         if mnemonic == "vv_parallelEn":
             self._check_output()
-        words = self.machine.execute(mnemonic, values)
+        words = self.array.execute(mnemonic, values)
         counters["instructions"] += 1
-        if mnemonic == "mv_updatepp" and values["bitNo"] == self.machine.width - 1:
+        if mnemonic == "mv_updatepp" and values["bitNo"] == self.array.width - 1:
             counters["operations"] += self._macs
         if words is not None:
             self._emit(pc, words)
@@ -142,7 +157,7 @@ class Model(machine.Model):
         return self.reg["output_at"] + _WORD * self._count
 
     def _check_output(self):
-        begin, size = self._next_output, _WORD * self.machine.rows
+        begin, size = self._next_output, _WORD * self.array.rows
         limit = self.reg["output_limit"]
         if begin + size > limit:
             raise RunFault("output_full", max(begin, limit))

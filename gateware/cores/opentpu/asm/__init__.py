@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of OpenTPU: what the assembler does beyond the table. Pure Python."""
+"""OpenTPU assembler: checks and NOP passes beyond the instruction table. Pure Python."""

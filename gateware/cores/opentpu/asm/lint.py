@@ -1,12 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Warnings about a whole OpenTPU program (docs/isa/opentpu.md, section 3.2). Pure Python."""
 
+from collections.abc import Iterable, Iterator
+
+from ....isa.asm.assembler import Item
+from ....isa.parameters import Params
+
 __all__ = ["lint"]
 
 _DEFAULT_TILES = 4
 
 
-def lint(items, params):
+def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[int | None, str]]:
     """Pairs (index of the instruction or ``None``, message), the first of each kind with a count of
     the others.
 
@@ -14,7 +19,7 @@ def lint(items, params):
     behind the first HLT are never executed and not looked at.
     """
     capacity = (params or {}).get("wfifo_tiles", _DEFAULT_TILES) + 1
-    found = {}
+    found: dict[str, list[int]] = {}
     pending, switched, halted = 0, False, False
     for index, item in enumerate(items):
         if item.instruction is None:

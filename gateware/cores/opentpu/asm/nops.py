@@ -11,7 +11,9 @@ from collections import deque
 from dataclasses import replace
 from typing import NamedTuple
 
-from ....isa.parameters import ParameterError
+from ....isa.asm.program import Program
+from ....isa.parameters import ParameterError, Params
+from ....isa.software import Software
 
 __all__ = ["pad_nops", "strip_nops"]
 
@@ -46,7 +48,7 @@ def _rebuilt(program, words, rest, notes=()):
     )
 
 
-def strip_nops(software, program, params=None):
+def strip_nops(software: Software, program: Program, params: Params | None = None) -> Program:
     """The program without its NOPs. What stands behind the first HLT stays, and so does an illegal
     NOP, which faults; of a program that is nothing but NOPs the last one stays."""
     words, rest = _split(program)
@@ -55,11 +57,10 @@ def strip_nops(software, program, params=None):
 
 
 class _Step(NamedTuple):
-    """An instruction by what it shares with others: rows of each memory as ranges, cycle of its
-    dispatch."""
+    """Resources of an instruction: its rows in each memory as ranges, cycle of its dispatch."""
 
     name: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which is unused
     switch: bool
     ub: range
     acc: range
@@ -121,7 +122,7 @@ def _distance(old, new, n):
     return need
 
 
-def pad_nops(software, program, params=None):
+def pad_nops(software: Software, program: Program, params: Params | None = None) -> Program:
     """The program with the NOPs that the published hardware needs, those that are there counted in.
 
     Raises
@@ -136,8 +137,12 @@ def pad_nops(software, program, params=None):
     # The longest distance: of an MMC to what needs its rows, or of a RW to the next one.
     reach = max(256 + 2 * n + 1, _transfer(n))
     words, rest = _split(program)
-    padded, notes, recent = [], {}, deque()
-    asked, taken = [], []  # dispatch of every RW, of every MMC.S
+    padded: list[tuple[int | None, bytes]] = []
+    notes: dict[str, int] = {}
+    recent: deque[_Step] = deque()
+    # Dispatch of every RW, of every MMC.S.
+    asked: list[int] = []
+    taken: list[int] = []
 
     def note(text):
         notes[text] = notes.get(text, 0) + 1

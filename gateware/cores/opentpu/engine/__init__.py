@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OpenTPU engine, unit by unit."""
+"""Pipelined OpenTPU engine, unit by unit."""

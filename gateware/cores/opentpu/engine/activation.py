@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Activation: one accumulator row to one row of bytes a cycle (sections 4.6 and 4.9)."""
+"""Activation pipeline: one accumulator row to one row of bytes per cycle (sections 4.6 and 4.9)."""
 
 from types import SimpleNamespace
 
@@ -14,7 +14,7 @@ SIGMOID = (128, 187, 225, 243, 251, 254, 255, 255)
 
 
 class Activation(wiring.Component):
-    """N lanes: running maximum, shift and round, clamp, function.
+    """Activation pipeline of N lanes: running maximum, shift and round, clamp, function.
 
     Only eight bits of the shifted value are ever needed, with the bit below them (it rounds), and
     whether the bits above all equal the sign: a lane shifts those alone, and adds one after the
@@ -38,7 +38,7 @@ class Activation(wiring.Component):
     result : Out, 8N bits; result_valid : Out, :attr:`latency` cycles after the last row of a window
     """
 
-    def __init__(self, *, n, norm, pool, lean):
+    def __init__(self, *, n: int, norm: int | None, pool: bool, lean: bool) -> None:
         self.n, self.fixed, self.pool, self.lean = n, norm, pool, lean
         self.stages = [] if norm == 0 else ["shift_bytes", "shift_pairs", "shift_bit", "round"]
         self.latency = int(pool) + len(self.stages) + (1 if lean else 2 if self.stages else 3)
@@ -56,7 +56,7 @@ class Activation(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         norm = self.norm if self.fixed is None else Const(self.fixed, 18)
         # What all lanes are told: decoded once, in registers.

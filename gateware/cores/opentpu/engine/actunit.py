@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from .activation import Activation
 from .decode import candidate_layout
 from .matrix import memory_latency, progress_layout
@@ -15,8 +16,8 @@ __all__ = ["ActivationUnit"]
 
 
 class ActivationUnit(wiring.Component):
-    """Executes ACT: reads an accumulator row a cycle where it gets the port, writes the unified
-    buffer without ever waiting.
+    """Activation unit: executes ACT; reads an accumulator row per cycle where it gets the port,
+    writes the unified buffer without ever waiting.
 
     Parameters
     ----------
@@ -40,7 +41,7 @@ class ActivationUnit(wiring.Component):
     acc_read, acc_address : Out; acc_grant, acc_data : In; ub_write, ub_address, ub_data : Out
     """
 
-    def __init__(self, *, params, pending_bits):
+    def __init__(self, *, params: Params, pending_bits: int) -> None:
         p = self.params = params
         n = p["n"]
         ub, acc = exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])
@@ -84,7 +85,7 @@ class ActivationUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, cand, n = self.params, self.candidate, self.params["n"]
         m.submodules.lanes = lanes = self.lanes

@@ -4,7 +4,8 @@
 from functools import reduce
 from operator import or_
 
-from amaranth import Const, Module, Mux, Signal
+from amaranth import Const, Module, Mux, Signal, Value
+from amaranth.hdl import ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 
@@ -12,9 +13,9 @@ __all__ = ["OperandAdder"]
 
 
 class OperandAdder(wiring.Component):
-    """What a step says in cycle t is selected in t + 1 and summed in t + 2; registers stand
-    between, so that neither the steps nor the operands are far from a sum. The accumulator alone
-    comes in where the sum is made, so that sums of it follow one another.
+    """Pipelined adder and comparator with an accumulator: a step's operands are selected in the
+    next cycle and summed in the one after. The accumulator alone enters at the sum, so that sums of
+    it follow one another.
 
     Parameters
     ----------
@@ -35,26 +36,40 @@ class OperandAdder(wiring.Component):
     anything may be added.
     """
 
-    def __init__(self, *, x, y, small, shifted, acc):
+    def __init__(
+        self,
+        *,
+        x: dict[str, Value],
+        y: dict[str, Value],
+        small: dict[str, Value],
+        shifted: dict[int, Value],
+        acc: Value,
+    ) -> None:
         self._x, self._y, self._small, self._shifted, self._acc = x, y, small, shifted, acc
-        self._said = {name: [] for name in ("x", "y", "small", "shifted", "invert", "carry", "acc")}
+        self._said: dict[str, list[tuple[Value, ValueLike]]] = {
+            name: [] for name in ("x", "y", "small", "shifted", "invert", "carry", "acc")
+        }
         super().__init__({"total": Out(32), "carry": Out(1)})
 
-    def index_x(self, name):
+    def index_x(self, name: str) -> int:
+        """Number of first operand ``name``."""
         return list(self._x).index(name)
 
-    def index_y(self, name):
+    def index_y(self, name: str) -> int:
+        """Number of second operand ``name``."""
         return list(self._y).index(name)
 
-    def choose(self, when, x, y):
-        """Operands by number, which may be signals."""
+    def choose(self, when: Value, x: Value, y: Value) -> None:
+        """Selects operands by number, which may be signals."""
         self._said["x"].append((when, x))
         self._said["y"].append((when, y))
 
-    def choose_small(self, when, name):
+    def choose_small(self, when: Value, name: str) -> None:
+        """Selects a small operand by name."""
         self._said["small"].append((when, list(self._small).index(name)))
 
-    def choose_shifted(self, when, shift):
+    def choose_shifted(self, when: Value, shift: int) -> None:
+        """Selects the shift of the shifted operand."""
         self._said["shifted"].append((when, list(self._shifted).index(shift)))
 
     def _say(self, when, first, second, invert, carry):
@@ -66,19 +81,19 @@ class OperandAdder(wiring.Component):
         self._said["invert"].append((when, invert))
         self._said["carry"].append((when, carry))
 
-    def add(self, when, first, second):
-        """``first`` (``None``: the accumulator) + ``second``."""
+    def add(self, when: Value, first: str | None, second: str) -> None:
+        """Requests ``first`` (``None``: the accumulator) + ``second``."""
         self._say(when, first, second, 0, 0)
 
-    def less(self, when, first, second):
-        """The carry: not ``first`` < ``second``."""
+    def less(self, when: Value, first: str, second: str) -> None:
+        """Carry of the comparison: not ``first`` < ``second``."""
         self._say(when, first, second, 1, 1)
 
-    def above(self, when, first, second):
-        """The carry: ``first`` (``None``: the accumulator) > ``second``."""
+    def above(self, when: Value, first: str | None, second: str) -> None:
+        """Carry of the comparison: ``first`` (``None``: the accumulator) > ``second``."""
         self._say(when, first, second, 1, 0)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         selected = {}
         for name, choices in (

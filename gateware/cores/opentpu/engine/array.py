@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Systolic array: stationary int8 weights with second buffers, input skew, narrow partial sums,
-output deskew."""
+"""Systolic array: stationary int8 weights, double-buffered, with input skew, narrow partial sums
+and output deskew."""
+
+from typing import Any
 
 from amaranth import Module, Signal, signed
 from amaranth.lib import wiring
@@ -14,7 +16,8 @@ __all__ = ["SystolicArray"]
 
 
 class SystolicArray(wiring.Component):
-    """N x N cells; takes a vector and gives a row of N sums each cycle, never stalls.
+    """Systolic array of N x N cells; accepts a vector and delivers a row of N sums each cycle,
+    never stalls.
 
     Parameters
     ----------
@@ -41,7 +44,15 @@ class SystolicArray(wiring.Component):
     ``dsp_pair``, where two columns share an activation).
     """
 
-    def __init__(self, *, n, multiplier="dsp", dsp_limit=None, fabric_register=False, family=None):
+    def __init__(
+        self,
+        *,
+        n: int,
+        multiplier: str = "dsp",
+        dsp_limit: int | None = None,
+        fabric_register: bool = False,
+        family: str | None = None,
+    ) -> None:
         self.n = n
         self.sum_bits = 16 + ceil_log2(n)
         if multiplier == "dsp_pair":
@@ -72,7 +83,7 @@ class SystolicArray(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         n, share = self.n, self._share
         m.submodules.multipliers = self.multipliers
@@ -85,7 +96,9 @@ class SystolicArray(wiring.Component):
         for k in range(1, n):
             load.append(_register(m, load[-1], f"load_{k}"))
 
-        weights, inputs = [], []  # of each row; the inputs of the columns that differ in time
+        # Of each row; the inputs of the columns that differ in time.
+        weights: list[Any] = []
+        inputs: list[Any] = []
         for k in range(n):
             passed = self.vector[k]
             for step in range(k):

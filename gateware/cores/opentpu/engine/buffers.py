@@ -13,8 +13,8 @@ __all__ = ["BankedBuffer"]
 
 
 class BankedBuffer(wiring.Component):
-    """Rows in ``banks`` banks, split by the lowest row bit, with two readers and two writers that
-    share the banks' ports.
+    """Banked memory: rows in ``banks`` banks, split by the lowest row bit, with two readers and two
+    writers that share the banks' ports.
 
     Parameters
     ----------
@@ -41,7 +41,16 @@ class BankedBuffer(wiring.Component):
     from the second one after it, and must not be read in the cycle between.
     """
 
-    def __init__(self, *, width, rows, banks, latency, minor=True, family=None):
+    def __init__(
+        self,
+        *,
+        width: int,
+        rows: int,
+        banks: int,
+        latency: int,
+        minor: bool = True,
+        family: str | None = None,
+    ) -> None:
         self.width, self.rows, self.banks = width, rows, banks
         self.latency, self.minor, self.family = latency, minor, family
         bits = exact_log2(rows)
@@ -66,7 +75,7 @@ class BankedBuffer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         split = self.banks == 2
         low = 1 if split else 0

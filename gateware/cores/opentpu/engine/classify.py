@@ -8,11 +8,12 @@ in which instruction, and the number that a fault about them carries.
 from functools import reduce
 from operator import or_
 
-from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from ....isa.table import built
 from ....shell.layouts import word_layout
 from ..isa import CFG_MASKS, CFG_NAMES, ISA, cfg_built
@@ -27,12 +28,13 @@ def _any(values):
     return reduce(or_, values, Const(0, 1))
 
 
-def size_shifts(n):
+def size_shifts(n: int) -> tuple[list[int], list[int]]:
     """Shifts whose sum multiplies by the size of a row, and by that of a tile."""
-    return tuple([k for k in range(size.bit_length()) if size >> k & 1] for size in (n, n * n))
+    row, tile = ([k for k in range(size.bit_length()) if size >> k & 1] for size in (n, n * n))
+    return row, tile
 
 
-def cfg_illegal(number, value):
+def cfg_illegal(number: int, value: Value) -> Value:
     """Whether ``value`` is illegal for CFG register ``number``: reserved bits, mode 3, PW or PH 0
     (section 4.9)."""
     illegal = (value & ~CFG_MASKS[number] & 0xFFFF_FFFF).any()
@@ -43,8 +45,8 @@ def cfg_illegal(number, value):
     return illegal
 
 
-def class_layout(params):
-    """A word and its class.
+def class_layout(params: Params) -> data.StructLayout:
+    """Layout of a predecoded word: the word and its class.
 
     Members: ``ub``, ``addr`` (the low 32 bits), ``flags``, ``opcode``, ``number`` (rows less one);
     a bit for every instruction, of which one is set in a legal word (what is not built and counts
@@ -77,7 +79,7 @@ def class_layout(params):
 
 
 class Classify(wiring.Component):
-    """Combinational.
+    """Predecoder, combinational.
 
     Parameters
     ----------
@@ -89,11 +91,11 @@ class Classify(wiring.Component):
     about : Out, :func:`class_layout`
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__({"word": In(word_layout(ISA)), "about": Out(class_layout(params))})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, word, about = self.params, self.word, self.about
         ub_bits, acc_bits = len(about.ub_last), len(about.acc_last)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OpenTPU engine.
+"""Pipelined OpenTPU engine.
 
 ::
 
@@ -56,6 +56,7 @@ from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import wiring
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Capacity, Params
 from ....primitives.floorplan import pair_places
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
@@ -87,7 +88,7 @@ def _least_cells(n, params, capacity):
 
 
 class PipelinedEngine(Engine):
-    """OpenTPU engine (docs/isa/opentpu.md).
+    """Pipelined OpenTPU engine (docs/isa/opentpu.md).
 
     ``n`` is a multiple of ``beat_bytes``.
 
@@ -105,7 +106,7 @@ class PipelinedEngine(Engine):
     BEATS = None
 
     @staticmethod
-    def check_capacity(params, capacity):
+    def check_capacity(params: Params, capacity: Capacity | None) -> None:
         n = params["n"]
         if n > LARGEST_ARRAY:
             raise ValueError(
@@ -124,7 +125,7 @@ class PipelinedEngine(Engine):
             f"at least, of {capacity.cells:,}; expected at most {fits}"
         )
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         n = self.params["n"]
         self.check_capacity(self.params, None)
         if n % self.beat_bytes:
@@ -140,7 +141,7 @@ class PipelinedEngine(Engine):
         ), 4
 
     @staticmethod
-    def floorplan(device, params):
+    def floorplan(device: str, params: Params) -> dict[str, str]:
         """Places of an array's multipliers where they make two products each: a pair of columns
         side by side."""
         pairs = params["n"] // 2
@@ -148,7 +149,7 @@ class PipelinedEngine(Engine):
             return {}
         return pair_places(device, "matrix.array.multipliers", pairs, params["n"])
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         control = self.control
         running, halting, aborting, finished = Signal(), Signal(), Signal(), Signal()
@@ -280,7 +281,7 @@ class PipelinedEngine(Engine):
         self._parts = u, pc
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return (
             Row("fetch", numbered=False),
             Row("RHM"),
@@ -290,7 +291,7 @@ class PipelinedEngine(Engine):
             Row("WHM"),
         )
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline: the units. The matrix unit hears of an instruction in the cycle of
         its issue."""
         u, pc = self._parts

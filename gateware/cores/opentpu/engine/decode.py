@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decode: start checks, and every check of an instruction that depends on fields, parameters and
+"""Decoder: start checks, and all checks of an instruction that depend on fields, parameters and
 program order alone.
 
 One adder serves all the wide sums (section 6). A step says what it adds; in the next cycle that is
@@ -14,12 +14,14 @@ from functools import reduce
 from itertools import pairwise
 from operator import or_
 from types import SimpleNamespace
+from typing import Any
 
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from ....isa.registers import COMMON_REGISTERS
 from ....shell.layouts import word_layout
 from ..isa import CFG_NAMES, ISA
@@ -28,8 +30,12 @@ from .classify import OPS, Classify, cfg_illegal, class_layout, size_shifts
 
 __all__ = ["Decode", "FaultCode", "candidate_layout"]
 
+# A type checker cannot know members that come from a table.
+_make_enumeration: Any = IntEnum
 #: Numbers of the table's faults.
-FaultCode = IntEnum("FaultCode", {name.upper(): code for name, code in ISA.fault_codes.items()})
+FaultCode = _make_enumeration(
+    "FaultCode", {name.upper(): code for name, code in ISA.fault_codes.items()}
+)
 
 _WORD_BYTES = ISA.storage[0].size
 _PROGRAM_LENGTH = next(
@@ -37,8 +43,8 @@ _PROGRAM_LENGTH = next(
 )
 
 
-def candidate_layout(params):
-    """A decoded instruction.
+def candidate_layout(params: Params) -> data.StructLayout:
+    """Layout of a decoded instruction, a candidate for issue.
 
     Members: ``op``: one bit for each of :data:`~.classify.OPS`, one of them set (``fault``: no
     instruction, ``begin`` is the detail and ``code`` the fault); ``switch`` (S, or I of SYNC),
@@ -69,7 +75,7 @@ def candidate_layout(params):
 
 
 class _Steps:
-    """A sequence of steps, one bit each: whether it is taken depends on its predecessors alone."""
+    """One-hot sequence of steps: each depends on its predecessors alone."""
 
     def __init__(self, m, names):
         self.m, self.names = m, names
@@ -80,7 +86,7 @@ class _Steps:
         return self.at[name]
 
     def move(self, source, target, when=1):
-        """From one step to another; the conditions of a step exclude each other."""
+        """Transition from one step to another; the conditions of a step exclude each other."""
         self._into[target].append(self.at[source] & when)
         self._leave[source].append(Const(1, 1) if isinstance(when, int) else when)
 
@@ -104,7 +110,7 @@ def _later(m, condition, name):
 
 
 class Decode(wiring.Component):
-    """From instruction words to candidates for issue, in program order.
+    """Decoder: instruction words to candidates for issue, in program order.
 
     Parameters
     ----------
@@ -117,14 +123,14 @@ class Decode(wiring.Component):
     registers : In: hostmem_base, hostmem_limit, weights_base, weights_limit,
         program_address, program_length, window_base, window_limit, cfg_norm, cfg_pool
     fetch : Out, one cycle: the program lies in the window, fetch may begin
-    word, word_valid, word_error, error_address, exhausted : In; take_word : Out: the face to
+    word, word_valid, word_error, error_address, exhausted : In; take_word : Out: the interface to
     :class:`~.fetch.Fetch`
     valid, take : Out, In; candidate : Out, :func:`candidate_layout`;
         it stands for a cycle after it was taken
     starved : Out: no word is there to decode
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         names = (
             "hostmem_base",
@@ -158,7 +164,7 @@ class Decode(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         p, regs = self.params, self.registers
         row_shifts, tile_shifts = size_shifts(p["n"])
@@ -263,12 +269,12 @@ class Decode(wiring.Component):
                 saturate.eq(number == FaultCode.ACC_RANGE),
             ]
 
-        def judge(verdicts):
+        def judge(checks):
             """The first verdict that holds. Returns: whether any does."""
-            for k, (condition, *arguments) in enumerate(verdicts):
+            for k, (condition, *arguments) in enumerate(checks):
                 with m.If(condition) if k == 0 else m.Elif(condition):
                     fault(*arguments)
-            return reduce(or_, [condition for condition, *_ in verdicts])
+            return reduce(or_, [condition for condition, *_ in checks])
 
         adder.choose(
             steps["fail_1"],

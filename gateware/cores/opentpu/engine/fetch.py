@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fetch: one linear stream of beats over the program, and the gearbox that makes 14-byte words of
-it (section 7.1)."""
+"""Instruction fetch: one linear stream of beats over the program, and the gearbox to 14-byte
+words (section 7.1)."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ _REQUEST_BYTES = 112  # eight words
 
 
 class Fetch(wiring.Component):
-    """Reads the program ahead of its use and shows one instruction word after the other.
+    """Instruction fetch: prefetches the program and delivers one instruction word after the other.
 
     Parameters
     ----------
@@ -38,7 +38,7 @@ class Fetch(wiring.Component):
     exhausted : Out: no word is there, and none will come
     """
 
-    def __init__(self, *, beat_bytes, words):
+    def __init__(self, *, beat_bytes: int, words: int) -> None:
         self.beat_bytes, self.words = beat_bytes, words
         super().__init__(
             {
@@ -57,7 +57,7 @@ class Fetch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         size = self.beat_bytes
         unit = 2 if size % 2 == 0 else 1
@@ -177,7 +177,7 @@ class Fetch(wiring.Component):
         m.d.sync += s.outstanding.eq(s.outstanding + s.offer - s.last_arrives)
 
     def _beats(self, m, s, word_units, burst):
-        """Beats: through a buffer, if one was asked for. A request is made when there is room for
+        """Beats: through a buffer, if one was asked for. A request is made when there is space for
         all of it."""
         size, port = self.beat_bytes, self.memory
         capacity = -(-self.words * WORD_BYTES // size)

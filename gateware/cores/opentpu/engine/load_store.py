@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from ....memory.port import MemoryPort
 from .decode import candidate_layout
 from .matrix import progress_layout, ub_latency
@@ -16,15 +17,15 @@ from .tracker import tracker
 __all__ = ["LoadUnit", "WeightUnit", "StoreUnit", "trouble_layout"]
 
 
-def trouble_layout():
-    """A bus error: ``pc`` of the instruction, ``address`` of the request."""
+def trouble_layout() -> data.StructLayout:
+    """Layout of a bus error: ``pc`` of the instruction, ``address`` of the request."""
     return data.StructLayout({"pc": 32, "address": 32})
 
 
 class LoadUnit(wiring.Component):
-    """Executes RHM. It issues only when no other instruction still needs the rows it will write, so
-    that it takes what the memory answers without waiting for anyone. A second RHM may wait in a
-    queue of one (not in the small build).
+    """Load unit: executes RHM. It issues only when no other instruction still needs the rows it
+    will write, so that it accepts read data without waiting. A second RHM may wait in a queue of
+    one (not in the small build).
 
     Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``stop`` : In, level: ask for
     nothing more, drop what comes;
@@ -36,7 +37,7 @@ class LoadUnit(wiring.Component):
     taken when the engine has noted it; ``memory``.
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         p = self.params = params
         ub = exact_log2(p["ub_rows"])
         self.reader = RowReader(
@@ -72,7 +73,7 @@ class LoadUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.reader = reader = self.reader
         wiring.connect(m, reader.memory, wiring.flipped(self.memory))
@@ -142,7 +143,7 @@ class LoadUnit(wiring.Component):
 
 
 class WeightUnit(wiring.Component):
-    """Executes RW, two tiles in flight.
+    """Weight load unit: executes RW, two tiles in flight.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, not while ``asking``; ``stop`` : In; ``active``
     : Out: tiles are outstanding, ``tiles`` of them; ``done`` : Out, one cycle: one has arrived;
@@ -150,7 +151,7 @@ class WeightUnit(wiring.Component):
     :class:`LoadUnit`.
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         p = self.params = params
         self.reader = RowReader(
             row_bytes=p["n"],
@@ -178,7 +179,7 @@ class WeightUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.reader = reader = self.reader
         wiring.connect(m, reader.memory, wiring.flipped(self.memory))
@@ -211,8 +212,8 @@ class WeightUnit(wiring.Component):
 
 
 class StoreUnit(wiring.Component):
-    """Executes WHM. Its first write waits until all older reads and writes have come back without
-    error.
+    """Store unit: executes WHM. Its first write waits until all older reads and writes have come
+    back without error.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``kill`` : In, level: no
     further burst; ``clear`` : In: after the run; ``older_readers``, ``older_tiles`` : In: RHMs and
@@ -225,7 +226,7 @@ class StoreUnit(wiring.Component):
     ``ub_grant``, ``ub_data``: read port; ``error``, ``trouble``, ``error_ready``, ``memory``.
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         p = self.params = params
         ub = exact_log2(p["ub_rows"])
         self.latency = ub_latency(p)
@@ -268,7 +269,7 @@ class StoreUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.writer = writer = self.writer
         wiring.connect(m, writer.memory, wiring.flipped(self.memory))
@@ -295,7 +296,7 @@ class StoreUnit(wiring.Component):
             writer.kill.eq(self.kill | poisoned),
             writer.permit.eq((after_readers == 0) & (after_tiles == 0) & ~writer.earlier),
             writer.clear.eq(self.clear),
-            self.ub_read.eq(self.reading & (after_readers == 0) & act_ok & writer.room),
+            self.ub_read.eq(self.reading & (after_readers == 0) & act_ok & writer.space),
             self.ub_address.eq(self.row),
             writer.reserve.eq(self.ub_grant),
             writer.data.eq(self.ub_data),

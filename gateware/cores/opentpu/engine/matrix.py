@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Matrix unit: the weight queue, the running MMC, the array, and the read-modify-write of the
+"""Matrix unit: weight queue, MMC execution, systolic array, and the read-modify-write of the
 accumulators."""
 
 from amaranth import Const, Module, Mux, Signal, signed
@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from ....primitives.bram import BlockRAM
 from .array import SystolicArray
 from .decode import candidate_layout
@@ -15,27 +16,27 @@ from .tracker import tracker
 __all__ = ["MatrixUnit", "memory_latency", "progress_layout", "ub_latency"]
 
 
-def memory_latency(params):
-    """Cycles of a read of the accumulators and the weight FIFO: the small build (one bank) goes
+def memory_latency(params: Params) -> int:
+    """Read latency of the accumulators and the weight FIFO: the small build (one bank) goes
     without output registers."""
     return 1 if params["banks"] == 1 else 2
 
 
-def ub_latency(params):
-    """Cycles of a read of the unified buffer: whether a row is read is known too late to address a
+def ub_latency(params: Params) -> int:
+    """Read latency of the unified buffer: whether a row is read is known too late to address a
     large memory as well, hence one more than :func:`memory_latency` but in the small build."""
     return 1 if params["banks"] == 1 else 3
 
 
-def progress_layout(bits):
-    """What a younger instruction has to know of an older one: ``follow`` and ``slack``
-    (:mod:`.tracker`), when it issues."""
+def progress_layout(bits: int) -> data.StructLayout:
+    """Layout of an older instruction's progress, as a younger one sees it: ``follow`` and
+    ``slack`` (:mod:`.tracker`), when it issues."""
     return data.StructLayout({"follow": 1, "slack": signed(bits + 2)})
 
 
 class MatrixUnit(wiring.Component):
-    """Executes MMC: one vector a cycle through the array, results into the accumulators
-    :attr:`delay` cycles later.
+    """Matrix unit: executes MMC; one vector per cycle through the array, results into the
+    accumulators :attr:`delay` cycles later.
 
     Parameters
     ----------
@@ -67,7 +68,7 @@ class MatrixUnit(wiring.Component):
     place : Out: a further tile may be asked for; ``reserve`` : In: it is
     """
 
-    def __init__(self, *, params, family):
+    def __init__(self, *, params: Params, family: str | None) -> None:
         p = self.params = params
         self.family = family
         n = p["n"]
@@ -135,7 +136,7 @@ class MatrixUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.array = self.array
         go = Signal()

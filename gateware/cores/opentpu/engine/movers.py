@@ -11,16 +11,16 @@ from ....memory.port import MAX_BEATS, MemoryPort
 __all__ = ["RowReader", "RowWriter", "burst_rows"]
 
 
-def burst_rows(row_bytes, beat_bytes, goal):
-    """Rows of one burst: a power of two, about ``goal`` bytes, and no more beats than a request may
-    have."""
+def burst_rows(row_bytes: int, beat_bytes: int, goal: int) -> int:
+    """Number of rows in one burst: a power of two, about ``goal`` bytes, and no more beats than
+    a request may have."""
     rows = max(1, min(goal // row_bytes, MAX_BEATS * beat_bytes // row_bytes))
     return 1 << (rows.bit_length() - 1)
 
 
 class RowReader(wiring.Component):
-    """Reads consecutive rows of ``row_bytes`` bytes in requests of up to 256 bytes, ``flight`` of
-    them outstanding.
+    """Row reader: reads consecutive rows of ``row_bytes`` bytes in requests of up to 256 bytes,
+    ``flight`` of them outstanding.
 
     Parameters
     ----------
@@ -42,7 +42,9 @@ class RowReader(wiring.Component):
     answer_tag : Out, tag of the transfer the row belongs to
     """
 
-    def __init__(self, *, row_bytes, beat_bytes, most_rows, tag_bits, flight):
+    def __init__(
+        self, *, row_bytes: int, beat_bytes: int, most_rows: int, tag_bits: int, flight: int
+    ) -> None:
         self.row_bytes, self.beat_bytes, self.most_rows, self.flight = (
             row_bytes,
             beat_bytes,
@@ -68,7 +70,7 @@ class RowReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.memory
         per_row = self.row_bytes // self.beat_bytes
@@ -175,8 +177,8 @@ class RowReader(wiring.Component):
 
 
 class RowWriter(wiring.Component):
-    """Writes consecutive rows in bursts of about 128 bytes; a burst is asked for when all its rows
-    are there.
+    """Row writer: writes consecutive rows in bursts of about 128 bytes; a burst is requested when
+    all its rows are buffered.
 
     Parameters
     ----------
@@ -191,7 +193,7 @@ class RowWriter(wiring.Component):
         and those of the start before are acknowledged
     permit : In, level: writes may be asked for
     kill : In, level: rows not yet asked for are dropped
-    room : Out, a row may be reserved; ``reserve`` : In, a row will be pushed
+    space : Out, a row may be reserved; ``reserve`` : In, a row will be pushed
     push, data : In
     clear : In, one cycle, while not ``busy``: forget rows that were pushed and killed
     busy : Out, until every write was acknowledged; ``earlier``:
@@ -201,7 +203,7 @@ class RowWriter(wiring.Component):
         it was noted
     """
 
-    def __init__(self, *, row_bytes, beat_bytes, flight):
+    def __init__(self, *, row_bytes: int, beat_bytes: int, flight: int) -> None:
         self.row_bytes, self.beat_bytes, self.flight = row_bytes, beat_bytes, flight
         self.burst = burst_rows(row_bytes, beat_bytes, 128)
         super().__init__(
@@ -214,7 +216,7 @@ class RowWriter(wiring.Component):
                 "clear": In(1),
                 "ready": Out(1),
                 "earlier": Out(1),
-                "room": Out(1),
+                "space": Out(1),
                 "reserve": In(1),
                 "push": In(1),
                 "data": In(8 * row_bytes),
@@ -227,7 +229,7 @@ class RowWriter(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, burst = self.memory, self.burst
         per_row = self.row_bytes // self.beat_bytes
@@ -239,7 +241,7 @@ class RowWriter(wiring.Component):
         held = Signal(range(depth + 1))  # reserved or in the buffer
         reserved, taken, left = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.room.eq(held < depth - 1),
+            self.space.eq(held < depth - 1),
             rows.w_en.eq(self.push),
             rows.w_data.eq(self.data),
         ]

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Chaining interlock: a younger instruction follows the progress of an older one, row by row."""
 
-from amaranth import Mux, Signal, signed
+from amaranth import Module, Mux, Signal, Value, signed
 
 __all__ = ["LATE", "overlap", "slack", "tracker"]
 
@@ -9,8 +9,8 @@ __all__ = ["LATE", "overlap", "slack", "tracker"]
 LATE = 2
 
 
-def overlap(m, name, first, last, pointer, end):
-    """Of registered comparisons: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both
+def overlap(m: Module, name: str, first: Value, last: Value, pointer: Value, end: Value) -> Value:
+    """Registered range overlap: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both
     ends inclusive).
 
     Rows of active instructions only become fewer, so that an answer of an earlier cycle errs on the
@@ -21,16 +21,26 @@ def overlap(m, name, first, last, pointer, end):
     return begins & ends
 
 
-def slack(m, name, first, pointer):
-    """Registered: how many rows the older one is past row ``first``, less :data:`LATE`; negative
-    while the younger has to wait."""
+def slack(m: Module, name: str, first: Value, pointer: Value) -> Signal:
+    """Registered distance: how many rows the older instruction is past row ``first``, less
+    :data:`LATE`; negative while the younger has to wait."""
     value = Signal(signed(len(pointer) + 2), name=f"{name}_slack")
     m.d.sync += value.eq(pointer - first - (1 + LATE))
     return value
 
 
-def tracker(m, name, *, load, follow, start, older_active, older_step, younger_step):
-    """Count how far a younger instruction is behind an older one.
+def tracker(
+    m: Module,
+    name: str,
+    *,
+    load: Value,
+    follow: Value,
+    start: Value,
+    older_active: Value,
+    older_step: Value,
+    younger_step: Value,
+) -> Signal:
+    """Distance counter between a younger and an older instruction.
 
     Parameters
     ----------

@@ -16,7 +16,7 @@ __all__ = ["FloatUnit", "IntegerUnit", "conv_rows", "pool_rows", "sigmoid_table"
 _SIGMOID = (128, 187, 225, 243, 251, 254, 255, 255)
 
 
-def sigmoid_table(compat=False):
+def sigmoid_table(compat: bool = False) -> np.ndarray:
     """Table of 18 bytes for v = -9..8, to which v is clamped: S(v) for v >= 0, else 255 - S(-v).
 
     With ``compat`` every negative v gives 255, as the published hardware does.
@@ -26,7 +26,7 @@ def sigmoid_table(compat=False):
     return np.array(negative + positive, dtype=np.uint8)
 
 
-def conv_rows(conv, first, count):
+def conv_rows(conv: int, first: int, count: int) -> np.ndarray:
     """Rows of the unified buffer that a convolving MMC reads, in order, as int64 (section 4.9).
 
     ``conv`` is the CFG register: OW in bits 7:0 (0: 256), STEP 15:8, ROW 31:16.
@@ -36,7 +36,7 @@ def conv_rows(conv, first, count):
     return first + (i // width) * (conv >> 16) + (i % width) * (conv >> 8 & 0xFF)
 
 
-def pool_rows(pool, poolrow, first, count):
+def pool_rows(pool: int, poolrow: int, first: int, count: int) -> np.ndarray:
     """Accumulator rows that a pooling ACT reads: int64 [count, PH * PW], in the order read (r
     outside, c inside).
 
@@ -52,7 +52,7 @@ def pool_rows(pool, poolrow, first, count):
 
 
 class IntegerUnit:
-    """int8 vectors, int32 accumulators.
+    """Integer datapath of the model: int8 vectors, int32 accumulators.
 
     Parameters
     ----------
@@ -66,28 +66,30 @@ class IntegerUnit:
     tile : the current weights, float32 [n, n], or ``None``
     """
 
-    def __init__(self, *, n, ub_rows, acc_rows, compat=False):
+    def __init__(self, *, n: int, ub_rows: int, acc_rows: int, compat: bool = False) -> None:
         self.ub = np.zeros((ub_rows, n), dtype=np.int8)
         self.acc = np.zeros((acc_rows, n), dtype=np.int32)
-        self.tile = None
+        self.tile: np.ndarray | None = None
         self._sigmoid = sigmoid_table(compat).view(np.int8)
 
     @staticmethod
-    def load_tile(tile):
+    def load_tile(tile: np.ndarray) -> np.ndarray:
         # A sum is 256 * 2**14 = 2**22 at most: float32 holds it exactly, and its product is much
         # faster than int's.
+        """Converts a tile of weights, int8 [n, n], to the form that :meth:`multiply` uses."""
         return tile.astype(np.float32)
 
-    def multiply(self, rows, acc, count, overwrite):
+    def multiply(self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool) -> None:
         """``ACC[acc+i] (+)= UB[rows] @ tile``; ``rows`` is a slice or an index array of ``count``
         rows."""
+        assert self.tile is not None, "a tile is switched in before the first product"
         product = (self.ub[rows].astype(np.float32) @ self.tile).astype(np.int32)
         if overwrite:
             self.acc[acc : acc + count] = product
         else:
             self.acc[acc : acc + count] += product  # numpy's int32 wraps, as the accumulators do
 
-    def activate(self, values, ub, func, norm):
+    def activate(self, values: np.ndarray, ub: int, func: int, norm: int) -> None:
         """``UB[ub+i] = f(values[i])``; ``values``: int32 [count, n]; ``func``: 0 and 3 none, 1
         ReLU, 2 sigmoid."""
         if norm & 0x1F:
@@ -107,29 +109,34 @@ class IntegerUnit:
 
 
 class FloatUnit:
-    """The same with float32 everywhere: nothing is truncated, rounded or saturated.
+    """Float datapath of the model: as :class:`IntegerUnit` with float32; nothing is truncated,
+    rounded or saturated.
 
     None and ReLU are themselves, sigmoid is 255 / (1 + e^-v), normalisation divides by 2^s and does
     nothing else.
     """
 
-    def __init__(self, *, n, ub_rows, acc_rows, compat=False):
+    def __init__(self, *, n: int, ub_rows: int, acc_rows: int, compat: bool = False) -> None:
         self.ub = np.zeros((ub_rows, n), dtype=np.float32)
         self.acc = np.zeros((acc_rows, n), dtype=np.float32)
-        self.tile = None
+        self.tile: np.ndarray | None = None
 
     @staticmethod
-    def load_tile(tile):
+    def load_tile(tile: np.ndarray) -> np.ndarray:
+        """Converts a tile of weights to float32."""
         return tile.astype(np.float32)
 
-    def multiply(self, rows, acc, count, overwrite):
+    def multiply(self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool) -> None:
+        """``ACC[acc+i] (+)= UB[rows] @ tile`` in float32."""
+        assert self.tile is not None, "a tile is switched in before the first product"
         product = self.ub[rows] @ self.tile
         if overwrite:
             self.acc[acc : acc + count] = product
         else:
             self.acc[acc : acc + count] += product
 
-    def activate(self, values, ub, func, norm):
+    def activate(self, values: np.ndarray, ub: int, func: int, norm: int) -> None:
+        """``UB[ub+i] = f(values[i])`` in float32."""
         values = values / np.float32(math.ldexp(1.0, norm & 0x1F))
         if func == 1:
             values = np.maximum(values, np.float32(0))

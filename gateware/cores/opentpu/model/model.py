@@ -4,11 +4,13 @@ sections 2 to 7)."""
 
 import struct
 from collections import deque
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ....isa import machine
-from ....isa.outcome import RunFault
+from ....isa.model import Model as GoldenModel
+from ....isa.outcome import Outcome, RunFault
+from ....isa.parameters import Params
 from ..isa import CFG_NAMES, ISA, cfg_built, cfg_legal
 from .arithmetic import FloatUnit, IntegerUnit, conv_rows, pool_rows
 
@@ -16,13 +18,13 @@ __all__ = ["Model"]
 
 WORD_BYTES = 14
 
-_UNITS = {"int8": IntegerUnit, "float32": FloatUnit}
+_UNITS: dict[str, type[IntegerUnit] | type[FloatUnit]] = {"int8": IntegerUnit, "float32": FloatUnit}
 _SATURATED = 0xFFFF_FFFF
 _LOW32 = 0xFFFF_FFFF
 
 
-class Model(machine.Model):
-    """OpenTPU, instruction by instruction.
+class Model(GoldenModel):
+    """Golden model of OpenTPU, instruction by instruction.
 
     Parameters
     ----------
@@ -56,7 +58,15 @@ class Model(machine.Model):
 
     ISA = ISA
 
-    def __init__(self, params, memory, *, mode="int8", hostmem=None, weights=None):
+    def __init__(
+        self,
+        params: Params,
+        memory: np.ndarray,
+        *,
+        mode: str = "int8",
+        hostmem: np.ndarray | None = None,
+        weights: np.ndarray | None = None,
+    ) -> None:
         if mode not in _UNITS:
             raise ValueError(f"mode must be one of int8, float32, not {mode!r}")
         super().__init__(params, memory)
@@ -92,21 +102,21 @@ class Model(machine.Model):
         if params["ext_norm"] or params["ext_conv"] or params["ext_pool"]:
             self._execute[ISA.opcodes["CFG"]] = self._cfg_instruction
 
-    def reset(self):
+    def reset(self) -> None:
         """Core reset. The core keeps nothing from run to run but ``sync_tag``, which the next start
         clears too."""
         self._sync_tag = 0
-        self._unit = None
-        self._queue = deque()
+        self._unit: IntegerUnit | FloatUnit | None = None
+        self._queue: deque[np.ndarray] = deque()
 
     @property
-    def ub(self):
+    def ub(self) -> np.ndarray | None:
         """Unified buffer after the last run: [ub_rows, n]; ``None`` before the first. For tools; no
         core shows it."""
         return None if self._unit is None else self._unit.ub
 
     @property
-    def acc(self):
+    def acc(self) -> np.ndarray | None:
         """Accumulators after the last run: [acc_rows, n], as :attr:`ub`."""
         return None if self._unit is None else self._unit.acc
 
@@ -144,7 +154,12 @@ class Model(machine.Model):
 
     # A run
 
-    def run(self, registers, cycle_limit=None, trace=None):
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
         """One run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace, cfg_norm=self.params["norm_reset"])
         params = self.params

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OpenTPU engine: a microprogram and few units."""
+"""Small OpenTPU engine: microcoded, with few units."""

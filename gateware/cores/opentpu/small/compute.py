@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's compute unit: one MMC or ACT at a time, one waiting; weights, products,
-accumulators, activation."""
+"""Compute unit of the small OpenTPU engine: one MMC or ACT at a time, one queued; weights,
+products, accumulators, activation."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from ....isa.parameters import Params
 from ....primitives.bram import BlockRAM
 from ....primitives.held import HeldMultipliers
 from ..engine.activation import SIGMOID
@@ -18,7 +19,7 @@ N = 4
 
 
 class ComputeUnit(wiring.Component):
-    """Executes MMC and ACT, a row a cycle.
+    """Compute unit: executes MMC and ACT, a row per cycle.
 
     A vector that is read in cycle c meets the weights of row k in cycle c + 1 + k; the sum goes
     down from row to row, is added to its accumulator row in cycle c + 5 and written at the end of
@@ -48,7 +49,7 @@ class ComputeUnit(wiring.Component):
     work : Out: a vector is taken in
     """
 
-    def __init__(self, *, params, family):
+    def __init__(self, *, params: Params, family: str | None) -> None:
         self.params, self.family = params, family
         ub, acc = exact_log2(params["ub_rows"]), exact_log2(params["acc_rows"])
         super().__init__(
@@ -76,7 +77,7 @@ class ComputeUnit(wiring.Component):
         )
         self._ub, self._acc = ub, acc
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p = self.params
         m.submodules.ub = ub = BlockRAM(width=32, depth=p["ub_rows"], latency=1, family=self.family)

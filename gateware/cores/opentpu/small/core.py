@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OpenTPU engine, for an UP5K: the same machine in a quarter of the logic.
+"""Small OpenTPU engine, for an UP5K: the same instruction set in a quarter of the logic.
 
 ::
 
@@ -22,6 +22,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from ....memory.port import MAX_BEATS
 from ....memory.width import WidthAdapter
 from ....shell.activity import Activity, Row
@@ -38,7 +39,7 @@ _WORD_BYTES = 14
 _WHM, _RW, _MMC, _ACT, _SYNC, _RHM = range(1, 7)
 
 
-def small_fits(params, beat_bytes):
+def small_fits(params: Params, beat_bytes: int) -> bool:
     """Whether the small engine can be built: one bank, no chaining, no extension but SYNC, vectors
     of four bytes, which are a beat or two."""
     return (
@@ -54,7 +55,7 @@ def small_fits(params, beat_bytes):
 
 
 class SmallEngine(Engine):
-    """OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`small_fits` holds.
+    """Small OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`small_fits` holds.
 
     One memory port.
 
@@ -63,7 +64,7 @@ class SmallEngine(Engine):
     and so does ACT.
     """
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         if not small_fits(self.params, self.beat_bytes):
             raise ValueError(
                 "The small engine has one bank, no chaining, no extension but SYNC, n = 4 and "
@@ -77,7 +78,7 @@ class SmallEngine(Engine):
             counters=ISA.counters,
         ), 1
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p = self.params
         m.submodules.micro = self._micro = MicroMachine(params=p)
@@ -105,10 +106,10 @@ class SmallEngine(Engine):
         self._count(m, s)
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return Row("program"), Row("loads and stores"), Row("MMC and ACT")
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline. A program is straight: what was taken last is at hand, and each NOP
         that was skipped was taken."""
         micro, mover, compute, control = self._micro, self._mover, self._compute, self.control
@@ -137,7 +138,7 @@ class SmallEngine(Engine):
         with m.If(
             s.command[Command.DISPATCH] & ~mover.skip
         ):  # (a NOP that was skipped follows one)
-            m.d.sync += [s.word.eq(mover.told), s.slot.eq(~s.slot)]
+            m.d.sync += [s.word.eq(mover.parsed), s.slot.eq(~s.slot)]
         kind = s.word.opcode[:3]
         m.d.comb += [
             s.is_mmc.eq(kind == _MMC),
@@ -259,8 +260,8 @@ class SmallEngine(Engine):
         )
         command, flags = s.command, s.word.flags
         m.d.comb += [
-            micro.entry.eq(Mux(mover.skip, 0, mover.told.opcode)),
-            micro.known.eq(mover.skip | (mover.told.opcode[3:] == 0)),
+            micro.entry.eq(Mux(mover.skip, 0, mover.parsed.opcode)),
+            micro.known.eq(mover.skip | (mover.parsed.opcode[3:] == 0)),
             micro.slot.eq(s.slot),
             micro.halt.eq(mover.error & ~mover.skip | mover.trouble | control.abort),
             micro.write.eq(mover.field),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: fields, operations, conditions, registers, hazards
-(docs/how/microcode.md). Pure Python.
+"""Micro-instructions of the small OpenTPU engine: fields, operations, conditions, registers,
+hazards (docs/how/microcode.md). Pure Python.
 
 A micro-instruction is executed in two stages: its operand is read while it waits for one cycle,
 then ``A = f(A, R[rs])``. The carry is looked at by the micro-instructions behind, never by the one

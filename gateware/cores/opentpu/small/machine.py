@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: one adder, registers and program in block RAM
-(:mod:`.program`)."""
+"""Microcoded controller of the small OpenTPU engine: one adder, registers and program in block
+RAM (:mod:`.program`)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ....microcode.staged import StagedMachine
 from .instructions import LAYOUT, NUMBER, Act, Alu, Command, Cond, External
 from .program import microprogram
@@ -16,7 +17,7 @@ _TURNED_REGISTERS = 4  # numbers 16..19: written in turn
 
 
 class MicroMachine(StagedMachine):
-    """Runs the microprogram.
+    """Microcoded controller: runs the microprogram.
 
     Parameters
     ----------
@@ -43,7 +44,7 @@ class MicroMachine(StagedMachine):
         written only where ``write_ready``
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             microprogram(params),
@@ -69,7 +70,7 @@ class MicroMachine(StagedMachine):
             },
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         s, labels = (
             self._stages(m, LAYOUT, ("rd", "act", "cond", "target"), Const(1)),

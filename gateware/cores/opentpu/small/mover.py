@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's one memory port: fetch of the next word, and the transfers of RHM, WHM and RW,
-burst by burst."""
+"""Memory port of the small OpenTPU engine: fetch of the next word, and the transfers of RHM, WHM
+and RW, burst by burst."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -17,15 +17,15 @@ _RUN_BITS = 3  # of the number of words that a run may skip
 
 
 class WordLayout(data.StructLayout):
-    """What is told of a word beside its fields' registers; ``length``, ``high``, ``low`` (halves of
+    """Flags of a word besides its fields' registers; ``length``, ``high``, ``low`` (halves of
     addr), ``ub``: these fields are not zero."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"opcode": 8, "flags": 8, "length": 1, "high": 1, "low": 1, "ub": 1})
 
 
 class RowPort(wiring.Signature):
-    """Rows between memory and the unified buffer or the weights, as seen by who moves them.
+    """Row port between memory and the unified buffer or the weights, as seen by the mover.
 
     Members
     -------
@@ -34,7 +34,7 @@ class RowPort(wiring.Signature):
     push : Out: ``data`` is a row of a tile
     """
 
-    def __init__(self, row_bits):
+    def __init__(self, row_bits: int) -> None:
         super().__init__(
             {
                 "row": Out(row_bits),
@@ -49,8 +49,8 @@ class RowPort(wiring.Signature):
 
 
 class Mover(wiring.Component):
-    """One word and one burst of a transfer at a time, the second asked for while the first is
-    answered; a word that is wanted goes before the next burst.
+    """Row mover: one word and one burst of a transfer at a time, the second requested while the
+    first is answered; a word that is wanted goes before the next burst.
 
     Vectors are beats of four bytes; addresses are kept in beats. Twelve cycles go by from a word
     wanted to a word there; that the requests overlap leaves memory time for a transfer beside them.
@@ -71,7 +71,7 @@ class Mover(wiring.Component):
         the word is taken, want the one after it; while ``skip``: a NOP is taken, that lies before
         the word
     skip : Out, a NOP was counted and not yet taken
-    word : Out, the word is complete; told : Out, :class:`WordLayout`; ``error``:
+    word : Out, the word is complete; parsed : Out, :class:`WordLayout`; ``error``:
         the memory failed in its request; ``odd``: the word begins in the middle of a beat
     field, field_address, field_data : Out, field_ready : In:
         fields of the word for the register file (number less one, -, low half of addr, ub)
@@ -85,7 +85,7 @@ class Mover(wiring.Component):
     idle : Out: no request, none wanted
     """
 
-    def __init__(self, *, row_bits):
+    def __init__(self, *, row_bits: int) -> None:
         super().__init__(
             {
                 "fetch": In(1),
@@ -93,7 +93,7 @@ class Mover(wiring.Component):
                 "value": In(32),
                 "skip": Out(1),
                 "word": Out(1),
-                "told": Out(WordLayout()),
+                "parsed": Out(WordLayout()),
                 "error": Out(1),
                 "odd": Out(1),
                 "field": Out(1),
@@ -120,7 +120,7 @@ class Mover(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.memory
         ask, ask_word = Signal(), Signal()  # what is asked for now
@@ -336,16 +336,16 @@ class Mover(wiring.Component):
             with m.Switch(number):
                 with m.Case(0):
                     m.d.sync += [
-                        self.told.flags.eq(value[8:16]),
-                        self.told.opcode.eq(value[16:24]),
-                        self.told.length.eq(value[:8].any()),
+                        self.parsed.flags.eq(value[8:16]),
+                        self.parsed.opcode.eq(value[16:24]),
+                        self.parsed.length.eq(value[:8].any()),
                     ]
                 with m.Case(1):
-                    m.d.sync += self.told.high.eq(some)
+                    m.d.sync += self.parsed.high.eq(some)
                 with m.Case(2):
-                    m.d.sync += self.told.low.eq(some)
+                    m.d.sync += self.parsed.low.eq(some)
                 with m.Case(3):
-                    m.d.sync += [self.told.ub.eq(some), self.word.eq(~passed)]
+                    m.d.sync += [self.parsed.ub.eq(some), self.word.eq(~passed)]
         # A run begins where a word does.
         with m.If(self.fetch):
             m.d.sync += [run.eq(0), before.eq(0)]

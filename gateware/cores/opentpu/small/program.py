@@ -6,6 +6,7 @@ Addresses of main memory are kept in vectors of four bytes, program positions in
 nothing is multiplied and every check is one addition and its carry.
 """
 
+from ....isa.parameters import Params
 from ....isa.registers import COMMON_REGISTERS
 from ....microcode.program import Microprogram
 from ..isa import ISA
@@ -50,8 +51,8 @@ def _constants(params):
     }
 
 
-def microprogram(params):
-    """The :class:`~.program.Microprogram` of a build."""
+def microprogram(params: Params) -> Microprogram:
+    """Assembles the :class:`~quintet.gateware.microcode.program.Microprogram` of a build."""
     return Microprogram(MACHINE, PARTS, constants=_constants(params), entries=_ENTRIES)
 
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of OPU: what the assembler does beyond the table. Pure Python."""
+"""OPU assembler: checks of whole programs beyond the instruction table. Pure Python."""

@@ -2,7 +2,18 @@
 """Checks of a whole OPU program before it runs (specification, section 6: every fault but ``bus``
 follows from program, parameters, region table and window). Pure Python."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ....isa.asm.assembler import Item
+from ....isa.asm.program import Program
 from ....isa.outcome import RunFault
+from ....isa.parameters import Params
+
+if TYPE_CHECKING:
+    from ..model.sequence import Sequence
 
 __all__ = ["check_job", "describe", "lint"]
 
@@ -30,14 +41,14 @@ def _shape(shape):
     return "x".join(map(str, shape))
 
 
-def _capacity(step, machine, params):
-    """What does not fit, of the decoded word ``step`` before ``machine``."""
+def _capacity(step, sequence, params):
+    """What does not fit, of the decoded word ``step`` before ``sequence``."""
     from .. import geometry
 
     values = step.values
     pi, po = params["pi"], params["po"]
     if step.instruction.mnemonic == "ld.ker":
-        shape = machine.ker_n, machine.ofm[2], machine.ifm[2]
+        shape = sequence.ker_n, sequence.ofm[2], sequence.ifm[2]
         return (
             f"a kernel of {_shape(shape)} weights takes {geometry.ker_rows(*shape, pi, po)} "
             f"rows of {pi * po} and this "
@@ -57,9 +68,9 @@ def _capacity(step, machine, params):
     )
 
 
-def describe(fault, word, machine):
+def describe(fault: RunFault, word: int, sequence: Sequence) -> str:
     """A sentence on ``fault`` (:class:`~quintet.gateware.isa.outcome.RunFault`), raised by ``word``
-    in front of ``machine``."""
+    in front of ``sequence``."""
     from ..isa import ISA
 
     name, detail = fault.name, fault.detail
@@ -69,29 +80,29 @@ def describe(fault, word, machine):
         "undef_reg": lambda: f"not set before: {_names(_REGISTERS, detail)}",
         "undef_buf": lambda: f"not valid here: {_names(_BUFFERS, detail)}",
         "range": lambda: _RANGES[detail],
-        "capacity": lambda: _capacity(ISA.decode(word), machine, machine.params),
+        "capacity": lambda: _capacity(ISA.decode(word), sequence, sequence.params),
         "region": lambda: f"the array at {detail:#x} passes the end of region {detail >> 28}",
         "window": lambda: f"the array at {detail:#x} of main memory leaves the memory window",
     }[name]()
     return f"{text}: fault {name}"
 
 
-def _overlaps(step, machine):
+def _overlaps(step, sequence):
     """A sentence on rows that overlap, or ``None``."""
-    if step.mnemonic == "ld.ifm" and machine.ifm_mem_w < machine.ifm[1]:
+    if step.mnemonic == "ld.ifm" and sequence.ifm_mem_w < sequence.ifm[1]:
         return (
-            f"rows overlap: ifm has {machine.ifm[1]} columns and its map in memory "
-            f"{machine.ifm_mem_w}"
+            f"rows overlap: ifm has {sequence.ifm[1]} columns and its map in memory "
+            f"{sequence.ifm_mem_w}"
         )
-    if step.mnemonic == "store" and machine.ofm_mem[1] < machine.result_shape()[1]:
+    if step.mnemonic == "store" and sequence.ofm_mem[1] < sequence.result_shape()[1]:
         return (
-            f"rows overlap: the result has {machine.result_shape()[1]} columns and its map in "
-            f"memory {machine.ofm_mem[1]}"
+            f"rows overlap: the result has {sequence.result_shape()[1]} columns and its map in "
+            f"memory {sequence.ofm_mem[1]}"
         )
     return None
 
 
-def lint(items, params):
+def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[Any, ...]]:
     """Pairs (index of the instruction or ``None``, message), and triples with ``"error"``, for the
     assembler.
 
@@ -102,7 +113,7 @@ def lint(items, params):
     from ..isa import ISA
     from ..model.sequence import Sequence
 
-    machine = Sequence(params or "8-8-16-16", params)
+    sequence = Sequence(params or "8-8-16-16", params)
     faulted = False
     for index, item in enumerate(items):
         decoded = ISA.match(item.word)
@@ -111,12 +122,12 @@ def lint(items, params):
         if faulted:
             continue
         try:
-            message = _overlaps(machine.step(item.word), machine)
+            message = _overlaps(sequence.step(item.word), sequence)
             if message:
                 yield index, message
         except RunFault as fault:
             faulted = True
-            message = describe(fault, item.word, machine)
+            message = describe(fault, item.word, sequence)
             yield (
                 (index, message, "error")
                 if fault.name == "capacity" and not item.raw
@@ -125,7 +136,7 @@ def lint(items, params):
     yield None, "the program has no end", "error"
 
 
-def check_job(program, registers, params):
+def check_job(program: Program, registers: Mapping[str, int], params: Params) -> list[str]:
     """Refuses a job that this build cannot hold, before its core is started; messages on what else
     would end it early.
 
@@ -155,7 +166,8 @@ def check_job(program, registers, params):
                 f'registers."region_limit[{r}]" = {limit:#x}: expected at most {FULL_REGION:#x}'
             )
     begin, regions = registers["program_address"], Regions(registers)
-    machine, found = Sequence(params, params, regions), []
+    sequence = Sequence(params, params, regions)
+    found: list[str] = []
     end = begin + len(program.data)
     for offset in range(0, len(program.data) - 3, 4):
         word = int.from_bytes(program.data[offset : offset + 4], "little")
@@ -164,9 +176,9 @@ def check_job(program, registers, params):
         if not regions.holds(begin + offset, 4):
             return [*found, f"{where}: the program leaves the memory window: fault window"]
         try:
-            step = machine.step(word)
+            step = sequence.step(word)
         except RunFault as fault:
-            message = f"{where}: {describe(fault, word, machine)}"
+            message = f"{where}: {describe(fault, word, sequence)}"
             if fault.name == "capacity":
                 raise ValueError(message) from None
             # The assembler has spoken of what follows from the program alone.
@@ -177,7 +189,8 @@ def check_job(program, registers, params):
             )
         if step.mnemonic == "end":
             return found
-        if step.bytes_written and step.array.address < end and begin < sum(step.array):
+        array = step.array
+        if step.bytes_written and array is not None and array.address < end and begin < sum(array):
             found.append(
                 f"{where}: may write the program itself, whose old or new words are then executed"
             )

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OPU engine, unit by unit."""
+"""Pipelined OPU engine, unit by unit."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Command layouts of the compute part and of the starts of its loads.
+"""Command layouts of the compute part and of load starts.
 
 Channel counts travel as logarithms: ``ifm_c`` as log2 - 4 (16, 32, 64: 0, 1, 2), ``ofm_c`` as log2
 (1..6). All values are legal as the specification's sections 3 and 4 have it; nobody checks them
@@ -10,6 +10,7 @@ from amaranth import signed
 from amaranth.lib import data, enum
 from amaranth.utils import ceil_log2
 
+from ....isa.parameters import Params
 from ..types import type_set
 
 __all__ = [
@@ -24,21 +25,21 @@ __all__ = [
 
 
 class ConvKind(enum.Enum, shape=2):
-    """How a convolution's sums meet what is there already (section 4.4)."""
+    """Combination of a convolution's sums with the partial sums in place (section 4.4)."""
 
     PLAIN = 0
     BIAS = 1
     ACC = 2
 
 
-def row_bits(params):
-    """Bits of a row number of the kernel ring."""
+def row_bits(params: Params) -> int:
+    """Width of a row number of the kernel ring."""
     return ceil_log2(params["ker_rows"])
 
 
-def conv_layout(params):
-    """A ``conv``: tap at ``row`` of the ring, window at ``h``, ``w`` of an ``ifm`` that is
-    ``ifm_w`` wide, to ``ofm_h`` x ``ofm_w``."""
+def conv_layout(params: Params) -> data.StructLayout:
+    """Layout of a ``conv`` command: tap at ``row`` of the ring, window at ``h``, ``w`` of an
+    ``ifm`` that is ``ifm_w`` wide, to ``ofm_h`` x ``ofm_w``."""
     return data.StructLayout(
         {
             "kind": ConvKind,
@@ -61,9 +62,9 @@ def conv_layout(params):
     )
 
 
-def post_layout(params):
-    """A ``store`` without its addresses: ``ofm`` of ``ofm_h`` x ``ofm_w``, pooled to ``out_h`` x
-    ``out_w``."""
+def post_layout(params: Params) -> data.StructLayout:
+    """Layout of a ``store`` command without its addresses: ``ofm`` of ``ofm_h`` x ``ofm_w``,
+    pooled to ``out_h`` x ``out_w``."""
     return data.StructLayout(
         {
             "ofm_h": 7,
@@ -86,8 +87,9 @@ def post_layout(params):
     )
 
 
-def out_layout(params):
-    """``out_lanes`` elements of ITYPE, lane 0 lowest; ``last``: the last of its ``store``."""
+def out_layout(params: Params) -> data.StructLayout:
+    """Layout of a post-processing result: ``out_lanes`` elements of ITYPE, lane 0 lowest;
+    ``last``: the last of its ``store``."""
     return data.StructLayout({"data": type_set(params).ifm * params["out_lanes"], "last": 1})
 
 
@@ -95,17 +97,18 @@ def _load_layout(beat_bytes, fields):
     return data.StructLayout({"start": 1, **fields, "valid": 1, "data": 8 * beat_bytes})
 
 
-def ifm_load_layout(params, beat_bytes):
-    """One cycle of ``start`` with the bank, then the beats of a whole tile, line after line."""
+def ifm_load_layout(params: Params, beat_bytes: int) -> data.StructLayout:
+    """Layout of an ``ifm`` load: one cycle of ``start`` with the bank, then the beats of a whole
+    tile, line after line."""
     return _load_layout(beat_bytes, {"bank": 1})
 
 
-def ker_load_layout(params, beat_bytes):
-    """One cycle of ``start`` with the first row of the ring and the channels, then the beats of a
-    whole kernel."""
+def ker_load_layout(params: Params, beat_bytes: int) -> data.StructLayout:
+    """Layout of a kernel load: one cycle of ``start`` with the first row of the ring and the
+    channels, then the beats of a whole kernel."""
     return _load_layout(beat_bytes, {"row": row_bits(params), "ifm_c": 2, "ofm_c": 3})
 
 
-def bias_load_layout(params, beat_bytes):
-    """One cycle of ``start`` with the copy, then the beats of a bias."""
+def bias_load_layout(params: Params, beat_bytes: int) -> data.StructLayout:
+    """Layout of a bias load: one cycle of ``start`` with the copy, then the beats of a bias."""
     return _load_layout(beat_bytes, {"copy": 1, "ofm_c": 3})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OPU engine.
+"""Pipelined OPU engine.
 
 ::
 
@@ -14,7 +14,7 @@ and the last one stored, while this one is convolved.
 
 **End.** ``end`` and every fault that Decode finds wait until both queues are empty: an error of the
 memory on an older transfer comes first. Such an error, and an abort, stop both queues at once:
-requests that were made are paid, writes with empty masks; the convolutions under way are dropped,
+outstanding requests are drained, writes with empty masks; the convolutions under way are dropped,
 since nobody can see them. After an abort ``fault_pc`` is the oldest instruction that touches memory
 and is not complete, or the next to be decoded where there is none.
 """
@@ -44,7 +44,7 @@ _CODE = ISA.fault_codes
 
 
 class PipelinedEngine(Engine):
-    """OPU engine with two queues (docs/isa/opu.md, section 9).
+    """Pipelined OPU engine with two queues (docs/isa/opu.md, section 9).
 
     ``beat_bytes`` is no more than ``pi`` elements of ifm.
 
@@ -60,7 +60,7 @@ class PipelinedEngine(Engine):
 
     floorplan = staticmethod(floorplan)
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         params, beat_bytes = self.params, self.beat_bytes
         line = params["pi"] * type_set(params).ifm_bytes
         if beat_bytes > line:
@@ -79,7 +79,7 @@ class PipelinedEngine(Engine):
             counters=ISA.counters,
         ), 2
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, control = self.params, self.control
 
@@ -257,7 +257,7 @@ class PipelinedEngine(Engine):
         self._parts = fetch, decode, convs, dma
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return (
             Row("fetch", numbered=False),
             Row("loads", queue=True),
@@ -265,7 +265,7 @@ class PipelinedEngine(Engine):
             Row("stores", queue=True),
         )
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline: both queues, the loads and what writes memory each by itself. A
         convolution has begun with its first products."""
         fetch, decode, convs, dma = self._parts

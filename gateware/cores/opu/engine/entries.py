@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Decoder outputs: the extent of an array, and the entries of both queues."""
 
-from amaranth import Const, Mux, Signal
+from types import SimpleNamespace
+
+from amaranth import Const, Module, Mux, Signal, Value
+from amaranth.lib import data
 from amaranth.utils import exact_log2
 
+from ....isa.parameters import Params
 from ..types import type_set
 from .commands import ConvKind
+from .front.derived import Derived
 from .records import DMAKind
+from .scoreboard import Scoreboard
 
 __all__ = ["KINDS", "SPAN_BITS", "TRANSFERS", "fill_entries", "span_of"]
 
@@ -22,7 +28,9 @@ KINDS = {"conv": ConvKind.PLAIN, "conv.bias": ConvKind.BIAS, "conv.acc": ConvKin
 SPAN_BITS = 22
 
 
-def span_of(m, params, is_op, config, derived):
+def span_of(
+    m: Module, params: Params, is_op: dict[str, Value], config: data.View, derived: Derived
+) -> Signal:
     """Units of 64 bytes from the first to the last that a transfer touches, a cycle behind what it
     is worked out from."""
     types = type_set(params)
@@ -58,8 +66,19 @@ def span_of(m, params, is_op, config, derived):
     return span
 
 
-def fill_entries(m, *, conv, transfer, is_op, fields, config, derived, board, more):
-    """Everything that a convolution and a transfer take along, from the instruction at hand and the
+def fill_entries(
+    m: Module,
+    *,
+    conv: data.View,
+    transfer: data.View,
+    is_op: dict[str, Value],
+    fields: dict[str, data.View],
+    config: data.View,
+    derived: Derived,
+    board: Scoreboard,
+    more: SimpleNamespace,
+) -> None:
+    """Fills the queue entries of a convolution and a transfer from the current instruction and the
     configuration.
 
     Parameters

@@ -6,6 +6,7 @@ while all of them share the activations. So below the multipliers of a pair of l
 and the partial sums of both, and the activations in the rows that are left.
 """
 
+from ....isa.parameters import Params
 from ....primitives.bram import block_names
 from ....primitives.floorplan import dsp_clusters, dsp_rows, pair_places, ram_rows
 from ..types import type_set
@@ -14,7 +15,7 @@ from .compute.buffers import ifm_row_elements
 __all__ = ["floorplan"]
 
 
-def floorplan(device, params):
+def floorplan(device: str, params: Params) -> dict[str, str]:
     """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where a DSP makes
     one product, or ``device`` has no plan for so many. Block RAMs have places where all of them
     fit."""

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Queue records: a convolution or a transfer, each with its configuration and its dependencies."""
+"""Queue records of convolutions and transfers, each with its configuration and its dependencies."""
 
+from amaranth import Value
 from amaranth.lib import data, enum
 
+from ....isa.parameters import Params
 from .commands import conv_layout, post_layout, row_bits
 
 __all__ = [
@@ -31,21 +33,21 @@ class DMAKind(enum.Enum, shape=3):
     PAD = 4
 
 
-def need_layout():
-    """An older instruction that must be over first: its number, and whether there is one at all
-    (``fresh``)."""
+def need_layout() -> data.StructLayout:
+    """Layout of a dependency: number of an older instruction that must be over first, and
+    whether there is one at all (``fresh``)."""
     return data.StructLayout({"fresh": 1, "number": NUMBER_BITS})
 
 
-def passed(count, need):
-    """Whether ``need`` is met once ``count`` instructions (modulo) are over. Numbers are less than
-    half their range apart."""
+def passed(count: Value, need: data.View) -> Value:
+    """Whether a dependency ``need`` is met once ``count`` instructions (modulo) are over.
+    Numbers are less than half their range apart."""
     distance = (count - need.number - 1)[:NUMBER_BITS]
     return ~need.fresh | ~distance[-1]
 
 
-def conv_entry(params):
-    """A convolution that waits.
+def conv_entry(params: Params) -> data.StructLayout:
+    """Layout of a queued convolution.
 
     Members
     -------
@@ -71,8 +73,8 @@ def conv_entry(params):
     )
 
 
-def dma_entry(params):
-    """A transfer that waits.
+def dma_entry(params: Params) -> data.StructLayout:
+    """Layout of a queued transfer.
 
     Members
     -------

@@ -25,6 +25,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ....parts.datapath import without_reset
 from .records import NUMBER_BITS, need_layout, row_bits
 
@@ -32,7 +33,7 @@ __all__ = ["Scoreboard"]
 
 
 class Scoreboard(wiring.Component):
-    """Needs of the next instruction, and what the units have done.
+    """Scoreboard: dependencies of the next instruction, and progress of the units.
 
     The outputs stand two cycles after the last change; the decoder looks at most every other cycle.
 
@@ -62,7 +63,7 @@ class Scoreboard(wiring.Component):
     ifm_conv, bias_conv, ker_conv, store_conv : Out, needs of transfers
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         need, bank, row, number = need_layout(), 1, row_bits(params), NUMBER_BITS
         super().__init__(
@@ -102,7 +103,7 @@ class Scoreboard(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p = self.params
         transfer = Signal()

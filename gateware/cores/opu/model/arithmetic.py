@@ -7,14 +7,16 @@ take their place.
 
 import numpy as np
 
+from ..types import TypeSet
+
 __all__ = ["activate", "conv_acc", "conv_bias", "dot", "pool", "requantise", "shifted"]
 
 _WORD = 62  # bits that may be used of an int64, so that a sum of two still fits
 
 
-def dot(window, taps):
-    """S of section 4.4: [rows, columns, channels] x [outputs, channels] -> int64 [rows, columns,
-    outputs]."""
+def dot(window: np.ndarray, taps: np.ndarray) -> np.ndarray:
+    """Dot product S of section 4.4: [rows, columns, channels] x [outputs, channels] -> int64
+    [rows, columns, outputs]."""
     rows, columns, channels = window.shape
     return (window.reshape(-1, channels) @ taps.T).reshape(rows, columns, -1)
 
@@ -23,9 +25,9 @@ def _clamp(x, limits):
     return np.clip(x, *limits)
 
 
-def shifted(sums, places, types):
-    """``S * 2^places``, ties up, clamped to ``types.term_bits``: exactly what ``conv`` and
-    ``conv.acc`` add.
+def shifted(sums: np.ndarray, places: int, types: TypeSet) -> np.ndarray:
+    """Shifted dot product: ``S * 2^places``, ties up, clamped to ``types.term_bits``, as ``conv``
+    and ``conv.acc`` add it.
 
     Clamping loses nothing: a term that it cuts saturates any sum with a value of OTYPE.
     """
@@ -43,13 +45,15 @@ def _limits(bits):
     return -(1 << bits - 1), (1 << bits - 1) - 1
 
 
-def conv_acc(before, sums, f, types):
-    """``kappa_O(before + S * 2^f)``; ``before`` 0 for ``conv``."""
+def conv_acc(before: np.ndarray | int, sums: np.ndarray, f: int, types: TypeSet) -> np.ndarray:
+    """Result of ``conv`` and ``conv.acc``: ``kappa_O(before + S * 2^f)``; ``before`` 0 for
+    ``conv``."""
     return _clamp(before + shifted(sums, f, types), types.ofm_range)
 
 
-def conv_bias(bias, sums, f, b, types):
-    """``kappa_O(bias * 2^b + S * 2^f)``: one rounding, of the exact sum. ``bias`` is [outputs]."""
+def conv_bias(bias: np.ndarray, sums: np.ndarray, f: int, b: int, types: TypeSet) -> np.ndarray:
+    """Result of ``conv.bias``: ``kappa_O(bias * 2^b + S * 2^f)``, one rounding of the exact sum.
+    ``bias`` is [outputs]."""
     cut = max(-f, -b, 0)  # fraction bits of the exact sum
     if max(types.dot_bits + f + cut, types.bias + b + cut, cut) > _WORD:
         sums, bias = sums.astype(object), bias.astype(object)
@@ -59,13 +63,13 @@ def conv_bias(bias, sums, f, b, types):
     return _clamp(exact, types.ofm_range).astype(np.int64)
 
 
-def requantise(sums, types):
-    """A of section 4.5: ``kappa_I(ofm * 2^(delta_I - delta_O))``."""
+def requantise(sums: np.ndarray, types: TypeSet) -> np.ndarray:
+    """Requantisation A of section 4.5: ``kappa_I(ofm * 2^(delta_I - delta_O))``."""
     return _clamp(sums + (1 << types.store_shift - 1) >> types.store_shift, types.ifm_range)
 
 
-def activate(x, act):
-    """Step ``act`` of section 4.5: 0 none, 1 ReLU, 2 leaky ReLU."""
+def activate(x: np.ndarray, act: int) -> np.ndarray:
+    """Activation ``act`` of section 4.5: 0 none, 1 ReLU, 2 leaky ReLU."""
     if act == 1:
         return np.maximum(x, 0)
     if act == 2:
@@ -73,8 +77,8 @@ def activate(x, act):
     return x
 
 
-def pool(x, window):
-    """Step ``pool``: ``window`` = (rows, columns, row stride, column stride); left-over rows and
+def pool(x: np.ndarray, window: tuple[int, int, int, int]) -> np.ndarray:
+    """Max pooling: ``window`` = (rows, columns, row stride, column stride); left-over rows and
     columns are dropped."""
     high, wide, down, right = window
     rows, columns = (x.shape[0] - high) // down + 1, (x.shape[1] - wide) // right + 1

@@ -3,11 +3,13 @@
 (specification, 2 to 7)."""
 
 import warnings
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ....isa import machine
-from ....isa.outcome import RunFault
+from ....isa.model import Model as GoldenModel
+from ....isa.outcome import Outcome, RunFault
+from ....isa.parameters import Params
 from ..isa import BIAS, IFM, ISA, KER, OFM
 from ..params import cap_lanes
 from ..types import SLOT, type_set
@@ -24,8 +26,8 @@ class SelfModifyingProgram(UserWarning):
     (section 2.4)."""
 
 
-class Model(machine.Model):
-    """OPU, instruction by instruction.
+class Model(GoldenModel):
+    """Golden model of the OPU, instruction by instruction.
 
     What a run counts (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an
     instruction that faults counts nothing (a core may have counted bytes moved before a bus error):
@@ -46,7 +48,7 @@ class Model(machine.Model):
 
     ISA = ISA
 
-    def __init__(self, params, memory):
+    def __init__(self, params: Params, memory: np.ndarray) -> None:
         super().__init__(params, memory)
         self.types = type_set(params)
         self._dtypes = {bits: np.dtype(f"<i{bits // 8}") for bits in (8, 16, 32)}
@@ -61,9 +63,9 @@ class Model(machine.Model):
             "pad": self._pad,
         }
 
-    def reset(self):
+    def reset(self) -> None:
         """Core reset. Nothing is kept from run to run."""
-        self._sequence = None
+        self._sequence: Sequence | None = None
         self._ifm = self._ker = self._bias = self._ofm = None
 
     # For tools; no core shows its buffers.
@@ -85,7 +87,12 @@ class Model(machine.Model):
     def _shown(self, bit, buffer):
         return buffer if self._sequence is not None and self._sequence.valid & bit else None
 
-    def run(self, registers, cycle_limit=None, trace=None):
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
         """One run; see docs/how/contracts.md, section 6; ``trace`` is called in order, while memory
         holds what was written."""
         self.take_registers(registers, trace)

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The registers of an OPU, what of its buffers is valid, and every fault but ``bus``: all that
-follows from the program without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure
+"""Configuration state of an OPU, valid contents of its buffers, and every fault but ``bus``: all
+that follows from the program without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure
 Python.
 
 Golden model, assembler, host and tests walk through a program with the one :class:`Sequence` here.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from copy import copy
 from functools import lru_cache
 from typing import NamedTuple
 
 from ....isa.outcome import RunFault
+from ....isa.parameters import Params
 from .. import geometry
 from ..isa import BIAS, IFM, ISA, KER, OFM, REGION_BITS, REGIONS, post_fields
 from ..types import type_set
@@ -25,7 +29,7 @@ _SHAPE_IFM, _SHAPE_OFM, _SHAPE_KER, _MEM_IFM, _MEM_OFM = 1, 2, 4, 8, 16
 
 
 class Array(NamedTuple):
-    """A range of memory: ``address`` in main memory (ISA address where no region table is known)
+    """Range of memory: ``address`` in main memory (ISA address where no region table is known)
     and ``span``, bytes from the first to the last element."""
 
     address: int
@@ -33,10 +37,10 @@ class Array(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One instruction that raises no fault by itself."""
+    """Executed instruction that raises no fault by itself."""
 
     mnemonic: str
-    values: dict
+    values: dict[str, int]
     array: Array | None = None
     macs: int = 0
     bytes_read: int = 0
@@ -55,7 +59,9 @@ class Regions:
         Reset value of ``window_limit``.
     """
 
-    def __init__(self, registers=(), memory_size=1 << 32):
+    def __init__(
+        self, registers: Mapping[str, int] | tuple[()] = (), memory_size: int = 1 << 32
+    ) -> None:
         given = dict(registers)
         self.base = [given.get(f"region_base[{r}]", r * FULL_REGION) & -64 for r in range(REGIONS)]
         self.limit = [
@@ -65,7 +71,7 @@ class Regions:
         self.window_base = given.get("window_base", 0) & -64
         self.window_limit = given.get("window_limit", memory_size) & -64
 
-    def translate(self, region, unit, span):
+    def translate(self, region: int, unit: int, span: int) -> Array:
         """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``;
         raises :class:`~quintet.gateware.isa.outcome.RunFault`."""
         offset = unit * 64
@@ -76,13 +82,13 @@ class Regions:
             raise RunFault("window", address & _LOW32)
         return Array(address, span)
 
-    def holds(self, address, span):
+    def holds(self, address: int, span: int) -> bool:
         """Whether the bytes lie inside the memory window (and so below 2^32)."""
         return self.window_base <= address and address + span <= self.window_limit
 
 
 class _Untranslated:
-    """ISA addresses as they are: for programs whose region table is not known."""
+    """Identity translation of ISA addresses, for programs whose region table is not known."""
 
     def translate(self, region, unit, span):
         return Array(geometry.isa_address(region, unit), span)
@@ -105,7 +111,7 @@ def _decode(word):
 
 
 class Sequence:
-    """The machine without its data.
+    """Control model of the OPU: everything but its data.
 
     Parameters
     ----------
@@ -126,26 +132,31 @@ class Sequence:
         Mask of valid buffers: 1 ifm, 2 ker, 4 bias, 8 ofm.
     """
 
-    def __init__(self, types, params=None, regions=None):
+    def __init__(
+        self,
+        types: str | Params,
+        params: Params | None = None,
+        regions: Regions | None = None,
+    ) -> None:
         self.types = type_set(types)
         self.params = params
-        self.regions = regions or _Untranslated()
+        self.regions: Regions | _Untranslated = regions or _Untranslated()
         self.reset()
 
-    def copy(self):
+    def copy(self) -> Sequence:
         """An independent copy."""
         return copy(self)
 
-    def reset(self):
-        """What every start does (section 2.1)."""
+    def reset(self) -> None:
+        """State at a start (section 2.1)."""
         self.ifm = self.ofm = self.ker_n = self.ifm_mem_w = self.ofm_mem = None
         self.ifm_region = self.ker_region = self.bias_region = self.ofm_region = 0
         self.stride, self.shift, self.pool = (1, 1), (0, 0), (1, 1, 1, 1)
         self.act = self.order = self.res = 0
         self.valid = 0
 
-    def step(self, word):
-        """Carries out ``word``.
+    def step(self, word: int) -> Step:
+        """Executes ``word``.
 
         Returns
         -------
@@ -161,7 +172,7 @@ class Sequence:
             raise RunFault(fault, detail)
         return getattr(self, _METHODS[mnemonic])(mnemonic, values)
 
-    def tap(self, word):
+    def tap(self, word: int) -> tuple[str, int] | None:
         """(mnemonic, number of the tap in its kernel) of a ``conv*`` of a program without faults,
         carried out without the checks of :meth:`step`; ``None`` of all other words, which nothing
         is done for."""
@@ -190,7 +201,7 @@ class Sequence:
         if mask & ~self.valid:
             raise RunFault("undef_buf", mask & ~self.valid)
 
-    def _need_room(self, mask, needs, parameter):
+    def _need_space(self, mask, needs, parameter):
         if self.params is not None and needs > self.params[parameter]:
             raise RunFault("capacity", mask)
 
@@ -198,7 +209,7 @@ class Sequence:
 
     def _set_shape_ifm(self, mnemonic, values):
         shape = values["h"], values["w"], values["c"]
-        self._need_room(IFM, geometry.ifm_lines(shape), "ifm_lines")
+        self._need_space(IFM, geometry.ifm_lines(shape), "ifm_lines")
         self.ifm = shape
         self.valid &= ~(IFM | KER)
         return Step(mnemonic, values)
@@ -206,7 +217,7 @@ class Sequence:
     def _set_shape_ofm(self, mnemonic, values):
         shape = values["h"], values["w"], values["c"]
         if self.params is not None:
-            self._need_room(OFM, geometry.ofm_lines(shape, self.params["po"]), "ofm_lines")
+            self._need_space(OFM, geometry.ofm_lines(shape, self.params["po"]), "ofm_lines")
         self.valid &= ~(OFM | KER)
         if self.ofm is None or self.ofm[2] != shape[2]:
             self.valid &= ~BIAS
@@ -269,7 +280,7 @@ class Sequence:
         if not geometry.kernel_legal(*volume):
             raise RunFault("range", 4)
         if self.params is not None:
-            self._need_room(
+            self._need_space(
                 KER, geometry.ker_rows(*volume, self.params["pi"], self.params["po"]), "ker_rows"
             )
         span = geometry.ker_span(*volume, self.types.ker_bytes)
@@ -310,8 +321,9 @@ class Sequence:
 
     # Results
 
-    def result_shape(self):
+    def result_shape(self) -> tuple[int, int]:
         """Rows and columns of what ``store`` writes, with the pool window known to fit."""
+        assert self.ofm is not None and self.pool is not None, "store has checked its registers"
         return geometry.pooled(self.ofm[0], self.ofm[1], self.pool)
 
     def _store(self, mnemonic, values):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OPU engine: a microprogram and few units."""
+"""Small OPU engine: microcoded, with few units."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's buffers of 16-bit words: an SPRAM, or block RAM where there is none."""
+"""Buffers of the small OPU engine: 16-bit words in an SPRAM, or in block RAM where there is
+none."""
 
 from amaranth import Module, Mux
 from amaranth.lib import memory, wiring
@@ -11,8 +12,9 @@ __all__ = ["Buffer"]
 
 
 class Buffer(wiring.Component):
-    """What was read stands from the cycle after to the next access. In an SPRAM, which reads or
-    writes, it is undefined after a write; block RAM does both in one cycle, at two addresses.
+    """Buffer memory. Read data stand from the cycle after to the next access. In an SPRAM, which
+    reads or writes, they are undefined after a write; block RAM does both in one cycle, at two
+    addresses.
 
     Parameters
     ----------
@@ -26,7 +28,7 @@ class Buffer(wiring.Component):
     write_data : In, 16 bits; read_data : Out, 16 bits
     """
 
-    def __init__(self, *, words, spram, family):
+    def __init__(self, *, words: int, spram: bool, family: str | None) -> None:
         self._words, self._spram, self._family = words, spram, family
         super().__init__(
             {
@@ -39,7 +41,7 @@ class Buffer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         if self._spram:
             m.submodules.spram = ram = SPRAM(family=self._family)

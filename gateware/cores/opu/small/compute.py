@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's buffers and loops: ifm, ker and ofm in SPRAM or block RAM; weights,
+"""Buffers and loops of the small OPU engine: ifm, ker and ofm in SPRAM or block RAM; weights,
 convolutions, stores."""
 
 from types import SimpleNamespace
@@ -8,6 +8,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ....primitives.spram import SPRAM
 from ..params import LINE
 from .buffer import Buffer
@@ -22,8 +23,8 @@ KER_LINE = 1024
 
 
 class ComputeUnit(wiring.Component):
-    """Convolves a tap: for each position, its chunks of 16 channels; for each chunk, all output
-    channels, one a cycle.
+    """Convolution of a tap: for each position, its chunks of 16 channels; for each chunk, all
+    output channels, one per cycle.
 
     A chunk is gathered two elements a cycle while the one before is used; where a position has one
     chunk and ofm is read and written, a channel takes two cycles. What ``@shape``, ``@stride``,
@@ -63,7 +64,7 @@ class ComputeUnit(wiring.Component):
     valid, ready, beat, mask : Out, In, Out, Out: what stores write
     """
 
-    def __init__(self, *, params, beat_bytes, family):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None) -> None:
         self.params, self.beat_bytes, self.family = params, beat_bytes, family
         flags = (
             "line_step",
@@ -112,7 +113,7 @@ class ComputeUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         params = self.params
         s.copies = params["multiplier"] == "dsp"  # weights out of an SPRAM

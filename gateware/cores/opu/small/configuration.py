@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The microprogram's configuration instructions (specification, section 4.2). Pure Python.
+"""Microprogram of the small OPU engine: configuration instructions (specification, section 4.2).
+Pure Python.
 
 Capacities stand in braces: ``{ifm_lines_1}`` is the parameter plus one, ``{positions}`` the most
 that a shape may have.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The microprogram's convolutions (specification, section 4.4): checks, geometry, shifts, biases.
-Pure Python.
+"""Microprogram of the small OPU engine: convolutions (specification, section 4.4): checks,
+geometry, shifts, biases. Pure Python.
 
 What follows from configuration alone is worked out when a convolution first needs it: ``GEOMETRY``,
 ``SHIFTS`` and ``BIASES`` say that it is due. The next convolution is checked while the last one

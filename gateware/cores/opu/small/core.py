@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small OPU engine, for an iCE40: sixteen products a cycle, everything else in turn.
+"""Small OPU engine, for an iCE40: sixteen products per cycle, everything else serial.
 
 ::
 
@@ -17,6 +17,7 @@ from types import SimpleNamespace
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 
+from ....isa.parameters import Params
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall, first_class
 from ..isa import ISA
@@ -35,7 +36,7 @@ _REGION_TABLE = 0x100 // 4  # words
 
 
 class SmallEngine(Engine):
-    """OPU engine (docs/isa/opu.md) for builds with ``engine = "small"``.
+    """Small OPU engine (docs/isa/opu.md) for builds with ``engine = "small"``.
 
     Members
     -------
@@ -47,11 +48,11 @@ class SmallEngine(Engine):
     BEATS = (2, 4)
 
     @staticmethod
-    def spram_blocks(params):
-        """ifm and ker in one, ofm in one; none where products are logic."""
+    def spram_blocks(params: Params) -> int:
+        """SPRAM blocks: one for ifm and ker, one for ofm; none where products are logic."""
         return 2 if params["multiplier"] == "dsp" else 0
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         if self.params["engine"] != "small":
             raise ValueError(
                 f"The small engine needs the parameter engine = small, not {self.params['engine']}"
@@ -67,7 +68,7 @@ class SmallEngine(Engine):
             counters=ISA.counters,
         ), 1
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.micro = self._micro = micro = MicroMachine(
             params=self.params, beat_bytes=self.beat_bytes
@@ -87,15 +88,17 @@ class SmallEngine(Engine):
         self._count(m, s)
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return Row("program"), Row("loads"), Row("convolutions"), Row("stores")
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline. While a convolution runs the next instruction is at hand."""
         micro, compute, control = self._micro, self._compute, self.control
         stores, begins = control.inc.stall_ofm, micro.writes("PC")
         return {
-            "program": Activity((begins, control.finish), takes=begins, number=micro.told.data),
+            "program": Activity(
+                (begins, control.finish), takes=begins, number=micro.register_write.data
+            ),
             **{
                 name: Activity(busy, takes=micro.commands[command], number="program")
                 for name, busy, command in (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's sixteen products: weights in block RAM, a chunk of one position kept in the
-multipliers."""
+"""Dot product of the small OPU engine: sixteen products; weights in block RAM, a chunk of one
+position kept in the multipliers."""
 
 from amaranth import Cat, Module, Signal, signed
 from amaranth.lib import wiring
@@ -17,7 +17,7 @@ PI = 16
 
 
 class DotProduct(wiring.Component):
-    """Sixteen products and their sum a cycle.
+    """Dot product unit: sixteen products and their sum per cycle.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class DotProduct(wiring.Component):
     total : Out, signed(20): sum of the products, three cycles after ``row``
     """
 
-    def __init__(self, *, rows, multiplier, family):
+    def __init__(self, *, rows: int, multiplier: str, family: str | None) -> None:
         self.rows, self.multiplier, self.family = rows, multiplier, family
         super().__init__(
             {
@@ -53,7 +53,7 @@ class DotProduct(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         gathered = Signal(8 * PI, reset_less=True)
         with m.If(self.shift):

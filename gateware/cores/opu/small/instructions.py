@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: fields, operations, conditions, registers, hazards
+"""Micro-instructions of the small OPU engine: fields, operations, conditions, registers, hazards
 (docs/how/microcode.md). Pure Python.
 
 What stands behind an operation, ``operation [register] [*count] [action]``:
@@ -56,8 +56,8 @@ class Cond(enum.IntEnum):
 
 
 class Command(enum.IntEnum):
-    """Commands take their value from R (configuration, before it is needed) or from A
-    (addresses)."""
+    """Commands to the units. They take their value from R (configuration, before it is needed)
+    or from A (addresses)."""
 
     DISPATCH = 0  #: jump to entry 32 * n + opcode
     X = 1  #: index = R

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro machine: one 32-bit adder, its registers and its program in block RAM
-(:mod:`.instructions`)."""
+"""Microcoded controller of the small OPU engine: one 32-bit adder, its registers and its program
+in block RAM (:mod:`.instructions`)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ....microcode.staged import StagedMachine
 from .instructions import DYNAMIC, FIXED, LAYOUT, Act, Alu, Command, Cond
 from .program import microprogram
@@ -24,7 +25,8 @@ _STALLABLE = (
 
 
 class MicroMachine(StagedMachine):
-    """Runs the microprogram: a micro-instruction a cycle, in two stages (operand read, execution).
+    """Microcoded controller: a micro-instruction per cycle, in two stages (operand read,
+    execution).
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ class MicroMachine(StagedMachine):
         The microprogram writes none while answers to FETCH, or to READ of the bias, may come.
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         super().__init__(
             microprogram(params, beat_bytes),
             {
@@ -76,7 +78,7 @@ class MicroMachine(StagedMachine):
             },
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, advance = Module(), Signal()
         s = self._stages(
             m, LAYOUT, ("act", "x", "what", "x_x"), advance

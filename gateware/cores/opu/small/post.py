@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's requantisation, activation, residual, pooling and packing: a channel a cycle
-(specification, section 4.5)."""
+"""Post-processing of the small OPU engine: requantisation, activation, residual, pooling and
+packing, a channel per cycle (specification, section 4.5)."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -13,7 +13,7 @@ __all__ = ["PoolPort", "PostUnit"]
 
 
 class PoolPort(wiring.Signature):
-    """Pool, a value for each channel, as seen by who uses it.
+    """Port of the pooling memory, a value for each channel, as seen by its user.
 
     Members
     -------
@@ -21,7 +21,7 @@ class PoolPort(wiring.Signature):
     keep, keep_channel, keep_data : Out, a value is written
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "channel": Out(6),
@@ -39,7 +39,8 @@ def _clamped(value):
 
 
 class PostUnit(wiring.Component):
-    """Goes over the channels of a position, one *run* for each place of a pooling window.
+    """Post-processing unit: goes over the channels of a position, one *run* for each place of a
+    pooling window.
 
     Members
     -------
@@ -55,7 +56,7 @@ class PostUnit(wiring.Component):
     valid, ready_out, data, mask : Out, In, Out, Out: beats of ``beat_bytes`` bytes, 2 or 4
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         self.beat_bytes = beat_bytes
         super().__init__(
             {
@@ -83,7 +84,7 @@ class PostUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Three stages, which stand still while two beats wait: one that is whole, and one before it
         # that cannot leave.

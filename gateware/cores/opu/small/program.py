@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's microprogram, put together, and where each opcode enters it. Pure Python."""
+"""Microprogram of the small OPU engine, assembled from its parts, and its entry point for each
+opcode. Pure Python."""
 
+from ....isa.parameters import Params
 from ....microcode.program import Microprogram, jump_table
 from ..isa import ISA, MAX_POSITIONS, MAX_TAPS, REGION_BITS, REGIONS
 from ..params import LINE
@@ -36,9 +38,9 @@ def _entries(fault, details):
     return f" ?ALWAYS {fault}\n".join(f"{fault}_{detail}: load #{detail}" for detail in details)
 
 
-def microprogram(params, beat_bytes):
-    """The :class:`~quintet.gateware.microcode.program.Microprogram` for build parameters, and beats
-    of 2 or 4 bytes."""
+def microprogram(params: Params, beat_bytes: int) -> Microprogram:
+    """Assembles the :class:`~quintet.gateware.microcode.program.Microprogram` for build
+    parameters, and beats of 2 or 4 bytes."""
     sizes = {f"{name}_1": params[name] + 1 for name in ("ifm_lines", "ofm_lines", "ker_rows")}
     sizes |= {"positions": MAX_POSITIONS, "positions_1": MAX_POSITIONS + 1, "taps": MAX_TAPS}
     # Beats of a line, of a burst of weights, of a slot; what makes beats of biases and of a

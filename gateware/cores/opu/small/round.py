@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's one rounder: sums of chunks, shift, addend, clamp (specification, section
+"""Rounder of the small OPU engine: sums of chunks, shift, addend, clamp (specification, section
 4.4)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
@@ -16,16 +16,17 @@ WIDTH = 24
 
 
 class TablePort(wiring.Signature):
-    """Tables of the rounder, first values of sums (``u``) and addends (``b``), as seen by who
-    writes them: ``data`` to entry ``address``, 64 + channel, or, of ``u``, 128 for all sums."""
+    """Write port of the rounder's tables, first values of sums (``u``) and addends (``b``), as
+    seen by the writer: ``data`` to entry ``address``, 64 + channel, or, of ``u``, 128 for all
+    sums."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"u": Out(1), "b": Out(1), "address": Out(8), "data": Out(WIDTH)})
 
 
 class Rounder(wiring.Component):
-    """Makes partial sums of ``OTYPE`` of sums of sixteen products; what the tables hold is
-    :mod:`.convolution`'s affair.
+    """Rounder: makes partial sums of ``OTYPE`` of sums of sixteen products; :mod:`.convolution`
+    fills its tables.
 
     One channel a cycle: cycle 0 ``step`` (the sum's first value or what earlier chunks gave is
     read), cycle 1 ``total`` is added, cycle 2 the shift, cycle 3 addend and clamp; ``result`` is
@@ -57,7 +58,7 @@ class Rounder(wiring.Component):
         In, :class:`~.post.PoolPort`
     """
 
-    def __init__(self, *, shared, family):
+    def __init__(self, *, shared: bool, family: str | None) -> None:
         self.shared, self.family = shared, family
         super().__init__(
             {
@@ -84,7 +85,7 @@ class Rounder(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         valid, last = Signal(4), Signal(4)
         channel = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The microprogram's ``pad`` and ``store`` (sections 4.6 and 4.5). Pure Python."""
+"""Microprogram of the small OPU engine: ``pad`` and ``store`` (sections 4.6 and 4.5). Pure
+Python."""
 
 __all__ = ["STORE"]
 

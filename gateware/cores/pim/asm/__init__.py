@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of PIM: what the assembler does beyond the table. Pure Python."""
+"""PIM assembler: directives, images, listings and checks beyond the instruction table. Pure
+Python."""

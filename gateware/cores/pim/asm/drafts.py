@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cores, their groups and their code as sources declare them (specification, sections 3.5 and 3.7).
-Pure Python."""
+"""Declarations of a source: cores, their groups and their code (specification, sections 3.5 and
+3.7). Pure Python."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
+from ....isa.asm.assembler import Assembler, Section
+from ....isa.asm.errors import Place
 from ..image.fields import AUTO
+
+if TYPE_CHECKING:
+    import numpy as np
+
 
 __all__ = [
     "CORES",
@@ -34,32 +42,31 @@ LIMITS = {
 
 
 class SourceError(ValueError):
-    """Something is wrong with a source; one line, without the place. ``place``: where, if the one
-    who raises it knows."""
+    """An error in a source; one line, without the place. ``place``: where, if it is known."""
 
-    def __init__(self, message, place=None):
+    def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(message)
         self.place = place
 
 
 @dataclass
 class GroupDraft:
-    """A group as declared; ``weights``, ``bias``: arrays, or lists of inline values in order."""
+    """Declared group; ``weights``, ``bias``: arrays, or lists of inline values in order."""
 
     rows: int
     cols: int
-    arrays: tuple | None = None
+    arrays: tuple[int, ...] | None = None
     mbiw: int = 8
     shift: int = 0
     round: int = 1
     weights: Any = None
     bias: Any = None
-    place: Any = None
+    place: Place | None = None
 
 
 @dataclass
 class CoreDraft:
-    """What is declared of a core, beside its code."""
+    """Declarations of a core, beside its code."""
 
     mode: int = 0
     wait_mode: int = 0
@@ -67,36 +74,39 @@ class CoreDraft:
     obiw: int = 8
     fi: int = AUTO
     fo: int = AUTO
-    groups: dict = field(default_factory=dict)
+    groups: dict[int, GroupDraft] = field(default_factory=dict)
 
 
 @dataclass
 class Block:
-    """Many instructions at once, in a section: uint64 ``words``. ``lines``: source line of the
+    """Block of many instructions in a section: uint64 ``words``. ``lines``: source line of the
     first, if each has its own; ``raw``: they are not checked against groups and cores."""
 
-    words: Any
-    place: Any
+    words: np.ndarray
+    place: Place
     lines: bool = False
     raw: bool = False
 
 
-def drafts(assembler):
-    """Number of a core -> :class:`CoreDraft`, of those mentioned."""
+def drafts(assembler: Assembler) -> dict[int, CoreDraft]:
+    """Declared cores by number, as :class:`CoreDraft`."""
     return assembler.state.setdefault("cores", {})
 
 
-def core_of(section):
-    """Number of the core that a section belongs to; what stands before the first ``.core`` is core
+def core_of(section: Section) -> int:
+    """Number of the core that a section belongs to; code in front of the first ``.core`` is core
     0's."""
-    return 0 if section.name is None else section.name
+    return 0 if section.name is None else cast(int, section.name)
 
 
-def draft_of(assembler, number):
+def draft_of(assembler: Assembler, number: int) -> CoreDraft:
+    """Declarations of core ``number``, made if there are none."""
     return drafts(assembler).setdefault(number, CoreDraft())
 
 
-def add_group(assembler, core, number, group, place):
+def add_group(
+    assembler: Assembler, core: int, number: int, group: GroupDraft, place: Place
+) -> None:
     """Declares group ``number`` of core ``core``."""
     groups = draft_of(assembler, core).groups
     if number in groups:

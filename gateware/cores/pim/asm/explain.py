@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where a run of PIM ended, in words."""
+"""Explanation of the place where a run of PIM ended, in words."""
 
 from dataclasses import replace
 
 import numpy as np
 
+from ....isa.asm.program import Program
+from ....isa.outcome import Outcome
 from ..image.codes import words_of
 from ..image.reading import TableFault
 from .listing import core_lines, image_of
@@ -12,7 +14,7 @@ from .listing import core_lines, image_of
 __all__ = ["explain"]
 
 
-def explain(program, at, outcome):
+def explain(program: Program, at: int, outcome: Outcome) -> list[str]:
     """The hook ``Software.explain``: the core, the instruction's number in it, and its text;
     nothing for what is no instruction of this program (a fault of LOAD, an image chosen by
     ``core_table``)."""
@@ -21,11 +23,12 @@ def explain(program, at, outcome):
         image, tables = image_of(program.data)
     except TableFault:
         return []
-    if outcome.fault.name == "table" or number >= len(image.cores):
+    fault = outcome.fault
+    if fault is None or fault.name == "table" or number >= len(image.cores):
         return []
     core = image.cores[number]
     words, offsets = words_of(core.code, core.mode, core.count)
-    offset = outcome.fault.pc - at - tables.cores[number].code
+    offset = fault.pc - at - tables.cores[number].code
     index = int(np.searchsorted(offsets, offset))
     if index >= len(words) or offsets[index] != offset:
         return []

@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""From declared groups to those of the image, and what may be wrong with them (specification,
+"""Group builder: declared groups to those of the image, with their checks (specification,
 sections 3.5 to 3.7)."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from ....isa.asm.assembler import Assembler
+from ....isa.asm.errors import Place
 from ....isa.files import FileError, load_array
+from ....isa.parameters import Params
 from ..image.fields import MOST_ARRAYS
 from ..image.image import Group
-from .drafts import SourceError
+from .drafts import CoreDraft, GroupDraft, SourceError
 
 __all__ = ["bias_array", "check_maps", "finish_groups", "load_npy", "weight_matrix"]
 
 
-def load_npy(path):
+def load_npy(path: str | Path) -> np.ndarray:
     """The integers of a ``.npy`` file."""
     try:
         array = load_array(path)
@@ -33,7 +40,7 @@ def _integers(values, shape, what):
     return array
 
 
-def weight_matrix(draft, values, who):
+def weight_matrix(draft: GroupDraft, values: Any, who: str) -> np.ndarray:
     """int8 (rows, cols) of ``values``, which are flat, nested, or an array."""
     shape = draft.rows, draft.cols
     array = _integers(values, shape, f"weights of {who}")
@@ -54,7 +61,7 @@ def weight_matrix(draft, values, who):
     return array.astype(np.int8)
 
 
-def bias_array(draft, values, who):
+def bias_array(draft: GroupDraft, values: Any, who: str) -> np.ndarray:
     """int32 (cols,) of ``values``."""
     array = _integers(values, (draft.cols,), f"biases of {who}")
     if array.shape != (draft.cols,):
@@ -73,8 +80,15 @@ def _limit(params, name, otherwise):
     return otherwise if params is None else params[name]
 
 
-def finish_groups(number, draft, xb_rows, xb_cols, params, warn):
-    """The :class:`Group` objects of a core, in order.
+def finish_groups(
+    number: int,
+    draft: CoreDraft,
+    xb_rows: int,
+    xb_cols: int,
+    params: Params | None,
+    warn: Callable[[Place, str], object],
+) -> list[Group]:
+    """Builds the :class:`Group` objects of a core, in order.
 
     Parameters
     ----------
@@ -87,7 +101,8 @@ def finish_groups(number, draft, xb_rows, xb_cols, params, warn):
     ------
     SourceError
     """
-    found, owners = [], {}
+    found: list[Group] = []
+    owners: dict[int, int] = {}
     if draft.groups and sorted(draft.groups) != list(range(len(draft.groups))):
         missing = next(n for n in range(len(draft.groups)) if n not in draft.groups)
         raise SourceError(
@@ -105,7 +120,8 @@ def finish_groups(number, draft, xb_rows, xb_cols, params, warn):
         n: _arrays(number, n, draft.groups[n], xb_rows, xb_cols, params, owners)
         for n in draft.groups
     }
-    contents, biases = {}, 0
+    contents: dict[tuple[int, ...], Any] = {}
+    biases = 0
     for n in range(len(draft.groups)):
         one, who = draft.groups[n], f"group {n} of core {number}"
         try:
@@ -187,7 +203,7 @@ def _shared(n, group, place, xb_rows, xb_cols, contents, warn, number):
         contents[array] = n, block
 
 
-def check_maps(assembler, groups):
+def check_maps(assembler: Assembler, groups: Mapping[int, Any]) -> None:
     """Compares the arrays of groups that imported files count with those declared; ``groups``: by
     core."""
     for given, path, place in assembler.state.get("maps", ()):

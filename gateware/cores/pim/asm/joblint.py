@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a job may not ask of PIM (specification, sections 3.6 and 7): refused before anything
-starts."""
+"""Job checks of PIM (specification, sections 3.6 and 7), before anything starts."""
 
+from collections.abc import Mapping
+
+from ....isa.asm.program import Program
+from ....isa.parameters import Params
 from ..image.reading import TableFault, read_tables
 
 __all__ = ["check_job"]
 
 
-def check_job(program, registers, params):
+def check_job(program: Program, registers: Mapping[str, int], params: Params) -> list[str]:
     """The hook ``Software.check_job``. Raises ``ValueError``; returns warnings."""
     table = registers.get("core_table", 0)
     if table % 64:

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes the program image of what was assembled (specification, sections 3.5 and 3.6)."""
+"""Linker: makes the program image of an assembled source (specification, sections 3.5 and 3.6)."""
+
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from ....isa.asm.assembler import Assembler
 from ..image.codes import CodeError, code_of
-from ..image.image import CoreProgram, Image, Writer
+from ..image.image import CoreProgram, Group, Image, Writer
 from .drafts import Block, SourceError, core_of, draft_of, drafts
 from .grouping import check_maps, finish_groups
 
@@ -51,7 +54,9 @@ def _check_item(assembler, core, item, groups, cores):
             assembler.fail(item.place, f"core {other} is the core itself: fault core_range")
 
 
-def bad_words(words, core, groups, cores):
+def bad_words(
+    words: np.ndarray, core: int, groups: Mapping[int, Group], cores: int
+) -> tuple[tuple[np.ndarray, Callable[[int], str]], ...]:
     """Pairs (mask, sentence): where an instruction names a group, width or core that is not there.
     ``words`` uint64."""
     op = (words & np.uint64(63)).astype(np.int64)
@@ -150,7 +155,7 @@ def _pieces(assembler, core, sections, groups, cores):
     return b"".join(pieces), count, places
 
 
-def link(assembler):
+def link(assembler: Assembler) -> bytes:
     """The image's bytes; the hook ``Software.link``."""
     from ....isa.asm.program import SourceLine
 

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The disassembler of PIM's program images: what it prints assembles to the identical image
+"""Disassembler of PIM's program images: its text assembles to the identical image
 (specification, section 3.5)."""
+
+from collections.abc import Callable
 
 import numpy as np
 
+from ....isa.parameters import Params
+from ....isa.software import Software
 from ..image.codes import narrow_words, words_of
 from ..image.fields import AUTO
 from ..image.image import CoreProgram, Group, Image, weights_from
-from ..image.reading import TableFault, read_tables
+from ..image.reading import TableFault, Tables, read_tables
 from ..isa import ISA
 from ..model.core import zero_masks
 from ..operands import SELECTS
@@ -20,7 +24,7 @@ _DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
 _LINE = 24  # inline values in a line
 
 
-def image_of(data, params=None):
+def image_of(data: bytes, params: Params | None = None) -> tuple[Image, Tables]:
     """``(Image, entries)`` of a program image. Raises :class:`TableFault`."""
     tables = read_tables(data, params)
     rows, cols = tables.xb_rows, tables.xb_cols
@@ -51,7 +55,12 @@ def image_of(data, params=None):
     return Image(cores, rows, cols, tables.gmem_base, tables.gmem_size), tables
 
 
-def listing(software, data, params=None, text=None):
+def listing(
+    software: Software,
+    data: bytes,
+    params: Params | None = None,
+    text: Callable[..., str] | None = None,
+) -> str:
     """The text of a program image; the hook ``Software.listing``.
 
     Weights that do not fit their group's ``mbiw``, an image laid out otherwise than the assembler
@@ -134,7 +143,8 @@ def _plain(high):
 
 _LETTERS = ["".join(letter for k, letter in enumerate(SELECTS) if n >> k & 1) for n in range(8)]
 _NAMES = {i.opcode: i.mnemonic for i in ISA.instructions}
-_MACHINE = {}
+#: Formatter of an instruction's fields by opcode.
+_MACHINE: dict[int, Callable[[int, int, int, int, int], str]] = {}
 
 
 def _form(opcodes, function):
@@ -167,7 +177,7 @@ _form((29, 30), lambda m: lambda a, b, c, d, h: f"{m} ${a}, {b | c << 5}, {d}{_p
 _form((31, 32), lambda m: lambda a, b, c, d, h: f"{m} {a}, {b | c << 5}")
 
 
-def fields_of(words):
+def fields_of(words: np.ndarray) -> tuple[list[int], ...]:
     """Opcode, the fields at bits 6, 11, 16 and 21, and the signed high half of each word: six
     lists."""
     fields = [
@@ -177,8 +187,8 @@ def fields_of(words):
     return (*fields, (words >> np.uint64(32)).astype(np.uint32).view(np.int32).tolist())
 
 
-def undefined(words):
-    """Where a word is no legal instruction by its bits."""
+def undefined(words: np.ndarray) -> np.ndarray:
+    """Mask of the words that are no legal instruction by their bits."""
     op = (words & np.uint64(63)).astype(np.int64)
     return ~_DEFINED[op] | (words & zero_masks()[op] != 0)
 
@@ -212,7 +222,9 @@ def _refused(words, core, number, cores, params):
     return bad, why
 
 
-def core_lines(core, number, cores, params=None):
+def core_lines(
+    core: CoreProgram, number: int, cores: int, params: Params | None = None
+) -> list[str]:
     """Lines of one core's instructions; ``cores``: how many there are."""
     words, offsets = words_of(core.code, core.mode, core.count)
     bad, why = _refused(words, core, number, cores, params)

@@ -1,16 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Code in the packed form (specification, section 3.3)."""
+"""Packed code form (specification, section 3.3)."""
 
 from dataclasses import replace
 
+from ....isa.asm.program import Program
+from ....isa.parameters import Params
+from ....isa.software import Software
 from ..image.codes import CodeError, code_of, words_of
+from ..image.image import Image
 from .listing import image_of
 
 __all__ = ["pack", "pack_program"]
 
 
-def pack(image):
-    """An image whose cores' code is packed.
+def pack(image: Image) -> tuple[Image, list[str]]:
+    """Image with the code of all cores in packed form.
 
     Returns
     -------
@@ -31,8 +35,8 @@ def pack(image):
     return replace(image, cores=cores), notes
 
 
-def pack_program(software, program, params=None):
-    """The pass ``packed`` of ``quintet asm``: a ``Program`` of the packed image."""
+def pack_program(software: Software, program: Program, params: Params | None = None) -> Program:
+    """Pass ``packed`` of ``quintet asm``: a ``Program`` of the packed image."""
     from ....isa.asm.errors import AsmWarning
     from ....isa.asm.program import Program
     from ..exchange.importing import whole_file

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long runs of instructions as the disassembler prints them, read many times as fast as other text.
+"""Fast reader of long runs of instructions in the disassembler's canonical form.
 
 Only what has one meaning is taken: canonical mnemonics, plain decimal numbers, one blank behind
 each comma. Anything else is left to the assembler, with its messages.
@@ -9,6 +9,8 @@ import re
 
 import numpy as np
 
+from ....isa.asm.assembler import Assembler
+from ....isa.asm.errors import Place
 from .drafts import Block
 
 __all__ = ["QuickText"]
@@ -191,15 +193,16 @@ def _forms():
 
 
 class QuickText:
-    """``Software.bulk`` of PIM."""
+    """Fast reader: ``Software.bulk`` of PIM."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._forms = _forms()
 
-    def read(self, lines, begin):
+    def read(self, lines: list[str], begin: int) -> tuple[np.ndarray | None, int]:
         """``(words, lines taken)`` from line ``begin`` on; words are ``None`` where that is not
         worth it."""
-        words, forms, at = [], self._forms, begin
+        words: list[int] = []
+        forms, at = self._forms, begin
         append = words.append
         try:
             for at in range(begin, len(lines)):  # noqa: B007
@@ -214,6 +217,6 @@ class QuickText:
         return np.array(words, np.uint64), count
 
     @staticmethod
-    def emit(assembler, words, place):
-        """Appends what :meth:`read` gave."""
+    def emit(assembler: Assembler, words: np.ndarray, place: Place) -> None:
+        """Appends the result of :meth:`read`."""
         assembler.section.items.append(Block(words, place, lines=True))

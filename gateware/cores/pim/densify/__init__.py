@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The pass that shortens code of PIM. Pure Python."""
+"""Code size optimiser of PIM (pass ``densify``). Pure Python."""

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the instructions of a resolved program read and write, and how long they take (for
-``densify``)."""
+"""Memory accesses and durations of the instructions of a resolved program (for ``densify``)."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from typing import NamedTuple
 
+from ..image.image import Group
 from ..isa import TWO_SOURCES
 from ..model.elements import ELEMENTWISE, bytes_of
+from .resolve import Step
 
 __all__ = ["Access", "Range", "access_of", "crosses"]
 
@@ -14,8 +18,8 @@ _SINGLY = frozenset((19, 20))
 
 
 class Range(NamedTuple):
-    """Bytes ``low`` to ``high`` (exclusive). ``operand``: index of the operand that alone says
-    where they lie, or ``None``."""
+    """Byte range from ``low`` to ``high`` (exclusive). ``operand``: index of the operand that
+    alone says where they lie, or ``None``."""
 
     low: int
     high: int
@@ -23,7 +27,7 @@ class Range(NamedTuple):
 
 
 class Access(NamedTuple):
-    """One instruction.
+    """Memory accesses and duration of one instruction.
 
     Attributes
     ----------
@@ -37,7 +41,7 @@ class Access(NamedTuple):
     """
 
     unit: str
-    reads: tuple = ()
+    reads: tuple[Range, ...] = ()
     write: Range | None = None
     far: Range | None = None
     stores: bool = False
@@ -45,13 +49,13 @@ class Access(NamedTuple):
     busy: int = 1
     takes: int = 1
 
-    def inside(self, size):
-        """Whether all that it touches lies in local memory of ``size`` bytes."""
+    def inside(self, size: int) -> bool:
+        """Whether all of its ranges lie in local memory of ``size`` bytes."""
         return all(0 <= r.low <= r.high <= size for r in (*self.reads, self.write) if r is not None)
 
 
-def crosses(a, b):
-    """Whether two ranges have a byte in common; ``None`` has none."""
+def crosses(a: Range | None, b: Range | None) -> bool:
+    """Whether two ranges overlap; ``None`` overlaps with none."""
     return a is not None and b is not None and a.low < b.high and b.low < a.high
 
 
@@ -93,7 +97,7 @@ def _vector(step):
     )
 
 
-def access_of(step, groups, lanes=32):
+def access_of(step: Step, groups: Sequence[Group], lanes: int = 32) -> Access | None:
     """The :class:`Access` of a :class:`~.resolve.Step`, or ``None`` for a matrix group that does
     not exist.
 

@@ -1,18 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rewrites streams to fewer instructions with the same effect: registers keep their values, offsets
-reach other addresses, ReLU and bias go into the multiplication, copies are not made where the
-original can be read, and units wait less for each other.
+"""Code size optimiser: streams with fewer instructions and the same effect. Registers keep their
+values, offsets reach other addresses, ReLU and bias go into the multiplication, copies are not made
+where the original can be read, and units wait less for each other.
 
 The effect of a program that runs to its end is what it leaves in global memory, local memories and
 event registers; scalar registers and widths at the end are not part of it. Compiled streams are
 fully unrolled and two thirds of them set registers: that is what goes.
 """
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from ....isa.asm.program import Program
+from ....isa.parameters import Params
+from ....isa.software import Software
 from ..image.codes import code_of, words_of
+from ..image.image import Image
 from ..storage import narrow
 from .forward import drop_dead, forward
 from .merge import Contents, merge
@@ -47,8 +52,8 @@ _WIDTHS = {
 
 
 class _Writer:
-    """Gives steps their registers again. ``mode``: code form, which decides about offsets and
-    immediates."""
+    """Register allocator: gives steps their registers again. ``mode``: code form, which decides
+    about offsets and immediates."""
 
     def __init__(self, mode, widths, steps):
         self.mode, self.widths, self.words = mode, widths, []
@@ -247,8 +252,10 @@ def _written(core, draft, steps):
     )
 
 
-def densify(image, params=None, constants=()):
-    """An image whose programs are shorter and do the same.
+def densify(
+    image: Image, params: Params | None = None, constants: Iterable[tuple[int, bytes]] = ()
+) -> tuple[Image, list[str]]:
+    """Image whose programs are shorter and have the same effect.
 
     Parameters
     ----------
@@ -272,7 +279,8 @@ def densify(image, params=None, constants=()):
         except Unresolved as reason:
             drafts.append(None)
             notes.append(f"core {number} is left as it is: {reason}")
-    for kept in (False, True):
+    kept = False
+    while True:
         orders = reorder(drafts, lanes, size, kept)
         cores = [
             core if draft is None else _written(core, draft, order)
@@ -281,15 +289,16 @@ def densify(image, params=None, constants=()):
         # A core whose program became no shorter has kept it, and with it the order in which it
         # meets others.
         found = [
-            None if draft is None else meetings(draft.steps if core is before else order)
+            None if draft is None else meetings(draft.steps if core is before else order or [])
             for core, before, draft, order in zip(cores, image.cores, drafts, orders, strict=True)
         ]
         if kept or completes(found):
             return replace(image, cores=cores), notes
+        kept = True
 
 
-def densify_program(software, program, params=None):
-    """The pass ``densify`` of ``quintet asm``: a ``Program`` of the denser image."""
+def densify_program(software: Software, program: Program, params: Params | None = None) -> Program:
+    """Pass ``densify`` of ``quintet asm``: a ``Program`` of the denser image."""
     from ....isa.asm.errors import AsmWarning
     from ....isa.asm.program import Program
     from ..asm.listing import image_of

@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads what ``lmv`` copied where it came from, and leaves out copies that no one reads (for
+"""Copy forwarding: reads copied data at their origin, and removes copies that no one reads (for
 ``densify``)."""
+
+from collections.abc import Sequence
 
 import numpy as np
 
-from .accesses import access_of, crosses
+from ..image.image import Group
+from .accesses import Range, access_of, crosses
+from .resolve import Step
 
 __all__ = ["drop_dead", "forward"]
 
@@ -12,14 +16,15 @@ __all__ = ["drop_dead", "forward"]
 _MOST = 16
 
 
-def forward(steps, groups):
-    """Turns the sources of ``steps`` to what was copied to where they read, as long as neither copy
-    nor original is overwritten.
+def forward(steps: list[Step], groups: Sequence[Group]) -> None:
+    """Redirects sources of ``steps`` to the origin of copied data, as long as neither copy nor
+    original is overwritten.
 
     An instruction whose result lies on either keeps its source: order within one instruction
     matters there.
     """
-    copies = []  # (Range of the copy, bytes from there to the original)
+    # (Range of the copy, bytes from there to the original)
+    copies: list[tuple[Range, int]] = []
     for step in steps:
         access = access_of(step, groups)
         if access is None:
@@ -27,7 +32,9 @@ def forward(steps, groups):
             continue
         for source in access.reads:
             place = source.operand
-            for copy, way in copies if place is not None else ():
+            if place is None:
+                continue
+            for copy, way in copies:
                 moved = source._replace(low=source.low + way, high=source.high + way)
                 if (
                     copy.low <= source.low
@@ -46,17 +53,20 @@ def forward(steps, groups):
                 and not crosses(copy._replace(low=copy.low + way, high=copy.high + way), written)
             ]
         if step.op == 28:
-            source = access_of(step, groups).reads[0]
+            moved_access = access_of(step, groups)
+            assert moved_access is not None and written is not None, "lmv reads and writes"
+            source = moved_access.reads[0]
             if not crosses(source, written):
                 copies = [(written, source.low - written.low), *copies[: _MOST - 1]]
 
 
-def drop_dead(steps, groups, size):
-    """``steps`` without the ``lmv`` and ``lldi`` whose bytes are all overwritten before they are
-    read; ``size``: bytes of local memory, all of which are looked at in the end. Ranges outside it,
-    or a group that does not exist: nothing is left out."""
-    accesses = [access_of(step, groups) for step in steps]
-    if not all(a is not None and a.inside(size) for a in accesses):
+def drop_dead(steps: list[Step], groups: Sequence[Group], size: int) -> list[Step]:
+    """Dead-store elimination: ``steps`` without the ``lmv`` and ``lldi`` whose bytes are all
+    overwritten before they are read; ``size``: bytes of local memory, all of which are live at
+    the end. Ranges outside it, or a group that does not exist: nothing is left out."""
+    found = [access_of(step, groups) for step in steps]
+    accesses = [access for access in found if access is not None]
+    if len(accesses) < len(found) or not all(access.inside(size) for access in accesses):
         return steps
     wanted, kept = np.ones(size, bool), []
     for step, access in zip(reversed(steps), reversed(accesses), strict=True):

@@ -1,23 +1,29 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Merges ReLU and bias into the multiplication in front of them (for ``densify``)."""
+"""Operator fusion: merges ReLU and bias into the multiplication in front of them (for
+``densify``)."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable
 from dataclasses import replace
 
 import numpy as np
 
+from ....isa.parameters import Params
+from ..image.image import Group
 from ..model import elements
 from ..model.elements import bytes_of
-from .accesses import access_of
-from .resolve import Unresolved
+from .accesses import Access, access_of
+from .resolve import Step, Unresolved
 
 __all__ = ["Contents", "merge"]
 
 
 class Contents:
-    """What is known of local memory: bytes, and which of them. ``constants``: pairs (GMem address,
-    bytes) that never change."""
+    """Known contents of local memory: bytes, and which of them. ``constants``: pairs (GMem
+    address, bytes) that never change."""
 
-    def __init__(self, size, constants=()):
+    def __init__(self, size: int, constants: Iterable[tuple[int, bytes]] = ()) -> None:
         self.bytes, self.known = np.zeros(size, np.uint8), np.zeros(size, bool)
         self.constants = [(at, np.frombuffer(bytes(data), np.uint8)) for at, data in constants]
 
@@ -28,8 +34,8 @@ class Contents:
         if data is not None:
             self.bytes[address : address + size] = data
 
-    def after(self, step, access):
-        """Follows a step with its :class:`~.accesses.Access`."""
+    def after(self, step: Step, access: Access) -> None:
+        """Updates the contents after a step with its :class:`~.accesses.Access`."""
         op, written = step.op, access.write
         if written is None:
             return
@@ -44,6 +50,7 @@ class Contents:
             self._write(written.low, size, data)
             self.known[written.low : written.high] = known
         elif op == 25:
+            assert access.far is not None, "ld reads global memory"
             self._write(written.low, size, self._constant(access.far.low, size))
         else:
             self._write(written.low, size)
@@ -54,7 +61,7 @@ class Contents:
                 return data[address - at : address - at + size]
         return None
 
-    def elements(self, address, count, biw):
+    def elements(self, address: int, count: int, biw: int) -> np.ndarray | None:
         """Known elements, or ``None``."""
         if not self.known[address : address + count * bytes_of(biw)].all():
             return None
@@ -101,8 +108,10 @@ def _with_bias(groups, number, bias, most, widths):
     return len(groups) - 1
 
 
-def merge(steps, groups, contents, params):
-    """Steps with ReLU and bias merged; groups that this needs are appended to ``groups``.
+def merge(
+    steps: list[Step], groups: list[Group], contents: Contents, params: Params | None
+) -> list[Step]:
+    """Steps with ReLU and bias merged; new groups that this needs are appended to ``groups``.
 
     A ReLU is merged where it works in place on the whole result. A bias is merged where it is
     known, is added in place to the whole result, and nothing can saturate before.
@@ -110,12 +119,12 @@ def merge(steps, groups, contents, params):
     most = (1024, 4096) if params is None else (params["groups"], params["bias_words"])
     # A group that shares arrays with one of other contents does not have the weights that its entry
     # names.
-    owners = {}
+    owners: dict[int, set[int]] = {}
     for number, group in enumerate(groups):
         for array in group.arrays:
             owners.setdefault(array, set()).add(number)
     sole = {n for n, g in enumerate(groups) if all(owners[array] == {n} for array in g.arrays)}
-    found = []
+    found: list[Step] = []
     for step in steps:
         last = found[-1] if found else None
         if last is not None and last.op == 9 and _group_of(last) < len(groups):

@@ -1,15 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Orders instructions so that units work side by side and results are waited for less (for
-``densify``).
+"""Instruction scheduler: orders instructions so that units work in parallel and wait less for
+results (for ``densify``).
 
 The machine issues in order and waits where an instruction depends on one under way. So the
 instruction that can start first comes next, of a few that follow in the program, by the cycles of
 section 10; which depends on which stays as it is.
 """
 
+from __future__ import annotations
+
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from ..image.image import Group
 from .accesses import Access, Range, access_of, crosses
 from .resolve import Step
 
@@ -23,15 +27,15 @@ _IN_FLIGHT = 4
 
 @dataclass
 class Draft:
-    """A core's program to be ordered: its steps, and the groups that they name."""
+    """Program of a core to be scheduled: its steps, and the groups that they name."""
 
-    steps: list
-    groups: list
+    steps: list[Step]
+    groups: list[Group]
 
 
 @dataclass(eq=False)
 class _Waiting:
-    """An instruction that is looked at, or under way."""
+    """Instruction that is considered, or in flight."""
 
     step: Step
     access: Access
@@ -47,7 +51,7 @@ class _Waiting:
 
 
 class _Touched:
-    """Ranges of global memory that other cores touch."""
+    """Ranges of global memory that other cores access."""
 
     def __init__(self, ranges):
         self.lows, self.highs = [], []
@@ -97,8 +101,8 @@ def _depends(late, early, kept):
     )
 
 
-class _Machine:
-    """What the units of a core do, by the cycles of :class:`~.accesses.Access`."""
+class _CoreTiming:
+    """Timing model of a core's units, by the cycles of :class:`~.accesses.Access`."""
 
     def __init__(self):
         self.now, self.free, self.under_way = 0, {}, []
@@ -122,7 +126,7 @@ class _Machine:
 def _ordered(accesses, steps, others, kept):
     """``steps`` in the order in which they can start; ``others``: the :class:`_Touched` for what is
     read, and for what is written."""
-    machine, looked_at, issued = _Machine(), [], []
+    timing, looked_at, issued = _CoreTiming(), [], []
     for place in range(len(steps) + _WINDOW):
         if place < len(steps):
             access = accesses[place]
@@ -137,7 +141,7 @@ def _ordered(accesses, steps, others, kept):
                 if need:
                     new.missing += 1
                     other.followers.append((new, need == 2))
-            for other in machine.under_way:
+            for other in timing.under_way:
                 need = _depends(new, other, kept)
                 if need:
                     new.ready = max(new.ready, other.done if need == 2 else other.read)
@@ -145,47 +149,50 @@ def _ordered(accesses, steps, others, kept):
         if looked_at and (len(looked_at) == _WINDOW or place >= len(steps)):
             best = min(
                 (w for w in looked_at if not w.missing),
-                key=lambda w: (machine.start_of(w), w.place),
+                key=lambda w: (timing.start_of(w), w.place),
             )
             looked_at.remove(best)
-            machine.issue(best)
+            timing.issue(best)
             issued.append(best.step)
     return issued
 
 
-def meetings(steps):
-    """``(opcode, other core, bytes)`` of sends and receives; ``None`` if the program waits for
-    events, too."""
+def meetings(steps: list[Step]) -> list[tuple[int, int, int]] | None:
+    """Rendezvous of a program: ``(opcode, other core, bytes)`` of sends and receives; ``None``
+    if the program waits for events, too."""
     if any(step.op in (31, 32) for step in steps):
         return None
     return [(step.op, step.word >> 11 & 1023, step.count) for step in steps if step.op in (29, 30)]
 
 
-def completes(meetings_of):
-    """Whether cores with these :func:`meetings` all come to their end; ``None`` among them: it
-    cannot be told, so no."""
-    if None in meetings_of:
+def completes(meetings_of: Sequence[list[tuple[int, int, int]] | None]) -> bool:
+    """Deadlock check: whether cores with these :func:`meetings` all come to their end; ``None``
+    among them: it cannot be told, so no."""
+    known = [found for found in meetings_of if found is not None]
+    if len(known) < len(meetings_of):
         return False
-    at = [0] * len(meetings_of)
+    at = [0] * len(known)
     waiting = list(range(len(at)))
     while waiting:
         core = waiting.pop()
-        while at[core] < len(meetings_of[core]):
-            op, other, size = meetings_of[core][at[core]]
+        while at[core] < len(known[core]):
+            op, other, size = known[core][at[core]]
             if (
                 other >= len(at)
-                or at[other] >= len(meetings_of[other])
-                or meetings_of[other][at[other]] != (59 - op, core, size)
+                or at[other] >= len(known[other])
+                or known[other][at[other]] != (59 - op, core, size)
             ):
                 break
             at[core] += 1
             at[other] += 1
             waiting.append(other)
-    return all(n == len(m) for n, m in zip(at, meetings_of, strict=True))
+    return all(n == len(m) for n, m in zip(at, known, strict=True))
 
 
-def reorder(drafts, lanes, size, kept):
-    """Steps of every core, ordered.
+def reorder(
+    drafts: Sequence[Draft | None], lanes: int, size: int, kept: bool
+) -> list[list[Step] | None]:
+    """Scheduled steps of every core.
 
     Parameters
     ----------
@@ -213,7 +220,7 @@ def reorder(drafts, lanes, size, kept):
     ]
     orders = []
     for number, (draft, mine) in enumerate(zip(drafts, accesses, strict=True)):
-        if mine is None or not all(a is not None and a.inside(size) for a in mine):
+        if draft is None or mine is None or not all(a is not None and a.inside(size) for a in mine):
             orders.append(None if draft is None else draft.steps)
             continue
         foreign = [x for k, them in enumerate(touched) if k != number for x in them]

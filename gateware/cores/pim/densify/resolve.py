@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the instructions of a straight-line program address: register values followed from the start
-(for ``densify``)."""
+"""Address resolution of a straight-line program: register values followed from the start (for
+``densify``)."""
+
+from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import NamedTuple
@@ -19,9 +21,10 @@ class Unresolved(Exception):
 
 
 class Operand(NamedTuple):
-    """``value``: the final address (or a plain value), ``low``: lowest bit of its register's field,
-    ``scale``: bytes that one unit of the offset is (0: the offset does not reach it), ``bit``: of
-    ``offset_select`` (0: it always applies); ``pair``: a 64-bit address in two registers."""
+    """Resolved operand. ``value``: the final address (or a plain value), ``low``: lowest bit of
+    its register's field, ``scale``: bytes that one unit of the offset is (0: the offset does not
+    reach it), ``bit``: of ``offset_select`` (0: it always applies); ``pair``: a 64-bit address
+    in two registers."""
 
     low: int
     value: int
@@ -32,16 +35,16 @@ class Operand(NamedTuple):
 
 @dataclass
 class Step:
-    """An instruction without its registers: ``word`` has those fields and the offset zero."""
+    """Resolved instruction without its registers: ``word`` has those fields and the offset zero."""
 
     op: int
     word: int
-    widths: tuple
-    operands: list = field(default_factory=list)
+    widths: tuple[int, int]
+    operands: list[Operand] = field(default_factory=list)
 
     @property
-    def count(self):
-        """Elements or bytes."""
+    def count(self) -> int:
+        """Number of elements or bytes."""
         return self.word >> 21 & 2047
 
 
@@ -77,9 +80,9 @@ _FIELDS = {
 }
 
 
-def resolve(words, ibiw, obiw):
-    """The steps of a program; scalar instructions are carried out and vanish, as does what does
-    nothing.
+def resolve(words: np.ndarray, ibiw: int, obiw: int) -> list[Step]:
+    """Steps of a program; scalar instructions are executed and vanish, as do instructions without
+    effect.
 
     Parameters
     ----------

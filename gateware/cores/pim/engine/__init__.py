@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The PIM engine, unit by unit."""
+"""Many-core PIM engine, unit by unit."""

@@ -14,6 +14,8 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from ....isa.parameters import Params
+
 __all__ = [
     "CHUNK_BYTES",
     "LMemRead",
@@ -48,7 +50,7 @@ CHUNK_BYTES = 8
 
 
 class VectorOp(enum.Enum, shape=5):
-    """Operations of the vector unit: their opcodes (section 3.1)."""
+    """Operation codes of the vector unit (section 3.1)."""
 
     VVADD = 10
     VVSUB = 11
@@ -67,7 +69,7 @@ class VectorOp(enum.Enum, shape=5):
 
 
 class TransferOp(enum.Enum, shape=3):
-    """Operations of the transfer unit: their opcodes less 24."""
+    """Operation codes of the transfer unit: those of the instructions less 24."""
 
     LD = 1
     ST = 2
@@ -77,33 +79,34 @@ class TransferOp(enum.Enum, shape=3):
     RECV = 6
 
 
-def lmem_word_bytes(params):
-    """Bytes of a word at an LMem port; at least an element of ``max_biw`` bits (section 8)."""
+def lmem_word_bytes(params: Params) -> int:
+    """Width in bytes of a word at an LMem port; at least an element of ``max_biw`` bits (section
+    8)."""
     return params["vec_bytes"]
 
 
-def address_bits(params):
-    """Bits of an LMem byte address."""
+def address_bits(params: Params) -> int:
+    """Width of an LMem byte address."""
     return exact_log2(params["lmem_bytes"])
 
 
-def group_bits(params):
-    """Bits of a group number."""
+def group_bits(params: Params) -> int:
+    """Width of a group number."""
     return max(1, ceil_log2(params["groups"]))
 
 
-def array_bits(params):
-    """Bits of an array id."""
+def array_bits(params: Params) -> int:
+    """Width of an array id."""
     return max(1, ceil_log2(params["arrays"]))
 
 
-def bias_bits(params):
-    """Bits of an index into the bias store."""
+def bias_bits(params: Params) -> int:
+    """Width of an index into the bias store."""
     return max(1, ceil_log2(params["bias_words"]))
 
 
 class LMemRead(wiring.Signature):
-    """A reader of LMem, seen from the unit that reads.
+    """Read port of LMem, seen from the unit that reads.
 
     Members
     -------
@@ -119,7 +122,7 @@ class LMemRead(wiring.Signature):
     #: Cycles from a request to its word in an LMem of byte lanes.
     READ_LATENCY = 3
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__(
             {
                 "request": Out(stream.Signature(address_bits(params))),
@@ -130,12 +133,11 @@ class LMemRead(wiring.Signature):
 
 
 class LMemWrite(wiring.Signature):
-    """A writer of LMem, seen from the unit that writes: a stream ``request`` of a word's byte
-    address (any alignment), ``data``, and ``mask``, one bit a byte. Accepted is written: every
-    request to read from the next cycle but one on, by anyone, sees it.
-    """
+    """Write port of LMem, seen from the unit that writes: a stream ``request`` of a word's byte
+    address (any alignment), ``data``, and ``mask``, one bit per byte. Accepted is written: every
+    read request from the next cycle but one on, by any unit, sees it."""
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         word = lmem_word_bytes(params)
         super().__init__(
             {
@@ -150,9 +152,9 @@ class LMemWrite(wiring.Signature):
         )
 
 
-def matrix_layout(params):
-    """One ``mvmul`` (section 4.2). ``rows``, ``cols``, ``shift``, ``round``, ``has_bias``: from the
-    group's entry."""
+def matrix_layout(params: Params) -> data.StructLayout:
+    """Layout of a ``mvmul`` command (section 4.2). ``rows``, ``cols``, ``shift``, ``round``,
+    ``has_bias``: from the group's entry."""
     return data.StructLayout(
         {
             "src": address_bits(params),
@@ -171,8 +173,8 @@ def matrix_layout(params):
     )
 
 
-def vector_layout(params):
-    """One vector instruction (section 4.3).
+def vector_layout(params: Params) -> data.StructLayout:
+    """Layout of a vector command (section 4.3).
 
     ``src1``, ``src2``, ``dst``: addresses with their offsets. ``operand``: the value of R[rs2]:
     stride in elements (``vavg``, ``vmv``) or bound (``vrsu``, ``vrsl``). ``len``: 1..2047. ``fi``,
@@ -195,9 +197,9 @@ def vector_layout(params):
     )
 
 
-def transfer_layout(params):
-    """One transfer (section 4.4): ``size`` bytes, 1..2047, from LMem ``src`` and/or to LMem
-    ``dst``.
+def transfer_layout(params: Params) -> data.StructLayout:
+    """Layout of a transfer command (section 4.4): ``size`` bytes, 1..2047, from LMem ``src`` and/or
+    to LMem ``dst``.
 
     ``gmem``: main-memory address of ``ld`` and ``st`` (base added, all bytes checked). ``core``:
     the partner of ``send``, ``recv``. ``imm``: the byte of ``lldi``.
@@ -216,50 +218,53 @@ def transfer_layout(params):
     )
 
 
-def progress_layout():
-    """``done``, one cycle: the oldest command of this unit is complete, its last byte written; a
-    request to read LMem in a later cycle sees it. ``tag``: its tag."""
+def progress_layout() -> data.StructLayout:
+    """Layout of a unit's progress: ``done``, one cycle: the oldest command of this unit is
+    complete, its last byte written; a request to read LMem in a later cycle sees it. ``tag``:
+    its tag."""
     return data.StructLayout({"done": 1, "tag": TAG_BITS})
 
 
-def multiply_layout():
-    """Operands of a scalar multiplication."""
+def multiply_layout() -> data.StructLayout:
+    """Layout of the operands of a scalar multiplication."""
     return data.StructLayout({"a": 32, "b": 32})
 
 
-def group_layout():
-    """What the processor reads of a group's entry: ``rows``, ``cols``, ``mbiw`` less one each,
+def group_layout() -> data.StructLayout:
+    """Layout of a group's entry for the processor: ``rows``, ``cols``, ``mbiw`` less one each,
     ``shift``, ``round``, ``has_bias``."""
     return data.StructLayout(
         {"rows": 10, "cols": 10, "mbiw": 3, "shift": 6, "round": 1, "has_bias": 1}
     )
 
 
-def group_write_layout(params):
-    """LOAD writes ``entry`` of ``group`` in a cycle of ``valid``."""
+def group_write_layout(params: Params) -> data.StructLayout:
+    """Write port of the group entries: LOAD writes ``entry`` of ``group`` in a cycle of
+    ``valid``."""
     return data.StructLayout({"valid": 1, "group": group_bits(params), "entry": group_layout()})
 
 
-def ids_layout(params):
-    """An array id, and the index of the group's first bias in the bias store (the same beside all
-    ids of a group)."""
+def ids_layout(params: Params) -> data.StructLayout:
+    """Layout of an array id, and the index of the group's first bias in the bias store (the same
+    beside all ids of a group)."""
     return data.StructLayout({"array": array_bits(params), "bias": bias_bits(params)})
 
 
-def ids_write_layout(params):
-    """LOAD writes the ``index``-th array id (grid order) of ``group`` in a cycle of ``valid``."""
+def ids_write_layout(params: Params) -> data.StructLayout:
+    """Write port of the array ids: LOAD writes the ``index``-th array id (grid order) of
+    ``group`` in a cycle of ``valid``."""
     return data.StructLayout(
         {"valid": 1, "group": group_bits(params), "index": 4, "ids": ids_layout(params)}
     )
 
 
-def bias_layout(params):
-    """LOAD writes one word of the bias store in a cycle of ``valid``."""
+def bias_layout(params: Params) -> data.StructLayout:
+    """Write port of the bias store: LOAD writes one word in a cycle of ``valid``."""
     return data.StructLayout({"valid": 1, "address": bias_bits(params), "data": 32})
 
 
-def weights_layout(params):
-    """Eight bytes of weights. ``address``, in units of eight bytes: (array * xb_rows + row) *
-    xb_cols/8 + column/8."""
+def weights_layout(params: Params) -> data.StructLayout:
+    """Write port of the weights, eight bytes at a time. ``address``, in units of eight bytes:
+    (array * xb_rows + row) * xb_cols/8 + column/8."""
     total = params["arrays"] * params["xb_rows"] * params["xb_cols"]
     return data.StructLayout({"address": ceil_log2(total // CHUNK_BYTES), "data": 8 * CHUNK_BYTES})

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The PIM engine: N processors, what joins them, and LOAD.
+"""Many-core PIM engine: N processors, their interconnect, and LOAD.
 
 ::
 
@@ -20,10 +20,10 @@ from amaranth import Array, Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib.wiring import connect, flipped
 
 from ....shell.activity import Activity, Row
-from ....shell.engine import Engine
+from ....shell.engine import Engine, EngineControl
 from ..isa import EVENTS, ISA, REGISTERS_PER_CORE
 from ..params import BUILT
-from .counts import count, machine_control
+from .counts import count, engine_control
 from .crossbar import Crossbar
 from .deadlock import DeadlockDetector
 from .events import Events
@@ -45,7 +45,7 @@ _OFFSETS = {r.name: r.offset // 4 for r in ISA.registers}
 
 
 class ManyCoreEngine(Engine):
-    """PIM machine (docs/isa/pim.md).
+    """Many-core PIM engine (docs/isa/pim.md).
 
     Members
     -------
@@ -64,7 +64,7 @@ class ManyCoreEngine(Engine):
     synth_before = {"ecp5": "scratchpad -copy abc9.script.flow3 abc9.script"}
     floorplan = staticmethod(floorplan)
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         params, sizes = (
             self.params,
             {"beat_bytes": self.beat_bytes, "memory_size": self.memory_size},
@@ -80,9 +80,9 @@ class ManyCoreEngine(Engine):
             for k in range(params["cores"])
         ]
         self.ports = PortTree(beat_bytes=self.beat_bytes, ports=1 + 2 * params["cores"])
-        return machine_control(params), len(self.ports.memory)
+        return engine_control(params), len(self.ports.memory)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, control = self.params, self.control
         load, processors = self.load, self.processors
@@ -213,7 +213,7 @@ class ManyCoreEngine(Engine):
         self._end = end
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         cores = self.params["cores"]
         named = (
             ("code", False, False),
@@ -231,7 +231,7 @@ class ManyCoreEngine(Engine):
             ),
         )
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline: of each core its oldest instruction that is not complete, and its
         units."""
         cores, found = self.params["cores"], {"LOAD": Activity(self.load.busy)}

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Performance counters of the machine and of its cores (specification, section 7)."""
+"""Performance counters of the whole engine and of its processors (specification, section 7)."""
 
 from dataclasses import replace
 
-from amaranth import Cat, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
+from amaranth.lib import wiring
 from amaranth.utils import bits_for
 
+from ....isa.parameters import Params
 from ....shell.engine import EngineControl, Stall
 from ..isa import COUNTERS, ISA, KINDS
 
-__all__ = ["MACS_BITS", "count", "machine_control"]
+__all__ = ["MACS_BITS", "count", "engine_control"]
 
 #: MACs of a mvmul of 1024 x 1024.
 MACS_BITS = 21
 _BYTES = 4
 
 
-def machine_control(params):
-    """The engine's control face: the machine's view, and one for each core of several."""
+def engine_control(params: Params) -> EngineControl:
+    """Control interface of the engine: the view of the whole, and one for each of several
+    processors."""
     cores = params["cores"]
     more = bits_for(cores) if cores > 1 else 0
     own = {c.name: _BYTES if c.name.endswith("_bytes") else 1 for c in COUNTERS}
@@ -37,9 +40,16 @@ def machine_control(params):
     )
 
 
-def count(m, *, params, states, running, control):
-    """Drives the counters' part of ``control`` from the states of the cores. Sums come two cycles
-    late, classes one.
+def count(
+    m: Module,
+    *,
+    params: Params,
+    states: list[wiring.PureInterface],
+    running: Value,
+    control: wiring.PureInterface,
+) -> None:
+    """Drives the counters' part of ``control`` from the states of the processors. Sums come two
+    cycles late, classes one.
 
     A cycle is *work* if any matrix or vector unit works. Otherwise it belongs to the lowest core
     that is not finished; before RUN the machine waits for instructions. A finished core's cycles
@@ -51,7 +61,7 @@ def count(m, *, params, states, running, control):
     params : dict of ``SPACE.resolve``
     states : sequence of interfaces of :class:`~.links.StatePort`
     running : Value, level: RUN
-    control : interface of :func:`machine_control`
+    control : interface of :func:`engine_control`
     """
     parts = (
         [control.part[k] for k in range(len(states))]
@@ -98,19 +108,19 @@ def count(m, *, params, states, running, control):
     m.d.sync += control.stall.eq(whole)
 
 
-def _drive(m, face, cores):
+def _drive(m, control, cores):
     """Sums over ``cores`` into the increments of a view."""
 
     def total(name):
         return sum(core[name] for core in cores)
 
     m.d.sync += [
-        face.retired.eq(sum(total(f"done_{kind}") for kind in KINDS)),
-        face.operations.eq(total("macs")),
-        face.bytes_read.eq(total("bytes_read")),
-        face.bytes_written.eq(total("bytes_written")),
-        *(face.inc[kind].eq(total(f"done_{kind}")) for kind in KINDS),
-        face.inc.code_bytes.eq(total("code_bytes")),
-        face.inc.comm_bytes.eq(total("comm_bytes")),
-        face.inc.blocked.eq(total("blocked")),
+        control.retired.eq(sum(total(f"done_{kind}") for kind in KINDS)),
+        control.operations.eq(total("macs")),
+        control.bytes_read.eq(total("bytes_read")),
+        control.bytes_written.eq(total("bytes_written")),
+        *(control.inc[kind].eq(total(f"done_{kind}")) for kind in KINDS),
+        control.inc.code_bytes.eq(total("code_bytes")),
+        control.inc.comm_bytes.eq(total("comm_bytes")),
+        control.inc.blocked.eq(total("blocked")),
     ]

@@ -5,13 +5,14 @@ from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
+from ....isa.parameters import Params
 from .links import CrossbarPort
 
 __all__ = ["Crossbar"]
 
 
 class Crossbar(wiring.Component):
-    """Every pair of cores at once: a selector of words in front of each receiver.
+    """Full crossbar between processors: a word multiplexer in front of each receiver.
 
     Nothing moves before both ends are at the rendezvous, so no word is ever held here, and there is
     no order of messages that the programs do not have: what can meet, meets in the cycle after both
@@ -28,7 +29,7 @@ class Crossbar(wiring.Component):
         Low means: nothing will move without a new ``meet``.
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self.cores = params["cores"]
         super().__init__(
@@ -40,7 +41,7 @@ class Crossbar(wiring.Component):
         # source[j][i]: core j receives from core i
         self._source = [Signal(self.cores, name=f"source_{j}") for j in range(self.cores)]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         n = self.cores
         ports, source = self.port, self._source

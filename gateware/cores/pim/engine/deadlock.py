@@ -13,7 +13,7 @@ PATIENCE = 24
 
 
 class DeadlockDetector(wiring.Component):
-    """Finds that every core that is not finished is blocked and none of them can go on.
+    """Deadlock detector: every core that is not finished is blocked, and none of them can go on.
 
     A core that is blocked asks for nothing but its rendezvous or its wait. Two that can meet do so
     in the cycle after both are there (``moving``), and a wait that holds is granted within 5 cycles
@@ -32,7 +32,7 @@ class DeadlockDetector(wiring.Component):
         at most PATIENCE + 1 cycles after the last core became blocked
     """
 
-    def __init__(self, *, cores):
+    def __init__(self, *, cores: int) -> None:
         if not isinstance(cores, int) or isinstance(cores, bool) or not 1 <= cores <= 32:
             raise ValueError(f"Number of cores must be an integer from 1 to 32, not {cores!r}")
         super().__init__(
@@ -45,7 +45,7 @@ class DeadlockDetector(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         still, cycles = Signal(), Signal(range(PATIENCE + 1))
         m.d.comb += still.eq(

@@ -6,6 +6,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from ....isa.parameters import Params
 from ..isa import EVENT_MOST, EVENTS
 from .links import EVENT_BITS, EventPort
 
@@ -13,7 +14,7 @@ __all__ = ["EventFile", "Events"]
 
 
 class EventFile(wiring.Component):
-    """The event registers of one core: one memory behind one adder, which serves one request every
+    """Event registers of one core: one memory behind one adder, which serves one request every
     other cycle, in turn.
 
     So check and reset of a wait are one step whatever else comes (proved); a wait that does not
@@ -38,7 +39,7 @@ class EventFile(wiring.Component):
     look : In(5), value : Out(10): register ``look``, two cycles later, while nothing asks
     """
 
-    def __init__(self, *, sources, events=EVENTS):
+    def __init__(self, *, sources: int, events: int = EVENTS) -> None:
         if not isinstance(sources, int) or isinstance(sources, bool) or not 1 <= sources <= 32:
             raise ValueError(f"Number of sources must be an integer from 1 to 32, not {sources!r}")
         if not isinstance(events, int) or isinstance(events, bool) or not 2 <= events <= EVENTS:
@@ -73,7 +74,7 @@ class EventFile(wiring.Component):
         self._turn = Signal(bits_for(sources), init=sources)  # served last
         self.registers = memory.Memory(shape=EVENT_BITS, depth=events, init=[])
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         n = self.sources
         m.submodules.registers = registers = self.registers
@@ -137,7 +138,7 @@ class EventFile(wiring.Component):
 
 
 class Events(wiring.Component):
-    """An :class:`EventFile` for each core, and the ways to them.
+    """Event network: an :class:`EventFile` for each core, and the routes to them.
 
     Parameters
     ----------
@@ -150,7 +151,7 @@ class Events(wiring.Component):
     look_core, look : In; value : Out(10), three cycles later, while nothing asks
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self.cores = params["cores"]
         super().__init__(
@@ -164,7 +165,7 @@ class Events(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         n = self.cores
         files = [EventFile(sources=n) for _ in range(n)]

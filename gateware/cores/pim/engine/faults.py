@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""End of a run: the first fault, deadlock, abort, or the end of every program (specification,
-sections 2, 6 and 7)."""
+"""End-of-run detection: the first fault, deadlock, abort, or the end of every program
+(specification, sections 2, 6 and 7)."""
 
 from amaranth import Array, Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ..isa import ISA
 from .links import core_bits
 
@@ -16,14 +17,14 @@ _CODE = ISA.fault_codes
 _SETTLE = 4
 
 
-def trouble_layout():
-    """What a core says of its fault: ``fault``, ``code``, ``detail``; ``base``, ``offset``: the
-    address of its code, and of the instruction in it."""
+def trouble_layout() -> data.StructLayout:
+    """Layout of a core's fault report: ``fault``, ``code``, ``detail``; ``base``, ``offset``:
+    the address of its code, and of the instruction in it."""
     return data.StructLayout({"fault": 1, "code": 8, "detail": 32, "base": 32, "offset": 32})
 
 
 class RunEnd(wiring.Component):
-    """Watches a run, stops everybody, and says how it ended.
+    """End-of-run detection: watches a run, stops all processors, and reports how it ended.
 
     Whatever ends the run is caught with the state of its core in the cycle before ``stop`` rises,
     three cycles after a core raised its fault. Of several in one cycle: a fault before a deadlock
@@ -45,7 +46,7 @@ class RunEnd(wiring.Component):
         hold still until the next run (``done``, ``stuck``: bitmaps)
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         n = self.cores = params["cores"]
         super().__init__(
@@ -74,7 +75,7 @@ class RunEnd(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         n = self.cores
         faults = Signal(n)

@@ -9,6 +9,7 @@ share.
 
 from itertools import product
 
+from ....isa.parameters import Params
 from ....primitives.bram import block_names
 from ....primitives.floorplan import dsp_rows, ram_rows
 from .commands import lmem_word_bytes
@@ -17,14 +18,14 @@ from .matrix.weights import lane_groups, weight_rows
 __all__ = ["floorplan"]
 
 
-def floorplan(device, params):
+def floorplan(device: str, params: Params) -> dict[str, str]:
     """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where there is no
     plan: for other than four processors of 32 lanes, for what does not fit in quarters, and for
     FPGAs without three rows of DSPs."""
     dsps, rams = dsp_rows(device), ram_rows(device)
     if (params["cores"], params["lanes"]) != (4, 32) or len(dsps) < 3:
         return {}
-    found = {}
+    found: dict[str, str] = {}
     for low, right in product(range(2), repeat=2):
 
         def half(row, right=right):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interfaces of a processor to the machine: crossbar, events, LOAD, state.
+"""Interfaces of a processor to the rest of the engine: crossbar, events, LOAD, state.
 
 All are signatures as the processor has them (``Out`` goes from the processor to the machine).
 Widths come from the parameters.
@@ -9,6 +9,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from ....isa.parameters import Params
 from ....shell.engine import Stall
 
 __all__ = [
@@ -27,13 +28,13 @@ __all__ = [
 SIZE_BITS, EVENT_BITS, COUNT_BITS = 11, 10, 32
 
 
-def core_bits(params):
-    """Bits of the number of a core."""
+def core_bits(params: Params) -> int:
+    """Width of a core number."""
     return bits_for(params["cores"] - 1)
 
 
 class CrossbarPort(wiring.Signature):
-    """Rendezvous with another core, and its bytes (section 4.4).
+    """Crossbar port: rendezvous with another core, and its bytes (section 4.4).
 
     Members
     -------
@@ -49,7 +50,7 @@ class CrossbarPort(wiring.Signature):
     sent : In, one cycle, of the sender: that is so
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         width = 8 * params["vec_bytes"]
         super().__init__(
             {
@@ -73,7 +74,7 @@ class CrossbarPort(wiring.Signature):
 
 
 class EventPort(wiring.Signature):
-    """sync and wait of one core (section 4.5).
+    """Event port: sync and wait of one core (section 4.5).
 
     Members
     -------
@@ -87,7 +88,7 @@ class EventPort(wiring.Signature):
         or is another one then.
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__(
             {
                 "sync": Out(1),
@@ -105,7 +106,7 @@ class EventPort(wiring.Signature):
 
 
 class StartLayout(data.StructLayout):
-    """What a core starts with; holds still from ``prime`` to the end of the run.
+    """Start state of a core; holds still from ``prime`` to the end of the run.
 
     Members
     -------
@@ -116,7 +117,7 @@ class StartLayout(data.StructLayout):
     groups : entries of its group table
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "code": 32,
@@ -134,7 +135,7 @@ class StartLayout(data.StructLayout):
 
 
 class StartPort(wiring.Signature):
-    """The life of a run, as the processor sees it.
+    """Run control port, as the processor sees it.
 
     Members
     -------
@@ -153,7 +154,7 @@ class StartPort(wiring.Signature):
         make no request
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__(
             {
                 "clear": In(1),
@@ -172,7 +173,7 @@ class StartPort(wiring.Signature):
 
 
 class StatePort(wiring.Signature):
-    """What the machine is told by a processor, and what the debug registers look at.
+    """State report of a processor to the engine and its debug registers.
 
     Members
     -------
@@ -199,7 +200,7 @@ class StatePort(wiring.Signature):
         two cycles later, while the core does not run
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "finished": Out(1),

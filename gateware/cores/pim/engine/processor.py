@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One processor: code buffer, issue, local memory, matrix, vector and transfer unit (sections 2 and
-9)."""
+"""Processor of the PIM engine: code buffer, issue, local memory, matrix, vector and transfer
+unit (sections 2 and 9)."""
 
 from amaranth import Module, Mux, ResetInserter, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ....isa.parameters import Params
 from ....memory.port import MemoryPort
 from .commands import bias_layout, group_write_layout, ids_write_layout, weights_layout
 from .front.issue import Issue
@@ -44,7 +45,7 @@ _STATE = (
 
 
 class Processor(wiring.Component):
-    """A core of the machine.
+    """Processor: one core of the engine.
 
     Parameters
     ----------
@@ -62,7 +63,15 @@ class Processor(wiring.Component):
     crossbar : Out(:class:`~.links.CrossbarPort`), events : Out(:class:`~.links.EventPort`)
     """
 
-    def __init__(self, *, params, number, beat_bytes, memory_size, family=None):
+    def __init__(
+        self,
+        *,
+        params: Params,
+        number: int,
+        beat_bytes: int,
+        memory_size: int,
+        family: str | None = None,
+    ) -> None:
         self.params = params
         self.prefetch = Prefetch(params=params, beat_bytes=beat_bytes, family=family)
         self.issue = Issue(params=params, number=number, memory_size=memory_size, family=family)
@@ -86,7 +95,7 @@ class Processor(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         start, state = self.start, self.state
         issue, prefetch, local, groups = self.issue, self.prefetch, self.local, self.groups

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Saturation to any width, and how results become bytes (specification, section 2: element
+"""Saturation to any width, and packing of results into bytes (specification, section 2: element
 format)."""
 
-from amaranth import Cat, Const, Mux, Signal
+from collections.abc import Iterable
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
+from amaranth.hdl import ValueLike
 
 __all__ = ["above", "byte_sources", "choose_bytes", "gathered", "pick", "saturate", "thermometer"]
 
 
-def thermometer(m, value, bits, name):
-    """Bit ``b`` says whether ``value`` (unsigned, 4 to 6 bits) is above ``b``. Made of shared
-    parts: a comparison each would take carry chains."""
+def thermometer(m: Module, value: Value, bits: int, name: str) -> Value:
+    """Thermometer decoder: bit ``b`` tells whether ``value`` (unsigned, 4 to 6 bits) is greater
+    than ``b``. Made of shared parts: a comparison each would take carry chains."""
     low, high = value[:3], value[3:]
     lows, over, equal = (
         Signal(8, name=f"{name}_low"),
@@ -38,15 +41,25 @@ def thermometer(m, value, bits, name):
     )
 
 
-def above(m, biw, bits, name):
-    """Bits that the value of a saturated number of ``biw`` bits leaves to its sign: ``biw - 1`` and
-    above, of ``bits``."""
+def above(m: Module, biw: Value, bits: int, name: str) -> Value:
+    """Mask of the sign bits of a saturated number of ``biw`` bits: ``biw - 1`` and above, of
+    ``bits``."""
     return ~(thermometer(m, biw, bits + 1, name)[1:])
 
 
-def saturate(m, value, mask, bits, name, *, floor=0, wrap=None, top=None):
-    """``value`` (signed) clamped to the width that ``mask`` (see :func:`above`, of the value's
-    width) stands for, in ``bits`` bits.
+def saturate(
+    m: Module,
+    value: Value,
+    mask: Value,
+    bits: int,
+    name: str,
+    *,
+    floor: ValueLike = 0,
+    wrap: Value | None = None,
+    top: Value | None = None,
+) -> Value:
+    """Saturated ``value`` (signed): clamped to the width that ``mask`` (see :func:`above`, of the
+    value's width) stands for, in ``bits`` bits.
 
     Where ``floor`` is true, negative values become 0 (not together with ``wrap``). Where ``wrap``
     is, the value is not clamped but taken modulo 2**width, its sign extended; ``top`` has the one
@@ -68,24 +81,24 @@ def saturate(m, value, mask, bits, name, *, floor=0, wrap=None, top=None):
     return Cat(Mux(mask[b], sign, Mux(beyond, ~sign, value[b])) for b in range(bits))
 
 
-def byte_sources(word_bytes, lanes, byw):
-    """For elements of ``byw`` bytes packed into a word: a list of ``(lane, byte)`` for each byte of
-    the word, ``None`` where none is."""
+def byte_sources(word_bytes: int, lanes: int, byw: int) -> list[tuple[int, int] | None]:
+    """Packing of elements of ``byw`` bytes into a word: ``(lane, byte)`` for each byte of the
+    word, ``None`` where none is."""
     return [(k // byw, k % byw) if k // byw < lanes else None for k in range(word_bytes)]
 
 
-def pick(choices, select):
-    """One of ``choices`` (a dict number -> value, absent ones do not matter) by ``select``, as a
-    sum of products."""
+def pick(choices: dict[int, ValueLike], select: Value) -> Value:
+    """Multiplexer of ``choices`` (a dict number -> value, absent ones do not matter) by
+    ``select``, as a sum of products."""
     result = 0
     for number, value in choices.items():
         result = result | Mux(select == number, value, 0)
     return result
 
 
-def gathered(values, chosen):
-    """The one of ``values`` whose bit of ``chosen`` is set, 0 if none is: as many bits as the
-    widest, signs extended.
+def gathered(values: Iterable[Value], chosen: Value | list[Value]) -> Value:
+    """One-hot multiplexer: the one of ``values`` whose bit of ``chosen`` is set, 0 if none is; as
+    wide as the widest, sign-extended.
 
     Wide selections cost half of what they do by a number where ``chosen`` comes out of registers.
     """
@@ -97,8 +110,10 @@ def gathered(values, chosen):
     return result[:bits]
 
 
-def choose_bytes(choices, values, select):
-    """Bytes of a word packed in one of several ways.
+def choose_bytes(
+    choices: dict[int, list[tuple[int, int] | None]], values: list[Value], select: Value
+) -> Value:
+    """Byte multiplexer of a word that is packed in one of several ways.
 
     Parameters
     ----------
@@ -109,10 +124,11 @@ def choose_bytes(choices, values, select):
     """
     chosen = []
     for byte in range(len(next(iter(choices.values())))):
-        ways = {}
+        ways: dict[tuple[int, int], list[int]] = {}
         for number, sources in choices.items():
-            if sources[byte] is not None:
-                ways.setdefault(sources[byte], []).append(number)
+            source = sources[byte]
+            if source is not None:
+                ways.setdefault(source, []).append(number)
         if not ways:
             chosen.append(Const(0, 8))
             continue

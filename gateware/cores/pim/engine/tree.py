@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arbiter tree: many memory ports behind few, so that no cycle's decision is among all of them."""
+"""Arbiter tree: many memory ports behind few, so that no single arbiter decides among all of
+them."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -16,8 +17,8 @@ MOST_PORTS, FEW_PORTS = 16, 4
 
 
 class PortTree(wiring.Component):
-    """``ports`` ports in front of at most four (more than 64: sixteen): wires while they are no
-    more, else arbiters of equal numbers of ports, with registers behind them.
+    """Arbiter tree of ``ports`` ports in front of at most four (more than 64: sixteen): wires while
+    they are no more, else arbiters of equal numbers of ports, with registers behind them.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class PortTree(wiring.Component):
     port : array of In(MemoryPort), memory : array of Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes, ports):
+    def __init__(self, *, beat_bytes: int, ports: int) -> None:
         if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= MOST_PORTS**2:
             raise ValueError(
                 f"Number of ports must be an integer from 1 to {MOST_PORTS**2}, not {ports!r}"
@@ -45,7 +46,7 @@ class PortTree(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for k, memory in enumerate(self.memory):
             mine = list(self.port)[k * self.share : (k + 1) * self.share]

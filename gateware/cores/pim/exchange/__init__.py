@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Published program forms of PIM, read and written. Pure Python."""
+"""Importers and exporters of the published PIM program forms. Pure Python."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The record container of one core, ``core_<id>.pim`` (specification, section 3.7), a whole file at
+"""Record container of one core, ``core_<id>.pim`` (specification, section 3.7), a whole file at
 a time."""
 
 import struct
@@ -32,7 +32,7 @@ _NO_THIRD = np.array([op for op, mask in SELECTED.items() if mask < 4])
 class RecordError(ValueError):
     """A container that is refused; ``index`` is that of the record, if it is one's fault."""
 
-    def __init__(self, message, index=None):
+    def __init__(self, message: str, index: int | None = None) -> None:
         super().__init__(message)
         self.index = index
 
@@ -51,7 +51,7 @@ def _records(data):
     return np.frombuffer(data, _RECORD, count, _HEADER.size)
 
 
-def words_of_container(data, encoder=None):
+def words_of_container(data: bytes, encoder: Encoder | None = None) -> np.ndarray:
     """The words of a container, uint64.
 
     Parameters
@@ -148,7 +148,7 @@ def _tolerate(encoder, some, kind):
         encoder.kinds[kind] += count - 1
 
 
-def container_of(words):
+def container_of(words: np.ndarray) -> bytes:
     """The container of legal ``words`` (uint64)."""
     words = np.asarray(words, np.uint64)
     r = np.zeros(len(words), _RECORD)

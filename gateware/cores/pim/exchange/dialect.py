@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instructions of the JSON dialect to words and back (specification, section 3.7)."""
+"""Codec of the JSON dialect: instructions to words and back (specification, section 3.7)."""
 
 from collections import Counter
+from typing import Any
 
 from ..isa import ISA, SELECTED
 
@@ -45,11 +46,11 @@ _PAIRS = {2: "rs1", 25: "rs1", 26: "rd"}
 
 
 class Problem(Exception):
-    """Why an instruction is none."""
+    """An instruction of the dialect that is refused."""
 
 
 class Encoder:
-    """Encodes instructions given as dicts.
+    """Encoder of instructions given as dicts.
 
     Parameters
     ----------
@@ -57,11 +58,12 @@ class Encoder:
         Accept what is known of streams that are not programs; ``kinds`` counts it, by sentence.
     """
 
-    def __init__(self, raw=False):
-        self.raw, self.kinds = raw, Counter()
+    def __init__(self, raw: bool = False) -> None:
+        self.raw = raw
+        self.kinds: Counter[str] = Counter()
 
-    def tolerate(self, kind):
-        """Counts an oddity, or refuses it."""
+    def tolerate(self, kind: str) -> None:
+        """Counts a deviation, or refuses it."""
         if not self.raw:
             raise Problem(kind)
         self.kinds[kind] += 1
@@ -122,7 +124,7 @@ class Encoder:
             raise Problem(f"{key} is {_number(value)}, expected 0 to {most}")
         return value
 
-    def word(self, d):
+    def word(self, d: dict[str, Any]) -> int:
         """The word of an instruction. Raises :class:`Problem`."""
         name = d.get("op")
         op = _OPS.get(name) if type(name) is str else None
@@ -188,7 +190,7 @@ def _value_text(high):
     return f', "offset": {{"offset_value": {high >> 3}}}' if high else ""
 
 
-def instruction_text(op, a, b, c, d, high):
+def instruction_text(op: int, a: int, b: int, c: int, d: int, high: int) -> str:
     """The JSON text of a legal instruction, given by its opcode, the fields at bits 6, 11, 16, 21,
     and its high word."""
     begin = f'{{"op": "{_NAMES[op]}"'

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes program images in the published forms, with a companion of groups (specification, section
-3.7)."""
+"""Exporter of program images to the published forms, with a companion file of groups
+(specification, section 3.7)."""
 
 import gzip
 import json
@@ -9,6 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
+from ....isa.asm.program import Program
+from ....isa.software import Software
 from ..asm.listing import fields_of, image_of, undefined
 from ..image.codes import words_of
 from ..image.reading import TableFault
@@ -119,8 +121,8 @@ def _json_pieces(image, cores):
     yield "\n}\n"
 
 
-def write_json(software, program, path):
-    """``.json`` or ``.json.gz``; groups go to ``groups.json`` (``.gz``) beside it."""
+def write_json(software: Software, program: Program, path: str | Path) -> None:
+    """Writes ``.json`` or ``.json.gz``; groups go to ``groups.json`` (``.gz``) beside it."""
     image, cores = _take(program, path)
     _write(path, _json_pieces(image, cores))
     if any(core.groups for core in image.cores):
@@ -128,8 +130,8 @@ def write_json(software, program, path):
         _write(Path(path).with_name(name), [json.dumps(_companion(image)) + "\n"])
 
 
-def write_folder(software, program, path):
-    """A folder of ``core_<id>.pim``, ``config.json`` and, with groups, ``groups.json``."""
+def write_folder(software: Software, program: Program, path: str | Path) -> None:
+    """Writes a folder of ``core_<id>.pim``, ``config.json`` and, with groups, ``groups.json``."""
     image, cores = _take(program, path)
     folder = Path(path)
     try:

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reads published forms: JSON programs, folders and files of ``.pim`` containers, companions of
-groups (section 3.7)."""
+"""Reader of the published forms: JSON programs, folders and files of ``.pim`` containers,
+companion files of groups (section 3.7)."""
+
+from __future__ import annotations
 
 import json
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -23,12 +26,12 @@ _MOST_CORES = 1024
 
 @dataclass
 class Foreign:
-    """A program as read: words (uint64) by core, ``config`` as it stands in the file, oddities
-    tolerated and their number."""
+    """Program in a published form, as read: words (uint64) by core, ``config`` as it stands in
+    the file, tolerated deviations and their number."""
 
-    cores: dict
-    config: dict = field(default_factory=dict)
-    kinds: dict = field(default_factory=dict)
+    cores: dict[int, np.ndarray]
+    config: dict[str, Any] = field(default_factory=dict)
+    kinds: dict[str, int] = field(default_factory=dict)
 
 
 class _Bad:
@@ -194,9 +197,9 @@ def _read_folder(path, raw):
     return Foreign(cores, config, encoder.kinds)
 
 
-def read_program(path, raw=False):
-    """A program in a published form: ``.json``, ``.gz`` (of the same), a folder, or one ``.pim``.
-    Raises :class:`SourceError`."""
+def read_program(path: str | Path, raw: bool = False) -> Foreign:
+    """Reads a program in a published form: ``.json``, ``.gz`` (of the same), a folder, or one
+    ``.pim``. Raises :class:`SourceError`."""
     path = Path(path)
     if path.is_dir():
         return _read_folder(path, raw)
@@ -216,7 +219,7 @@ def read_program(path, raw=False):
 # Groups
 
 
-def companion_beside(path):
+def companion_beside(path: str | Path) -> Path | None:
     """The companion of groups that belongs to ``path``, or ``None``."""
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     return next(
@@ -264,8 +267,8 @@ def _group(path, who, entry):
     return draft
 
 
-def read_companion(path):
-    """Core -> list of :class:`GroupDraft`. Raises :class:`SourceError`."""
+def read_companion(path: str | Path) -> dict[int, list[GroupDraft]]:
+    """Reads a companion file: core -> list of :class:`GroupDraft`. Raises :class:`SourceError`."""
     whole = _json(path)
     if not isinstance(whole, dict):
         raise SourceError(f"{path}: no groups, expected one object with core0, core1, ..")

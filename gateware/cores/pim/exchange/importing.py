@@ -1,10 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Brings published forms into an assembly: ``.import``, ``.groups``, and program files named
-directly (section 3.7)."""
+"""Importer of published forms into an assembly: ``.import``, ``.groups``, and program files
+named directly (section 3.7)."""
 
 from pathlib import Path
 
-from ....isa.software import Directive
+from ....isa.asm.assembler import Assembler
+from ....isa.asm.errors import Place
+from ....isa.asm.program import Program
+from ....isa.parameters import Params
+from ....isa.software import Directive, Software
 from ..asm.drafts import CORES, Block, SourceError, add_group, core_of, draft_of
 from ..image.fields import AUTO
 from ..storage import STORAGES
@@ -74,7 +78,7 @@ def _own_settings(assembler, own, path):
                 setattr(draft, key, values[key])
 
 
-def add_program(assembler, path, raw, place):
+def add_program(assembler: Assembler, path: str | Path, raw: bool, place: Place) -> None:
     """Appends the programs of a file to the cores of an assembly. Raises :class:`SourceError`."""
     foreign = read_program(path, raw)
     for number in foreign.cores:
@@ -102,7 +106,7 @@ def add_program(assembler, path, raw, place):
         assembler.warn(place, f"{path}: {count} times: {kind}")
 
 
-def add_companion(assembler, path, place):
+def add_companion(assembler: Assembler, path: str | Path, place: Place) -> None:
     """Declares the groups of a companion. Raises :class:`SourceError`."""
     for number, groups in read_companion(path).items():
         _core(assembler, number, path)
@@ -153,7 +157,7 @@ IMPORTS = (
 )
 
 
-def whole_file(name):
+def whole_file(name: str) -> Place:
     """A place in messages that is a file without lines."""
     from ....isa.asm.errors import Place
 
@@ -166,8 +170,9 @@ def whole_file(name):
     return WholeFile(name, 1, 1)
 
 
-def read_form(software, path, params=None):
-    """A program file in a published form, with the companion beside it. Raises ``AsmError``."""
+def read_form(software: Software, path: str | Path, params: Params | None = None) -> Program:
+    """Reads a program file in a published form, with the companion beside it. Raises
+    ``AsmError``."""
     from ....isa.asm.assembler import Assembler
     from ....isa.asm.errors import AsmError
 

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program image of PIM: what it holds, written and read. Pure Python."""
+"""Program image of PIM: contents, writer and reader. Pure Python."""

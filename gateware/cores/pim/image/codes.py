@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whole code sections between bytes and 64-bit words, millions of instructions at a time
-(specification, section 3)."""
+"""Codec of whole code sections: bytes to 64-bit words and back, millions of instructions at a
+time (specification, section 3)."""
 
 import numpy as np
 
@@ -15,12 +15,12 @@ _HALF = np.uint64(32)
 class CodeError(ValueError):
     """An instruction has no form in the mode; ``index`` is the first such."""
 
-    def __init__(self, index, message):
+    def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
         self.index = index
 
 
-def expand_words(low):
+def expand_words(low: np.ndarray) -> np.ndarray:
     """The 64-bit words of 32-bit forms; ``low`` and result uint64 arrays."""
     op = low & np.uint64(63)
     wide = low.copy()
@@ -33,7 +33,7 @@ def expand_words(low):
     return wide
 
 
-def narrow_words(words):
+def narrow_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """``(low, fits)``: 32-bit forms of 64-bit words, and where there is one. Arrays of uint64 and
     bool."""
     op, low, high = words & np.uint64(63), words & _LOW, words >> _HALF
@@ -46,9 +46,9 @@ def narrow_words(words):
     return low, fits
 
 
-def code_of(words, mode):
-    """The bytes of ``words`` (uint64 array) in ``mode`` 0, 1 or 2, each instruction in the shortest
-    form of its mode.
+def code_of(words: np.ndarray, mode: int) -> bytes:
+    """Encodes ``words`` (uint64 array) in ``mode`` 0, 1 or 2, each instruction in the shortest form
+    of its mode.
 
     Raises
     ------
@@ -81,9 +81,9 @@ def code_of(words, mode):
     return stream.tobytes()
 
 
-def words_of(code, mode, count=None):
-    """``(words, offsets)`` of ``code``: the 64-bit words, uint64, and the byte offset of each, then
-    that of the end, int64.
+def words_of(code: bytes, mode: int, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
+    """Decodes ``code``: ``(words, offsets)``, the 64-bit words, uint64, and the byte offset of
+    each, then that of the end, int64.
 
     What is no whole instruction any more is left out; ``count`` ends the list earlier.
     """

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program image: what it holds, and its one writer (specification, section 3.6). ``reading.py``
-is its reader."""
+"""Program image: its contents, and its writer (specification, section 3.6). ``reading.py`` is
+its reader."""
+
+from __future__ import annotations
 
 import struct
 from dataclasses import dataclass, field
@@ -22,12 +24,12 @@ __all__ = [
 
 @dataclass
 class Group:
-    """A group of arrays. ``weights`` int8 (rows, cols) and ``bias`` int32 (cols,), or ``None``;
+    """Group of arrays. ``weights`` int8 (rows, cols) and ``bias`` int32 (cols,), or ``None``;
     ``arrays`` in grid order."""
 
     rows: int
     cols: int
-    arrays: tuple = ()
+    arrays: tuple[int, ...] = ()
     mbiw: int = 8
     shift: int = 0
     round: int = 1
@@ -37,8 +39,8 @@ class Group:
 
 @dataclass
 class CoreProgram:
-    """A core's entry: ``code`` as it lies in memory, ``count`` instructions in form ``mode`` (0, 1,
-    2), and its groups."""
+    """Program of a core: ``code`` as it lies in memory, ``count`` instructions in form ``mode``
+    (0, 1, 2), and its groups."""
 
     code: bytes = b""
     count: int = 0
@@ -48,31 +50,31 @@ class CoreProgram:
     obiw: int = 8
     fi: int = AUTO
     fo: int = AUTO
-    groups: list = field(default_factory=list)
+    groups: list[Group] = field(default_factory=list)
 
 
 @dataclass
 class Image:
-    """All cores, the geometry of their arrays, and GMem (``gmem_size`` 0: to the window's
-    limit)."""
+    """Program image: all cores, the geometry of their arrays, and GMem (``gmem_size`` 0: to the
+    window's limit)."""
 
-    cores: list
+    cores: list[CoreProgram]
     xb_rows: int = 64
     xb_cols: int = 64
     gmem_base: int = 0
     gmem_size: int = 0
 
-    def data(self):
+    def data(self) -> bytes:
         """The image's bytes, in the one layout that is written."""
         return Writer(self).data
 
 
-def block_rows(rows, xb_rows):
-    """Rows of each block row of a group: ``xb_rows``, fewer in the last."""
+def block_rows(rows: int, xb_rows: int) -> list[int]:
+    """Number of rows of each block row of a group: ``xb_rows``, fewer in the last."""
     return [min(xb_rows, rows - k) for k in range(0, rows, xb_rows)]
 
 
-def stored_weights(weights, xb_rows, xb_cols):
+def stored_weights(weights: np.ndarray, xb_rows: int, xb_cols: int) -> bytes:
     """The bytes of a group's weights, int8 (rows, cols): block after block, rows padded to
     ``xb_cols``."""
     rows, cols = weights.shape
@@ -85,7 +87,7 @@ def stored_weights(weights, xb_rows, xb_cols):
     )
 
 
-def weights_from(data, rows, cols, xb_rows, xb_cols):
+def weights_from(data: bytes, rows: int, cols: int, xb_rows: int, xb_cols: int) -> np.ndarray:
     """The matrix int8 (rows, all columns of the arrays) that the bytes of :func:`stored_weights`
     hold, padding included."""
     whole = np.empty((rows, -(-cols // xb_cols) * xb_cols), dtype=np.int8)
@@ -102,11 +104,13 @@ def weights_from(data, rows, cols, xb_rows, xb_cols):
 
 
 class Writer:
-    """Lays out an image. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without;
+    """Image writer. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without;
     ``core_table``: offset of the cores' entries."""
 
-    def __init__(self, image):
-        self._image, self._pieces, self._offsets, self._size = image, [], [], 0
+    def __init__(self, image: Image) -> None:
+        self._image, self._size = image, 0
+        self._pieces: list[bytes] = []
+        self._offsets: list[int] = []
         self._place(bytes(HEADER))
         tables = len(self._pieces)
         for piece in (

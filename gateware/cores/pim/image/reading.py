@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The program image's one reader, with every check of LOAD (specification, sections 3.6 and 6,
-fault TABLE).
+"""Reader of program images, with every check of LOAD (specification, sections 3.6 and 6, fault
+TABLE).
 
 Order of the checks: the header's fields as they lie, then core by core its entry's fields and,
 entry by entry, the fields of its groups. A length that makes an offset run out of the image is
@@ -8,18 +8,21 @@ blamed on the length (``code bytes``, ``number of groups``); reserved bytes on t
 their field.
 """
 
+from __future__ import annotations
+
 import struct
 from dataclasses import dataclass, field
 
+from ....isa.parameters import Params
 from .fields import AUTO, CORE_ENTRY, GROUP_ENTRY, HEADER, MAGIC, MOST_ARRAYS, VERSION
 
 __all__ = ["CoreEntry", "GroupEntry", "Tables", "TableFault", "read_tables"]
 
 
 class TableFault(ValueError):
-    """A field of the image is wrong; ``detail`` is its offset in the image."""
+    """A field of the image that is wrong; ``detail`` is its offset in the image."""
 
-    def __init__(self, detail, message):
+    def __init__(self, detail: int, message: str) -> None:
         super().__init__(message)
         self.detail = detail
 
@@ -35,7 +38,7 @@ class GroupEntry:
     shift: int
     round: int
     has_bias: int
-    arrays: tuple
+    arrays: tuple[int, ...]
     weights: int
     bias: int
     bias_at: int
@@ -43,6 +46,8 @@ class GroupEntry:
 
 @dataclass
 class CoreEntry:
+    """A core's entry as read."""
+
     code: int
     count: int
     code_bytes: int
@@ -52,17 +57,19 @@ class CoreEntry:
     obiw: int
     fi: int
     fo: int
-    groups: list = field(default_factory=list)
+    groups: list[GroupEntry] = field(default_factory=list)
 
 
 @dataclass
 class Tables:
+    """Tables of an image as read."""
+
     size: int
     xb_rows: int
     xb_cols: int
     gmem_base: int
     gmem_size: int
-    cores: list
+    cores: list[CoreEntry]
 
 
 class _Reader:
@@ -221,7 +228,7 @@ class _Reader:
         )
 
 
-def read_tables(data, params=None, most=None):
+def read_tables(data: bytes, params: Params | None = None, most: int | None = None) -> Tables:
     """The tables of an image, checked.
 
     Parameters

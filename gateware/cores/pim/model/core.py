@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""One core of the golden model: its state, and every instruction but what involves another core
-(sections 4 and 6)."""
+"""Golden model of one PIM core: its state, and every instruction but those that involve another
+core (sections 4 and 6)."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ....isa.outcome import RunFault
 from ..image.codes import words_of
+from ..image.reading import CoreEntry
 from ..isa import EVENTS, ISA, REGISTERS_PER_CORE, TWO_SOURCES, kind_of
 from . import elements
 from .elements import ELEMENTWISE, bytes_of
+
+if TYPE_CHECKING:
+    from .model import Model
+
 
 __all__ = ["Blocked", "Core", "zero_masks"]
 
@@ -18,8 +25,8 @@ _LOW = 0xFFFF_FFFF
 
 
 class Blocked(NamedTuple):
-    """What a core waits for: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core, or the
-    event register; bytes, or the value; and where the bytes lie."""
+    """Reason why a core is blocked: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core,
+    or the event register; bytes, or the value; and where the bytes lie."""
 
     op: str
     other: int
@@ -27,7 +34,7 @@ class Blocked(NamedTuple):
     address: int = 0
 
 
-def zero_masks():
+def zero_masks() -> np.ndarray:
     """By opcode: bits that must be zero, uint64; all ones for those that do not exist."""
     masks = np.full(64, (1 << 64) - 1, dtype=np.uint64)
     for instruction in ISA.instructions:
@@ -40,11 +47,11 @@ _DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
 
 
 class Core:
-    """State and program of one core; ``machine`` is the :class:`~.model.Model`."""
+    """State and program of one core; ``model`` is the :class:`~.model.Model`."""
 
-    def __init__(self, number, machine):
-        self.number, self.machine = number, machine
-        params = machine.params
+    def __init__(self, number: int, model: Model) -> None:
+        self.number, self.model = number, model
+        params = model.params
         self.lmem = np.zeros(params["lmem_bytes"], dtype=np.uint8)
         self.arrays = np.zeros(
             (params["arrays"], params["xb_rows"], params["xb_cols"]), dtype=np.int8
@@ -52,8 +59,10 @@ class Core:
         self.bias = np.zeros(params["bias_words"], dtype=np.int32)
         self.start(None)
 
-    def start(self, entry, image=0, code=b"", keep_lmem=False):
-        """Registers, events and widths at the start of a run; ``entry`` is the core's
+    def start(
+        self, entry: CoreEntry | None, image: int = 0, code: bytes = b"", keep_lmem: bool = False
+    ) -> None:
+        """Sets registers, events and widths at the start of a run; ``entry`` is the core's
         :class:`CoreEntry`, if it has any."""
         self.entry = entry
         self.regs = [0] * REGISTERS_PER_CORE
@@ -78,7 +87,7 @@ class Core:
         )
         if not keep_lmem:
             self.lmem[:] = 0
-        self._matrices = {}
+        self._matrices: dict[int, Any] = {}
         self._code_at = image + entry.code if entry else image
         self._decode(code)
 
@@ -111,18 +120,18 @@ class Core:
         )
 
     @property
-    def done(self):
-        """Whether the program is at its end, as it should be."""
+    def done(self) -> bool:
+        """Whether the program has reached its end."""
         return self.pc >= self._whole and self._ends_well
 
     @property
-    def address(self):
+    def address(self) -> int:
         """Byte address in main memory of the next instruction, or of the code's end."""
         return self._code_at + self._offsets[min(self.pc, self._whole)]
 
     # Execution
 
-    def advance(self, limit=None):
+    def advance(self, limit: int | None = None) -> int:
         """Runs until the program ends or blocks (``blocked`` is then set), or for ``limit``
         instructions.
 
@@ -148,8 +157,8 @@ class Core:
                 self.retire()
         return self.counters["instructions"] - before
 
-    def retire(self):
-        """Counts the instruction at ``pc``, which is complete, and moves on."""
+    def retire(self) -> None:
+        """Counts the instruction at ``pc``, which is complete, and advances."""
         self.counters["instructions"] += 1
         self.counters[_KIND[self._steps[self.pc][0]]] += 1
         self.pc += 1
@@ -186,10 +195,8 @@ class Core:
         self.regs[a] = high & _LOW
 
     def _sld(self, op, a, b, c, d, high):
-        address = self.machine.global_range(self._pair(b) + (high >> 3), 4)
-        self.regs[a] = int.from_bytes(
-            self.machine.memory[address : address + 4].tobytes(), "little"
-        )
+        address = self.model.global_range(self._pair(b) + (high >> 3), 4)
+        self.regs[a] = int.from_bytes(self.model.memory[address : address + 4].tobytes(), "little")
         self.counters["bytes_read"] += 4
 
     def _scalar(self, op, a, b, c, d, high):
@@ -202,7 +209,7 @@ class Core:
     def _setbw(self, op, a, b, c, d, high):
         widths = a or 32, b or 32
         for width in widths:
-            if width > self.machine.params["max_biw"]:
+            if width > self.model.params["max_biw"]:
                 raise RunFault("width", width)
         self.ibiw, self.obiw = widths
 
@@ -211,7 +218,7 @@ class Core:
     def _mvmul(self, op, a, b, c, d, high):
         mbiw, number, relu = c or 32, d & 1023, d >> 10
         groups = self.entry.groups
-        if self.ibiw > self.machine.params["x_bits"]:
+        if self.ibiw > self.model.params["x_bits"]:
             raise RunFault("width", self.ibiw)
         if number < len(groups) and groups[number].mbiw != mbiw:
             raise RunFault("width", mbiw)
@@ -250,7 +257,7 @@ class Core:
     # Vector
 
     def _vector(self, op, a, b, c, d, high):
-        if op in (19, 20) and not self.machine.params["act_unit"]:
+        if op in (19, 20) and not self.model.params["act_unit"]:
             raise RunFault("unsupported", op)
         if not d:
             return
@@ -334,8 +341,8 @@ class Core:
         if not d:
             return
         first, last = self._inside(self.regs[a] + (offset if high & 1 else 0) & _LOW, d)
-        address = self.machine.global_range(pair + (offset if high & 2 else 0), d)
-        self.lmem[first:last] = self.machine.memory[address : address + d]
+        address = self.model.global_range(pair + (offset if high & 2 else 0), d)
+        self.lmem[first:last] = self.model.memory[address : address + d]
         self.counters["bytes_read"] += d
 
     def _st(self, op, a, b, c, d, high):
@@ -343,8 +350,8 @@ class Core:
         if not d:
             return
         first, last = self._inside(self.regs[b] + (offset if high & 2 else 0) & _LOW, d)
-        address = self.machine.global_range(pair + (offset if high & 1 else 0), d)
-        self.machine.window.write(self.address, address, self.lmem[first:last])
+        address = self.model.global_range(pair + (offset if high & 1 else 0), d)
+        self.model.window.write(self.address, address, self.lmem[first:last])
         self.counters["bytes_written"] += d
 
     def _lldi(self, op, a, b, c, d, high):
@@ -363,7 +370,7 @@ class Core:
 
     def _send_recv(self, op, a, b, c, d, high):
         other = b | c << 5
-        if other >= len(self.machine.entries) or other == self.number:
+        if other >= len(self.model.entries) or other == self.number:
             raise RunFault("core_range", other)
         if not d:
             return None
@@ -374,9 +381,10 @@ class Core:
         waiting = Blocked("wait", a, b | c << 5)
         return None if self.take_event(waiting) else waiting
 
-    def take_event(self, waiting):
+    def take_event(self, waiting: Blocked) -> bool:
         """Whether a wait may pass; if so its event register is changed, too."""
         event, value = waiting.other, waiting.amount
+        assert self.entry is not None, "only a program waits"
         held = self.events[event]
         if held < value if self.entry.wait_mode else held != value:
             return False
@@ -385,9 +393,9 @@ class Core:
 
     def _sync(self, op, a, b, c, d, high):
         other = b | c << 5
-        if other >= len(self.machine.entries):
+        if other >= len(self.model.entries):
             raise RunFault("core_range", other)
-        self.machine.sync(other, a)
+        self.model.sync(other, a)
 
 
 _RUN = {

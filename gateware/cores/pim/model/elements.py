@@ -22,13 +22,13 @@ _TANH = np.array([*TANH, TANH[-1]], dtype=np.int64)
 _BYTES3 = np.array([1, 1 << 8, 1 << 16], dtype=np.int64)
 
 
-def formats(fi, fo, ibiw, obiw):
+def formats(fi: int, fo: int, ibiw: int, obiw: int) -> tuple[int, int]:
     """Fraction bits of input and output, ``auto`` resolved by the widths."""
     return max(ibiw - 4, 0) if fi == AUTO else fi, obiw - 1 if fo == AUTO else fo
 
 
-def bytes_of(biw):
-    """Bytes of an element of ``biw`` bits."""
+def bytes_of(biw: int) -> int:
+    """Size in bytes of an element of ``biw`` bits."""
     return (biw + 7) // 8
 
 
@@ -43,37 +43,38 @@ def _signed(raw, biw):
     return value << 64 - biw >> 64 - biw
 
 
-def load(memory, address, count, biw):
-    """``count`` elements at ``address``, int64."""
+def load(memory: np.ndarray, address: int, count: int, biw: int) -> np.ndarray:
+    """Loads ``count`` elements at ``address``, int64."""
     byw = bytes_of(biw)
     return _signed(memory[address : address + count * byw].reshape(count, byw), biw)
 
 
-def gather(memory, address, stride, count, biw):
-    """``count`` elements from ``address`` on, ``stride`` elements apart, int64."""
+def gather(memory: np.ndarray, address: int, stride: int, count: int, biw: int) -> np.ndarray:
+    """Loads ``count`` elements from ``address`` on, ``stride`` elements apart, int64."""
     byw = bytes_of(biw)
     places = address + np.arange(count, dtype=np.int64) * (stride * byw)
     return _signed(memory[places[:, None] + np.arange(byw)], biw)
 
 
-def store(memory, address, values, biw):
-    """Writes int64 ``values``, all of them in range of ``biw`` bits."""
+def store(memory: np.ndarray, address: int, values: np.ndarray, biw: int) -> None:
+    """Stores int64 ``values``, all of them in range of ``biw`` bits."""
     byw = bytes_of(biw)
     raw = np.ascontiguousarray(values, dtype="<i8").view(np.uint8).reshape(-1, 8)[:, :byw]
     memory[address : address + raw.size] = raw.ravel()
 
 
-def saturate(values, biw):
+def saturate(values: np.ndarray, biw: int) -> np.ndarray:
+    """Clamps values to signed elements of ``biw`` bits."""
     return np.clip(values, -(1 << biw - 1), (1 << biw - 1) - 1)
 
 
-def inner_product(a, b, obiw):
-    """Saturated sum of products, exact modulo 2^64."""
+def inner_product(a: np.ndarray, b: np.ndarray, obiw: int) -> np.ndarray:
+    """Saturated inner product, exact modulo 2^64."""
     with np.errstate(over="ignore"):
         return saturate(np.array([np.sum(a * b)], dtype=np.int64), obiw)
 
 
-def average(a, obiw):
+def average(a: np.ndarray, obiw: int) -> np.ndarray:
     """Saturated mean, halves away from zero."""
     total, count = int(a.sum()), len(a)
     mean = (2 * abs(total) + count) // (2 * count)
@@ -113,9 +114,9 @@ def _vvsra(a, b, ibiw):
 
 
 class Widths:
-    """What an element-wise instruction needs beside its sources."""
+    """Widths of an element-wise instruction."""
 
-    def __init__(self, ibiw, obiw, fi, fo, bound=0):
+    def __init__(self, ibiw: int, obiw: int, fi: int, fo: int, bound: int = 0) -> None:
         self.ibiw, self.obiw, self.bound = ibiw, obiw, bound
         self.fi, self.fo = formats(fi, fo, ibiw, obiw)
 

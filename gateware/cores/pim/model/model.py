@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of the PIM machine: LOAD, all cores, rendezvous, events, deadlock
-(specification, 2 to 7). Integers."""
+"""Golden model of PIM: LOAD, all cores, rendezvous, events, deadlock (specification, 2 to 7).
+Integers."""
+
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
-from ....isa import machine
-from ....isa.outcome import RunFault
+from ....isa.model import Model as GoldenModel
+from ....isa.outcome import Outcome, RunFault
 from ..image.image import weights_from
-from ..image.reading import TableFault, read_tables
+from ..image.reading import CoreEntry, TableFault, read_tables
 from ..isa import EVENT_MOST, ISA
 from .core import Core
 
@@ -26,9 +28,9 @@ _COUNTERS = (
 )
 
 
-class Model(machine.Model):
-    """PIM: every core runs until it blocks or ends, then the next; two that meet exchange their
-    bytes.
+class Model(GoldenModel):
+    """Golden model of PIM: every core runs until it blocks or ends, then the next; two that meet
+    exchange their bytes.
 
     Counters, of the view that ``core_select`` names, over the instructions completed (one that
     faults counts nothing): ``instructions``, ``operations`` (rows*cols of each ``mvmul``, len of
@@ -51,14 +53,15 @@ class Model(machine.Model):
 
     ISA = ISA
 
-    def reset(self):
+    def reset(self) -> None:
         """Core reset; the arrays are then zero (in a core they are whatever they are)."""
-        self.entries, self.report = [], []
+        self.entries: list[CoreEntry] = []
+        self.report: list[str] = []
         self.cores = [Core(k, self) for k in range(self.params["cores"])]
 
-    # The face to the cores
+    # Interface to the cores
 
-    def global_range(self, address, size):
+    def global_range(self, address: int, size: int) -> int:
         """Main-memory address of a range of GMem, given by its 64-bit address;
         :class:`~quintet.gateware.isa.outcome.RunFault` where it leaves GMem."""
         address &= (1 << 64) - 1
@@ -77,7 +80,7 @@ class Model(machine.Model):
             raise RunFault("bus_error", beyond)
         return begin
 
-    def sync(self, number, event):
+    def sync(self, number: int, event: int) -> None:
         """Adds 1 to an event register of core ``number``, and lets it go on if it waits for
         that."""
         target = self.cores[number]
@@ -141,20 +144,27 @@ class Model(machine.Model):
                     data, "<i4", group.cols, group.bias
                 )
 
-    def run(self, registers, cycle_limit=None, trace=None):
+    def run(
+        self,
+        registers: Mapping[str, int],
+        cycle_limit: int | None = None,
+        trace: Callable[[int, int, int], object] | None = None,
+    ) -> Outcome:
         """One run; see docs/how/contracts.md, section 6; ``cycle_limit`` counts the instructions of
         all cores together."""
         self.take_registers(registers, trace)
-        self.report, self._running = [], None
+        self.report = []
+        self._running: Core | None = None
         flags = self.reg["run_flags"]
         for core in self.cores:
-            core.start(None, keep_lmem=flags >> 1 & 1)
+            core.start(None, keep_lmem=bool(flags >> 1 & 1))
         fault, where, pc = None, 0, 0
         try:
             self._load()
             self._schedule(cycle_limit)
         except RunFault as stop:
             core = self._running if stop.core is None else self.cores[stop.core]
+            assert core is not None, "a fault without a core is that of the running one"
             where = core.number
             pc = self._image_at if stop.name == "table" else core.address
             fault = stop
@@ -163,8 +173,8 @@ class Model(machine.Model):
         found.notes += self.report
         return found
 
-    def view(self, registers):
-        """Counters and read-only registers of the run before, as ``core_select`` and ``dbg_index``
+    def view(self, registers: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
+        """Counters and read-only registers of the last run, as ``core_select`` and ``dbg_index``
         are now."""
         self.reg |= {
             name: registers[name] & self._writable[name][0].mask

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small PIM engine: one core, a microprogram (docs/how/microcode.md) and one multiplier."""
+"""Small PIM engine: one core, microcoded (docs/how/microcode.md), with one multiplier."""

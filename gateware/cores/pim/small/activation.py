@@ -2,6 +2,7 @@
 """Microprogram of the small engine: vtanh and vsigm by their table (specification, section 4.3).
 Pure Python."""
 
+from ....isa.parameters import Params
 from ..image.fields import AUTO
 from ..isa import ISA
 from ..tables import STEPS, TANH
@@ -16,8 +17,8 @@ _ONE, _FINE = 16, 10
 _FULL = STEPS.bit_length() - 1 + _FINE
 
 
-def activations(params, codes):
-    """The text."""
+def activations(params: Params, codes: dict[str, int]) -> str:
+    """Source text of the microprogram's part."""
     if not params["act_unit"]:
         return f"""
 op_vtanh: op_vsigm: ld OP; st T

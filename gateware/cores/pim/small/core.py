@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small PIM engine: one core, an element or a product at a time, and a microprogram for all the
-rest.
+"""Small PIM engine: one core, an element or a product at a time, and a microprogram.
 
 ::
 
@@ -19,6 +18,7 @@ from dataclasses import replace
 
 from amaranth import Cat, Const, Module, Mux, Signal
 
+from ....isa.parameters import Params
 from ....microcode.engine import MicroMachine
 from ....microcode.shell import MicroEngine
 from ....shell.activity import Activity, Row
@@ -37,7 +37,7 @@ _MACS_BITS = 21
 
 
 class SmallEngine(MicroEngine):
-    """Small engine, for builds with ``engine = "small"``.
+    """Small PIM engine, for builds with ``engine = "small"``.
 
     Members
     -------
@@ -46,10 +46,10 @@ class SmallEngine(MicroEngine):
     """
 
     @staticmethod
-    def spram_blocks(params):
+    def spram_blocks(params: Params) -> int:
         return sum(spram_blocks(params))
 
-    def prepare(self):
+    def prepare(self) -> tuple[EngineControl, int]:
         if self.params["engine"] != "small":
             raise ValueError(
                 f"The small engine needs the parameter engine = small, not {self.params['engine']}"
@@ -69,7 +69,7 @@ class SmallEngine(MicroEngine):
             counters=[replace(c, bits=bits.get(c.name, 1)) for c in COUNTERS],
         ), 1
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         control = self.control
         # An UP5K's DSP; logic on the larger chips, which have none, and where the weights fit block
@@ -130,10 +130,10 @@ class SmallEngine(MicroEngine):
         self._parts = units, loading
         return m
 
-    def rows(self):
+    def rows(self) -> tuple[Row, ...]:
         return Row("LOAD", numbered=False), Row("program"), Row("vectors and products")
 
-    def activity(self):
+    def activity(self) -> dict[str, Activity]:
         """Rows of a timeline. LOAD uses the units, too, and keeps what it reads where an
         instruction's address is later."""
         (units, loading), machine = self._parts, self.machine
@@ -141,7 +141,7 @@ class SmallEngine(MicroEngine):
         return {
             "LOAD": Activity(loading & ~machine.ready),
             "program": Activity(
-                (begins, self.control.finish), takes=begins, number=machine.told.data
+                (begins, self.control.finish), takes=begins, number=machine.register_write.data
             ),
             "vectors and products": Activity(
                 (units.begin & ~loading, units.finished), number="program"

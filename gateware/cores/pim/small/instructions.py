@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The small engine's micro-instructions: what the accumulator machine reads, writes and counts here
-(docs/how/microcode.md). Pure Python."""
+"""Micro-instructions of the small PIM engine: sources, sinks and counters of the accumulator
+machine (docs/how/microcode.md). Pure Python."""
 
 import enum
 
+from ....isa.parameters import Params
 from ....microcode.accumulator import accumulator_machine
 
 __all__ = [
@@ -26,7 +27,7 @@ __all__ = [
 
 
 class Source(enum.IntEnum):
-    """What is read beside registers. VALUE: an element; ACC_LOW, ACC_HIGH: 64 bits of the
+    """Sources besides registers. VALUE: an element; ACC_LOW, ACC_HIGH: 64 bits of the
     accumulator that was shifted."""
 
     (
@@ -46,22 +47,21 @@ class Source(enum.IntEnum):
 
 
 class Sink(enum.IntEnum):
-    """What takes A. W: where the weights begin; MASK: bits of an input that count; ACC: first value
-    of the second column's accumulator, then of the first's; OPERATIONS, READ, WRITTEN are counted;
-    FINISH: the run is over, A is the fault's detail until the next.
-    """
+    """Sinks of A. W: where the weights begin; MASK: bits of an input that count; ACC: first
+    value of the second column's accumulator, then of the first's; OPERATIONS, READ, WRITTEN are
+    counted; FINISH: the run is over, A is the fault's detail until the next."""
 
     X, P, VALUE, W, MASK, ACC, CODE, PC, FLAGS, OPERATIONS, READ, WRITTEN, FINISH = range(13)
 
 
 class Count(enum.IntFlag):
-    """What a CNT counts: an instruction, its kind, code."""
+    """Counters of CNT: an instruction, its kind, code."""
 
     RETIRED, SCALAR, MATRIX, VECTOR, TRANSFER, CODE4 = 1, 2, 4, 8, 16, 32
 
 
 class Flag(enum.IntFlag):
-    """What FLAGS takes."""
+    """Flags of sink FLAGS."""
 
     DONE, BLOCKED, LOADING = 1, 2, 4
 
@@ -77,12 +77,12 @@ REGION_BITS = 16
 ARRAYS_AT, BIAS_AT, TABLE_AT = (k << REGION_BITS for k in (1, 2, 3))
 
 
-def scratch_at(params):
+def scratch_at(params: Params) -> int:
     """Place of a word that nothing else uses."""
     return BIAS_AT + 4 * params["bias_words"]
 
 
-#: Groups that the register file has room for.
+#: Groups that the register file has space for.
 GROUPS_MOST = 16
 
 # The debug registers show the first 66, in this order: registers, events, widths; then the index of

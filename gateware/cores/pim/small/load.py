@@ -2,14 +2,16 @@
 """Microprogram of the small engine: LOAD, every check of the image's tables, in their order
 (specification, sections 3.6 and 6). Pure Python."""
 
+from ....isa.parameters import Params
 from ..image.fields import AUTO, CORE_ENTRY, GROUP_ENTRY, HEADER, MAGIC, MOST_ARRAYS, VERSION
 from .instructions import ARRAYS_AT, BIAS_AT, STORE
 
 __all__ = ["load"]
 
 
-def load(params, memory_size, codes):
-    """The text; it ends at ``begin``, with the core's entry in variables."""
+def load(params: Params, memory_size: int, codes: dict[str, int]) -> str:
+    """Source text of the microprogram's part; it ends at ``begin``, with the core's entry in
+    variables."""
     log_rows, log_cols = params["xb_rows"].bit_length() - 1, params["xb_cols"].bit_length() - 1
     magic = int.from_bytes(MAGIC, "little")
     return f"""

@@ -2,6 +2,7 @@
 """Microprogram of the small engine: mvmul, two columns at a time (specification, section 4.2). Pure
 Python."""
 
+from ....isa.parameters import Params
 from .instructions import BIAS_AT, MAC, SHIFT, STORE, TWO
 
 __all__ = ["matrix"]
@@ -10,8 +11,8 @@ __all__ = ["matrix"]
 _LONGEST = 39
 
 
-def matrix(params, codes):
-    """The text."""
+def matrix(params: Params, codes: dict[str, int]) -> str:
+    """Source text of the microprogram's part."""
     return f"""
 .also MACS ENTRY; .also BAND MOST; .also SHIFTS TAKEN; .also RELU PLACE; .also BIAS ID
 .also BIASED BIT; .also INNER FIRST

@@ -2,6 +2,7 @@
 """Microprogram of the small engine: fetch, decoding, scalar instructions, events, faults
 (specification, sections 3, 4 and 6). Pure Python."""
 
+from ....isa.parameters import Params
 from ....microcode.program import Microprogram, jump_table
 from ..isa import EVENT_MOST, ISA
 from .activation import activations
@@ -186,9 +187,9 @@ raise:  out CODE                                                        // A: co
 """
 
 
-def microprogram(params, memory_size):
-    """The :class:`~quintet.gateware.microcode.program.Microprogram` of a build; ``memory_size`` in
-    bytes."""
+def microprogram(params: Params, memory_size: int) -> Microprogram:
+    """Assembles the :class:`~quintet.gateware.microcode.program.Microprogram` of a build;
+    ``memory_size`` in bytes."""
     codes = ISA.fault_codes
     parts = {
         "tables": _tables(),

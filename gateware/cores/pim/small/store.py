@@ -6,6 +6,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ....primitives.bram import BlockRAM
 from ....primitives.spram import SPRAM
 from ..params import weight_bytes
@@ -19,7 +20,7 @@ _BLOCK = 2 * SPRAM.WORDS
 _MOST_IN_BLOCK_RAM = 8192
 
 
-def spram_blocks(params):
+def spram_blocks(params: Params) -> list[int]:
     """SPRAM blocks of local memory, and of the weights."""
     return [
         0 if size <= _MOST_IN_BLOCK_RAM else -(-size // _BLOCK)
@@ -28,7 +29,7 @@ def spram_blocks(params):
 
 
 class Store(wiring.Component):
-    """All of them at the places of :mod:`.instructions`.
+    """Memories of the small engine at the addresses of :mod:`.instructions`.
 
     Members
     -------
@@ -37,7 +38,7 @@ class Store(wiring.Component):
     row : In, 16 bits: byte address among the weights, even; weights : Out, 16 bits, a cycle later
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         super().__init__(
             {
@@ -50,7 +51,7 @@ class Store(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, address = self.params, self.address
         region, was = address[REGION_BITS:], Signal(2)

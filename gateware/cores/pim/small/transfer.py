@@ -2,13 +2,14 @@
 """Microprogram of the small engine: ranges of memory, ld, st, sld, lldi and lmv (specification,
 sections 4.1, 4.4 and 6). Pure Python."""
 
+from ....isa.parameters import Params
 from .instructions import STORE, scratch_at
 
 __all__ = ["transfers"]
 
 
-def transfers(params, memory_size, codes):
-    """The text."""
+def transfers(params: Params, memory_size: int, codes: dict[str, int]) -> str:
+    """Source text of the microprogram's part."""
     lmem, scratch = params["lmem_bytes"], scratch_at(params)
     return f"""
 .also HI ENTRY; .also LO MOST; .also GOFF TAKEN; .also S PLACE

@@ -6,6 +6,7 @@ from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ....isa.parameters import Params
 from ....primitives.dsp import MultiplierArray
 from .instructions import MAC, REGION_BITS, SHIFT, STORE, TWO
 from .store import Store
@@ -17,7 +18,7 @@ ACC_BITS = 40
 
 
 class Units(wiring.Component):
-    """What ``run`` of the microprogram asks for, one operation at a time.
+    """Units of the small engine: the operations of ``run``, one at a time.
 
     An element takes 4 cycles behind the first, n rows 2n + 4, a shift by 8n + k n + k + 1.
     Products: inputs come byte by byte, two cycles a row, the weights of two columns at once;
@@ -31,7 +32,9 @@ class Units(wiring.Component):
     value : Out, 32 bits; acc : Out, signed, the accumulator that was shifted last
     """
 
-    def __init__(self, *, params, multiplier="dsp", family=None):
+    def __init__(
+        self, *, params: Params, multiplier: str = "dsp", family: str | None = None
+    ) -> None:
         self._store, self._row_bytes = Store(params=params, family=family), params["xb_cols"]
         self._multiplier = MultiplierArray(lanes=1, kind=multiplier, width=16, family=family)
         super().__init__(
@@ -47,7 +50,7 @@ class Units(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.store = store = self._store
         stores, products, shifts, more = (

@@ -2,6 +2,7 @@
 """Microprogram of the small engine: vector instructions, an element at a time (specification,
 section 4.3). Pure Python."""
 
+from ....isa.parameters import Params
 from ....microcode.program import jump_table
 from ..isa import ISA, TWO_SOURCES
 from .instructions import STORE
@@ -18,15 +19,15 @@ _BY_ELEMENTS = [
 ]
 
 
-def elements():
-    """A jump for each opcode from 10 to 24, to what an element of it is."""
+def elements() -> str:
+    """Jump table of opcodes 10 to 24 to the code of an element of each."""
     return jump_table(
         {i.opcode: f"el_{i.mnemonic}" for i in _BY_ELEMENTS}, range(10, 25), "op_illegal"
     )
 
 
-def vectors(params):
-    """The text."""
+def vectors(params: Params) -> str:
+    """Source text of the microprogram's part."""
     two = sum(1 << opcode for opcode in TWO_SOURCES)
     same = sum(1 << ISA.opcodes[name] for name in _SAME)
     names = " ".join(

@@ -8,6 +8,7 @@ from quintet.gateware.cores.cherry.engine.units.alu import Alu
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.small.alu import SerialAlu
 from tests.gateware.cores.cherry.bench.units import UnitBench, parameters
+from tests.support.shares import shares, some
 
 
 def operation(axes):
@@ -43,7 +44,8 @@ def operation(axes):
     ],
     ids=lambda c: "-".join(str(v) for v in c.values()),
 )
-def test_random_operations(changed):
+@shares
+def test_random_operations(changed, share):
     params = parameters("sim", **changed)
     bench = UnitBench(
         Alu(params=params),
@@ -53,7 +55,7 @@ def test_random_operations(changed):
         seed=str(changed),
     )
     bench.announced(bench.unit.soon)
-    bench.run(100)
+    bench.run(some(100, share))
 
 
 @pytest.mark.parametrize("axes", [0, 1])

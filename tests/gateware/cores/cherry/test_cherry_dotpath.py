@@ -8,6 +8,7 @@ from quintet.gateware.cores.cherry.engine.units.dotpath import DotPath
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.small.dot import SerialDot
 from tests.gateware.cores.cherry.bench.units import UnitBench, parameters
+from tests.support.shares import shares, some
 
 
 def operation(axes):
@@ -41,12 +42,13 @@ def operation(axes):
     ],
     ids=lambda c: "-".join(str(v) for v in c.values()),
 )
-def test_random_operations(changed):
+@shares
+def test_random_operations(changed, share):
     params = parameters("sim", **changed)
     unit = DotPath(params=params, latency=11)
     UnitBench(
         unit, Unit.DOT.value, params, operation(params["reduce_axes"]), seed=str(changed)
-    ).run(30 if params["macs"] == 64 else 60)
+    ).run(some(30 if params["macs"] == 64 else 60, share))
 
 
 @pytest.mark.parametrize("axes", [0, 1])

@@ -9,6 +9,7 @@ from quintet.gateware.cores.cherry.engine.units.lsu import LoadStore
 from quintet.gateware.cores.cherry.engine.units.pairs.unit import PairLoadStore, in_pairs
 from quintet.gateware.cores.cherry.params import SPACE
 from tests.gateware.cores.cherry.bench.lsu import Bench, Operations, Reference, passes
+from tests.support.shares import shares, some
 
 BUILDS = {
     "sim": ("sim", {"log_mem": 10}),
@@ -38,7 +39,8 @@ def same(bench, reference):
 @pytest.mark.parametrize(
     ("name", "stall"), [(name, 0.4 if k % 2 else 0.1) for k, name in enumerate(BUILDS)]
 )
-def test_random_operations(name, stall):
+@shares
+def test_random_operations(name, stall, share):
     params, unit = build(name)
     bench = Bench(unit, params, 5, stall=stall)
     reference = Reference(params, bench.mem, bench.tiles)
@@ -46,7 +48,7 @@ def test_random_operations(name, stall):
 
     async def script(ctx, bench):
         slots = 0
-        for _ in range(24):
+        for _ in range(some(24, share, 8)):
             op = source.next()
             assert reference.run(op) is None
             slots += op["size"]
@@ -63,8 +65,9 @@ def test_random_operations(name, stall):
     same(bench, reference)
 
 
+@shares
 @pytest.mark.parametrize("name", ["sim", "85f", "pairs"])
-def test_waits_for_others(name):
+def test_waits_for_others(name, share):
     """A slot asks for no tile and writes none before what it waits for, and does not wait for
     more."""
     params, unit = build(name)
@@ -74,7 +77,7 @@ def test_waits_for_others(name):
 
     async def script(ctx, bench):
         rnd, slots = bench.rnd, 0
-        for _ in range(25):
+        for _ in range(some(25, share)):
             op = source.next()
             reference.run(op)
             other, kind = rnd.randrange(1, 4), rnd.choice(("fetched", "finished"))
@@ -108,15 +111,16 @@ def test_waits_for_others(name):
     same(bench, reference)
 
 
+@shares
 @pytest.mark.parametrize("name", ["sim", "85f", "wide", "pairs", "wide pairs"])
-def test_faults(name):
+def test_faults(name, share):
     params, unit = build(name)
     bench = Bench(unit, params, 9)
     found = 0
 
     async def script(ctx, bench):
         nonlocal found
-        for run in range(6):
+        for run in range(some(6, share, 3)):
             source = Operations(params, 100 + run, faults=True)
             reference = Reference(params, bench.mem, bench.tiles)
             before = len(bench.written)

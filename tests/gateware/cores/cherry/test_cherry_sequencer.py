@@ -25,6 +25,7 @@ from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.memory.port import MemoryPort
 from tests.gateware.cores.cherry.bench.lists import MEMORY, random_list
 from tests.support.memory_model import MemoryModel
+from tests.support.shares import shares, some
 
 
 def signed(value, bits):
@@ -302,13 +303,15 @@ def wrong(build, seeds):
 
 
 @pytest.mark.parametrize("build, count", [("sim", 8), ("wide", 4), ("one slot", 3), ("narrow", 3)])
-def test_random_lists(build, count):
-    assert (right(build, range(count)) > 0) == (BUILDS[build][1] == {})
+@shares
+def test_random_lists(build, count, share):
+    assert (right(build, range(some(count, share, 2))) > 0) == (BUILDS[build][1] == {})
 
 
 @pytest.mark.parametrize("build, first", [("sim", 0), ("sim", 2000), ("one slot", 1000)])
-def test_wrong_lists(build, first):
-    assert len(wrong(build, range(first, first + 16))) >= 2
+@shares
+def test_wrong_lists(build, first, share):
+    assert len(wrong(build, range(first, first + some(16, share, 12)))) >= 2
 
 
 @pytest.mark.long

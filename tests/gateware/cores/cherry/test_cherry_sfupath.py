@@ -8,6 +8,7 @@ from quintet.gateware.cores.cherry.engine.memory.wordqueue import WordQueue
 from quintet.gateware.cores.cherry.engine.ops import SfuKind, Unit
 from quintet.gateware.cores.cherry.engine.units.sfupath import SfuPath
 from tests.gateware.cores.cherry.bench.units import UnitBench, parameters
+from tests.support.shares import shares, some
 
 
 def operation(rnd):
@@ -24,9 +25,11 @@ def operation(rnd):
     ],
     ids=lambda c: "-".join(str(v) for v in c.values()),
 )
-def test_random_operations(changed):
+@shares
+def test_random_operations(changed, share):
     params = parameters("sim", **changed)
-    UnitBench(SfuPath(params=params), Unit.SFU.value, params, operation, seed=str(changed)).run(40)
+    bench = UnitBench(SfuPath(params=params), Unit.SFU.value, params, operation, seed=str(changed))
+    bench.run(some(40, share))
 
 
 def test_arguments():

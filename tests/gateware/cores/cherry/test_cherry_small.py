@@ -31,8 +31,9 @@ from tests.gateware.cores.cherry.bench import compare
 from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.gateware.cores.cherry.bench.programs import random_element
 from tests.support.comparing import bench_fixture, failing_run
+from tests.support.shares import shares, some
 
-#: Cases of each of three builds; with those of ``wide`` more than 500.
+#: Cases of each of three builds in `make test-long`; with those of ``wide`` more than 500.
 PROGRAMS, FAULTS, LISTS = 90, 45, 30
 
 bench = bench_fixture(compare.open_build, ("one", "one-4", "one-dsp"))
@@ -45,7 +46,8 @@ def check(bench, cases):
         assert not problems, (case.name, problems)
 
 
-def test_random_programs(bench):
+@shares
+def test_random_programs(bench, share):
     check(
         bench,
         (
@@ -55,17 +57,21 @@ def test_random_programs(bench):
                     seed, bench.params, words=random.Random(seed).choice((12, 24, 40))
                 ),
             )
-            for seed in range(PROGRAMS)
+            for seed in range(some(PROGRAMS, share))
         ),
     )
 
 
-def test_programs_with_faults(bench):
-    check(bench, ((seed, compare.spoilt_case(seed, bench.params)) for seed in range(FAULTS)))
+@shares
+def test_programs_with_faults(bench, share):
+    seeds = range(some(FAULTS, share))
+    check(bench, ((seed, compare.spoilt_case(seed, bench.params)) for seed in seeds))
 
 
-def test_lists(bench):
-    check(bench, ((seed, compare.list_case(seed, bench.params, seed % 2)) for seed in range(LISTS)))
+@shares
+def test_lists(bench, share):
+    seeds = range(some(LISTS, share))
+    check(bench, ((seed, compare.list_case(seed, bench.params, seed % 2)) for seed in seeds))
 
 
 def test_halves_of_beats(wide):

@@ -202,7 +202,7 @@ class RunProperty(Property):
         """``run`` after the sweep and while no other is active, until the mark was seen; ``stop``
         only in a run, until it is over, and not up to the next one."""
         run, stop, seen, swept = Signal(), Signal(), Signal(), Signal()
-        self.free(dut.run, dut.stop, dut.controller.swept, dut.room)
+        self.free(dut.run, dut.stop, dut.controller.swept, dut.space)
         self.constant(m, dut.allowance)
         m.d.sync += [run.eq(dut.run), stop.eq(dut.stop), swept.eq(dut.controller.swept)]
         with m.If(~dut.run):
@@ -222,7 +222,7 @@ class RunProperty(Property):
                 Assume(value)
                 for value in (
                     dut.controller.swept,
-                    dut.room,
+                    dut.space,
                     dut.items.ready,
                     ~dut.stop,
                     dut.run | Mux(run, seen, dut.active | ~dut.swept),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.model.machine import OFF, PARALLEL, SERIAL, Machine
+from quintet.gateware.cores.imagine.model.array import OFF, PARALLEL, SERIAL, ArrayState
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE, geometry, register_file
 from tests.gateware.cores.imagine.bench import programs as imagine_programs
@@ -34,7 +34,7 @@ def products(width, a, b, ref_sign=False):
     blocks = -(-len(a) // 16)
     rows = min(256, blocks)
     cols = -(-blocks // rows)
-    machine = Machine(params_of(rows, cols, width, 64), ref_sign=ref_sign)
+    machine = ArrayState(params_of(rows, cols, width, 64), ref_sign=ref_sign)
     size = rows * cols * 16
     for number, operand in ((2, a), (3, b)):
         padded = np.zeros(size, np.int64)
@@ -96,7 +96,7 @@ def test_published_sign_of_the_most_negative_operand():
 def run_both(words, params):
     """A model, and a machine of single bits, after ``words``; everything is compared."""
     rows, cols, width, depth = (params[n] for n in ("rows", "cols", "reg_width", "depth"))
-    model, slow = Machine(params), SlowMachine(rows, cols, width, depth)
+    model, slow = ArrayState(params), SlowMachine(rows, cols, width, depth)
     emitted = []
     for word in words:
         decoded = ISA.decode(word, params)
@@ -136,7 +136,7 @@ def test_many_random_programs_against_single_bits(size):
 
 def machine_with(params, **registers):
     """A machine whose registers ``r3=array`` hold what is given, [R, 16*C]."""
-    machine = Machine(params)
+    machine = ArrayState(params)
     for name, value in registers.items():
         value = np.asarray(value) & (1 << machine.width) - 1
         machine.registers[int(name[1:])] = np.broadcast_to(
@@ -146,7 +146,7 @@ def machine_with(params, **registers):
 
 
 def test_a_register_bit_is_a_ram_row():
-    machine = Machine(params_of(2, 2, 8, 64))
+    machine = ArrayState(params_of(2, 2, 8, 64))
     machine.mv_selectBlk(1, 0)
     machine.mv_write(3 * 8 + 5, 0x8001)
     assert (
@@ -167,7 +167,7 @@ def test_a_register_bit_is_a_ram_row():
     ],
 )
 def test_selection_gates_writes_alone_and_persists(select, reached):
-    machine = Machine(params_of(3, 2, 16, 64))
+    machine = ArrayState(params_of(3, 2, 16, 64))
     machine.mv_selectBlk(0, 0)
     getattr(machine, select[0])(*select[1:])
     for addr in (0, 17):
@@ -427,7 +427,7 @@ def test_the_cycle_limit_counts_words():
         and outcome.fault.name == "aborted"
         and outcome.fault.pc == 0x10C
     )
-    assert model.machine.mode == OFF
+    assert model.array.mode == OFF
     assert model.run(given, cycle_limit=10).status == "done"
 
 

@@ -8,7 +8,7 @@ import pytest
 from amaranth.back import rtlil
 
 from quintet.boards import open_board
-from quintet.gateware.cores import open_room
+from quintet.gateware.cores import open_core
 from quintet.gateware.cores.imagine.engine.bounds import Bounds
 from quintet.gateware.cores.imagine.engine.core import ArrayEngine
 from quintet.gateware.cores.imagine.engine.issue import Issue
@@ -18,7 +18,7 @@ from quintet.tools.build.bitstream import _scripts, _synthesis, synthesise
 
 
 def test_fast_modules_are_mapped_apart_on_an_ecp5():
-    room = open_room("imagine")
+    room = open_core("imagine")
     space = room.params.SPACE
     scripts = _scripts(ArrayEngine, open_board("ulx3s-25f"), space.resolve("25f"))
     for name in ArrayEngine.synth_apart["ecp5"]:
@@ -50,7 +50,7 @@ def test_few_enables_on_an_ice40():
 )
 def test_what_waits_lies_in_the_block_rams_that_are_left(preset, family, memories):
     text = rtlil.convert(
-        Issue(mapping=Mapping.of(open_room("imagine").params.SPACE.resolve(preset)), family=family)
+        Issue(mapping=Mapping.of(open_core("imagine").params.SPACE.resolve(preset)), family=family)
     )
     found = re.findall(r"((?: *attribute .*\n)*) *memory width (\d+) size 4 \\(\S+)\n", text)
     assert {
@@ -77,7 +77,7 @@ def test_no_carry_of_an_ice40_takes_one_net_twice(tmp_path, monkeypatch):
 def test_what_costs_cycles_is_the_same_without_a_family(preset, memory_size):
     """A virtual board, which has no family, fetches in as many bursts as an iCE40, and its
     shift-outs are followed by as many entries."""
-    params = open_room("imagine").params.SPACE.resolve(preset)
+    params = open_core("imagine").params.SPACE.resolve(preset)
     fpga, twin = (
         ArrayEngine(params=params, beat_bytes=4, memory_size=memory_size, family=family)
         for family in ("ice40", None)

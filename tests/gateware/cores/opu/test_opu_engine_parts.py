@@ -430,7 +430,7 @@ def test_stores_pack(beat, change):
                 await ctx.tick().repeat(2)
                 ctx.set(part.made_beats, min(per, burst_of(beat)) - 1)
                 got, left, cycles = bytearray(), len(values) * per, 0
-                while ctx.get(part.owed) or left or groups:
+                while ctx.get(part.outstanding) or left or groups:
                     offer = groups and rng.random() < 0.8
                     ctx.set(part.out.valid, bool(offer))
                     if offer:

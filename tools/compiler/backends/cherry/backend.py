@@ -1,17 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The back end of Cherry."""
+"""Cherry's implementation of the back-end interface."""
+
+from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
-from ..base import Backend, moved
+from ..base import Backend, Lowered, Support, moved
+from .candidates import lower_machine
 from .decompose import machine_of
 from .reference.numeric import run_machine
-from .verdicts import verdict
-from .ways import lower_machine
+from .support import check_support
+
+if TYPE_CHECKING:
+    from ...graph import Graph, Node
+    from ...quantised import Quantised
 
 __all__ = ["Cherry"]
 
@@ -23,15 +31,19 @@ _LARGE = 400_000
 
 
 class Cherry(Backend):
-    """Networks in Cherry's 18-bit floats: nothing is quantised."""
+    """Networks in Cherry's 18-bit floats, without quantisation."""
 
     isa = "cherry"
     floating = True
 
-    def verdict(self, graph, node):
-        return verdict(graph, node, self.params)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
+        return check_support(graph, node, self.params)
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         graph = quantised.graph
         machine = machine_of(graph, self.params, keep=keep)
         held = run_machine(machine, inputs, 18 if self.params["acc_frac"] == 17 else 10)
@@ -52,7 +64,8 @@ class Cherry(Backend):
         )
         return np.ascontiguousarray(ref.read(array)).reshape(-1, *shape).astype(np.float32)
 
-    def lower(self, quantised, *, keep=False):
+    def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
+        """Lowers a quantised graph to a program."""
         graph = quantised.graph
         machine = machine_of(graph, self.params, keep=keep)
         weights = sum(np.size(getattr(node, "weights", ())) for node in graph.nodes)
@@ -65,7 +78,9 @@ class Cherry(Backend):
             quick=self.quick and weights > _LARGE,
         )
 
-    def twin(self, quantised, lowered, at):
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
+
         def moved_line(found):
             # Descriptors hold addresses: those of constants stay.
             address = int(found[2], 16)

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations that are done a band of rows after the other, so that only some rows of what is
-between them need room."""
+"""Band analysis: which rows of every value a chain of operations makes and holds in each strip of
+rows (band)."""
 
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .machine import Chain, Operation, Product, Value, Window
 
@@ -14,8 +16,8 @@ def _by_rows(ref, rows):
     return ref.shape[0] == rows and ref.axes[0] == 0 and ref.start[0] == 0 and ref.step[0] == 1
 
 
-def rows_apart(operation: Operation):
-    """Whether an operation makes every row of its result out of some rows of what it reads."""
+def rows_apart(operation: Operation) -> bool:
+    """Whether an operation computes every row of its result from a limited range of source rows."""
     rows = operation.out.shape[0]
     if (
         rows < 2
@@ -39,9 +41,9 @@ def rows_apart(operation: Operation):
     )
 
 
-def needed(operation, value, first, end):
-    """Rows [from, to) of ``value`` that rows [first, end) of the result need, those of its border
-    among them."""
+def needed(operation: Operation, value: Value, first: int, end: int) -> tuple[int, int] | None:
+    """Rows [from, to) of ``value``, border included, that rows [first, end) of the result depend
+    on; ``None`` if the operation does not read it."""
     low, high = [], []
     if isinstance(operation, Product) and operation.source.value is value:
         low.append(first * operation.stride[0] - operation.padding[0])
@@ -63,20 +65,26 @@ def needed(operation, value, first, end):
             )
             + 1
         )
-    if any(not isinstance(part, str) and part[1].value is value for part in operation.parts):
+    if any(
+        not isinstance(part, str) and part[1].value is value
+        for part in getattr(operation, "parts", ())
+    ):
         low.append(first)
         high.append(end)
     return (min(low), max(high)) if low else None
 
 
-def row_part(operation, first, end):
-    """The operation for rows [first, end) of its result."""
+def row_part(operation: Operation, first: int, end: int) -> Operation:
+    """The operation restricted to rows [first, end) of its result."""
 
     def cut(ref):
         return ref if ref.shape[0] == 1 else ref.part((first, 0, 0), (end - first, *ref.shape[1:]))
 
-    parts = [part if isinstance(part, str) else (part[0], cut(part[1])) for part in operation.parts]
-    fields = {"out": cut(operation.out), "parts": parts}
+    parts = [
+        part if isinstance(part, str) else (part[0], cut(part[1]))
+        for part in getattr(operation, "parts", ())
+    ]
+    fields: dict[str, Any] = {"out": cut(operation.out), "parts": parts}
     if isinstance(operation, Product):
         fields["padding"] = (
             operation.padding[0] - first * operation.stride[0],
@@ -92,21 +100,22 @@ def row_part(operation, first, end):
 
 @dataclass
 class Rows:
-    """Rows of a value that are there in each band: [low, high), of which [new, high) come in it;
-    those of its border among them."""
+    """Rows of a value that are in the scratchpad in each band: [low, high), of which [new, high)
+    are added in it; border included."""
 
     value: Value
-    low: list = field(default_factory=list)
-    new: list = field(default_factory=list)
-    high: list = field(default_factory=list)
+    low: list[int] = field(default_factory=list)
+    new: list[int] = field(default_factory=list)
+    high: list[int] = field(default_factory=list)
 
     @property
-    def most(self):
+    def most(self) -> int:
+        """Greatest number of rows that are held at a time."""
         return max(high - low for low, high in zip(self.low, self.high, strict=True))
 
 
 class Bands:
-    """Which rows of every value each band of some operations makes.
+    """Rows of every value that each band of some operations makes.
 
     Parameters
     ----------
@@ -120,16 +129,16 @@ class Bands:
     rolling : dict, Value -> Rows, of what lies there in part only
     """
 
-    def __init__(self, operations, number, lasting):
+    def __init__(self, operations: Sequence[Operation], number: int, lasting: Collection[Value]):
         made = {operation.out.value for operation in operations}
-        reads = {}
+        reads: dict[Value, list[Operation]] = {}
         for operation in operations:
             for ref in operation.refs():
                 if ref.value.data is None:
                     reads.setdefault(ref.value, []).append(operation)
-        ends = {value: [] for value in made}
+        ends: dict[Value, list[int]] = {value: [] for value in made}
         for band in range(number):
-            wanted = {}
+            wanted: dict[Value, Any] = {}
             for operation in reversed(operations):
                 value, rows = operation.out.value, operation.out.value.shape[0]
                 share = -(-rows * (band + 1) // number)

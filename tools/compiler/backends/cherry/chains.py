@@ -1,18 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Functions of one element as instructions on tiles."""
+"""Elementwise functions as instruction chains on tiles."""
+
+from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .machine import Ref, Value
 from .reference.arithmetic import to_element
 
+if TYPE_CHECKING:
+    from ...graph import Activation
+
 __all__ = ["Constants", "affine", "function"]
 
 
 class Constants:
-    """Values of one element, each once."""
+    """One-element constants, deduplicated."""
 
     def __init__(self):
         self._found = {}
@@ -26,8 +33,10 @@ class Constants:
         return Ref.of(self._found[key])
 
 
-def function(node, x, constant):
-    """Parts of a chain for an Activation ``node`` on Ref ``x``."""
+def function(
+    node: Activation, x: Ref, constant: Callable[[float], Ref]
+) -> list[str | tuple[str, Ref]]:
+    """The instruction chain of an Activation ``node`` applied to Ref ``x``."""
 
     def take(register):
         return register, x
@@ -80,8 +89,11 @@ def _again(register):
     return f"copy {register}, OUTPUT"
 
 
-def affine(take, scale, shift):
-    """``scale`` * x + ``shift``, rounded once; ``scale``, ``shift``: Refs."""
+def affine(
+    take: Callable[[str], str | tuple[str, Ref]], scale: Ref, shift: Ref
+) -> list[str | tuple[str, Ref]]:
+    """The instruction chain of ``scale`` * x + ``shift``, rounded once; ``scale``, ``shift``:
+    Refs."""
     return [("ACC", shift), take("INPUT"), ("WEIGHTS", scale), "mulacc", "copy OUTPUT, ACC"]
 
 

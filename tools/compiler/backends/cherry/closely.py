@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Results of 1x1 convolutions that a reader wants a border around: made without it and copied,
-where the tiles that this saves are worth it."""
+"""Packing of results that need a border: a 1x1 convolution writes them without one, and they are
+copied, if the tiles saved are worth the copy."""
 
 from .machine import Chain, Machine, Product, Ref, Value
 
@@ -10,9 +10,8 @@ __all__ = ["made_closely"]
 _COPY = 3.5
 
 
-def made_closely(machine: Machine, macs):
-    """The machine with such results made first as values of their own; ``macs``: multipliers of the
-    build."""
+def made_closely(machine: Machine, macs: int) -> Machine:
+    """Rewrites such results as values of their own; ``macs``: multipliers of the build."""
     operations = []
     for operation in machine.operations:
         operations.append(operation)
@@ -23,7 +22,7 @@ def made_closely(machine: Machine, macs):
         operations.append(
             Chain(
                 node=operation.node,
-                joined=operation.joined,
+                fused=operation.fused,
                 out=out,
                 parts=[("OUTPUT", operation.out)],
             )

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Graph to operations of Cherry's kernels."""
+"""Decomposition of a graph into operations of Cherry's kernels."""
 
+from collections.abc import Mapping
 from functools import singledispatchmethod
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from ...graph import (
     Concat,
     Conv,
     Dense,
+    Graph,
     Gru,
     LayerNorm,
     Lstm,
@@ -30,15 +33,15 @@ from . import recurrent
 from .chains import affine, function
 from .closely import made_closely
 from .fuse import fuse
-from .machine import PairProduct, Product, Ref, Regroup, Window, three
+from .machine import Machine, PairProduct, Product, Ref, Regroup, Window, three
 from .operations import Operations
 from .reference.arithmetic import to_element
 
 __all__ = ["Decomposer", "machine_of"]
 
 
-def machine_of(graph, params, *, keep=False):
-    """The operations of a graph; ``keep``: every tensor of the graph is a value."""
+def machine_of(graph: Graph, params: Mapping[str, Any], *, keep: bool = False) -> Machine:
+    """Decomposes a graph into operations; ``keep``: every tensor of the graph becomes a value."""
     maker = Decomposer(graph, params)
     for node in graph.nodes:
         maker.node = node.name
@@ -47,16 +50,17 @@ def machine_of(graph, params, *, keep=False):
 
 
 class Decomposer(Operations):
-    """Makes a :class:`~.machine.Machine` node by node."""
+    """Builds a :class:`~.machine.Machine` node by node."""
 
     @classmethod
-    def takes(cls, node):
-        """Whether it knows this kind of node."""
+    def takes(cls, node: Node) -> bool:
+        """Whether it supports this kind of node."""
         lowering = cls.__dict__["lower"].dispatcher
         return lowering.dispatch(type(node)) is not lowering.dispatch(Node)
 
     @singledispatchmethod
-    def lower(self, node: Node):
+    def lower(self, node: Node) -> None:
+        """Adds the operations of a node."""
         raise TypeError(f"no back end's node: {node.kind}")
 
     @lower.register
@@ -163,9 +167,16 @@ class Decomposer(Operations):
 
         self.activated(node, make)
 
-    def dense(self, source, weights, bias, out, start=None):
-        """``source`` (1, steps, features) by ``weights`` [out, in]; ``start``: what the sums begin
-        with, instead of a bias."""
+    def dense(
+        self,
+        source: Ref,
+        weights: np.ndarray,
+        bias: np.ndarray | None,
+        out: Ref,
+        start: Ref | None = None,
+    ) -> Ref:
+        """Adds the product of ``source`` (1, steps, features) and ``weights`` [out, in]; ``start``:
+        initial value of the sums instead of a bias."""
         key = id(weights), source.shape
         if key not in self._rounded:
             # A recurrent layer takes the same weights at every step.
@@ -224,7 +235,7 @@ class Decomposer(Operations):
             share = self.constant(1 / (node.window[0] * node.window[1]))
         else:
             share = self.held(1 / self._counts(node, source.shape, out.shape))
-        parts = ["copy INPUT, ACC", ("WEIGHTS", share), "mul"]
+        parts: list[str | tuple[str, Ref]] = ["copy INPUT, ACC", ("WEIGHTS", share), "mul"]
         self.window_sum(source, node.window, node.stride, node.padding, out, parts)
 
     @staticmethod
@@ -247,7 +258,7 @@ class Decomposer(Operations):
         out = self.result(node)
         kept = tuple(1 if axis in axes else n for axis, n in enumerate(source.shape))
         count = int(np.prod([source.shape[axis] for axis in axes]))
-        parts = (
+        parts: list[str | tuple[str, Ref]] = (
             ["copy INPUT, ACC", ("WEIGHTS", self.constant(1 / count)), "mul"]
             if node.function == "mean"
             else []
@@ -287,7 +298,11 @@ class Decomposer(Operations):
     @lower.register
     def _(self, node: LayerNorm):
         x, out = self.ref(node.inputs[0]), self.result(node)
-        share = ["copy INPUT, ACC", ("WEIGHTS", self.constant(1 / x.shape[2])), "mul"]
+        share: list[str | tuple[str, Ref]] = [
+            "copy INPUT, ACC",
+            ("WEIGHTS", self.constant(1 / x.shape[2])),
+            "mul",
+        ]
         centred = self.binary("sub", x, self.reduced("sum", x, [2], share), self.fresh(x.shape))
         squares = self.binary("mul", centred, centred, self.fresh(x.shape))
         scale = self.reduced(
@@ -368,8 +383,8 @@ class Decomposer(Operations):
         recurrent.gru(self, node)
 
 
-def ones_moved(ref, shape):
-    """``ref`` with its axes of one element moved so that it has ``shape``."""
+def ones_moved(ref: Ref, shape: tuple[int, ...]) -> Ref:
+    """``ref`` with its axes of length one moved so that it has ``shape``."""
     longer = [axis for axis in range(3) if ref.shape[axis] > 1]
     ones = [axis for axis in range(3) if ref.shape[axis] == 1]
     return ref.ordered(tuple(longer.pop(0) if n > 1 else ones.pop(0) for n in shape))

@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations as loop nests of Cherry's kernels, where their values lie."""
+"""Emission of operations as loop nests of Cherry's kernels."""
 
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import singledispatch
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....kernels.cherry.tilework import Products, chain, products, reduce
+from ....kernels.cherry.tilework import Costs, Products, chain, products, reduce
 from ....kernels.cherry.views import View
-from .machine import Chain, Operation, PairProduct, Product, Ref, Window
+from .machine import Chain, Operation, PairProduct, Product, Ref, Value, Window
+
+if TYPE_CHECKING:
+    from ....kernels.cherry.nests import Nests
+    from .places import Buffer, Place
 
 __all__ = ["Cut", "Emitter", "cuts", "packed_weights"]
 
@@ -17,14 +25,14 @@ TILE = 4
 
 @dataclass(frozen=True)
 class Cut:
-    """Part of a convolution that one step does: output channels [``low``, ``high``), taps (first,
-    number) of rows and columns, summed fours of channels (first, number)."""
+    """Part of a convolution that one step computes: output channels [``low``, ``high``), taps
+    (first, number) of rows and columns, summed fours of channels (first, number)."""
 
     low: int
     high: int
-    down: tuple
-    across: tuple
-    deep: tuple
+    down: tuple[int, int]
+    across: tuple[int, int]
+    deep: tuple[int, int]
     first: bool
     last: bool
 
@@ -41,9 +49,9 @@ def _sizes(operation: Product):
     return rows, columns, inner, channels
 
 
-def cuts(operation: Product, most, contexts, split):
-    """:class:`Cut` of an operation whose weights come in parts of at most about ``most`` elements;
-    ``split``: sums may be put by in between."""
+def cuts(operation: Product, most: int, contexts: int, split: bool) -> list[Cut]:
+    """Splits an operation into :class:`Cut` s with at most about ``most`` weights each; ``split``:
+    partial sums may be stored in between."""
     rows, columns, inner, channels = _sizes(operation)
     if operation.each:
         return [Cut(0, channels, (0, rows), (0, columns), (0, 1), True, True)]
@@ -63,14 +71,16 @@ def cuts(operation: Product, most, contexts, split):
             if split
             else [((0, rows), (0, columns), (0, fours))]
         )
-        for number, part in enumerate(parts):
+        for number, (down, across, deep) in enumerate(parts):
             found.append(
                 Cut(
-                    low * TILE,
-                    min(channels, (low + some) * TILE),
-                    *part,
-                    number == 0,
-                    number == len(parts) - 1,
+                    low=low * TILE,
+                    high=min(channels, (low + some) * TILE),
+                    down=down,
+                    across=across,
+                    deep=deep,
+                    first=number == 0,
+                    last=number == len(parts) - 1,
                 )
             )
     return found
@@ -103,9 +113,9 @@ def _inner_cuts(rows, columns, fours, most):
     ]
 
 
-def packed_weights(operation: Product, cut: Cut):
-    """Weights of a cut in the order in which they lie in the scratchpad: tiles of four summed by
-    four channels, or channels of every tap."""
+def packed_weights(operation: Product, cut: Cut) -> np.ndarray:
+    """Weights of a cut in scratchpad order: tiles of four summed by four channels, or channels of
+    every tap."""
     rows, columns, inner, channels = _sizes(operation)
     weights = operation.weights.reshape(rows, columns, -1, channels)
     if operation.each:
@@ -132,36 +142,42 @@ class Emitter:
     places : dict, Value -> Place
     """
 
-    def __init__(self, nests, costs, places):
+    def __init__(self, nests: Nests, costs: Costs, places: Mapping[Value, Place]):
         self.nests, self.costs, self.places = nests, costs, places
 
-    def view(self, ref: Ref):
+    def view(self, ref: Ref) -> View:
+        """The scratchpad view of a Ref."""
         return self.places[ref.value].view(ref)
 
-    def parts(self, parts):
+    def parts(self, parts: Sequence[str | tuple[str, Ref]]) -> list[str | tuple[str, View]]:
+        """An instruction chain with its Refs replaced by views."""
         return [part if isinstance(part, str) else (part[0], self.view(part[1])) for part in parts]
 
-    def within(self, places):
-        """The same with other places for some values."""
+    def within(self, places: Mapping[Value, Place]) -> Emitter:
+        """The same emitter with other places for some values."""
         return Emitter(self.nests, self.costs, {**self.places, **places})
 
-    def fill(self, views, filler):
-        """Writes one element everywhere."""
+    def fill(self, views: Iterable[View], filler: Ref) -> None:
+        """Fills views with the one-element constant ``filler``."""
         for view in views:
             chain(self.nests, view, [("OUTPUT", self.view(filler))])
 
-    def slide(self, value, before, after, first, end):
-        """Moves rows [``first``, ``end``) of a value from one place to another ahead of it, which
-        it may overlap."""
+    def slide(self, value: Value, before: Place, after: Place, first: int, end: int) -> None:
+        """Moves rows [``first``, ``end``) of a value from one place to an earlier one, which may
+        overlap."""
         shift = (before.lead - after.lead) // before.strides[0]
         count = end - first if end - first <= shift else 1
         for row in range(first, end, count):
             there = Ref.of(value).part((row, 0, 0), (min(count, end - row), *value.shape[1:]))
             chain(self.nests, after.view(there), [("OUTPUT", before.view(there))])
 
-    def operation(self, operation, cut=None, weights=None):
-        """``cut``, ``weights``: of a convolution, the part of it and the buffer of its weights."""
+    def operation(
+        self, operation: Operation, cut: Cut | None = None, weights: Buffer | None = None
+    ) -> None:
+        """Emits an operation; ``cut``, ``weights``: the part of a convolution and the buffer of its
+        weights."""
         if isinstance(operation, Product):
+            assert cut is not None
             self._product(operation, cut, weights)
         else:
             _emit(operation, self)

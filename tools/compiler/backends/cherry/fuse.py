@@ -1,24 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations joined: what a chain does to a result that nothing else reads is done before the
-result is stored. No number changes by it."""
+"""Operator fusion: elementwise chains are applied to a result before it is stored, if nothing else
+reads it. Results do not change."""
 
-from .machine import Chain, PairProduct, Product, Ref, Window
+from .machine import Chain, Machine, Operation, PairProduct, Product, Ref, Value, Window
 
 __all__ = ["fuse"]
 
 
-def fuse(machine, keep):
-    """The machine with fewer operations; ``keep``: tensors of the graph stay."""
+def fuse(machine: Machine, keep: bool) -> Machine:
+    """Fuses operations; ``keep``: tensors of the graph are preserved."""
     outputs = {machine.values[name].value for name in machine.outputs}
     kept = {ref.value for ref in machine.values.values()} if keep else outputs
     for name in machine.outputs:
         machine.outputs[name] = machine.values[name]
-    readers, writers = {}, {}
+    readers: dict[Value, list[Operation]] = {}
+    writers: dict[Value, list[Operation]] = {}
     for operation in machine.operations:
         for ref in operation.refs():
             readers.setdefault(ref.value, []).append(operation)
         writers.setdefault(operation.out.value, []).append(operation)
-    done = []
+    done: list[Operation] = []
     for operation in machine.operations:
         before = done[-1] if done else None
         if isinstance(operation, Chain):
@@ -32,7 +33,7 @@ def fuse(machine, keep):
                     or set(map(id, readers[ref.value])) != {id(operation)}
                 ):
                     continue
-                if _joined(made[0], operation, done):
+                if _fused(made[0], operation, done):
                     before = made[0]
                     break
             else:
@@ -54,7 +55,7 @@ def fuse(machine, keep):
     return machine
 
 
-def _joined(first, chain, done):
+def _fused(first, chain, done):
     """Appends ``chain`` to what ``first`` does, if what it made lies in a register wherever the
     chain reads it."""
     if (
@@ -94,8 +95,8 @@ def _joined(first, chain, done):
             parts.append(f"copy {register}, {held}")
     first.parts = [*first.parts, *parts]
     first.out = chain.out
-    first.joined = tuple(
-        name for name in dict.fromkeys((*first.nodes, *chain.joined)) if name != chain.node
+    first.fused = tuple(
+        name for name in dict.fromkeys((*first.nodes, *chain.fused)) if name != chain.node
     )
     first.node = chain.node
     return True

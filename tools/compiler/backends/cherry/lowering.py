@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Works to a program list: packed into steps, placed in the scratchpad, assembled."""
+"""Lowering of tasks to a program list: packed into steps, placed in the scratchpad, assembled."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from struct import pack, unpack_from
+from typing import TYPE_CHECKING, Any
 
 from .....gateware.cores.cherry.image import row_words
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
-from ....kernels.cherry.nests import Nests, ProgramSource, TooLarge, body_key
+from ....kernels.cherry.nests import Body, Nests, ProgramSource, TooLarge, body_key
 from ....kernels.cherry.tilework import Costs
 from ....kernels.cherry.timing import program_cycles
 from ...layout import dense_layout
@@ -15,8 +19,12 @@ from .emit import Emitter
 from .places import Crowded
 from .schedule import Timeline, image_cycles, transfer_cycles
 from .steps import Steps
-from .transfers import Main
-from .works import Works
+from .tasks import Tasks
+from .transfers import Arrays, Main
+
+if TYPE_CHECKING:
+    from ...graph import Graph
+    from .machine import Machine
 
 __all__ = ["Lowering"]
 
@@ -27,11 +35,22 @@ _COUNT = 4
 
 
 class Lowering:
-    """An attempt: operations in ``segments`` in bands, weights in parts of at most ``most``
-    elements, DMA ``ahead`` of the programs or not, pixels ``spread`` over the banks or not."""
+    """One candidate schedule: operations of ``segments`` in bands, weights in splits of at most
+    ``most`` elements, DMA ``ahead`` of the programs or not, pixels ``spread`` over the banks or
+    not."""
 
     def __init__(
-        self, machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments
+        self,
+        machine: Machine,
+        graph: Graph,
+        params: Mapping[str, Any],
+        memory_size: int,
+        keep: bool,
+        arrays: Arrays,
+        most: int,
+        ahead: bool,
+        spread: bool,
+        segments: Sequence[tuple[int, int, int]],
     ):
         self.machine, self.graph, self.params, self.memory_size, self.keep, self.ahead = (
             machine,
@@ -41,9 +60,11 @@ class Lowering:
             keep,
             ahead,
         )
-        self._arrays, self._spent, self._moved = arrays, {}, {}
+        self._arrays = arrays
+        self._spent: dict[Any, Any] = {}
+        self._moved: dict[Any, Any] = {}
         self.main = Main(arrays)
-        self.made = Works(
+        self.made = Tasks(
             machine,
             params,
             keep=keep,
@@ -57,20 +78,21 @@ class Lowering:
         self.elements = 1 << params["log_mem"]
         self.program = {"imem": params["imem"], "acc_frac": params["acc_frac"]}
 
-    def plan(self):
-        """Places everything and works out the cycles; raises LoweringError where it does not
-        fit."""
+    def plan(self) -> Lowering:
+        """Places everything and estimates the cycles; raises LoweringError if it does not fit."""
         provisional = self._spread()
         try:
             steps = self._steps(provisional, True)
         except Crowded:
-            # Works of a step of their own need less at a time.
+            # Tasks of a step of their own need less at a time.
             steps = self._steps(provisional, False)
-        again = iter(body for work in self._bodies() for body in work)
+        again = iter(body for task in self._bodies() for body in task)
         for step in steps.steps:
             step.bodies = [(node, next(again)) for node, _ in step.bodies]
-        self._programs, self._entries, timeline, last = {}, [], Timeline(), None
-        self._steps_of = {}
+        self._programs: dict[Any, Any] = {}
+        self._entries: list[Any] = []
+        timeline, last = Timeline(), None
+        self._steps_of: dict[Any, Any] = {}
         for number, step in enumerate(steps.steps):
             source = ProgramSource([body for _, body in step.bodies], **self.program)
             name = self._programs.setdefault(
@@ -91,7 +113,7 @@ class Lowering:
             self._attribute(step, here, [*coming, *step.outgoing])
             for node in {
                 *(node for node, _ in step.bodies),
-                *(work.nodes[-1] for work in step.works),
+                *(task.nodes[-1] for task in step.tasks),
             }:
                 self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
             self._entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
@@ -99,12 +121,12 @@ class Lowering:
         return self
 
     @property
-    def cycles(self):
-        """Of a run, as :meth:`plan` estimates them."""
+    def cycles(self) -> float:
+        """Estimated cycles of a run; after :meth:`plan`."""
         return sum(self._spent.values())
 
-    def lowered(self):
-        """The :class:`Lowered` program of what was planned."""
+    def lowered(self) -> Lowered:
+        """The :class:`Lowered` program of the plan."""
         lines = [
             line
             for text, name in self._programs.items()
@@ -137,16 +159,16 @@ class Lowering:
         steps.hoist(self.elements, [self._cycles(step) for step in steps.steps])
         return steps
 
-    def tight(self):
-        """Number of the operation at which the scratchpad is too small, were every work a step;
-        ``None``: it never is."""
-        bodies = [[] for _ in self.made.works]
+    def tight(self) -> int | None:
+        """Index of the operation at which the scratchpad is too small with one task per step;
+        ``None``: it suffices."""
+        bodies: list[list[Body]] = [[] for _ in self.made.tasks]
         try:
             Steps(self.made, bodies, lambda bodies: True, ahead=self.ahead, joining=False).place(
                 self.elements
             )
         except Crowded as error:
-            return self.made.works[error.step].number
+            return self.made.tasks[error.step].number
         return None
 
     def _spread(self):
@@ -157,11 +179,11 @@ class Lowering:
         return self._bodies()
 
     def _bodies(self):
-        """The bodies of each work's nests."""
+        """The bodies of each task's nests."""
         found = []
-        for work in self.made.works:
+        for task in self.made.tasks:
             nests = Nests(self.params["contexts"])
-            work.emit(Emitter(nests, self.costs, self.made.places))
+            task.emit(Emitter(nests, self.costs, self.made.places))
             found.append(nests.bodies)
         return found
 
@@ -175,7 +197,7 @@ class Lowering:
     def _attribute(self, step, cycles, transfers):
         """A step's cycles to the nodes of its bodies, by what each would take alone; its bytes to
         the last of them."""
-        nodes = [node for node, _ in step.bodies] or [work.nodes[-1] for work in step.works]
+        nodes = [node for node, _ in step.bodies] or [task.nodes[-1] for task in step.tasks]
         shares = [self._body_cycles(body) for _, body in step.bodies] or [1] * len(nodes)
         for node, share in zip(nodes, shares, strict=True):
             self._spent[node] = self._spent.get(node, 0) + cycles * share / sum(shares)
@@ -211,10 +233,10 @@ class Lowering:
         inputs = {name: arrays[name] for name in self.machine.inputs}
         outputs = {name: arrays[name] for name in self.machine.outputs}
         macs = {}
-        for work in self.made.works:
-            for node in work.nodes[-1:]:
-                macs[node] = macs.get(node, 0) + work.macs
-        names = {node: work.nodes for work in self.made.works for node in work.nodes[-1:]}
+        for task in self.made.tasks:
+            for node in task.nodes[-1:]:
+                macs[node] = macs.get(node, 0) + task.macs
+        names = {node: task.nodes for task in self.made.tasks for node in task.nodes[-1:]}
         cuts = self._cuts(data, list(names))
         layers = [
             LayerSpan(

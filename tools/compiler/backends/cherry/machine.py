@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Network as operations of Cherry's kernels: values with three axes, references to parts of them,
-four kinds of operation.
+"""Kernel-level representation of a network: values with three axes, references to parts of them,
+and a few kinds of operation.
 
 A shape of the graph is seen as (rows, columns, channels): what has fewer axes gets ones in front.
 """
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -23,14 +26,14 @@ __all__ = [
 ]
 
 
-def three(shape):
-    """A shape of at most three axes as one of three."""
+def three(shape: Sequence[int]) -> tuple[int, ...]:
+    """Extends a shape of at most three axes to three, with ones in front."""
     return (*(1,) * (3 - len(shape)), *shape)
 
 
 @dataclass(eq=False)
 class Value:
-    """Elements that flow, or constants (``data``: float64 elements).
+    """A tensor: an activation, or a constant (``data``: float64 elements).
 
     Attributes
     ----------
@@ -40,35 +43,42 @@ class Value:
     border : [top, left, bottom, right] elements around it that readers want to be ``around``
     """
 
-    shape: tuple
+    shape: tuple[int, ...]
     name: str | None = None
     data: np.ndarray | None = None
     tight: bool = False
-    border: list = field(default_factory=lambda: [0, 0, 0, 0])
+    border: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     around: float = 0.0
 
     @property
-    def size(self):
+    def size(self) -> int:
+        """Number of elements."""
         return int(np.prod(self.shape, dtype=np.int64))
 
 
 @dataclass(frozen=True, eq=False)
 class Ref:
-    """Part of a value: its axis i is ``axes[i]`` of the value's, every ``step[i]``-th element from
-    ``start`` (by the value's axes) on."""
+    """A strided view of a value: its axis i is ``axes[i]`` of the value's, every ``step[i]``-th
+    element from ``start`` (by the value's axes) on."""
 
     value: Value
-    shape: tuple
-    axes: tuple = (0, 1, 2)
-    start: tuple = (0, 0, 0)
-    step: tuple = (1, 1, 1)
+    shape: tuple[int, ...]
+    axes: tuple[int, ...] = (0, 1, 2)
+    start: tuple[int, ...] = (0, 0, 0)
+    step: tuple[int, ...] = (1, 1, 1)
 
     @classmethod
-    def of(cls, value):
+    def of(cls, value: Value) -> Ref:
+        """The Ref of a whole value."""
         return cls(value, value.shape)
 
-    def part(self, start, shape, step=(1, 1, 1)):
-        """A part of it, by its own axes."""
+    def part(
+        self,
+        start: tuple[int, ...],
+        shape: tuple[int, ...],
+        step: tuple[int, ...] = (1, 1, 1),
+    ) -> Ref:
+        """A subview, by its own axes."""
         moved = list(self.start)
         for axis, first, each in zip(self.axes, start, self.step, strict=True):
             moved[axis] += first * each
@@ -80,8 +90,8 @@ class Ref:
             tuple(a * b for a, b in zip(self.step, step, strict=True)),
         )
 
-    def ordered(self, order):
-        """Its axes in another order."""
+    def ordered(self, order: tuple[int, ...]) -> Ref:
+        """The view with its axes permuted."""
         return Ref(
             self.value,
             tuple(self.shape[a] for a in order),
@@ -90,8 +100,8 @@ class Ref:
             tuple(self.step[a] for a in order),
         )
 
-    def index(self):
-        """Slices of the value's array, which has an axis of the inputs in front."""
+    def index(self) -> tuple[slice, ...]:
+        """Slices of the value's array, whose first axis counts inputs."""
         found = [slice(None)] * 4
         for axis, length, step in zip(self.axes, self.shape, self.step, strict=True):
             found[axis + 1] = slice(
@@ -99,31 +109,32 @@ class Ref:
             )
         return tuple(found)
 
-    def read(self, array):
-        """It, out of the value's array."""
+    def read(self, array: np.ndarray) -> np.ndarray:
+        """Extracts the view from the value's array."""
         return array[self.index()].transpose(0, *(axis + 1 for axis in self.axes))
 
-    def write(self, array, result):
+    def write(self, array: np.ndarray, result: np.ndarray) -> None:
+        """Stores ``result`` in the value's array."""
         back = np.argsort(self.axes)
         array[self.index()] = result.transpose(0, *(axis + 1 for axis in back))
 
 
 @dataclass(eq=False, kw_only=True)
 class Operation:
-    """One use of a kernel. ``node``: name of the graph's node; ``joined``: of those whose work it
-    does, too; ``out``: Ref that it writes."""
+    """Base class of kernel calls. ``node``: name of the graph's node; ``fused``: names of the
+    nodes fused into it; ``out``: Ref that it writes."""
 
     node: str
     out: Ref
-    joined: tuple = ()
+    fused: tuple[str, ...] = ()
 
     @property
-    def nodes(self):
+    def nodes(self) -> tuple[str, ...]:
         """Names of all its nodes, its own last."""
-        return (*self.joined, self.node)
+        return (*self.fused, self.node)
 
-    def refs(self):
-        """What it reads, as Refs."""
+    def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return []
 
 
@@ -133,11 +144,13 @@ def _parts_refs(parts):
 
 @dataclass(eq=False, kw_only=True)
 class Chain(Operation):
-    """``parts`` on every element: text is an instruction, pairs (register, Ref) are loads."""
+    """An elementwise instruction chain: in ``parts`` text is an instruction, pairs (register, Ref)
+    are loads."""
 
-    parts: list
+    parts: list[str | tuple[str, Ref]]
 
-    def refs(self):
+    def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return _parts_refs(self.parts)
 
 
@@ -158,77 +171,82 @@ class Product(Operation):
     source: Ref
     weights: np.ndarray
     start: Ref
-    parts: list
+    parts: list[str | tuple[str, Ref]]
     each: bool = False
-    stride: tuple = (1, 1)
-    dilation: tuple = (1, 1)
-    padding: tuple = (0, 0)
+    stride: tuple[int, int] = (1, 1)
+    dilation: tuple[int, int] = (1, 1)
+    padding: tuple[int, int] = (0, 0)
 
-    def refs(self):
+    def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return [self.source, self.start, *_parts_refs(self.parts)]
 
     @property
-    def runs(self):
-        """Whether a row of the window is summed as one run: channels of narrow values that lie
-        tightly."""
+    def runs(self) -> bool:
+        """Whether a row of the window is summed as one contiguous run: channels of narrow values
+        that are stored tightly."""
         return self.source.value.tight and not self.each
 
 
 @dataclass(eq=False, kw_only=True)
 class PairProduct(Operation):
-    """``left`` @ ``right``, the last two axes; the first one counts products."""
+    """Batched matrix product ``left`` @ ``right`` over the last two axes."""
 
     left: Ref
     right: Ref
     start: Ref
-    parts: list
+    parts: list[str | tuple[str, Ref]]
 
-    def refs(self):
+    def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return [self.left, self.right, self.start, *_parts_refs(self.parts)]
 
 
 @dataclass(eq=False, kw_only=True)
 class Window(Operation):
-    """Maximum or sum (``function`` max, sum) of windows: axis i of the result moves ``step[i]``
+    """Maximum or sum (``function`` max, sum) over windows: axis i of the result moves ``step[i]``
     along axis ``axes[i]`` of ``source``; the window is ``outer`` and ``inner``: (axis, length,
     distance). ``start``: Ref of one element, -inf or 0. ``padding`` by the source's axes."""
 
     function: str
     source: Value
-    axes: tuple
-    step: tuple
-    outer: tuple
-    inner: tuple
+    axes: tuple[int, ...]
+    step: tuple[int, ...]
+    outer: tuple[int, ...]
+    inner: tuple[int, ...]
     start: Ref
-    parts: list
-    padding: tuple = (0, 0, 0)
+    parts: list[str | tuple[str, Ref]]
+    padding: tuple[int, ...] = (0, 0, 0)
 
-    def refs(self):
+    def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return [Ref.of(self.source), self.start, *_parts_refs(self.parts)]
 
 
 @dataclass(eq=False, kw_only=True)
 class Regroup(Operation):
-    """The same elements in C order under another shape."""
+    """Reshape: the same elements in C order under another shape."""
 
     source: Ref
 
-    def refs(self):
+    def refs(self) -> list[Ref]:
+        """The Refs that it reads."""
         return [self.source]
 
 
 @dataclass(eq=False)
 class Machine:
-    """A network for the machine.
+    """A network as operations of the core.
 
     Attributes
     ----------
-    inputs, outputs : dict, tensor name -> Value
-    values : dict, tensor name -> (Value, shape in the graph)
+    inputs : dict, tensor name -> Value
+    outputs : dict, tensor name -> Ref; ``None`` until :func:`~.fuse.fuse` fills it
+    values : dict, tensor name -> Ref
     operations : list
     """
 
-    inputs: dict = field(default_factory=dict)
-    outputs: dict = field(default_factory=dict)
-    values: dict = field(default_factory=dict)
-    operations: list = field(default_factory=list)
+    inputs: dict[str, Value] = field(default_factory=dict)
+    outputs: dict[str, Ref | None] = field(default_factory=dict)
+    values: dict[str, Ref] = field(default_factory=dict)
+    operations: list[Operation] = field(default_factory=list)

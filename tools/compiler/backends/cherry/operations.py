@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What nodes are made of: values of the machine and operations on them."""
+"""Builder of operations: values of the core and the operations on them."""
 
+from collections.abc import Callable, Mapping, Sequence
 from math import ceil, isqrt
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...graph import Conv
+from ...graph import Conv, Graph, Node
 from .chains import Constants, function
-from .machine import Chain, Machine, Ref, Value, Window, three
+from .machine import Chain, Machine, Operation, Ref, Value, Window, three
 from .reference.arithmetic import from_bf16, to_element
 
 __all__ = ["Operations", "streamed"]
@@ -21,9 +22,9 @@ _BUSY = 40
 _ADDITIONS = 64
 
 
-def streamed(weights, results, params):
-    """Whether weights come as bfloat16: where each serves so few results that bringing them takes
-    longer than their products."""
+def streamed(weights: np.ndarray, results: int, params: Mapping[str, Any]) -> bool:
+    """Whether weights are stored as bfloat16: if each is used for so few results that loading
+    dominates."""
     return results * 32 // params["macs"] < _BUSY and weights.size >= 4096
 
 
@@ -43,16 +44,19 @@ class _Line(NamedTuple):
 
 
 class Operations:
-    """Operations of a graph's nodes, one after another.
+    """Builds the operations of a graph's nodes, one after another.
 
     Attributes
     ----------
     machine : Machine; ``node``: name of the node at work
     """
 
-    def __init__(self, graph, params):
+    def __init__(self, graph: Graph, params: Mapping[str, Any]):
         self.graph, self.params = graph, params
-        self.machine, self.constant, self.node, self._rounded = Machine(), Constants(), "", {}
+        self.machine = Machine()
+        self.constant = Constants()
+        self.node = ""
+        self._rounded: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
         for port in graph.inputs:
             shape = three(graph.shape(port.tensor))
             value = Value(shape, port.tensor, tight=self._tight(port.tensor))
@@ -79,55 +83,60 @@ class Operations:
 
     # What nodes read and make
 
-    def ref(self, tensor):
-        """What a tensor of the graph is, three axes."""
+    def ref(self, tensor: str) -> Ref:
+        """The Ref of a tensor of the graph, three axes."""
         data = self.graph.tensors[tensor].data
         if data is not None:
             return self.held(data)
         return self.machine.values[tensor]
 
     @staticmethod
-    def held(data):
-        """A constant array."""
+    def held(data: np.ndarray) -> Ref:
+        """The Ref of a constant array."""
         data = to_element(np.asarray(data, np.float64))
         return Ref.of(Value(three(data.shape), data=data.reshape(three(data.shape))))
 
-    def fresh(self, shape, name=None):
-        """A new value, of a tensor of the graph where it has a name."""
+    def fresh(self, shape: Sequence[int], name: str | None = None) -> Ref:
+        """A new value; ``name``: the tensor of the graph that it is."""
         return Ref.of(Value(three(shape), name))
 
-    def result(self, node):
+    def result(self, node: Node) -> Ref:
         """A new value for the node's output."""
         found = self.fresh(self.graph.shape(node.output), node.output)
         self.machine.values[node.output] = found
         return found
 
-    def add(self, kind, **fields):
+    def add(self, kind: type[Operation], **fields: Any) -> None:
+        """Appends an operation for the current node."""
         self.machine.operations.append(kind(node=self.node, **fields))
 
-    def chain(self, out, parts):
+    def chain(self, out: Ref, parts: Sequence[str | tuple[str, Ref]]) -> Ref:
+        """Appends an elementwise chain and returns ``out``."""
         self.add(Chain, out=out, parts=parts)
         return out
 
-    def binary(self, name, x, y, out):
+    def binary(self, name: str, x: Ref, y: Ref, out: Ref) -> Ref:
+        """Appends an elementwise operation of two operands and returns ``out``."""
         return self.chain(out, [("INPUT", x), ("WEIGHTS", y), name])
 
-    def copy(self, source, out):
+    def copy(self, source: Ref, out: Ref) -> Ref:
+        """Appends a copy and returns ``out``."""
         return self.chain(out, [("OUTPUT", source)])
 
-    def activated(self, node, make):
-        """``make(out)`` and what follows it (``node.activation``)."""
+    def activated(self, node: Node, make: Callable[[Ref], object]) -> None:
+        """Calls ``make(out)`` and appends the node's fused activation, if it has one."""
         out = self.result(node)
-        if getattr(node, "activation", None) is None:
+        activation = getattr(node, "activation", None)
+        if activation is None:
             make(out)
             return
         between = self.fresh(out.shape)
         make(between)
-        self.chain(out, function(node.activation, between, self.constant))
+        self.chain(out, function(activation, between, self.constant))
 
-    def plain(self, ref, border=(0, 0, 0, 0), around=0.0):
-        """``ref`` as a whole value in its own order, with room around it; copied where it is
-        none."""
+    def plain(self, ref: Ref, border: Sequence[int] = (0, 0, 0, 0), around: float = 0.0) -> Value:
+        """``ref`` as a whole value in its own axis order, with a border around it; copied if it is
+        a view."""
         value = ref.value
         whole = (
             ref.axes == (0, 1, 2)
@@ -151,9 +160,16 @@ class Operations:
     def _readers(self, value):
         return self.graph.readers(value.name) if value.name is not None else []
 
-    def reduced(self, name, source, axes, parts=(), out=None):
-        """Sum or maximum over ``axes`` (of three), which stay as ones; ``parts`` read ACC. Long
-        sums are made axis by axis."""
+    def reduced(
+        self,
+        name: str,
+        source: Ref,
+        axes: Sequence[int],
+        parts: Sequence[str | tuple[str, Ref]] = (),
+        out: Ref | None = None,
+    ) -> Ref:
+        """Appends a sum or maximum over ``axes`` (of three), which stay with length one; ``parts``
+        read ACC. Long sums are made axis by axis."""
         begin = self.constant(-np.inf if name == "max" else 0.0)
         axes = sorted(axes, reverse=True)
         lengths = [source.shape[axis] for axis in axes]
@@ -180,9 +196,17 @@ class Operations:
             list(parts),
         )
 
-    def window_sum(self, source, window, stride, padding, out, parts):
-        """Sums of windows of a map, zeros around it; ``parts`` read ACC. Large windows are summed
-        row by row, then the rows' sums."""
+    def window_sum(
+        self,
+        source: Ref,
+        window: tuple[int, int],
+        stride: tuple[int, int],
+        padding: tuple[int, int, int, int],
+        out: Ref,
+        parts: Sequence[str | tuple[str, Ref]],
+    ) -> None:
+        """Appends sums of a map's windows with zero padding; ``parts`` read ACC. Large windows are
+        summed by rows first."""
         if window[0] * ceil(window[1] / 4) <= _ADDITIONS:
             value = self.plain(source, padding)
             outer, inner = (0, window[0], 1), (1, window[1], 1)
@@ -258,13 +282,14 @@ class Operations:
         )
         return out
 
-    def rounded(self, weights, results):
-        """Weights as elements, or as bfloat16 where they are streamed."""
+    def rounded(self, weights: np.ndarray, results: int) -> np.ndarray:
+        """Weights rounded to elements, or to bfloat16 if they are streamed."""
         return (
             from_bf16(weights) if streamed(weights, results, self.params) else to_element(weights)
         )
 
-    def bias(self, bias, channels):
+    def bias(self, bias: np.ndarray | None, channels: int) -> Ref:
+        """The Ref of a bias, zero if there is none."""
         return (
             self.constant(0.0)
             if bias is None

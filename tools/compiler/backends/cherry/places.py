@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where values lie in the scratchpad: buffers with the steps in which they are needed, and their
-addresses."""
+"""Scratchpad allocation: buffers with their lifetimes in steps, and their addresses."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,16 +18,16 @@ TILE = 4
 
 
 class Crowded(LoweringError):
-    """Too many elements at a time, in ``step``."""
+    """The scratchpad is too small for the buffers of ``step``."""
 
-    def __init__(self, step, text):
+    def __init__(self, step: int, text: str):
         super().__init__(text)
         self.step = step
 
 
 @dataclass(eq=False)
 class Buffer:
-    """``size`` elements that are needed from step ``first`` to step ``last``; ``what``: for
+    """``size`` elements that are live from step ``first`` to step ``last``; ``what``: for
     messages."""
 
     size: int
@@ -34,23 +36,24 @@ class Buffer:
     last: int | None = None
     address: int = 0
 
-    def use(self, first, last):
-        """Needed in these steps, too."""
+    def use(self, first: int, last: int) -> None:
+        """Extends the lifetime to these steps."""
         self.first = first if self.first is None else min(self.first, first)
         self.last = last if self.last is None else max(self.last, last)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A value in a buffer: element (0, 0, 0) lies ``lead`` elements behind its begin."""
+    """A value's layout in a buffer: element (0, 0, 0) is ``lead`` elements behind the buffer's
+    begin."""
 
     buffer: Buffer
-    shape: tuple
-    strides: tuple
+    shape: tuple[int, int, int]
+    strides: tuple[int, int, int]
     lead: int = 0
 
-    def view(self, ref: Ref):
-        """The elements that a Ref means."""
+    def view(self, ref: Ref) -> View:
+        """The scratchpad view of a Ref."""
         at = (
             self.buffer.address
             + self.lead
@@ -62,10 +65,10 @@ class Place:
         return View(at, ref.shape, strides)
 
 
-def geometry(value: Value, spread=True):
-    """(strides, elements before element (0, 0, 0), elements in all) of a value: pixels after
-    pixels; a row's right border is the next one's left. ``spread``: their pitch is an odd multiple
-    of four, so that tiles lie in different banks."""
+def geometry(value: Value, spread: bool = True) -> tuple[tuple[int, int, int], int, int]:
+    """Layout of a value: (strides, elements before element (0, 0, 0), elements in all). Pixels
+    follow one another; a row's right border is the next one's left. ``spread``: their pitch is an
+    odd multiple of four, so that tiles lie in different banks."""
     rows, columns, channels = value.shape
     top, left, bottom, right = value.border
     if value.tight or value.data is not None:
@@ -87,8 +90,8 @@ def geometry(value: Value, spread=True):
     return (row, pitch, 1), lead, lead + (rows - 1 + bottom) * row + (columns + right) * pitch
 
 
-def borders(value: Value, place: Place):
-    """Views of what lies around a value, as (1, pixels, channels)."""
+def borders(value: Value, place: Place) -> list[View]:
+    """Views of the border of a value, as (1, pixels, channels)."""
     rows, columns, _ = value.shape
     top, left, bottom, right = value.border
     row, pitch, _ = place.strides
@@ -112,9 +115,9 @@ def borders(value: Value, place: Place):
     return found
 
 
-def edges(value: Value, place: Place, low, high, sides):
-    """Views of what lies around rows [``low``, ``high``) of a value: rows of its border, and
-    ``sides``, where they are wanted."""
+def edges(value: Value, place: Place, low: int, high: int, sides: bool) -> list[View]:
+    """Views of the border around rows [``low``, ``high``) of a value: border rows, and with
+    ``sides`` the columns."""
     rows, columns, _ = value.shape
     _, left, _, right = value.border
     row, pitch, _ = place.strides
@@ -137,9 +140,9 @@ def edges(value: Value, place: Place, low, high, sides):
     return found
 
 
-def allocate(buffers, elements):
-    """Gives addresses, so that buffers needed in the same step lie apart; raises Crowded where they
-    do not fit."""
+def allocate(buffers: Sequence[Buffer], elements: int) -> None:
+    """Assigns addresses so that buffers with overlapping lifetimes are disjoint; raises Crowded if
+    they do not fit."""
     buffers = [buffer for buffer in buffers if buffer.first is not None]
     for key in (
         lambda b: (-b.size, b.first),

@@ -1,10 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LSTM and GRU as products, chains and copies, step by step."""
+"""LSTM and GRU unrolled into products, chains and copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...graph import Activation
+from ...graph import Activation, Gru, Lstm
 from .chains import function
+
+if TYPE_CHECKING:
+    from .decompose import Decomposer
 
 __all__ = ["gru", "lstm"]
 
@@ -22,8 +29,8 @@ def _columns(ref, first, count, row=0):
     return ref.part((0, row, first), (1, 1, count))
 
 
-def lstm(maker, node):
-    """Gates i, o, f, c; the products with the inputs of all steps are one."""
+def lstm(maker: Decomposer, node: Lstm) -> None:
+    """Unrolls an LSTM (gates i, o, f, c); the input products of all steps are computed at once."""
     x, out, hidden = maker.ref(node.inputs[0]), maker.result(node), node.recurrent.shape[1]
     steps = x.shape[1]
     given = maker.dense(x, node.weights, node.bias, maker.fresh((1, steps, 4 * hidden)))
@@ -72,8 +79,8 @@ def _place(maker, node, out, hidden, step, last):
     return _columns(out, 0, hidden, step)
 
 
-def gru(maker, node):
-    """Gates z, r, h."""
+def gru(maker: Decomposer, node: Gru) -> None:
+    """Unrolls a GRU (gates z, r, h)."""
     x, out, hidden = maker.ref(node.inputs[0]), maker.result(node), node.recurrent.shape[1]
     steps = x.shape[1]
     of_input, of_state = np.asarray(node.bias, np.float64)

@@ -1,7 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a program list: programs, and DMA beside them (specification, section 7.3)."""
+"""Cycle estimate of a program list: programs, and DMA beside them (specification, section 7.3)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from .....gateware.cores.cherry.image import row_words
+
+if TYPE_CHECKING:
+    from .transfers import Transfer
 
 __all__ = ["Timeline", "image_cycles", "transfer_cycles"]
 
@@ -10,8 +17,8 @@ __all__ = ["Timeline", "image_cycles", "transfer_cycles"]
 _HALF_WORD, _DESCRIPTOR, _ROW, _ENTRY, _BEGIN = 1.04, 120, 2, 60, 20
 
 
-def transfer_cycles(transfer):
-    """Of a descriptor."""
+def transfer_cycles(transfer: Transfer) -> float:
+    """DMA cycles of a descriptor."""
     if transfer.op == "fill":
         return _DESCRIPTOR + transfer.rows * transfer.cols
     words = row_words(transfer.fmt, transfer.cols)
@@ -20,13 +27,13 @@ def transfer_cycles(transfer):
     )
 
 
-def image_cycles(words):
-    """Of a program's image."""
+def image_cycles(words: int) -> float:
+    """DMA cycles to load a program's image."""
     return 40 + 2 * words * _HALF_WORD
 
 
 class Timeline:
-    """When each step's program runs; told of the steps in order.
+    """Schedule of the steps' programs and DMA; fed with the steps in order.
 
     Attributes
     ----------
@@ -38,7 +45,9 @@ class Timeline:
         self._start = self._program = self._left = 0.0
         self._late = 0.0
 
-    def step(self, cycles, coming, leaving, prefetch, defer):
+    def step(
+        self, cycles: int, coming: float, leaving: float, prefetch: bool, defer: bool
+    ) -> float:
         """Cycles that a step adds: ``cycles`` of its program, ``coming`` of its image and in list,
         ``leaving`` of its out list."""
         before = self.end
@@ -54,5 +63,6 @@ class Timeline:
         return self.end - before
 
     @property
-    def end(self):
+    def end(self) -> float:
+        """Cycle at which all steps so far have ended."""
         return max(self._program, self._left)

@@ -1,112 +1,130 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Works packed into steps of a program list, and when DMA brings what each of them needs."""
+"""Packing of tasks into steps of a program list, and scheduling of the DMA that each step needs."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from .places import Crowded, allocate
 from .schedule import transfer_cycles
 
+if TYPE_CHECKING:
+    from ....kernels.cherry.nests import Body
+    from .tasks import Tasks
+    from .transfers import Task, Transfer
+
 __all__ = ["Arrival", "Step", "Steps"]
 
-#: Elements that may come in for a work which joins the step of the one before.
+#: Elements that may come in for a task which joins the step of the one before.
 _FEW = 256
 
 
 @dataclass(eq=False)
 class Arrival:
-    """Transfers into one buffer, in the in list of step ``at``, for step ``used``."""
+    """Transfers into one buffer, in the in list of step ``at``, for use in step ``used``."""
 
-    transfer: object
+    transfer: Transfer
     at: int
     used: int
 
     @property
-    def cycles(self):
+    def cycles(self) -> float:
+        """DMA cycles of the transfers."""
         return transfer_cycles(self.transfer)
 
 
 @dataclass(eq=False)
 class Step:
-    """A program: ``bodies`` are pairs (node, nests' body), of :attr:`works`."""
+    """One program; ``bodies`` are pairs (node, nests' body) of its :attr:`tasks`."""
 
-    works: list
-    bodies: list = field(default_factory=list)
-    outgoing: list = field(default_factory=list)
-
-    @property
-    def ordered(self):
-        """What comes in has left with the step before."""
-        return any(work.ordered for work in self.works)
+    tasks: list[Task]
+    bodies: list[tuple[str, Body]] = field(default_factory=list)
+    outgoing: list[Transfer] = field(default_factory=list)
 
     @property
-    def at_once(self):
-        """What leaves does so before the next program."""
-        return any(work.at_once for work in self.works)
+    def ordered(self) -> bool:
+        """Whether its inputs are outputs of the step before, so that they cannot be prefetched."""
+        return any(task.ordered for task in self.tasks)
+
+    @property
+    def at_once(self) -> bool:
+        """Whether its outputs must be stored before the next program runs."""
+        return any(task.at_once for task in self.tasks)
 
 
 class Steps:
-    """Steps of works, and what comes in.
+    """Steps of tasks, and their incoming transfers.
 
     Parameters
     ----------
-    made : Works
-    bodies : list, of every work the bodies of its nests
+    made : Tasks
+    bodies : list, of every task the bodies of its nests
     fits : callable(list of bodies), whether a program holds them
     ahead : bool, DMA brings things beside the program before
-    joining : bool, works that need little join the step before
+    joining : bool, tasks that need little join the step before
     """
 
-    def __init__(self, made, bodies, fits, *, ahead, joining):
+    def __init__(
+        self,
+        made: Tasks,
+        bodies: Sequence[list[Body]],
+        fits: Callable[[list[Body]], bool],
+        *,
+        ahead: bool,
+        joining: bool,
+    ):
         self.made, self.ahead = made, ahead
-        self.steps, self.arrivals = [], []
-        for work, mine in zip(made.works, bodies, strict=True):
-            self._pack(work, [(work.nodes[-1], body) for body in mine], fits, joining)
+        self.steps: list[Step] = []
+        self.arrivals: list[Arrival] = []
+        for task, mine in zip(made.tasks, bodies, strict=True):
+            self._pack(task, [(task.nodes[-1], body) for body in mine], fits, joining)
+        begun: set[int] = set()  # identities of tasks
         for number, step in enumerate(self.steps):
-            for work in step.works:
-                if getattr(work, "begun", None) is None:
-                    work.begun = True
+            for task in step.tasks:
+                if id(task) not in begun:
+                    begun.add(id(task))
                     self.arrivals += [
-                        Arrival(transfer, number, number) for transfer in work.incoming
+                        Arrival(transfer, number, number) for transfer in task.incoming
                     ]
-        for work in made.works:
-            del work.begun
 
-    def _pack(self, work, mine, fits, joining):
+    def _pack(self, task, mine, fits, joining):
         last = self.steps[-1] if self.steps else None
-        brought = sum(t.rows * t.cols for t in work.incoming)
+        brought = sum(t.rows * t.cols for t in task.incoming)
         if (
             joining
             and last is not None
-            and not work.ordered
+            and not task.ordered
             and brought <= _FEW
             and not last.ordered
             and not last.at_once
             and fits([body for _, body in last.bodies + mine])
         ):
-            last.works.append(work)
+            last.tasks.append(task)
             last.bodies += mine
-            last.outgoing += work.outgoing
+            last.outgoing += task.outgoing
             return
-        self.steps.append(Step([work]))
+        self.steps.append(Step([task]))
         for body in mine:
             if self.steps[-1].bodies and not fits(
                 [one for _, one in [*self.steps[-1].bodies, body]]
             ):
-                self.steps.append(Step([work]))
+                self.steps.append(Step([task]))
             self.steps[-1].bodies.append(body)
         # What leaves is complete after the last of its steps.
-        self.steps[-1].outgoing += work.outgoing
+        self.steps[-1].outgoing += task.outgoing
 
-    def prefetched(self, number):
-        """Whether a step's image and in list come beside the program before."""
+    def prefetched(self, number: int) -> bool:
+        """Whether a step's image and in list are loaded beside the program before."""
         return (
             number > 0
             and not self.steps[number].ordered
             and (self.ahead or not any(a.at == number for a in self.arrivals))
         )
 
-    def deferred(self, number):
-        """Whether what leaves does so beside the next program."""
+    def deferred(self, number: int) -> bool:
+        """Whether a step's outputs are stored beside the next program."""
         step = self.steps[number]
         return (
             self.ahead
@@ -116,8 +134,8 @@ class Steps:
             and not self.steps[number + 1].ordered
         )
 
-    def place(self, elements):
-        """Gives all buffers addresses; raises Crowded."""
+    def place(self, elements: int) -> None:
+        """Assigns addresses to all buffers; raises Crowded."""
         self._use()
         for arrival in self.arrivals:
             self._come(arrival)
@@ -131,7 +149,7 @@ class Steps:
         for transfer in self.made.fills:
             transfer.buffer.use(0, last)
         for number, step in enumerate(self.steps):
-            for buffer in set().union(*(work.buffers for work in step.works)):
+            for buffer in set().union(*(task.buffers for task in step.tasks)):
                 buffer.use(number, number)
             for transfer in step.outgoing:
                 transfer.buffer.use(number, min(last, number + self.deferred(number)))
@@ -144,16 +162,16 @@ class Steps:
         try:
             allocate(self.made.buffers, elements)
         except Crowded as error:
-            works = self.steps[error.step].works
-            names = list(dict.fromkeys(name for work in works for name in work.nodes))
+            tasks = self.steps[error.step].tasks
+            names = list(dict.fromkeys(name for task in tasks for name in task.nodes))
             crowded = Crowded(error.step, f"{', '.join(names)}: {error}")
             if names:
                 crowded.node, crowded.reason = names[-1], error.reason
             raise crowded from None
 
-    def hoist(self, elements, cycles):
-        """Brings things earlier where the program beside is too short for them, as far as there is
-        room; ``cycles``: of each step's program."""
+    def hoist(self, elements: int, cycles: Sequence[float]) -> None:
+        """Moves transfers to earlier steps if the program beside them is too short, as far as
+        memory allows; ``cycles``: of each step's program."""
         self._use()
         # Of each buffer when it is needed but for what comes into it, and that.
         needed = {id(b): (b.first, b.last) for b in self.made.buffers}

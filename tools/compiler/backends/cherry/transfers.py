@@ -1,36 +1,45 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Works: what one program can do at least, with the buffers that it takes and what DMA brings
-before it and takes away after it."""
+"""`Task`: the smallest schedulable unit; its instructions, the scratchpad buffers it uses and its
+DMA transfers."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from itertools import product
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ....kernels.cherry.stored import from_array
-from .places import Buffer
+from .places import Buffer, Place
 
-__all__ = ["MOST", "Arrays", "Main", "Transfer", "Work", "moved", "whole"]
+if TYPE_CHECKING:
+    from .emit import Emitter
+    from .machine import Ref
+
+__all__ = ["MOST", "Arrays", "Main", "Transfer", "Task", "moved", "whole"]
 
 #: Rows of a descriptor and columns of its rows, at most.
 MOST = 65535
 
 
 class Arrays:
-    """Arrays of constants in the forms in which they are needed, each made once, however often a
-    network is laid out."""
+    """Cache of constant arrays in memory formats, shared by all candidate schedules of a
+    network."""
 
     def __init__(self):
         self._kept, self._words = {}, {}
 
-    def once(self, key, make):
-        """What ``make()`` gave for this key."""
+    def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """The cached result of ``make()`` for this key."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
 
-    def words(self, elements, fmt):
-        """A row of elements as bytes of main memory; ``elements`` is kept alive with them."""
+    def words(self, elements: np.ndarray, fmt: str) -> np.ndarray:
+        """A row of elements as bytes of main memory, uint8; ``elements`` is kept alive with
+        them."""
         key = elements.__array_interface__["data"][0], elements.size, fmt
         if key not in self._words:
             self._words[key] = (
@@ -41,7 +50,7 @@ class Arrays:
 
 
 class Main:
-    """Main memory from address 0 on, taken piece by piece.
+    """Allocator of main memory from address 0 on.
 
     Parameters
     ----------
@@ -52,15 +61,18 @@ class Main:
     constants : list of (address, uint8 array, what it is); ``end``: the first free address
     """
 
-    def __init__(self, arrays):
-        self._arrays, self.constants, self.end = arrays, [], 0
+    def __init__(self, arrays: Arrays):
+        self._arrays = arrays
+        self.constants: list[tuple[int, np.ndarray, str]] = []
+        self.end = 0
 
-    def take(self, size):
+    def take(self, size: int) -> int:
+        """Allocates ``size`` bytes and returns their address."""
         address, self.end = self.end, self.end + (size + 63 & ~63)
         return address
 
-    def hold(self, elements, fmt, what):
-        """The address of a row of constant elements."""
+    def hold(self, elements: np.ndarray, fmt: str, what: str) -> int:
+        """Adds a row of constant elements and returns its address."""
         data = self._arrays.words(elements, fmt)
         address = self.take(data.size)
         self.constants.append((address, data, what))
@@ -78,13 +90,13 @@ class Transfer:
     rows: int
     cols: int
     fmt: str = "fp32"
-    main: object = 0
+    main: int = 0
     pitch: int = 0
     mem_pitch: int = 0
 
-    def split(self):
-        """Transfers of ``in`` and ``out`` in fp32 that do the same, each of as many rows and
-        columns as a descriptor has."""
+    def split(self) -> list[Transfer]:
+        """Splits an fp32 transfer into transfers within a descriptor's limits of rows and
+        columns."""
         pitch, mem_pitch = (self.pitch, self.mem_pitch) if self.rows > 1 else (0, 0)
         return [
             replace(
@@ -97,8 +109,8 @@ class Transfer:
             for row, col in product(range(0, self.rows, MOST), range(0, self.cols, MOST))
         ]
 
-    def line(self):
-        """As assembly source."""
+    def line(self) -> str:
+        """The descriptor as assembly source."""
         mem = self.buffer.address + self.offset
         if self.op == "fill":
             return f".fill {self.main} {mem} {self.rows} {self.cols}"
@@ -107,32 +119,32 @@ class Transfer:
 
 
 @dataclass
-class Work:
-    """``emit(emitter)`` makes its loop nests.
+class Task:
+    """A task: the smallest schedulable unit; ``emit(emitter)`` makes its loop nests.
 
     Attributes
     ----------
     nodes : names of the graph's nodes
     buffers : that its program touches
     incoming, outgoing : lists of Transfer
-    ordered : what comes in has left with the work before: nothing is prefetched
+    ordered : what comes in has left with the task before: nothing is prefetched
     number : of the operation
     at_once : what leaves does so before the next program, which may write over it
     """
 
-    nodes: tuple
-    emit: object
-    buffers: set = field(default_factory=set)
-    incoming: list = field(default_factory=list)
-    outgoing: list = field(default_factory=list)
+    nodes: tuple[str, ...]
+    emit: Callable[[Emitter], object] | None
+    buffers: set[Buffer] = field(default_factory=set)
+    incoming: list[Transfer] = field(default_factory=list)
+    outgoing: list[Transfer] = field(default_factory=list)
     ordered: bool = False
     macs: int = 0
     number: int = 0
     at_once: bool = False
 
 
-def whole(ref):
-    """Whether a Ref is its value as it lies."""
+def whole(ref: Ref) -> bool:
+    """Whether a Ref covers its value in the stored order."""
     return (ref.axes, ref.start, ref.step, ref.shape) == (
         (0, 1, 2),
         (0, 0, 0),
@@ -141,7 +153,13 @@ def whole(ref):
     )
 
 
-def moved(op, place, shape, main, rows=None):
+def moved(
+    op: str,
+    place: Place,
+    shape: tuple[int, ...],
+    main: int,
+    rows: tuple[int, int] | None = None,
+) -> list[Transfer]:
     """Transfers of a value whose array lies at ``main`` in fp32, C order; ``rows``: (first, number)
     of its rows."""
     height, width, depth = shape

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine's side of the compiler."""
+"""IMAGine's implementation of the back-end interface."""
+
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -12,10 +14,10 @@ from ....kernels.imagine.template import (
 )
 from ....kernels.inputs import KernelError
 from ....text import plain_name
-from ...graph import Conv, Dense, Lstm
+from ...graph import Conv, Dense, Graph, Lstm, Node
 from ...layout import Digit, Layout
 from ...planes import BitPlanes
-from ...quantised import Arithmetic
+from ...quantised import Arithmetic, Quantised
 from ..base import (
     DECOMPOSED,
     HOST,
@@ -26,10 +28,10 @@ from ..base import (
     Lowered,
     LoweringError,
     Placed,
-    Verdict,
+    Support,
     moved,
 )
-from .prepare import MOST_POSITIONS, MOST_STEPS, prepared
+from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
 
 __all__ = ["IMAGineBackend"]
 
@@ -40,51 +42,55 @@ _WORD = 2.05
 
 
 class IMAGineBackend(Backend):
-    """Dense layers of whole numbers; sums wrap, so that scales leave room above what calibration
-    has seen."""
+    """Integer dense layers; sums wrap, so scales leave headroom above the calibrated range."""
 
     isa = "imagine"
     #: What lies between dense layers is the host's by the machine's design, since results leave the
     #: array anyway.
     host_free = True
 
-    def verdict(self, graph, node):
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
         if isinstance(node, Dense):
             return (
-                Verdict(NATIVE)
+                Support(NATIVE)
                 if node.activation is None
-                else Verdict(DECOMPOSED, f"{node.activation.function} on the host")
+                else Support(DECOMPOSED, f"{node.activation.function} on the host")
             )
         if isinstance(node, Conv):
             if node.groups > 1:
-                return Verdict(
-                    NO, f"groups = {node.groups}: the array multiplies whole matrices; 1 is taken"
+                return Support(
+                    NO,
+                    f"groups = {node.groups}: expected 1, since the array multiplies whole "
+                    f"matrices",
                 )
             positions = int(np.prod(graph.shape(node.output)[:-1]))
             if positions > MOST_POSITIONS:
-                return Verdict(
+                return Support(
                     NO,
-                    f"{positions} positions, each a matrix times a vector: at most "
-                    f"{MOST_POSITIONS} are taken",
+                    f"{positions} positions, each a matrix times a vector: expected at most "
+                    f"{MOST_POSITIONS}",
                 )
-            return Verdict(
+            return Support(
                 DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector"
             )
         if isinstance(node, Lstm):
             steps = graph.shape(node.inputs[0])[0]
             if steps > MOST_STEPS:
-                return Verdict(NO, f"{steps} steps: at most {MOST_STEPS} are taken")
-            return Verdict(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
-        return Verdict(HOST, "between layers the values are on the host")
+                return Support(NO, f"{steps} steps: expected at most {MOST_STEPS}")
+            return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
+        return Support(HOST, "between layers the values are on the host")
 
-    def prepare(self, graph):
-        return prepared(graph)
+    def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph for this core."""
+        return legalised(graph)
 
-    def split(self, graph):
-        """A program a layer: results pass through the host."""
+    def split(self, graph: Graph) -> list[Graph]:
+        """Splits into one program per layer: results pass through the host."""
         return [graph.part([node]) for node in graph.nodes]
 
-    def arithmetic(self, graph, node):
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
         width = self.params["reg_width"]
         return Arithmetic(
             bits=width,
@@ -114,7 +120,10 @@ class IMAGineBackend(Backend):
             name=plain_name(node.name),
         )
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         graph, values = (
             quantised.graph,
             {name: np.asarray(v, np.int64) for name, v in inputs.items()},
@@ -140,12 +149,13 @@ class IMAGineBackend(Backend):
 
     # Programs
 
-    def lower(self, quantised, *, keep=False):
+    def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
+        """Lowers a quantised graph to a program."""
         return self.lower_all([quantised])[0]
 
-    def lower_all(self, parts, images=1):
-        """Programs of all ``parts``, side by side in memory; where all weights fit the array they
-        are loaded once, by a program before the first."""
+    def lower_all(self, parts: Sequence[Quantised], images: int = 1) -> list[Lowered]:
+        """Lowers all ``parts``, side by side in memory; if all weights fit the array they are
+        loaded once, by a setup program."""
         if not parts:
             return []
         nodes = [self._only(part) for part in parts]
@@ -168,7 +178,8 @@ class IMAGineBackend(Backend):
             )
         return found
 
-    def twin(self, quantised, lowered, at):
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
         # Inputs are words of the program, which lies anywhere.
         by = at - lowered.program_at
         return moved(lowered, by, ("program_address", "output_at", "output_limit"), program_at=at)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The compiler's back end for OpenTPU."""
+"""Back end for OpenTPU."""
 
 from .backend import OpenTpu as BACKEND
 

@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU behind the compiler's back-end contract."""
+"""OpenTPU's implementation of the back-end interface."""
 
-from ..base import Backend, moved
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..base import Backend, Lowered, Support, moved
+from .legalise import legalise
 from .lower import lower, most_images
 from .numbers import arithmetic
-from .prepare import prepare
 from .reference import run
-from .verdicts import verdict
+from .support import check_support
+
+if TYPE_CHECKING:
+    from ...graph import Graph, Node
+    from ...quantised import Arithmetic, Quantised
 
 __all__ = ["OpenTpu"]
 
@@ -15,29 +26,35 @@ _QUICK = 60_000
 
 
 class OpenTpu(Backend):
-    """OpenTPU: everything is a sum of products of tiles over shifted maps, a shift and a saturation
+    """OpenTPU: layers are sums of products of tiles over shifted maps, with shift and saturation
     (docs/cores/opentpu-kernels.md)."""
 
     isa = "opentpu"
 
-    def verdict(self, graph, node):
-        return verdict(graph, node, self.params)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
+        return check_support(graph, node, self.params)
 
-    def prepare(self, graph):
-        return prepare(graph)
+    def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph for this core."""
+        return legalise(graph)
 
-    def arithmetic(self, graph, node):
-        return arithmetic(node, self.params["n"])
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
+        return arithmetic(node, self.params)
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         return run(quantised, inputs, keep)
 
-    def most_images(self, graph):
-        """Inputs that a run of a prepared graph may work on."""
+    def most_images(self, graph: Graph) -> int:
+        """Greatest batch size of a run of a legalised graph."""
         return most_images(graph, self.params)
 
-    def lower(self, quantised, *, keep=False, images=1):
-        """As the base; ``images`` inputs a run, up to :meth:`most_images`."""
+    def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
+        """As the base; ``images``: batch size, up to :meth:`most_images`."""
         return lower(
             quantised,
             self.params,
@@ -48,13 +65,14 @@ class OpenTpu(Backend):
             _QUICK if self.quick else None,
         )
 
-    def check_programs(self, parts, images=1):
-        # It is enough that one of the programs fits.
+    def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
+        """As the base: one candidate that fits is enough."""
         for part in parts:
             some = min(images, self.most_images(part.graph))
             lower(part, self.params, self.memory_size, False, some, self.main_memory, 0)
 
-    def twin(self, quantised, lowered, at):
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
+        """The double-buffered copy of a program."""
         # Programs address vectors within a region, its constant ones included; tensors that are
         # tiles lie in that of the weights as well.
         if lowered.registers["weights_base"] == lowered.registers["hostmem_base"]:

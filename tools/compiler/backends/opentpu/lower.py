@@ -1,38 +1,46 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program, constants and places of a network."""
+"""Lowering of a quantised network to program, constants and memory layout."""
 
-from dataclasses import replace
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.tools.kernels.inputs import KernelError
 from quintet.tools.kernels.opentpu.chunks import slot_rows
 from quintet.tools.kernels.opentpu.compiler import compile_steps
 from quintet.tools.kernels.opentpu.geometry import JOINS, settle
-from quintet.tools.kernels.opentpu.program import RW
-from quintet.tools.kernels.opentpu.timing import main_memory, word_times
+from quintet.tools.kernels.opentpu.program import RW, Program
+from quintet.tools.kernels.opentpu.timing import main_memory
 
-from ...graph import MatMul
+from ...graph import Graph, MatMul
 from ...layout import Digit, Layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed
+from .memory_map import maps_of, plain_map
 from .shapes import StoredError, axes_of, stored_shapes
 from .steps import Steps
+
+if TYPE_CHECKING:
+    from ...quantised import Quantised
 
 __all__ = ["lower", "most_images"]
 
 #: More inputs a run save little.
 _IMAGES = 64
 
+#: Tensors in main memory, the largest, that are tried at places behind the tiles.
+_FAR_TRIES = 8
+
 _TRANSFERS = (ISA.opcodes["RHM"], ISA.opcodes["WHM"])
 
 _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
 
 
-def _align(address, step=64):
-    return -(-address // step) * step
-
-
-def most_images(graph, params):
-    """Inputs that one run may work on: several where every tensor is a vector, so that each tile is
+def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
+    """Greatest batch size of a run: more than one if every tensor is a vector, so that each tile is
     read once for all."""
     vectors = all(
         shape[:2] == (1, 1) for shape in stored_shapes(graph, params["n"]).values()
@@ -45,10 +53,18 @@ def _multiplies(graph):
     return any(isinstance(node, MatMul) for node in graph.nodes)
 
 
-def lower(quantised, params, memory_size, keep=False, images=1, memory=None, enough=None):
-    """The shortest of some programs: lines along the maps' rows or along their columns, of one
-    length where one map is made of another or not. ``enough``: words of a program that is taken,
-    without its text, before others are tried."""
+def lower(
+    quantised: Quantised,
+    params: Mapping[str, Any],
+    memory_size: int,
+    keep: bool = False,
+    images: int = 1,
+    memory: Mapping[str, Any] | None = None,
+    enough: int | None = None,
+) -> Lowered:
+    """Lowers a network by the fastest of some candidate schedules: lines along the maps' rows or
+    columns, with line lengths shared between maps or not. ``enough``: words of a program that is
+    taken, without its text, before others are tried."""
     if not 1 <= images <= most_images(quantised.graph, params):
         raise LoweringError(
             f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}"
@@ -58,131 +74,165 @@ def lower(quantised, params, memory_size, keep=False, images=1, memory=None, eno
         shape[0] == shape[1] or 1 in shape[:2]
         for shape in stored_shapes(quantised.graph, params["n"]).values()
     )
-    candidates, failed = [], None
+    seen = main_memory(memory or {})
+    candidates: list[_Candidate] = []
+    failed: LoweringError | None = None
     for swap in (False,) if flat else (False, True):
-        seen = []
+        known: list[Any] = []
         for join in JOINS:
             try:
                 made = Steps(quantised, params, swap=swap, images=images)
-                settled = settle(made.steps, made.planes, join)
-                if settled in seen:
+                lines = settle(made.steps, made.planes, join)
+                if lines in known:
                     continue  # the same lines, so the same program
-                seen.append(settled)
+                known.append(lines)
                 candidates.append(
-                    _lower(
-                        quantised,
-                        made,
-                        params,
-                        memory_size,
-                        keep,
-                        swap,
-                        join,
-                        images,
-                        main_memory(memory or {}),
-                    )
+                    _lower(quantised, params, memory_size, keep, swap, join, images, seen)
                 )
             except LoweringError as error:
                 failed = failed or error
-            if candidates and enough is not None and len(candidates[-1][1].words) >= enough:
-                return candidates[-1][0]
-    if not candidates:
+            if candidates and enough is not None and len(candidates[-1].words.words) >= enough:
+                return candidates[-1].lowered
+    if failed is not None and not candidates:
         raise failed
-    lowered, program = min(
-        candidates, key=lambda found: sum(layer.cycles for layer in found[0].layers)
-    )
-    return replace(lowered, text=program.text(quantised.graph.name))
+    best = _with_far(min(candidates, key=_cycles))
+    return replace(best.lowered, text=best.words.text(quantised.graph.name))
 
 
-def _lower(quantised, made, params, memory_size, keep, swap, join, images, memory):
-    """(Lowered without its text, Program)."""
+def _cycles(candidate):
+    """Estimate of a candidate's run."""
+    return sum(layer.cycles for layer in candidate.lowered.layers)
+
+
+@dataclass(frozen=True, eq=False)
+class _Candidate:
+    """A candidate lowering of a network: ``lowered``, the ``placement`` of its tensors (name ->
+    (host vector, Planes)) if they share memory, else none, and ``again``, which lowers it once more
+    with tensors of these names behind the tiles. The text of the program ``words`` is made of the
+    best alone."""
+
+    lowered: Lowered
+    words: Program
+    placement: dict
+    again: object
+
+
+def _with_far(best):
+    """The best of a candidate with some of its tensors behind the tiles: each that shortens the
+    run, the largest first."""
+    far, placement = frozenset(), best.placement
+    for name in sorted(placement, key=lambda name: (-placement[name][1].size, name))[:_FAR_TRIES]:
+        other = best.again(far | {name})
+        if _cycles(other) < _cycles(best):
+            best, far = other, far | {name}
+    return best
+
+
+def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far=frozenset()):
     graph = quantised.graph
+    made = Steps(quantised, params, swap=swap, images=images)
     inputs = [made.root[port.tensor] for port in graph.inputs]
     kept = {made.root[name] for name in graph.kept()} | (
         {step.target for step in made.steps} & set(graph.tensors) if keep else set()
     )
-    try:
-        compiled = compile_steps(
-            made.steps,
-            made.planes,
-            inputs=inputs,
-            stored=kept - set(inputs),
-            params=params,
-            join=join,
-        )
-    except KernelError as error:
-        raise LoweringError(error.reason, error.layer) from None
-    n, program = params["n"], compiled.program.data()
-    host = _align(len(program))
-    weights = (
-        host + n * n * compiled.first_tile
-        if compiled.first_tile
-        else _align(host + n * compiled.vectors)
+    compile_ = partial(
+        _compile, made, inputs=inputs, stored=kept - set(inputs), params=params, join=join
     )
-    end = _align(weights + compiled.tiles.size)
-    if end > memory_size:
+    compiled = compile_()
+    n, found, shared = params["n"], plain_map(compiled, params, memory), False
+    if found.end > memory.border > 0 and not compiled.first_tile:
+        apart = compile_(far=far)
+        best = min(maps_of(apart, params, memory), key=lambda one: one.cycles)
+        if best.cycles < found.cycles:
+            compiled, found, shared = apart, best, True
+    program = found.program.data()
+    if found.end > memory_size:
         sizes = {
             "program": len(program),
             "weights": compiled.tiles.size,
-            **{f"tensor {name}": n * planes.size for name, (_, planes) in compiled.homes.items()},
+            **{
+                f"tensor {name}": n * planes.size
+                for name, (_, planes) in compiled.placement.items()
+            },
         }
         most = max(sizes, key=sizes.get)
         raise LoweringError(
-            f"the network takes {end} bytes of main memory, there are {memory_size}; largest: "
-            f"{most}, {sizes[most]} bytes"
+            f"the network takes {found.end} bytes of main memory, there are {memory_size}; "
+            f"largest: {most}, {sizes[most]} bytes"
         )
-    placed = {}
-    for name in graph.tensors:
-        root = made.root.get(name)
-        if root in compiled.homes and (name in made.root):
-            try:
-                placed[name] = Placed(
-                    name,
-                    _layout(
-                        graph.shape(name),
-                        made.stored[root],
-                        *compiled.homes[root],
-                        host,
-                        swap,
-                        images,
-                    ),
-                )
-            except StoredError:
-                if name in graph.kept():
-                    raise LoweringError(
-                        f"output {name}: its elements are stored as {made.stored[root]}, no "
-                        f"layout makes it one axis",
-                        maker.name if (maker := graph.maker(name)) is not None else None,
-                    ) from None
-    first = host if compiled.first_tile else weights
-    times = word_times(compiled.program.words, params, memory, host, first)
-    return Lowered(
+    placement = {
+        name: (found.vector(at), planes) for name, (at, planes) in compiled.placement.items()
+    }
+    placed = _placed(
+        made, placement, {*inputs, *kept} if shared else set(placement), found.host, swap, images
+    )
+    lowered = Lowered(
         program=program,
         text="",
-        program_at=0,
+        program_at=found.program_at,
         registers={
-            "program_address": 0,
+            "program_address": found.program_at,
             "program_length": len(program),
-            "hostmem_base": host,
-            "hostmem_limit": host + n * compiled.vectors,
-            "weights_base": first,
-            "weights_limit": weights + compiled.tiles.size,
+            "hostmem_base": found.host,
+            "hostmem_limit": found.host_end,
+            "weights_base": found.weights,
+            "weights_limit": found.tiles_at + compiled.tiles.size,
         },
         constants=[
-            (host, compiled.constants.view("uint8").ravel(), "constant vectors"),
-            (weights, compiled.tiles.view("uint8").ravel(), "tiles"),
+            (found.host, compiled.constants.view("uint8").ravel(), "constant vectors"),
+            (found.tiles_at, found.tiles.view("uint8").ravel(), "tiles"),
         ],
         zeros=[
-            (host + n * compiled.homes[name][0], n * compiled.homes[name][1].size)
-            for name in inputs
+            (found.host + n * placement[name][0], n * placement[name][1].size) for name in inputs
         ],
         inputs={port.tensor: placed[port.tensor] for port in graph.inputs},
         outputs={name: placed[name] for name in graph.kept()},
         tensors=placed,
         images=images,
-        memory=end,
-        layers=_layers(made.steps, compiled, params, *times),
+        memory=found.end,
+        layers=_layers(made.steps, compiled, params, found.times, found.cycles),
         params={name: params[name] for name in _NEEDS},
-    ), compiled.program
+    )
+    again = partial(_lower, quantised, params, memory_size, keep, swap, join, images, memory)
+    return _Candidate(lowered, found.program, placement if shared else {}, again)
+
+
+def _compile(made, *, inputs, stored, params, join, far=None):
+    try:
+        return compile_steps(
+            made.steps,
+            made.planes,
+            inputs=inputs,
+            stored=stored,
+            params=params,
+            join=join,
+            far=far,
+        )
+    except KernelError as error:
+        raise LoweringError(error.reason, error.layer) from None
+
+
+def _placed(made, placement, present, host, swap, images):
+    """Tensors that are there after a run, by name: :class:`Placed`. ``present``: tensors that no
+    other one overwrites."""
+    graph, placed = made.graph, {}
+    for name in graph.tensors:
+        root = made.root.get(name)
+        if root not in placement or root not in present:
+            continue
+        try:
+            placed[name] = Placed(
+                name,
+                _layout(graph.shape(name), made.stored[root], *placement[root], host, swap, images),
+            )
+        except StoredError:
+            if name in graph.kept():
+                raise LoweringError(
+                    f"output {name}: its elements are stored as {made.stored[root]}, no "
+                    f"layout makes it one axis",
+                    maker.name if (maker := graph.maker(name)) is not None else None,
+                ) from None
+    return placed
 
 
 def _layout(shape, stored, home, planes, host, swap, images):

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whole numbers of OpenTPU's layers: factors of additions and averages, shifts of blocks, limits of
-clips."""
+"""Integer parameters of OpenTPU's layers: factors of additions and averages, shifts of blocks, clip
+limits."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
-from ...graph import AveragePool, Binary, Conv, Dense, MatMul
-from ...quantised import Arithmetic
+from ....kernels.opentpu.step import bias_tile_limit
+from ...graph import Activation, AveragePool, Binary, Conv, Dense, MatMul, MaxPool, Node
+from ...quantised import Arithmetic, Integer, Quantised
 
 __all__ = [
     "BIAS_BITS",
@@ -25,15 +29,22 @@ BIAS_BITS = 24
 LEAKY_SHIFT = 6
 
 
-def arithmetic(node, n):
-    """:class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a prepared graph."""
+def arithmetic(node: Node, params: Mapping[str, Any]) -> Arithmetic:
+    """The :class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a legalised graph."""
+    n = params["n"]
     if isinstance(node, Conv | Dense):
-        return Arithmetic(bias_bits=BIAS_BITS, shift_group=n, clips=True)
+        return Arithmetic(
+            bias_bits=BIAS_BITS, bias_tile=bias_tile_limit(n), shift_group=n, clips=True
+        )
     if isinstance(node, Binary | AveragePool):
         return Arithmetic(clips=True)
     if isinstance(node, MatMul):
         return Arithmetic(weight_bits=None)
-    return Arithmetic(weight_bits=None, shifts=(0, 0), same_scale=True, clips=True)
+    # The larger of two numbers takes two steps more where they may be negative.
+    positive = isinstance(node, MaxPool) and not params["ext_pool"]
+    return Arithmetic(
+        weight_bits=None, shifts=(0, 0), same_scale=True, clips=True, favours_positive=positive
+    )
 
 
 def _nearest(ratios):
@@ -42,9 +53,9 @@ def _nearest(ratios):
     return [min(127, int(np.rint(ratio * 2.0**shift))) for ratio in ratios], shift
 
 
-def factors(quantised, node):
-    """(factors of an addition's operands, shift): the quantiser's, or those that the tensors'
-    scales ask for."""
+def factors(quantised: Quantised, node: Binary) -> tuple[tuple[int, int], int]:
+    """Integer factors of an addition: ((factor of each operand), shift), the quantiser's or derived
+    from the tensors' scales."""
     integer = quantised.layers.get(node.name)
     if integer is None:
         out = quantised.scales[node.output].step
@@ -57,8 +68,8 @@ def factors(quantised, node):
     return (first, -second if node.function == "sub" else second), shift
 
 
-def window_factor(quantised, node):
-    """(factor, shift) of an average: the sum of the window times the factor, shifted."""
+def window_factor(quantised: Quantised, node: AveragePool) -> tuple[int, int]:
+    """Integer factor of an average: (factor, shift); the window's sum times the factor, shifted."""
     integer = quantised.layers.get(node.name)
     if integer is not None:
         return int(np.ravel(integer.weights)[0]), int(np.ravel(integer.shift)[0])
@@ -67,20 +78,19 @@ def window_factor(quantised, node):
     return factor, shift
 
 
-def clip_limit(quantised, node, activation):
-    """Greatest number of a clip's result, 127 where saturation does it."""
+def clip_limit(quantised: Quantised, node: Node, activation: Activation) -> int:
+    """Greatest result of a clip, 127 if saturation suffices."""
     limit = activation.high / quantised.scales[node.output].step
     return 127 if limit >= 127 else int(np.rint(limit))
 
 
-def leaky_factor(activation):
-    """Slope for negative numbers in 64ths."""
+def leaky_factor(activation: Activation) -> int:
+    """Slope for negative numbers, in units of 1/64."""
     return int(np.rint(activation.alpha * (1 << LEAKY_SHIFT)))
 
 
-def least_bias(integer, *, relu, positive):
-    """The bias of a layer, as small as gives the same results: int64 [out] in units of products, or
-    ``None``.
+def least_bias(integer: Integer, *, relu: bool, positive: bool) -> np.ndarray | None:
+    """The smallest bias that gives the same results: int64 [out] in units of products, or ``None``.
 
     A channel whose sums are saturated whatever it reads, as channels that a relu keeps at zero are,
     needs no more than what saturates them.

@@ -1,16 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU's whole-number arithmetic in plain numpy: what a run gives, bit for bit."""
+"""Bit-exact numpy reference of OpenTPU's integer arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
+from ...graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    MatMul,
+    MaxPool,
+    Node,
+    Reshape,
+)
 from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
+
+if TYPE_CHECKING:
+    from ...quantised import Quantised
 
 __all__ = ["run"]
 
 
-def run(quantised, inputs, keep=False):
-    """All tensors, or the outputs: dict, name -> int64 array, first axis the inputs."""
+def run(
+    quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+) -> dict[str, np.ndarray]:
+    """Computes all tensors, or the outputs: name -> int64 array, first axis the inputs."""
     graph, values = (
         quantised.graph,
         {name: np.asarray(array, np.int64) for name, array in inputs.items()},
@@ -149,7 +170,7 @@ def _reshape(quantised, node, source):
     return source
 
 
-_KINDS = {
+_KINDS: dict[type[Node], Callable[..., np.ndarray]] = {
     Conv: _conv,
     Dense: _dense,
     Binary: _binary,

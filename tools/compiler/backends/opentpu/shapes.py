@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""In which shape of rows, columns and channels a tensor is stored: reshaping is a matter of
-addresses."""
+"""Stored shapes: the (rows, columns, channels) in which each tensor is stored, so that reshapes
+change addresses alone."""
 
+from collections.abc import Sequence
 from math import inf
 
 from ...graph import (
@@ -11,6 +12,7 @@ from ...graph import (
     Binary,
     Concat,
     Dense,
+    Graph,
     MatMul,
     MaxPool,
     Pad,
@@ -35,20 +37,21 @@ FUNCTIONS = ("relu", "clip", "leaky", "abs", "neg")
 
 
 class StoredError(ValueError):
-    """A tensor whose elements would have to move; the text says why."""
+    """A reshape that would have to move elements; the text says why."""
 
 
-def as_map(shape):
+def as_map(shape: Sequence[int]) -> tuple[int, int, int]:
     """A tensor's shape as (rows, columns, channels): a vector is one position, a sequence one
     row."""
     if not 1 <= len(shape) <= 3:
         raise StoredError(f"a tensor of {len(shape)} axes, expected a vector, a sequence or a map")
-    return (1,) * (3 - len(shape)) + tuple(shape)
+    rows, columns, channels = (1,) * (3 - len(shape)) + tuple(shape)
+    return rows, columns, channels
 
 
-def reshaped(source, shape):
-    """The stored shape that elements of stored shape ``source`` keep as ``shape``. Raises
-    :class:`StoredError` where they would have to move."""
+def reshaped(source: tuple[int, int, int], shape: Sequence[int]) -> tuple[int, int, int]:
+    """The stored shape after a reshape of stored shape ``source`` to ``shape``. Raises
+    :class:`StoredError` if elements would have to move."""
     wanted = as_map(shape)
     if wanted == source or len(shape) == 1:
         return source
@@ -62,8 +65,8 @@ def reshaped(source, shape):
     )
 
 
-def dense_parts(shape, n):
-    """What :func:`axes_of` takes, for a map without gaps."""
+def dense_parts(shape: tuple[int, int, int], n: int) -> list[tuple[int, list[tuple[int, int]]]]:
+    """The argument of :func:`axes_of` for a map without gaps."""
     rows, columns, channels = shape
     whole = [(channels, 1)] if channels <= n else [(-(-channels // n), n), (n, 1)]
     return [(rows, [(rows, 1)]), (columns, [(columns, 1)]), (channels, whole)]
@@ -87,9 +90,9 @@ def _input_shape(graph, name, n):
         return as_map(shape)
 
 
-def stored_shapes(graph, n):
-    """Tensor -> (rows, columns, channels) as it is stored in vectors of ``n``; what the machine
-    cannot make is stored as its shape says, and not at all where it has more than three axes."""
+def stored_shapes(graph: Graph, n: int) -> dict[str, tuple[int, int, int]]:
+    """Stored shape of every tensor, name -> (rows, columns, channels), in vectors of ``n``;
+    unsupported tensors are stored by their own shape, and left out with more than three axes."""
     stored = {port.tensor: _or_none(_input_shape, graph, port.tensor, n) for port in graph.inputs}
     for node in graph.nodes:
         source, shape = stored.get(node.inputs[0]), graph.shape(node.output)
@@ -136,8 +139,10 @@ def _elementwise(graph, node, source):
     return None
 
 
-def axes_of(shape, parts):
-    """For every axis of ``shape``, the digits that count it.
+def axes_of(
+    shape: Sequence[int], parts: Sequence[tuple[int, Sequence[tuple[int, int]]]]
+) -> list[list[tuple[int, int]]]:
+    """Digits (size, stride) of every axis of ``shape``.
 
     Parameters
     ----------
@@ -162,7 +167,8 @@ def axes_of(shape, parts):
         digits.append((length, list(part), reach == length))
     axes, left = [], [d for d in digits if d[0] != 1]
     for length in reversed(shape):
-        mine, count = [], 1
+        mine: list[tuple[int, int]] = []
+        count = 1
         while count < length:
             if not left:
                 raise StoredError("more elements than are stored")
@@ -185,7 +191,7 @@ def axes_of(shape, parts):
     return axes[::-1]
 
 
-def nonnegative(graph, name):
+def nonnegative(graph: Graph, name: str) -> bool:
     """Whether no element of a tensor can be negative."""
     node = graph.maker(name)
     if node is None:

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps of the kernel library for the nodes of a prepared graph."""
+"""Steps of the kernel library for the nodes of a legalised graph."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,6 +26,9 @@ from ..base import LoweringError
 from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
 
+if TYPE_CHECKING:
+    from ...quantised import Quantised
+
 __all__ = ["Steps"]
 
 #: Cycles of a product of one vector, for its instruction's 14 bytes.
@@ -28,7 +36,7 @@ _POSITION = 8
 
 
 class Steps:
-    """A prepared and quantised graph as steps.
+    """A legalised and quantised graph as steps.
 
     Parameters
     ----------
@@ -44,13 +52,17 @@ class Steps:
     root : dict, tensor -> the tensor in whose place it lies
     """
 
-    def __init__(self, quantised, params, *, swap, images=1):
+    def __init__(
+        self, quantised: Quantised, params: Mapping[str, Any], *, swap: bool, images: int = 1
+    ):
         self.quantised, self.params, self.swap, self.images = quantised, params, swap, images
         n = self.n = params["n"]
         graph = self.graph = quantised.graph
         self.stored = stored_shapes(graph, n)
-        self.steps, self.planes, self.root = [], {}, {}
-        self._made = {}  # (source, phase, stride) -> map of the phase
+        self.steps: list[Step | PoolStep | KernelStep] = []
+        self.planes: dict[str, Planes] = {}
+        self.root: dict[str, str] = {}
+        self._made: dict[Any, str] = {}  # (source, phase, stride) -> map of the phase
         for port in graph.inputs:
             self.root[port.tensor] = port.tensor
             self.planes[port.tensor] = self._map(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiler's back end for the OPU, on ``quintet.tools.kernels.opu``."""
+"""Back end for the OPU, on ``quintet.tools.kernels.opu``."""
 
 from .backend import OpuBackend
 from .backend import OpuBackend as BACKEND

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU: convolutions with 8-bit weights, sums of 16 bits that saturate at every tap."""
+"""OPU's implementation of the back-end interface: convolutions with 8-bit weights, 16-bit sums that
+saturate at every tap."""
 
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -8,16 +11,16 @@ import numpy as np
 from .....gateware.cores.opu.types import type_set
 from ....kernels.opu.emitter import REGION_MAPS
 from ....kernels.opu.reference import run_layer
-from ...graph import AveragePool, Binary, Concat, Conv, Dense, MatMul, Reduce
-from ...quantised import Arithmetic
-from ..base import Backend, moved
+from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, Node, Reduce, Tensor
+from ...quantised import Arithmetic, Quantised
+from ..base import Backend, Lowered, Support, moved
 from .form import Form
+from .legalise import legalise
 from .lowering import lower_network, plenty
 from .network import Builder
-from .prepare import prepare
 from .stages import stages
 from .sums import partial_sums
-from .verdicts import verdict
+from .support import check_support
 
 __all__ = ["OpuBackend"]
 
@@ -30,25 +33,34 @@ _MOST_IMAGES = 64
 
 
 class OpuBackend(Backend):
-    """Back end of the OPU, for every build with its pipelined or its small engine."""
+    """Back end of the OPU, for builds with its pipelined or its small engine."""
 
     isa = "opu"
 
-    def __init__(self, *, params, memory_size, memory=None):
+    def __init__(
+        self,
+        *,
+        params: Mapping[str, Any],
+        memory_size: int,
+        memory: Mapping[str, int | str] | None = None,
+    ):
         super().__init__(params=params, memory_size=memory_size, memory=memory)
         self.types = type_set(params)
-        self._forms = WeakKeyDictionary()  # Tensor -> Form of the graph that it was last met in
+        # Tensor -> Form of the graph that it was last met in
+        self._forms: WeakKeyDictionary[Tensor, Form] = WeakKeyDictionary()
 
-    def verdict(self, graph, node):
-        return verdict(graph, node)
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
+        return check_support(graph, node)
 
-    def prepare(self, graph):
-        return prepare(graph, self.apart)
+    def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph for this core."""
+        return legalise(graph, self.apart)
 
-    def form(self, graph):
-        """The :class:`Form` of a prepared graph on this build; of a part of a graph whose form is
-        known, on the same tensors, that of the whole: a node gives the same by itself as within its
-        network."""
+    def form(self, graph: Graph) -> Form:
+        """The :class:`Form` of a legalised graph on this build. For a subgraph of a graph whose
+        form is known, on the same tensors, it is the whole graph's: a node gives the same results
+        by itself as within its network."""
         names = {name for node in graph.nodes for name in (*node.inputs, node.output)} | {
             port.tensor for port in graph.inputs
         }
@@ -60,9 +72,10 @@ class OpuBackend(Backend):
             self._forms.update(dict.fromkeys(tensors, form))
         return form
 
-    def arithmetic(self, graph, node):
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
         types = self.types
-        common = {"bits": types.ifm, "out_bits": (types.ifm,)}
+        common: dict[str, Any] = {"bits": types.ifm, "out_bits": (types.ifm,)}
         if isinstance(node, Conv | Dense):
             each = 16 if node.output in self.form(graph).split else 64
             return Arithmetic(
@@ -89,7 +102,8 @@ class OpuBackend(Backend):
         several = isinstance(node, Binary | Concat)
         return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, **common)
 
-    def partial_sums(self, graph, node, values):
+    def partial_sums(self, graph: Graph, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
+        """Partial sums of a node in the core's accumulation order."""
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
 
@@ -97,7 +111,10 @@ class OpuBackend(Backend):
         form = self.form(quantised.graph)
         return form, Builder(quantised, form, self.types.name, fuse, images)
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         graph = quantised.graph
         form, built = self._built(quantised, fuse=False)
         values = {}
@@ -133,24 +150,26 @@ class OpuBackend(Backend):
             for name, tensor in wanted.items()
         }
 
-    def stages(self, quantised, *, keep=False):
-        """Parts of a network, one after the other, each of which main memory holds: the outputs of
-        one are inputs of later ones. One part, the network itself, where it holds that. Raises
+    def stages(self, quantised: Quantised, *, keep: bool = False) -> list[Quantised]:
+        """Splits a network into consecutive parts that main memory can hold; the outputs of one are
+        inputs of later ones. One part, the network itself, if it fits. Raises
         :class:`LoweringError`."""
         return stages(quantised, lambda part: self.lower(part, keep=keep))
 
-    def most_images(self, graph):
+    def most_images(self, graph: Graph) -> int:
+        """Greatest batch size of a run."""
         return _MOST_IMAGES
 
-    def lower(self, quantised, *, keep=False, images=1):
-        """``images``: inputs that one run works on, layer by layer, so that weights are loaded once
-        for all of them."""
+    def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
+        """As the base; ``images``: batch size of a run, layer by layer, so that weights are loaded
+        once for all inputs."""
         form, built = self._built(quantised, not keep, images)
         rest = quantised.graph, form, built, self.params, self.memory_size
         # What fits by little is to be found with the very program.
         return lower_network(*rest, quick=self.quick and plenty(*rest))
 
-    def check_programs(self, parts, images=1):
+    def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
+        """As the base, without the search for tilings if there is plenty of memory."""
         # The search for tilings makes programs a little longer: where there is plenty of room, it
         # does not matter.
         for part in parts:
@@ -158,7 +177,8 @@ class OpuBackend(Backend):
             if not plenty(part.graph, form, built, self.params, self.memory_size):
                 lower_network(part.graph, form, built, self.params, self.memory_size)
 
-    def twin(self, quantised, lowered, at):
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
         # Programs address maps within a region.
         register = f"region_base[{REGION_MAPS}]"
         return moved(

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clips, which are where the machine's numbers end: a clipped tensor has a scale of its own, and a
-product with one between it and a scale that others share."""
+"""Legalisation of clips: the core clips at the ends of its number range, so a clipped tensor gets a
+scale of its own and is rescaled by a product with one where others share a scale with it."""
 
+from collections.abc import Collection
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +12,11 @@ from ...graph import (
     Affine,
     Binary,
     Concat,
+    Conv,
+    Dense,
+    Graph,
     MaxPool,
+    Node,
     Pad,
     Reshape,
     Slice,
@@ -67,15 +72,21 @@ def _apart(graph, node, apart):
     )
 
 
-def with_own_scales(graph, apart=()):
-    """A new graph: what a clip follows is made in a scale of its own, and what adds a clipped
-    tensor to others, or joins it with others that go higher, reads it through a product with one.
-    ``apart``: names of layers that such a product clips, in place of their own end."""
-    nodes, tensors = [], dict(graph.tensors)
+def with_own_scales(graph: Graph, apart: Collection[str] = ()) -> Graph:
+    """Returns a new graph in which clipped results have their own scale, and additions or
+    concatenations with tensors of a larger range read them through a product with one. ``apart``:
+    names of layers whose clip stays unfused and is done by such a product."""
+    nodes: list[Node] = []
+    tensors = dict(graph.tensors)
     for node in graph.nodes:
         if _bound(node) is not None and isinstance(node, Activation):
             node = _one(node, node.name, node.inputs[0], node.output, node)
-        elif _bound(node) is not None and _apart(graph, node, apart):
+        elif (
+            isinstance(node, Conv | Dense | Binary | Affine)
+            and node.activation is not None
+            and _bound(node) is not None
+            and _apart(graph, node, apart)
+        ):
             total = f"{node.output}:sum"
             tensors[total] = Tensor(total, graph.shape(node.output))
             nodes.append(replace(node, name=f"{node.name}:sum", output=total, activation=None))

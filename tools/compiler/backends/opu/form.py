@@ -1,14 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Form that a network takes on the machine: which tensors lie in pieces of 16 channels, where
-positions share a slot, which tensors are one.
+"""Form of a network on the core: which tensors are split into pieces of 16 channels, where
+positions share a slot, and which tensors share memory.
 
 All of it shows in the results, since partial sums saturate in the order in which pieces are added
 up; it follows from the graph and from how much memory there is, not from tilings.
 """
 
+from collections.abc import Sequence
+
 from ....kernels.opu.layers import NARROW
 from ...graph import Activation as Act
-from ...graph import AveragePool, Binary, Conv, Graph, MatMul, MaxPool, Reshape, Transpose
+from ...graph import AveragePool, Binary, Conv, Graph, MatMul, MaxPool, Node, Reshape, Transpose
 from .grid import Grid, Regular, side
 from .stages import Stage
 
@@ -20,14 +22,17 @@ _SLOT, _MOST_PADDING = 64, 15
 _ROOMY = 1 << 20
 
 
-def map_shape(shape):
+def map_shape(shape: Sequence[int]) -> tuple[int, int, int]:
     """(rows, columns, channels) of a tensor of one to three axes: a sequence is a map of one
     column."""
-    return (1,) * (3 - len(shape)) + tuple(shape) if len(shape) != 2 else (shape[0], 1, shape[1])
+    if len(shape) == 2:
+        return shape[0], 1, shape[1]
+    rows, columns, channels = (1,) * (3 - len(shape)) + tuple(shape)
+    return rows, columns, channels
 
 
 class Form:
-    """Form of a prepared graph.
+    """Form of a legalised graph.
 
     Parameters
     ----------
@@ -41,9 +46,9 @@ class Form:
         those of inputs, which hold their padding
     """
 
-    def __init__(self, graph: Graph, memory_size):
+    def __init__(self, graph: Graph, memory_size: int):
         self.graph = graph
-        self._readers = {}
+        self._readers: dict[str, list[Node]] = {}
         for node in graph.nodes:
             for name in node.inputs:
                 self._readers.setdefault(name, []).append(node)
@@ -59,24 +64,27 @@ class Form:
             self._share()
             self.split = self._split() | (set(self.grids) - set(self.folds))
 
-    def covers(self, graph):
-        """Whether all nodes of ``graph`` are among its own."""
+    def covers(self, graph: Graph) -> bool:
+        """Whether all nodes of ``graph`` are in the form's graph."""
         return {node.name for node in graph.nodes} <= {node.name for node in self.graph.nodes}
 
-    def readers(self, name):
+    def readers(self, name: str) -> list[Node]:
+        """Nodes that read a tensor."""
         return self._readers.get(name, [])
 
-    def maker(self, name):
+    def maker(self, name: str) -> Node | None:
+        """The node that makes a tensor, ``None`` for an input."""
         return self._makers.get(name)
 
-    def map_shape(self, name):
+    def map_shape(self, name: str) -> tuple[int, int, int]:
+        """Shape of a tensor as (rows, columns, channels)."""
         return map_shape(self.graph.shape(name))
 
-    def place(self, name):
-        """(name, shape) of the tensor whose memory is that of ``name`` and of how the machine sees
-        it: rows, columns, channels."""
-        while isinstance(self.maker(name), Reshape):
-            name = self.maker(name).inputs[0]
+    def place(self, name: str) -> tuple[str, tuple[int, int, int]]:
+        """Resolves views: (name, shape) of the tensor that holds the memory of ``name``, as the
+        core sees it: rows, columns, channels."""
+        while isinstance(maker := self.maker(name), Reshape):
+            name = maker.inputs[0]
         readers = self.readers(name)
         if (
             self.maker(name) is None
@@ -172,8 +180,9 @@ class Form:
             else Regular(*found)
         )
 
-    def regular(self, node):
-        """:class:`Regular` of a convolution whose source or result shares slots, else ``None``."""
+    def regular(self, node: Conv) -> Regular | None:
+        """The :class:`Regular` of a convolution whose source or result shares slots, else
+        ``None``."""
         source, result = self.grids.get(node.inputs[0]), self.grids.get(node.output)
         if source is None and result is None:
             return None

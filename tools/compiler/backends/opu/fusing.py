@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that ``store`` does for the convolution before them: adding a residual, largest of a
-window. The numbers are the same either way."""
+"""Operator fusion into the ``store`` of a convolution: residual addition and max pooling. Results
+are the same either way."""
 
 from typing import NamedTuple
 
 from ...graph import Binary, Conv, Graph, MaxPool, Node
 
-__all__ = ["Fusing", "Joined"]
+__all__ = ["Fusing", "FusedSum"]
 
 
-class Joined(NamedTuple):
-    """A sum done by the ``store`` of the convolution ``main``; ``other``: name of what is added;
+class FusedSum(NamedTuple):
+    """A sum fused into the ``store`` of the convolution ``main``; ``other``: name of the addend;
     ``order`` as ``@post`` numbers it."""
 
     main: Conv
@@ -19,11 +19,11 @@ class Joined(NamedTuple):
 
 
 class Fusing:
-    """What is done together.
+    """Fusion decisions for a graph.
 
     Attributes
     ----------
-    sums : dict, name of a Binary -> Joined
+    sums : dict, name of a Binary -> FusedSum
     pools : dict, name of a MaxPool -> the Conv or Binary before it
     within : names of the nodes that another one's layer does
     """
@@ -32,7 +32,7 @@ class Fusing:
         self._graph, kept = graph, graph.kept()
         makers = {node.output: node for node in graph.nodes}
         # Tensors of which nobody but the next node knows.
-        counts = {}
+        counts: dict[str, int] = {}
         for node in graph.nodes:
             for name in node.inputs:
                 counts[name] = counts.get(name, 0) + 1
@@ -62,7 +62,7 @@ class Fusing:
                 and len(main.inputs) == 1
                 and (main.activation is None or node.activation is None)
             ):
-                found.append(Joined(main, other, 1 if main.activation is None else 0))
+                found.append(FusedSum(main, other, 1 if main.activation is None else 0))
         # The longer one: its convolutions then hide the load of what is added.
         return max(found, key=lambda joined: self._graph.macs(joined.main), default=None)
 

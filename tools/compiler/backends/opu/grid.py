@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Neighbouring positions in one slot: where a tensor has few channels, several of its positions
-fill the 16 that a tap multiplies anyway.
+"""Space-to-depth layout: with few channels, several neighbouring positions share the 16 channels
+that a tap multiplies anyway.
 
 A convolution on such a tensor has fewer taps on more channels; one that makes such a tensor
 computes several of its positions at a time.
 """
+
+from __future__ import annotations
 
 from dataclasses import dataclass
 
@@ -15,7 +17,7 @@ __all__ = ["Grid", "Regular", "Side", "side"]
 
 @dataclass(frozen=True)
 class Grid:
-    """How a tensor's positions share slots.
+    """Layout of a tensor whose positions share slots.
 
     Attributes
     ----------
@@ -24,12 +26,12 @@ class Grid:
     shape : rows, columns, channels of the tensor that the machine sees
     """
 
-    block: tuple
-    phase: tuple
-    shape: tuple
+    block: tuple[int, int]
+    phase: tuple[int, int]
+    shape: tuple[int, int, int]
 
-    def pack(self, values):
-        """``values`` [inputs, rows, columns, channels] as the machine sees them."""
+    def pack(self, values: np.ndarray) -> np.ndarray:
+        """Converts ``values`` [inputs, rows, columns, channels] into the core's layout."""
         (down, across), (top, left), (rows, columns, _) = self.block, self.phase, self.shape
         count, high, wide, channels = values.shape
         whole = np.zeros((count, rows * down, columns * across, channels), values.dtype)
@@ -37,8 +39,8 @@ class Grid:
         blocks = whole.reshape(count, rows, down, columns, across, channels)
         return blocks.transpose(0, 1, 3, 2, 4, 5).reshape(count, rows, columns, -1)
 
-    def unpack(self, values):
-        """Values as the network has them, of a tensor whose blocks are columns of one row."""
+    def unpack(self, values: np.ndarray) -> np.ndarray:
+        """Inverse of :meth:`pack`, for a tensor whose blocks are columns of one row."""
         count, rows, columns, _ = values.shape
         return values.reshape(count, rows, columns * self.block[1], -1)
 
@@ -63,14 +65,25 @@ class Side:
     before: int
     after: int
     groups: int
-    places: tuple
+    places: tuple[tuple[tuple[int, int], ...], ...]
 
 
-def side(*, taps, stride, before, phase, length, results, source, result, whole=False):
+def side(
+    *,
+    taps: int,
+    stride: int,
+    before: int,
+    phase: int,
+    length: int,
+    results: int,
+    source: int,
+    result: int,
+    whole: bool = False,
+) -> Side | None:
     """The :class:`Side` of ``taps`` at ``stride`` with ``before`` zeros ahead, on ``length``
     positions in blocks of ``source``, the first at ``phase``; ``results`` in blocks of ``result``.
-    ``whole``: the source's blocks hold its padding, and are as many as kernels read. ``None`` where
-    blocks do not go up."""
+    ``whole``: the source's blocks include its padding, and are as many as kernels read. ``None`` if
+    blocks do not divide evenly."""
     if result * stride % source or results % result or result * stride // source > 7:
         return None
     offsets = [[p * stride + k - before + phase for k in range(taps)] for p in range(result)]
@@ -95,17 +108,18 @@ class Regular:
     columns: Side
 
     @property
-    def stride(self):
+    def stride(self) -> tuple[int, int]:
+        """Stride (rows, columns), in blocks."""
         return self.rows.stride, self.columns.stride
 
     @property
-    def padding(self):
-        """(top, bottom, left, right), in blocks."""
+    def padding(self) -> tuple[int, int, int, int]:
+        """Padding (top, bottom, left, right), in blocks."""
         return self.rows.before, self.rows.after, self.columns.before, self.columns.after
 
-    def weights(self, weights, groups):
-        """Weights [out, rows, columns, in / groups] as [positions * out, positions * in, rows,
-        columns] in blocks."""
+    def weights(self, weights: np.ndarray, groups: int) -> np.ndarray:
+        """Rearranges weights [out, rows, columns, in / groups] to [positions * out, positions * in,
+        rows, columns] in blocks."""
         out, _, _, each = weights.shape
         inner, rows, columns = each * groups, self.rows, self.columns
         found = np.zeros(

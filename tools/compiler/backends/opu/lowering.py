@@ -1,8 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network of the kernel library as a program of the compiler, with its memory and what each node
-takes."""
+"""Lowering of a kernel-library network to a program with its memory and cost per node."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 from .....gateware.cores.opu.isa import ISA
 from .....gateware.cores.opu.model.sequence import Sequence
@@ -10,6 +13,11 @@ from .....gateware.cores.opu.types import SLOT
 from ....kernels.opu import SDRAM, KernelError, compile_network, estimate
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .placing import grid_layout, layout_of
+
+if TYPE_CHECKING:
+    from ...graph import Graph
+    from .form import Form
+    from .network import Builder
 
 __all__ = ["lower_network", "plenty"]
 
@@ -19,7 +27,9 @@ _LONGER = 8
 _APART = 0.75
 
 
-def plenty(graph, form, built, params, memory_size):
+def plenty(
+    graph: Graph, form: Form, built: Builder, params: Mapping[str, Any], memory_size: int
+) -> bool:
     """Whether what a Builder has built fits main memory with much to spare, found without the
     search for the best tilings; raises :class:`LoweringError` where an input or output has no
     layout."""
@@ -65,7 +75,14 @@ def _placed(graph, form, built, compiled):
     return inputs, outputs, all_placed
 
 
-def lower_network(graph, form, built, params, memory_size, quick=False):
+def lower_network(
+    graph: Graph,
+    form: Form,
+    built: Builder,
+    params: Mapping[str, Any],
+    memory_size: int,
+    quick: bool = False,
+) -> Lowered:
     """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`. ``quick``: as of
     :func:`~quintet.tools.kernels.opu.compiler.compile_network`."""
     compiled, apart = _compiled(built, params, memory_size, quick)

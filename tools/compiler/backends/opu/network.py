@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A quantised graph as a network of the kernel library: one layer a node, or, ``fuse``, a sum and a
-pooling with the convolution before."""
+"""Translation of a quantised graph into a network of the kernel library: one layer per node, or
+with ``fuse`` sums and poolings fused into the convolution before."""
+
+from __future__ import annotations
 
 import re
 from functools import singledispatchmethod
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,7 +29,12 @@ from ...graph import (
 )
 from ..base import LoweringError
 from .fusing import Fusing
-from .verdicts import slice_kernel, window_strides
+from .support import slice_kernel, window_strides
+
+if TYPE_CHECKING:
+    from ....kernels.opu.layers import Tensor as LibraryTensor
+    from ...quantised import Quantised
+    from .form import Form
 
 __all__ = ["Builder"]
 
@@ -39,7 +47,7 @@ def _act(node):
 
 
 class Builder:
-    """Builds the network of a quantised graph.
+    """Builds the kernel-library network of a quantised graph.
 
     Parameters
     ----------
@@ -62,10 +70,11 @@ class Builder:
         Scales that differ where the machine wants one, numbers that a layer does not take.
     """
 
-    def __init__(self, quantised, form, types, fuse, images=1):
+    def __init__(self, quantised: Quantised, form: Form, types: str, fuse: bool, images: int = 1):
         self.graph, self.form, self.quantised = quantised.graph, form, quantised
         self.network = Network(types=types, batch=images)
-        self.values, self.nodes = {}, {}
+        self.values: dict[str, LibraryTensor] = {}
+        self.nodes: dict[str, tuple[str, ...]] = {}
         self._fusing = Fusing(self.graph) if fuse else None
         for index, port in enumerate(self.graph.inputs):
             self._input(port.tensor, index)
@@ -207,7 +216,10 @@ class Builder:
     @_make.register
     def _(self, node: MaxPool):
         self._equal(node)
-        pool = {"pool": node.window, "pool_stride": window_strides(self.graph, node)}
+        pool: dict[str, Any] = {
+            "pool": node.window,
+            "pool_stride": window_strides(self.graph, node),
+        }
         maker = None if self._fusing is None else self._fusing.pools.get(node.name)
         if isinstance(maker, Conv):
             return self._convolve(
@@ -305,7 +317,8 @@ class Builder:
         the result, of the source)."""
         source = options.pop("source", None) or self.values[node.inputs[0]]
         weights = np.zeros((self.form.map_shape(node.output)[2], source.channels, *taps), np.int64)
-        weights[(*places, *tap)] = 1
+        weight = (*places, *tap)
+        weights[weight] = 1
         return self.network.conv(
             self._name(node),
             source,
@@ -322,7 +335,7 @@ class Builder:
         at, result = 0, None
         for name in node.inputs:
             each = np.arange(self.values[name].channels)
-            options = {} if result is None else {"residual": result, "order": 0}
+            options: dict[str, Any] = {} if result is None else {"residual": result, "order": 0}
             result = self._ones(node, (at + each, each), source=self.values[name], **options)
             at += len(each)
         return result

@@ -1,15 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Where the tensors of a compiled network lie, as layouts of the graph's tensors."""
+"""Layouts of the tensors of a compiled network."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from .....gateware.cores.opu.types import SLOT
 from ...layout import Digit, Layout
 
+if TYPE_CHECKING:
+    from ....kernels.opu.program import Placed
+    from .grid import Grid
+
 __all__ = ["grid_layout", "layout_of"]
 
 
-def layout_of(placed, shape):
+def layout_of(placed: Placed, shape: Sequence[int]) -> Layout | None:
     """Layout of a graph's tensor of ``shape`` at a Placed of the kernel library, the first axis
-    counting inputs; ``None`` where digits cannot say it: a flattened map whose pieces are not
+    counts inputs; ``None`` if digits cannot describe it: a flattened map whose pieces are not
     full."""
     buffer, size = placed.buffer, placed.bits // 8
     tensor, slot = buffer.tensor, SLOT * size
@@ -47,7 +56,7 @@ def _channels(buffer, slot, size, each):
     return [*digits, (each, size)]
 
 
-def grid_layout(placed, shape, grid):
+def grid_layout(placed: Placed, shape: tuple[int, int, int], grid: Grid) -> Layout:
     """Layout of a tensor of ``shape`` (rows, columns, channels) whose positions share slots."""
     buffer, size = placed.buffer, placed.bits // 8
     slot, (rows, columns, _), (down, across) = SLOT * size, grid.shape, grid.block

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network that main memory does not hold as a whole, in stages that it holds one after the
-other."""
+"""Splitting of a network that exceeds main memory into consecutive stages that fit."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ...graph import Graph
@@ -13,9 +13,9 @@ __all__ = ["Stage", "stages"]
 
 @dataclass(eq=False)
 class Stage(Graph):
-    """Part of a graph; ``cuts``: names of its inputs that are no inputs of the network."""
+    """A subgraph; ``cuts``: names of its inputs that are no inputs of the network."""
 
-    cuts: frozenset = field(default_factory=frozenset)
+    cuts: frozenset[str] = field(default_factory=frozenset)
 
 
 def _part(quantised, first, last):
@@ -40,9 +40,9 @@ def _part(quantised, first, last):
     )
 
 
-def stages(quantised, lower):
-    """The fewest parts, one after the other, that ``lower`` (Quantised -> Lowered) takes; the whole
-    if it takes that.
+def stages(quantised: Quantised, lower: Callable[[Quantised], object]) -> list[Quantised]:
+    """Splits a network into the fewest consecutive parts that ``lower`` (Quantised -> Lowered)
+    accepts; the whole if it is accepted.
 
     Raises
     ------
@@ -70,6 +70,7 @@ def stages(quantised, lower):
                 good = last, part
             last += 1
         if good is None:
+            assert refused is not None  # no part was tried successfully
             raise refused
         found.append(good[1])
         first = good[0]

@@ -1,20 +1,27 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Partial sums of a layer in real numbers, in the order in which the machine makes them."""
+"""Partial sums of a layer in real numbers, in the core's accumulation order."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
 from itertools import zip_longest
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....kernels.opu.graph import Network
 from ....kernels.opu.reference import products_of_taps, runs_of_channels
-from ...graph import Conv
+from ...graph import Conv, Graph, Node
+
+if TYPE_CHECKING:
+    from .form import Form
 
 __all__ = ["partial_sums"]
 
 
-def partial_sums(graph, form, node, values):
-    """Arrays [inputs, ..., out], one after every tap; ``values`` of the node's source, the bias is
-    in the first."""
+def partial_sums(graph: Graph, form: Form, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
+    """Partial sums after every tap, arrays [inputs, ..., out]; ``values`` of the node's source; the
+    bias is in the first."""
     values = np.asarray(values, np.float64)
     layer, source, weights = _layer(
         form, node, values.reshape(len(values), *form.place(node.inputs[0])[1])
@@ -22,9 +29,8 @@ def partial_sums(graph, form, node, values):
     top, bottom, left, right = layer.padding
     padded = np.pad(source, ((0, 0), (top, bottom), (left, right), (0, 0)))
     shape = len(values), layer.rows, layer.columns, layer.result.channels
-    total = np.zeros(shape) + (
-        0.0 if node.bias is None else np.tile(node.bias, shape[3] // len(node.bias))
-    )
+    bias = getattr(node, "bias", None)
+    total = np.zeros(shape) + (0.0 if bias is None else np.tile(bias, shape[3] // len(bias)))
     runs = runs_of_channels(layer)
     for parts in zip_longest(*(products_of_taps(layer, padded, weights, *run) for run in runs)):
         for (first, last, _), part in zip(runs, parts, strict=True):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiler's back end for PIM: weights shared out over the cores' arrays, maps in rows through
-local memory."""
+"""Back end for PIM: weights distributed over the cores' arrays, maps streamed by rows through local
+memory."""
 
 from .backend import PIMBackend
 

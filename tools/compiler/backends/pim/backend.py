@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's side of the compiler."""
+"""PIM's implementation of the back-end interface."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +16,18 @@ from ...graph import (
     Concat,
     Conv,
     Dense,
+    Graph,
     Gru,
     Lstm,
     MatMul,
     MaxPool,
+    Node,
     Reshape,
     Tensor,
     Transpose,
 )
 from ...layout import dense_layout
-from ...quantised import Arithmetic
+from ...quantised import Arithmetic, Quantised
 from ..base import (
     DECOMPOSED,
     HOST,
@@ -33,7 +37,7 @@ from ..base import (
     Lowered,
     LoweringError,
     Placed,
-    Verdict,
+    Support,
 )
 from ..products import join_turned
 from .arrays.assign import assign
@@ -42,9 +46,9 @@ from .arrays.pieces import in_pieces
 from .choose import choose_joined
 from .clock.estimate import program_cycles
 from .flat import most_repeated
-from .products import places_before, verdict_of_product, verdict_of_transpose
+from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
-from .recurrent import verdict_of_recurrent
+from .recurrent import support_of_recurrent
 from .reference import run_node
 from .tables import TABLES, table_steps, wants_too_much, with_units
 
@@ -121,7 +125,7 @@ def _repeats(shape, result, most):
 
 
 class PIMBackend(Backend):
-    """Activations of 16 bits where the build multiplies them (``x_bits``), weights of 8; sums are
+    """Activations of 16 bits if the build multiplies them (``x_bits``), weights of 8; sums are
     exact."""
 
     isa = "pim"
@@ -130,76 +134,78 @@ class PIMBackend(Backend):
     _choice = None
 
     @property
-    def bits(self):
-        """Bits of activations, the width to prefer first."""
+    def bits(self) -> tuple[int, ...]:
+        """Widths of activations, the preferred one first."""
         return (16, 8) if self.params["x_bits"] >= 16 and self.params["max_biw"] >= 16 else (8,)
 
-    def verdict(self, graph, node):
+    def check_support(self, graph: Graph, node: Node) -> Support:
+        """Support check of one node."""
         activation = getattr(node, "activation", None)
         if activation is not None and activation.function not in ("relu", "clip"):
-            return Verdict(HOST, f"{activation.function}: relu and clip are taken")
+            return Support(HOST, f"{activation.function}: expected relu or clip")
         if isinstance(node, Conv | Dense | Reshape):
-            return Verdict(NATIVE)
+            return Support(NATIVE)
         if isinstance(node, Activation):
             return self._activation(graph, node)
         if isinstance(node, Binary):
             return self._binary(graph, node)
         if isinstance(node, MaxPool):
             return (
-                Verdict(NATIVE)
+                Support(NATIVE)
                 if node.dilation == (1, 1)
-                else Verdict(HOST, f"dilation = {list(node.dilation)}: 1 is taken")
+                else Support(HOST, f"dilation = {list(node.dilation)}: expected 1")
             )
         if isinstance(node, AveragePool):
             whole = _whole(graph, node)
             if not whole and not node.include_padding and any(node.padding):
-                return Verdict(HOST, "padding that does not count: include_padding = 1 is taken")
+                return Support(HOST, "padding that does not count: expected include_padding = 1")
             if whole and node.window[0] * node.window[1] > MOST_AVERAGED:
-                return Verdict(
+                return Support(
                     DECOMPOSED, "a depthwise convolution with equal weights, and a smaller average"
                 )
             return (
-                Verdict(NATIVE)
+                Support(NATIVE)
                 if whole
-                else Verdict(DECOMPOSED, "a depthwise convolution with equal weights")
+                else Support(DECOMPOSED, "a depthwise convolution with equal weights")
             )
         if isinstance(node, Concat):
             constants = [name for name in node.inputs if graph.tensors[name].data is not None]
             return (
-                Verdict(
+                Support(
                     HOST,
-                    f"constant {constants[0]} among what is joined: tensors that flow are taken",
+                    f"constant {constants[0]} among concatenated tensors: expected tensors that "
+                    f"flow",
                 )
                 if constants
-                else Verdict(NATIVE)
+                else Support(NATIVE)
             )
         if isinstance(node, Lstm | Gru):
             if wants_too_much(graph, node):
-                return Verdict(
+                return Support(
                     HOST,
                     f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share",
                 )
-            return verdict_of_recurrent(graph, node, self.params)
+            return support_of_recurrent(graph, node, self.params)
         if isinstance(node, MatMul):
-            return verdict_of_product(graph, node, self.params)
+            return support_of_product(graph, node, self.params)
         if isinstance(node, Transpose):
-            return verdict_of_transpose(graph, node)
-        return Verdict(HOST, "no kernel for it")
+            return support_of_transpose(graph, node)
+        return Support(HOST, "no kernel for it")
 
     def _activation(self, graph, node):
         if node.function in ("relu", "clip"):
-            return Verdict(NATIVE)
+            return Support(NATIVE)
         if node.function not in TABLES:
-            return Verdict(HOST, f"{node.function}: relu, clip, sigmoid and tanh are taken")
+            return Support(HOST, f"{node.function}: expected relu, clip, sigmoid or tanh")
         if not self.params["act_unit"]:
-            return Verdict(HOST, f"{node.function}: a build with act_unit has it")
+            return Support(HOST, f"{node.function}: a build with act_unit has it")
         if wants_too_much(graph, node):
-            return Verdict(
+            return Support(
                 HOST,
                 f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others "
                 f"share",
             )
-        return Verdict(NATIVE)
+        return Support(NATIVE)
 
     def _binary(self, graph, node):
         shapes, result = [graph.shape(name) for name in node.inputs], graph.shape(node.output)
@@ -209,23 +215,22 @@ class PIMBackend(Backend):
             or result not in shapes
             or not all(_repeats(shape, result, most_repeated(self.params)) for shape in shapes)
         ):
-            return Verdict(
+            return Support(
                 HOST,
                 f"{node.function} of "
-                f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: add, sub and "
-                f"mul of two tensors of one shape "
-                f"are taken, or where one repeats along the axes in front, "
-                f"{most_repeated(self.params)} elements at most",
+                f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: expected add, "
+                f"sub or mul of two tensors of one shape, or of which one repeats along the axes "
+                f"in front, {most_repeated(self.params)} elements at most",
             )
         if node.function == "mul" and self.params["max_biw"] < 32:
-            return Verdict(
+            return Support(
                 HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}"
             )
-        return Verdict(NATIVE)
+        return Support(NATIVE)
 
-    def prepare(self, graph):
-        """Averages of parts of a map become depthwise convolutions; sigmoid and tanh get the units
-        that their tables ask for; what the arrays do not hold at once comes in pieces."""
+    def legalise(self, graph: Graph) -> Graph:
+        """Legalises a graph: averages of parts of a map become depthwise convolutions; sigmoid and
+        tanh get the scales that their tables require; layers that exceed the arrays are split."""
         graph, nodes = join_turned(graph), []
         tensors = dict(graph.tensors)
         for node in graph.nodes:
@@ -250,8 +255,8 @@ class PIMBackend(Backend):
         graph = replace(graph, nodes=nodes, tensors=tensors)
         return in_pieces(with_units(graph), self.params, self._held)
 
-    def split(self, graph):
-        """Programs one after another, each with as many layers as the arrays hold."""
+    def split(self, graph: Graph) -> list[Graph]:
+        """Splits into consecutive programs, each with as many layers as the arrays hold."""
         parts, begin = [], 0
         while begin < len(graph.nodes):
             end = len(graph.nodes)
@@ -262,7 +267,7 @@ class PIMBackend(Backend):
         self._programs += len(parts)
         return parts
 
-    def check(self, graph):
+    def check(self, graph: Graph) -> None:
         needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params)
         assign(unique(needs), self.params)
 
@@ -273,8 +278,9 @@ class PIMBackend(Backend):
             return False
         return True
 
-    def arithmetic(self, graph, node):
-        common = {
+    def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
+        """Integer arithmetic of a node of a legalised graph."""
+        common: dict[str, Any] = {
             "bits": self.bits[0],
             "reads": self.bits,
             "out_bits": self.bits,
@@ -311,7 +317,10 @@ class PIMBackend(Backend):
             same_scale=not isinstance(node, Binary | Concat),
         )
 
-    def reference(self, quantised, inputs, keep=False):
+    def reference(
+        self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    ) -> dict[str, np.ndarray]:
+        """Bit-exact numpy reference of the core."""
         values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
         for node in quantised.graph.nodes:
             values[node.output] = run_node(
@@ -323,17 +332,19 @@ class PIMBackend(Backend):
             else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
         )
 
-    def lower(self, quantised, *, keep=False):
+    def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
+        """Lowers a quantised graph to a program."""
         return self._lower(quantised, [] if keep else self._chosen(quantised), 0)
 
-    def twin(self, quantised, lowered, at):
+    def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
+        """The double-buffered copy of a program."""
         # It is as long as the program and takes as many cycles.
         size = -(-len(lowered.program) // _PAGE) * _PAGE
         spent = [(layer.cycles, layer.bytes) for layer in lowered.layers]
         return self._lower(quantised, self._chosen(quantised), at, size, spent)
 
     def _chosen(self, quantised):
-        """What runs together; a program and its twin have it of one choice."""
+        """What runs together; a program and its double-buffered copy share one choice."""
         if self._choice is None or self._choice[0] is not quantised:
             self._choice = quantised, choose_joined(quantised, self.params)
         return self._choice[1]
@@ -344,7 +355,8 @@ class PIMBackend(Backend):
         writer, laid, end = self._laid(quantised, joined, at, size)
         return self._lowered(quantised, writer, laid, at, end, joined, spent)
 
-    def check_programs(self, parts, images=1):
+    def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
+        """As the base, without the search for fused layers if there is plenty of memory."""
         # Layers that run together take code of their own and less local memory: what does not fit
         # easily without them is looked at with them.
         for part in parts:

@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which layers run together, as chains or side by side: neighbours are joined while the estimated
+"""Search for layers to fuse into chains or pipelines: neighbours are fused while the estimated
 cycles of the whole program fall."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from ...graph import Conv
 from ..base import LoweringError
@@ -16,6 +20,9 @@ from .program import ProgramWriter
 from .rehearsal import rehearsed
 from .schedule import Plan, plan_stages
 
+if TYPE_CHECKING:
+    from ...quantised import Quantised
+
 __all__ = ["choose_joined"]
 
 #: Nodes of a chain at most.
@@ -28,9 +35,9 @@ _LOOKED, _TRIED = 3, 3
 _PLACES = 1 << 20
 
 
-def choose_joined(quantised, params):
-    """List of :class:`~.joined.Joined` for :class:`ProgramWriter`: of all candidates the one whose
-    program ends first by the instructions' timing."""
+def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joined]:
+    """The list of :class:`~.joined.Joined` for :class:`ProgramWriter` whose program ends first by
+    the instructions' timing."""
     writer, matrices = ProgramWriter(quantised, params), _matrices(quantised, params)
     writer.place_all(_PLACES)
     finder = _Chains(quantised, params, matrices)

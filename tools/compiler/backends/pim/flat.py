@@ -1,7 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers without neighbourhoods on one core: vectors through local memory in pieces."""
+"""Elementwise and dense layers on one core: vectors streamed through local memory in pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from .arrays.matrices import dense_pieces
+
+if TYPE_CHECKING:
+    from ....kernels.pim.builder import CoreBuilder
+    from ...graph import Dense
+    from ...quantised import Integer
 
 __all__ = [
     "DenseColumns",
@@ -18,21 +28,30 @@ __all__ = [
 _PIECE = 1024
 
 
-def most_repeated(params):
-    """Elements of an operand that repeats itself, at most: local memory holds them beside the
+def most_repeated(params: Mapping[str, Any]) -> int:
+    """Greatest number of elements of a broadcast operand, which local memory holds beside the
     pieces."""
     return params["lmem_bytes"] // 8
 
 
 class Repeated:
-    """An operand that begins anew every ``period`` elements, from the global address ``source``;
-    see :func:`most_repeated`.
+    """A broadcast operand, which begins anew every ``period`` elements, from the global address
+    ``source``; see :func:`most_repeated`.
 
     It is brought into local memory once, and there stands as often as a piece of ``piece`` elements
     may reach over, wherever that begins.
     """
 
-    def __init__(self, core, pointer, source, period, piece, size, what):
+    def __init__(
+        self,
+        core: CoreBuilder,
+        pointer: int,
+        source: int,
+        period: int,
+        piece: int,
+        size: int,
+        what: str,
+    ):
         self._period, self._size = period, size
         self._at = core.allocate((period + piece) * size, what)
         core.load(self._at, pointer, period * size, source)
@@ -42,18 +61,29 @@ class Repeated:
             core.move(self._at + have, self._at, some)
             have += some
 
-    def place(self, first):
-        """Local address of element ``first`` and those behind it."""
+    def place(self, first: int) -> int:
+        """Local address of element ``first`` and its successors."""
         return self._at + first % self._period * self._size
 
 
-def flat(core, pointer, sources, target, first, count, size, what, work, most=_PIECE):
-    """``count`` elements from ``first`` on, of the global addresses ``sources``, through
-    ``work(result, operands, elements)`` to ``target``, in pieces of at most ``most``. A source that
-    repeats itself is a pair (global address, period)."""
+def flat(
+    core: CoreBuilder,
+    pointer: int,
+    sources: Sequence[Any],
+    target: int,
+    first: int,
+    count: int,
+    size: int,
+    what: str,
+    work: Callable[..., None],
+    most: int = _PIECE,
+) -> None:
+    """Streams ``count`` elements from ``first`` on, of the global addresses ``sources``, through
+    ``work(result, operands, elements)`` to ``target``, in pieces of at most ``most``. A broadcast
+    source is a pair (global address, period)."""
     piece = min(most, count)
     repeated = {
-        k: Repeated(core, pointer, *source, piece, size, what)
+        k: Repeated(core, pointer, source[0], source[1], piece, size, what)
         for k, source in enumerate(sources)
         if isinstance(source, tuple)
     }
@@ -74,19 +104,29 @@ def flat(core, pointer, sources, target, first, count, size, what, work, most=_P
         core.store(pointer, result, some * size, target + at * size)
 
 
-def clipped(core, at, count, size, low, high):
-    """Bounds of a clip on ``count`` elements in place; ``None``: none."""
+def clipped(
+    core: CoreBuilder, at: int, count: int, size: int, low: int | None, high: int | None
+) -> None:
+    """Clips ``count`` elements in place; ``None``: no bound."""
     core.widths(8 * size, 8 * size)
     for mnemonic, bound in (("vrsl", low), ("vrsu", high)):
         if bound is not None:
             for k in range(0, count, 2047):
-                used = []
+                used: list[int] = []
                 for value in (at + k * size, bound):
                     used.append(core.register(value, used))
                 core.emit(mnemonic, rd=used[0], rs1=used[0], rs2=used[1], len=min(2047, count - k))
 
 
-def add_rows(core, result, operands, count, size, subtract=False):
+def add_rows(
+    core: CoreBuilder,
+    result: int,
+    operands: Sequence[int],
+    count: int,
+    size: int,
+    subtract: bool = False,
+) -> None:
+    """Appends an addition or subtraction of ``count`` elements."""
     core.widths(8 * size, 8 * size)
     core.vector2(
         "vvsub" if subtract else "vvadd", result, operands[0], operands[1], count, size=size
@@ -94,13 +134,13 @@ def add_rows(core, result, operands, count, size, subtract=False):
 
 
 class Products:
-    """Products of two vectors, element by element, times 2^-``shift``: of 32 bits, rounded, in
-    pieces of at most :attr:`MOST` elements."""
+    """Elementwise products of two vectors times 2^-``shift``: 32-bit, rounded, in pieces of at most
+    :attr:`MOST` elements."""
 
     #: Three vectors of 32 bits are in local memory besides.
     MOST = 128
 
-    def __init__(self, core, count, shift, what):
+    def __init__(self, core: CoreBuilder, count: int, shift: int, what: str):
         self.core, self.shift = core, shift
         count = min(count, self.MOST)
         self.wide, self.half, self.places, one = (
@@ -110,15 +150,17 @@ class Products:
             core.constants(one, [value])
             core.gather(target, one, 0, count, 4)
 
-    def emit(self, result, operands, count, size):
+    def emit(self, result: int, operands: Sequence[int], count: int, size: int) -> None:
+        """Appends the products of ``count`` elements."""
         core = self.core
         core.widths(8 * size, 32)
-        core.vector2("vvmul", self.wide, *operands, count, size=size, out=4)
+        first, second = operands
+        core.vector2("vvmul", self.wide, first, second, count, size=size, out=4)
         self.narrow(result, count, size)
 
-    def narrow(self, result, count, size):
-        """``count`` numbers of 32 bits at :attr:`wide` times 2^-``shift``, rounded, as elements of
-        ``size`` bytes."""
+    def narrow(self, result: int, count: int, size: int) -> None:
+        """Appends the conversion of ``count`` 32-bit numbers at :attr:`wide` times 2^-``shift``,
+        rounded, to elements of ``size`` bytes."""
         core = self.core
         core.widths(32, 32)
         core.vector2("vvadd", self.wide, self.wide, self.half, count, size=4)
@@ -126,16 +168,18 @@ class Products:
         core.vector2("vvsra", result, self.wide, self.places, count, size=4, out=size)
 
 
-def copy_rows(core, pointer, source, target, size, what):
-    """``size`` bytes of global memory to another place of it."""
+def copy_rows(
+    core: CoreBuilder, pointer: int, source: int, target: int, size: int, what: str
+) -> None:
+    """Copies ``size`` bytes within global memory."""
     flat(core, pointer, [source], target, 0, size, 1, what, lambda *_: None)
 
 
 class DenseColumns:
-    """Columns ``first`` to ``first + cols - 1`` of a dense layer: one group, or several with sums
-    of 32 bits that are added up."""
+    """Columns ``first`` to ``first + cols - 1`` of a dense layer: one group, or several whose
+    32-bit sums are added up."""
 
-    def __init__(self, core, node, numbers, first, cols):
+    def __init__(self, core: CoreBuilder, node: Dense, numbers: Integer, first: int, cols: int):
         self.core, self.node, self.first, self.cols = core, node, first, cols
         weights = numbers.weights[first : first + cols].T.astype("int8")
         self.shift = int(numbers.shift.flat[0])
@@ -159,9 +203,11 @@ class DenseColumns:
             for k, n in self.pieces
         ]
 
-    def emit(self, pointer, source, target, size, out_size, relu):
-        """From the vector at the global address ``source`` to ``target``; ``size``, ``out_size``:
-        bytes of an element."""
+    def emit(
+        self, pointer: int, source: int, target: int, size: int, out_size: int, relu: bool
+    ) -> Any:
+        """Appends the product of the vector at the global address ``source``, stored to ``target``;
+        ``size``, ``out_size``: bytes per element."""
         core, cols, name = self.core, self.cols, self.node.name
         rows = self.node.weights.shape[1]
         x, y = core.allocate(rows * size, name), core.allocate(cols * out_size, name)
@@ -186,9 +232,18 @@ class DenseColumns:
         return x, y, cols * out_size, target + self.first * out_size
 
 
-def average_channels(core, pointer, source, shape, target, size, channels, what):
-    """Mean over all places of a map, of ``channels`` (first, behind last), which come place by
-    place."""
+def average_channels(
+    core: CoreBuilder,
+    pointer: int,
+    source: int,
+    shape: tuple[int, int, int],
+    target: int,
+    size: int,
+    channels: tuple[int, int],
+    what: str,
+) -> None:
+    """Global average pooling of ``channels`` (first, end) of a map that is stored position by
+    position."""
     places, (first, end) = shape[0] * shape[1], channels
     count = end - first
     at, y = core.allocate(places * count * size, what), core.allocate(count * size, what)
@@ -198,7 +253,7 @@ def average_channels(core, pointer, source, shape, target, size, channels, what)
         )
     core.widths(8 * size, 8 * size)
     for c in range(count):
-        used = []
+        used: list[int] = []
         for value in (y + c * size, at + c * size, count):
             used.append(core.register(value, used))
         core.emit("vavg", rd=used[0], rs1=used[1], rs2=used[2], len=places)

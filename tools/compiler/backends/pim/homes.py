@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Homes of stages: which core does which layer, so that all have about as much to do and hold the
-weights."""
+"""Layer-to-core placement of pipeline stages: balances work and respects the capacity of each
+core's arrays."""
 
-from ...graph import Conv
-from .arrays.matrices import demand
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from ...graph import Conv, Graph, Node
+from .arrays.matrices import Matrix, demand
 from .stages import Stages
 
 __all__ = ["cuts", "stages_of"]
 
 
-def stages_of(graph, nodes, homes, size, matrices, params):
-    """:class:`~.stages.Stages` of ``nodes``."""
+def stages_of(
+    graph: Graph,
+    nodes: list[Node],
+    homes: dict[str, tuple[int, ...]],
+    size: Callable[[str], int],
+    matrices: Mapping[str, list[Matrix]],
+    params: Mapping[str, Any],
+) -> Stages:
+    """The :class:`~.stages.Stages` of ``nodes`` for a placement."""
     return Stages(
         graph,
         nodes,
@@ -21,10 +31,16 @@ def stages_of(graph, nodes, homes, size, matrices, params):
     )
 
 
-def cuts(graph, nodes, size, matrices, params):
-    """(cycles of the core with most to do, homes: node name -> cores) of the stretch cut into parts
-    of neighbours, each on one core or shared by several: for every number of parts and cores of
-    each the cut that is shared out best."""
+def cuts(
+    graph: Graph,
+    nodes: list[Node],
+    size: Callable[[str], int],
+    matrices: Mapping[str, list[Matrix]],
+    params: Mapping[str, Any],
+) -> Iterator[tuple[float, dict[str, tuple[int, ...]]]]:
+    """Candidate placements of a stretch, cut into parts of neighbours that one or several cores
+    share: (cycles of the busiest core, node name -> cores); for every number of parts and cores the
+    best balanced cut."""
     limits, weights = (
         (params["arrays"], params["bias_words"], params["groups"]),
         {node.name: demand(matrices.get(node.name, ()), params) for node in nodes},
@@ -47,7 +63,9 @@ def cuts(graph, nodes, size, matrices, params):
         )
 
     # (nodes, cores of each part) -> the cheapest (longest part, sum of squares, ends of parts)
-    best = {(0, ()): (0, 0, (0,))}
+    best: dict[tuple[int, tuple[int, ...]], tuple[float, float, tuple[int, ...]]] = {
+        (0, ()): (0, 0, (0,))
+    }
     for a in range(count):
         for shares in [shares for at, shares in best if at == a]:
             longest, squares, ends = best[a, shares]

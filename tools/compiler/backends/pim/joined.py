@@ -1,12 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that run together: consecutive maps of which only inputs and the last result touch main
-memory."""
+"""Fused nodes: consecutive maps of which only inputs and the last result are in main memory."""
 
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from ...graph import Activation, Binary, Conv, MaxPool, Reshape, Slice
-from .schedule import plan_stages
+from ...graph import Activation, Binary, Conv, Graph, MaxPool, Node, Reshape, Slice
+from .schedule import Plan, plan_stages
 from .stages import Stages
+
+if TYPE_CHECKING:
+    from .arrays.matrices import Matrix
 
 __all__ = ["IN_PLACE", "Joined", "may_join"]
 
@@ -14,9 +20,9 @@ __all__ = ["IN_PLACE", "Joined", "may_join"]
 IN_PLACE = (Reshape, Slice)
 
 
-def may_join(graph, nodes):
-    """Whether nodes that follow one another may run together: maps all, and nobody outside reads
-    what lies between."""
+def may_join(graph: Graph, nodes: Sequence[Node]) -> bool:
+    """Whether consecutive nodes can be fused: all are maps, and no other node reads the values
+    between them."""
     inside, kept = {node.name for node in nodes}, graph.kept()
     for node in nodes:
         if not isinstance(node, Conv | MaxPool | Activation) and not (
@@ -35,18 +41,28 @@ def may_join(graph, nodes):
 
 @dataclass(eq=False)
 class Joined:
-    """A chain, all of whose nodes every core has for rows of its own, or, with ``stages``
-    (:class:`~.stages.Stages`) and their ``plan`` (:class:`~.schedule.Plan`), nodes on one core
-    each."""
+    """A fused group: a chain, of which every core computes rows of its own, or, with ``stages``
+    (:class:`~.stages.Stages`) and their ``plan`` (:class:`~.schedule.Plan`), a pipeline with nodes
+    on one core each."""
 
-    nodes: list
+    nodes: list[Node]
     stages: Stages | None = None
-    plan: object = None
+    plan: Plan | None = None
     _bands: dict = field(default_factory=dict)
 
-    def band(self, graph, size, matrices, params, first, end, *, spare=True):
-        """(:class:`Stages` with core 0, Plan) of rows ``first`` to ``end`` - 1 of a chain's result;
-        the plan is ``None`` where local memory does not hold them. ``spare``: see
+    def band(
+        self,
+        graph: Graph,
+        size: Callable[[str], int],
+        matrices: dict[str, list[Matrix]],
+        params: Mapping[str, Any],
+        first: int,
+        end: int,
+        *,
+        spare: bool = True,
+    ) -> tuple[Stages, Plan | None]:
+        """Rows ``first`` to ``end`` - 1 of a chain's result as (:class:`Stages` with core 0, Plan);
+        the plan is ``None`` if local memory does not hold them. ``spare``: see
         :func:`~.schedule.plan_stages`."""
         key = first, end, spare
         if key not in self._bands:

@@ -1,20 +1,44 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers one after another: each shared out over the cores, its map in main memory."""
+"""Layer-by-layer execution: each layer is distributed over the cores, its map in main memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import AveragePool, Binary, Concat, Conv, Dense, Gru, Lstm, MatMul, MaxPool, Transpose
+from ...graph import (
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    Gru,
+    Lstm,
+    MatMul,
+    MaxPool,
+    Node,
+    Transpose,
+)
 from .flat import Products, average_channels, copy_rows, flat
 from .maps import ConvRows, PoolRows, share
 from .products import emit_product, emit_transpose
 
+if TYPE_CHECKING:
+    from .program import ProgramWriter
+
 __all__ = ["emit_layer"]
 
 
-def emit_layer(writer, node, held, groups):
-    """A node by itself, on all cores of ``writer``, a :class:`~.program.ProgramWriter`; ``held``:
-    list of (weights, cores that have them); ``groups``: (node name, core) -> what its weights are
-    there."""
+def emit_layer(
+    writer: ProgramWriter,
+    node: Node,
+    held: Sequence[tuple[Any, list[int]]] | None,
+    groups: Mapping[tuple[str, int], Any],
+) -> None:
+    """Emits one node on all cores of ``writer``, a :class:`~.program.ProgramWriter`; ``held``: list
+    of (weights, cores that hold them); ``groups``: (node name, core) -> its weights there."""
     if isinstance(node, Conv):
         _conv(writer, node, held, groups)
     elif isinstance(node, Dense):
@@ -47,6 +71,7 @@ def emit_layer(writer, node, held, groups):
         _concat(writer, node)
     elif isinstance(node, Lstm | Gru):
         source = node.inputs[0]
+        assert held is not None
         ((_, (c,)),) = held
         groups[node.name, c].emit(
             writer.pointers[c],

@@ -1,23 +1,34 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maps in rows: a convolution or pooling layer of one core, its source's rows in a ring of local
-memory, results stored row by row."""
+"""Row-wise convolution and pooling on one core: source rows in line buffers of local memory,
+results stored row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .arrays.matrices import gathers
+from .arrays.matrices import Matrix, gathers
+
+if TYPE_CHECKING:
+    from ....kernels.pim.builder import CoreBuilder
+    from ...graph import Activation, Conv, MaxPool
+    from ...quantised import Scale
 
 __all__ = ["Band", "ConvRows", "PoolRows", "Products", "pool_row", "share", "spans"]
 
 
-def share(total, parts):
-    """``total`` rows in ``parts`` bands of nearly one size: pairs (first, behind last)."""
+def share(total: int, parts: int) -> list[tuple[int, int]]:
+    """Splits ``total`` rows into ``parts`` bands of nearly equal size: pairs (first, end)."""
     cuts = [total * k // parts for k in range(parts + 1)]
     return list(zip(cuts, cuts[1:], strict=False))
 
 
 class Band:
-    """Rows ``first`` to ``end`` - 1 of a layer's results on one core, and the ring of source rows
-    that they take.
+    """Rows ``first`` to ``end`` - 1 of a layer's results on one core, and the line buffers of their
+    source rows.
 
     Parameters
     ----------
@@ -30,7 +41,17 @@ class Band:
     """
 
     def __init__(
-        self, core, pointer, source, target, window, stride, padding, what, taken=None, given=None
+        self,
+        core: CoreBuilder,
+        pointer: int,
+        source: tuple[int, tuple[int, int, int], int],
+        target: tuple[int, tuple[int, int, int], int],
+        window: tuple[int, int],
+        stride: tuple[int, int],
+        padding: tuple[int, int, int, int],
+        what: str,
+        taken: tuple[int, int] | None = None,
+        given: tuple[int, int] | None = None,
     ):
         self.core, self.pointer, self.what = core, pointer, what
         (
@@ -49,7 +70,7 @@ class Band:
         self.ring = core.allocate(self.slots * self.pitch, what)
         row = self.shape[1] * self.shape[2] * self.out_size
         self.results = [core.allocate(row, what) for _ in range(2)]
-        self._held = {}
+        self._held: dict[int, int] = {}
         if left or right:
             for slot in range(self.slots):
                 for at, count in ((0, left), (left + self.width, right)):
@@ -60,12 +81,12 @@ class Band:
                             count * self.channels * self.size,
                         )
 
-    def row(self, y):
+    def row(self, y: int) -> int:
         """Local address of row ``y`` of the padded source."""
         return self.ring + y % self.slots * self.pitch
 
-    def fetch(self, y):
-        """Bring row ``y`` of the padded source into the ring."""
+    def fetch(self, y: int) -> None:
+        """Loads row ``y`` of the padded source into the line buffers."""
         slot = y % self.slots
         if self._held.get(slot) == y:
             return
@@ -86,8 +107,8 @@ class Band:
                     self.source_at + ((real * self.width + x) * self._all + self.first) * self.size,
                 )
 
-    def store(self, y, results):
-        """Put a row of results where it belongs."""
+    def store(self, y: int, results: int) -> None:
+        """Stores a row of results."""
         columns, count = self.shape[1], self.shape[2] * self.out_size
         if self.shape[2] == self._all_out:
             self.core.store(
@@ -102,9 +123,9 @@ class Band:
                 self.target_at + ((y * columns + x) * self._all_out + self.out) * self.out_size,
             )
 
-    def rows(self, first, end):
-        """Yields (row, local address of its results), the source's rows there, and stores them
-        afterwards."""
+    def rows(self, first: int, end: int) -> Iterator[tuple[int, int]]:
+        """Iterates over the rows: loads the source rows, yields (row, local address of its
+        results), and stores the results."""
         for y in range(first, end):
             now = range(y * self.stride[0], y * self.stride[0] + self.window[0])
             for need in now:
@@ -122,7 +143,7 @@ class Band:
 
 
 class Products:
-    """Rows of a convolution's results: the multiplications of every position.
+    """Emits the multiplications of a row of a convolution's results.
 
     Parameters
     ----------
@@ -135,7 +156,17 @@ class Products:
     """
 
     def __init__(
-        self, core, node, matrices, groups, channels, shape, size, out_size, relu, patches
+        self,
+        core: CoreBuilder,
+        node: Conv,
+        matrices: Sequence[Matrix],
+        groups: Sequence[int],
+        channels: int,
+        shape: tuple[int, ...],
+        size: int,
+        out_size: int,
+        relu: bool,
+        patches: list[int],
     ):
         self.core, self.node, self.matrices, self.groups, self.relu = (
             core,
@@ -169,16 +200,18 @@ class Products:
         self._outs = [matrix.out - out for matrix in matrices]
 
     @staticmethod
-    def space(node, matrices, size):
-        """Bytes of the two places where neighbourhoods are put together."""
+    def space(node: Conv, matrices: Sequence[Matrix], size: int) -> int:
+        """Bytes of the two buffers in which windows are gathered."""
         if all(len(_pieces(node, matrix, matrices)) == 1 for matrix in matrices):
             return 0
         return 2 * max(m.shape[0] for m in matrices) * size
 
     @staticmethod
-    def parts(node, matrices, width, size):
-        """(bytes of each move, matrix) of every multiplication that makes a row of ``width``
-        results, in their order."""
+    def parts(
+        node: Conv, matrices: Sequence[Matrix], width: int, size: int
+    ) -> list[tuple[list[int], Matrix]]:
+        """(bytes of each move, matrix) of every multiplication of a row of ``width`` results, in
+        order."""
         gathered = [
             [piece[2] * matrix.count * size for piece in _pieces(node, matrix, matrices)]
             for matrix in matrices
@@ -189,14 +222,14 @@ class Products:
             for moves, matrix in zip(gathered, matrices, strict=True)
         ]
 
-    def row(self, source_row, results):
-        """One row of results at a local address; ``source_row``: row of the window -> local address
-        of its first column."""
+    def row(self, source_row: Callable[[int], int], results: int) -> None:
+        """Emits one row of results to a local address; ``source_row``: row of the window -> local
+        address of its first column."""
         for _ in self.steps(source_row, results):
             pass
 
-    def steps(self, source_row, results):
-        """The same; yields behind every multiplication."""
+    def steps(self, source_row: Callable[[int], int], results: int) -> Iterator[None]:
+        """As :meth:`row`, but yields after every multiplication."""
         core, size, out_size = self.core, self.size, self.out_size
         step, widths = self.node.stride[1] * self.channels * size, (8 * size, 8 * out_size)
         rows = {r: source_row(r) for each in self._runs for r, _, _ in each[1]}
@@ -231,7 +264,18 @@ class ConvRows:
     """A convolution's band. ``behind``: called with the local address of a row of results before it
     is stored."""
 
-    def __init__(self, core, pointer, node, matrices, groups, source, target, relu, behind):
+    def __init__(
+        self,
+        core: CoreBuilder,
+        pointer: int,
+        node: Conv,
+        matrices: Sequence[Matrix],
+        groups: Sequence[int],
+        source: tuple[int, tuple[int, int, int], int],
+        target: tuple[int, tuple[int, int, int], int],
+        relu: bool,
+        behind: Callable[[int], None],
+    ):
         self.node, self.behind = node, behind
         first, last = matrices[0], matrices[-1]
         self.band = Band(
@@ -260,15 +304,19 @@ class ConvRows:
             [core.allocate(space // 2, node.name) for _ in range(2)] if space else [],
         )
 
-    def emit(self, first, end):
+    def _source_row(self, y: int, r: int) -> int:
+        return self.band.row(y * self.node.stride[0] + r)
+
+    def emit(self, first: int, end: int) -> None:
+        """Emits rows ``first`` to ``end`` - 1."""
         for y, results in self.band.rows(first, end):
-            self.products.row(lambda r, y=y: self.band.row(y * self.node.stride[0] + r), results)
+            self.products.row(partial(self._source_row, y), results)
             self.behind(results)
 
 
-def spans(node, length, index, axis):
-    """Rows or columns of the source, inside the map, that a result takes; ``length``: the map's
-    rows or columns."""
+def spans(node: Conv | MaxPool, length: int, index: int, axis: int) -> list[int]:
+    """Source rows or columns within the map that a result depends on; ``length``: the map's rows or
+    columns."""
     first = index * node.stride[axis] - node.padding[axis]
     return [
         p
@@ -281,10 +329,19 @@ def spans(node, length, index, axis):
     ]
 
 
-def pool_row(core, node, rows, tall, results, shape, columns, size):
-    """One row of max pooling from the local addresses ``rows``: rows by ``vvmax`` into ``tall``,
-    then columns position by position. ``shape``: columns and channels of the source. What lies
-    outside the map is left out."""
+def pool_row(
+    core: CoreBuilder,
+    node: MaxPool,
+    rows: Sequence[int],
+    tall: int,
+    results: int,
+    shape: tuple[int, int],
+    columns: int,
+    size: int,
+) -> None:
+    """Emits one row of max pooling from the local addresses ``rows``: rows by ``vvmax`` into
+    ``tall``, then columns position by position. ``shape``: columns and channels of the source.
+    Positions outside the map are skipped."""
     width, channels = shape
     core.widths(8 * size, 8 * size)
     if len(rows) > 1:
@@ -314,14 +371,22 @@ def pool_row(core, node, rows, tall, results, shape, columns, size):
 class PoolRows:
     """Band of a max pooling layer."""
 
-    def __init__(self, core, pointer, node, source, target):
+    def __init__(
+        self,
+        core: CoreBuilder,
+        pointer: int,
+        node: MaxPool,
+        source: tuple[int, tuple[int, int, int], int],
+        target: tuple[int, tuple[int, int, int], int],
+    ):
         self.core, self.node, self.size = core, node, source[2]
         self.band = Band(
             core, pointer, source, target, node.window, node.stride, (0, 0, 0, 0), node.name
         )
         self.tall = core.allocate(self.band.pitch, node.name)
 
-    def emit(self, first, end):
+    def emit(self, first: int, end: int) -> None:
+        """Emits rows ``first`` to ``end`` - 1."""
         band = self.band
         for y in range(first, end):
             needs = spans(self.node, band.height, y, 0)
@@ -340,8 +405,8 @@ class PoolRows:
             band.store(y, band.results[y % 2])
 
 
-def clip_bounds(activation, scale):
-    """Whole-number bounds of a clip, ``None`` where it has none that matters."""
+def clip_bounds(activation: Activation, scale: Scale) -> tuple[int | None, int | None]:
+    """Integer bounds of a clip, ``None`` if it has no effective bound."""
     low, high = (
         None if not np.isfinite(v) else int(np.clip(np.rint(v / scale.step), scale.low, scale.high))
         for v in (activation.low, activation.high)

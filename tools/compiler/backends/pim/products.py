@@ -1,28 +1,37 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of two tensors that both flow, and axes swapped: the vector unit multiplies rows,
-``vmv`` brings columns together.
+"""Matrix products of two activations, and transposes: the vector unit multiplies rows, ``vmv``
+gathers columns.
 
 Arrays hold constants, so a result is one ``vvdmul`` of a row of the first operand and a column of
 the second, which lies as a row in local memory. Its sum has 32 bits: the first operand loses as
 many places before as let no sum be larger (:func:`places_before`).
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..base import DECOMPOSED, HOST, Verdict
+from ..base import DECOMPOSED, HOST, Support
 from ..products import against_product, turns
 from .flat import Products
 from .maps import share
+
+if TYPE_CHECKING:
+    from ...graph import Graph, MatMul, Transpose
+    from ...quantised import Quantised
+    from .program import ProgramWriter
 
 __all__ = [
     "emit_product",
     "emit_transpose",
     "places_before",
     "run_product",
-    "verdict_of_product",
-    "verdict_of_transpose",
+    "support_of_product",
+    "support_of_transpose",
 ]
 
 #: Elements that one ``vvdmul`` takes.
@@ -31,39 +40,41 @@ _MOST_INNER = 2047
 _SUM = 32
 
 
-def verdict_of_product(graph, node, params):
-    """:class:`Verdict` on a MatMul."""
+def support_of_product(graph: Graph, node: MatMul, params: Mapping[str, Any]) -> Support:
+    """Support check of a MatMul."""
     reason = against_product(graph, node)
     if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:
         reason = (
-            f"rows of {graph.shape(node.inputs[0])[-1]} elements, at most {_MOST_INNER} are taken"
+            f"rows of {graph.shape(node.inputs[0])[-1]} elements: expected at most {_MOST_INNER}"
         )
     if reason is None and params["max_biw"] < _SUM:
         reason = f"sums want max_biw = {_SUM}, this build has {params['max_biw']}"
     return (
-        Verdict(HOST, reason)
+        Support(HOST, reason)
         if reason
-        else Verdict(DECOMPOSED, "a product of two vectors for each result")
+        else Support(DECOMPOSED, "a product of two vectors for each result")
     )
 
 
-def verdict_of_transpose(graph, node):
-    """:class:`Verdict` on a Transpose."""
+def support_of_transpose(graph: Graph, node: Transpose) -> Support:
+    """Support check of a Transpose."""
     if turns(graph, node):
-        return Verdict(DECOMPOSED, "column by column with vmv")
-    return Verdict(
+        return Support(DECOMPOSED, "column by column with vmv")
+    return Support(
         HOST, f"transpose to {node.order}: the last two axes of two or three are swapped"
     )
 
 
-def places_before(inner, bits):
-    """Places that elements of the first operand lose before they are multiplied, so that a sum of
-    ``inner`` products fits; ``bits``: of an element."""
+def places_before(inner: int, bits: int) -> int:
+    """Right shift of the first operand's elements before multiplication, so that a sum of ``inner``
+    products cannot overflow; ``bits``: width of an element."""
     return max(0, 2 * bits - 2 + int(inner - 1).bit_length() - (_SUM - 1))
 
 
-def run_product(quantised, node, first, second):
-    """Whole numbers of the result, int64 [inputs, ...]."""
+def run_product(
+    quantised: Quantised, node: MatMul, first: np.ndarray, second: np.ndarray
+) -> np.ndarray:
+    """Integer reference of the product, int64 [inputs, ...]."""
     bits = quantised.scales[node.inputs[0]].bits
     before, shift = (
         places_before(first.shape[-1], bits),
@@ -98,8 +109,8 @@ class _Places:
     turned: bool
 
 
-def emit_product(writer, node):
-    """The product, rows of the result shared out over the cores. ``writer``: the
+def emit_product(writer: ProgramWriter, node: MatMul) -> None:
+    """Emits the product, with rows of the result distributed over the cores. ``writer``: the
     :class:`~.program.ProgramWriter`."""
     graph, (first, second) = writer.graph, node.inputs
     shape, other = graph.shape(first), graph.shape(second)
@@ -229,8 +240,8 @@ def _load_columns(core, pointer, to, source, shape, first, count, size):
         )
 
 
-def emit_transpose(writer, node):
-    """The last two axes swapped, columns of the source shared out over the cores."""
+def emit_transpose(writer: ProgramWriter, node: Transpose) -> None:
+    """Emits a swap of the last two axes, with columns of the source distributed over the cores."""
     shape, size = writer.graph.shape(node.inputs[0]), writer.size(node.output)
     rows, columns, matrices = shape[-2], shape[-1], int(np.prod(shape[:-2], dtype=int))
     source, target = writer.places[node.inputs[0]], writer.places[node.output]

@@ -1,7 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network as programs of all cores: layer after layer, between them all cores meet."""
+"""Program writer: a network as programs of all cores, layer after layer, with a barrier between
+layers."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from struct import pack
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,7 +17,7 @@ from quintet.gateware.cores.pim.storage import MODES
 
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
-from ...graph import Dense, Gru, Lstm, Slice
+from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
 from ..base import LoweringError
 from .arrays.assign import assign
 from .arrays.needs import layer_needs, unique
@@ -23,6 +28,9 @@ from .maps import clip_bounds, share
 from .recurrent import Cell
 from .stages import emit_stages
 from .tables import TABLES
+
+if TYPE_CHECKING:
+    from ...quantised import Quantised
 
 __all__ = ["ProgramWriter"]
 
@@ -47,20 +55,23 @@ class ProgramWriter:
     stretches : list of (names of nodes, words of each core before it, behind it)
     """
 
-    def __init__(self, quantised, params, joined=()):
+    def __init__(
+        self, quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined] = ()
+    ):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
-        self.places, self.stretches = {}, []
+        self.places: dict[str, int] = {}
+        self.stretches: list[tuple[Any, ...]] = []
         self.joined = joined
 
     # Where tensors lie
 
-    def size(self, tensor):
-        """Bytes of an element."""
+    def size(self, tensor: str) -> int:
+        """Bytes per element of a tensor."""
         return self.q.scales[tensor].bits // 8
 
-    def map_shape(self, tensor):
-        """(rows, columns, channels) of a tensor: a vector is one place, a sequence a map of one
+    def map_shape(self, tensor: str) -> tuple[int, int, int]:
+        """(rows, columns, channels) of a tensor: a vector is one position, a sequence a map of one
         column."""
         shape = self.graph.shape(tensor)
         return (
@@ -71,9 +82,9 @@ class ProgramWriter:
             else (shape[0], 1, shape[1])
         )
 
-    def place_all(self, at):
-        """Give every tensor an address from ``at`` on; reshaped ones, and parts of vectors, lie in
-        their source. Returns the end."""
+    def place_all(self, at: int) -> int:
+        """Assigns every tensor an address from ``at`` on; reshaped tensors and parts of vectors
+        share their source's memory. Returns the end."""
         for name in [port.tensor for port in self.graph.inputs] + [
             node.output for node in self.graph.nodes
         ]:
@@ -88,11 +99,11 @@ class ProgramWriter:
 
     # The program
 
-    def write(self):
-        """Emit all layers. ``place_all`` comes first."""
+    def write(self) -> None:
+        """Emits all layers; after :meth:`place_all`."""
         needs = layer_needs(self.q, self.params, self.joined)
         assign(unique(needs), self.params)
-        held = {}
+        held: dict[str, list[tuple[Any, list[int]]]] = {}
         for node, what, need in needs:
             held.setdefault(node.name, []).append((what, need.cores))
         self.pointers = [core.pointer(0) for core in self.cores]
@@ -108,7 +119,7 @@ class ProgramWriter:
             marks = [core.used for core in self.cores]
             before = [len(core.words) for core in self.cores]
             try:
-                if some.stages is not None:
+                if some.stages is not None and some.plan is not None:
                     emit_stages(self, some.stages, some.plan, groups, range(len(self.cores)))
                 elif len(nodes) > 1:
                     self._chain(some, held, groups)
@@ -174,26 +185,31 @@ class ProgramWriter:
 
     # What behind a layer is done to its result
 
-    def relu(self, node):
-        """Whether the multiplication keeps the activation's lower bound, zero, by itself."""
-        return node.activation is not None and (
-            node.activation.function == "relu" or _is_relu(node.activation)
-        )
+    def relu(self, node: Node) -> bool:
+        """Whether the multiplication itself applies the activation's lower bound, zero."""
+        activation = getattr(node, "activation", None)
+        return activation is not None and (activation.function == "relu" or _is_relu(activation))
 
-    def clip(self, core, activation, tensor, at, count):
-        """Bounds of a clip that the multiplication itself cannot keep."""
+    def clip(
+        self, core: CoreBuilder, activation: Activation | None, tensor: str, at: int, count: int
+    ) -> None:
+        """Emits the bounds of a clip that the multiplication itself cannot apply."""
         if activation is None or activation.function != "clip":
             return
         low, high = clip_bounds(activation, self.q.scales[tensor])
         clipped(core, at, count, self.size(tensor), None if _is_relu(activation) else low, high)
 
-    def add(self, core, node, result, operands, count):
-        """``count`` elements of an addition or subtraction, with its activation."""
+    def add(
+        self, core: CoreBuilder, node: Binary, result: int, operands: Sequence[int], count: int
+    ) -> None:
+        """Emits an addition or subtraction of ``count`` elements, with its activation."""
         add_rows(core, result, operands, count, self.size(node.output), node.function == "sub")
         self.activate(core, node.activation, node.output, result, count)
 
-    def activate(self, core, activation, tensor, at, count):
-        """An activation in place."""
+    def activate(
+        self, core: CoreBuilder, activation: Activation | None, tensor: str, at: int, count: int
+    ) -> None:
+        """Emits an activation in place."""
         if activation is None:
             return
         size = self.size(tensor)
@@ -208,9 +224,9 @@ class ProgramWriter:
 
     # The image
 
-    def cuts(self, table):
-        """What ends the program behind each stretch (:class:`~..base.LayerSpan`): number and bytes
-        of every core's instructions; ``table``: offset of the cores' entries in the image."""
+    def cuts(self, table: int) -> list[tuple[tuple[int, str], ...] | None]:
+        """Patches that end the program after each stretch (:class:`~..base.LayerSpan`): number and
+        bytes of every core's instructions; ``table``: offset of the cores' entries in the image."""
         found, counts, sizes = [], [0] * len(self.cores), [0] * len(self.cores)
         for _, _, after in self.stretches:
             for k, (core, end) in enumerate(zip(self.cores, after, strict=True)):
@@ -226,7 +242,7 @@ class ProgramWriter:
             )
         return [*found[:-1], None] if found else []
 
-    def image(self):
+    def image(self) -> Image:
         """The program image, in the packed code form."""
         cores = []
         for core in self.cores:

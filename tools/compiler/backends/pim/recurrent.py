@@ -1,21 +1,30 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LSTM and GRU whole on one core: the gates' sums by the matrix unit, their functions by the
-machine's tables, states in local memory from step to step.
+"""LSTM and GRU on one core: the gates' sums by the matrix unit, their functions by the core's
+tables, states in local memory from step to step.
 
 Sums have the unit that the tables read (2^-12 of 16 bits), gates and states that which they give
 (2^-15), an LSTM's cell that of the sums.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
-from ...graph import Lstm
-from ..base import HOST, NATIVE, Verdict
+from ...graph import Graph, Gru, Lstm
+from ..base import HOST, NATIVE, Support
 from .arrays.assign import Need
 from .arrays.matrices import MOST_ROWS
 from .flat import Products
 from .tables import run_table, table_steps
 
-__all__ = ["Cell", "need_of", "run_recurrent", "verdict_of_recurrent"]
+if TYPE_CHECKING:
+    from ....kernels.pim.builder import CoreBuilder
+    from ...quantised import Integer
+
+__all__ = ["Cell", "need_of", "run_recurrent", "support_of_recurrent"]
 
 #: Bits of states, sums' wide form, and places of a product of two gates that are dropped.
 _BITS, _WIDE, _PLACES = 16, 32, 15
@@ -24,8 +33,8 @@ _APART = 3
 _ONE = (1 << _PLACES) - 1
 
 
-def verdict_of_recurrent(graph, node, params):
-    """:class:`Verdict` on an Lstm or Gru."""
+def support_of_recurrent(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Support:
+    """Support check of an Lstm or Gru."""
     reasons = [
         f"{name} = {need}, this build has {params[name]}"
         for name, need in (("act_unit", 1), ("x_bits", _BITS), ("max_biw", _WIDE))
@@ -34,9 +43,9 @@ def verdict_of_recurrent(graph, node, params):
     sides = node.weights.shape[1], node.recurrent.shape[1]
     if max(sides) > MOST_ROWS:
         reasons.append(
-            f"{sides[0]} features and {sides[1]} states, at most {MOST_ROWS} of each are taken"
+            f"{sides[0]} features and {sides[1]} states: expected at most {MOST_ROWS} of each"
         )
-    return Verdict(HOST, "; ".join(reasons)) if reasons else Verdict(NATIVE)
+    return Support(HOST, "; ".join(reasons)) if reasons else Support(NATIVE)
 
 
 def _columns(node, params):
@@ -53,8 +62,8 @@ def _columns(node, params):
     ]
 
 
-def need_of(graph, node, params):
-    """:class:`Need` of its weights: on one core."""
+def need_of(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Need:
+    """The :class:`Need` of its weights, on one core."""
     columns, sides = _columns(node, params), (node.weights.shape[1], node.recurrent.shape[1])
     arrays = sum(-(-side // params["xb_rows"]) for side in sides) * len(columns)
     cycles = (
@@ -77,9 +86,10 @@ def need_of(graph, node, params):
 class Cell:
     """The layer on ``core``; ``numbers``: :class:`~quintet.tools.compiler.quantised.Integer`."""
 
-    def __init__(self, core, node, numbers):
+    def __init__(self, core: CoreBuilder, node: Lstm | Gru, numbers: Integer):
         self.core, self.node, self.hidden = core, node, node.recurrent.shape[1]
-        biases = (numbers.bias, None) if isinstance(node, Lstm) else numbers.bias
+        biases: Any = (numbers.bias, None) if isinstance(node, Lstm) else numbers.bias
+        assert numbers.recurrent is not None and numbers.recurrent_shift is not None
         self.columns = _columns(node, core.params)
         #: Of the input and of the recurrence: (first column, group).
         self.groups = [
@@ -103,9 +113,9 @@ class Cell:
             )
         ]
 
-    def emit(self, pointer, source, target, steps, size):
-        """All steps of a sequence at the global address ``source``, elements of ``size`` bytes;
-        states, or the last one, to ``target``."""
+    def emit(self, pointer: int, source: int, target: int, steps: int, size: int) -> None:
+        """Emits all steps of a sequence at the global address ``source``, elements of ``size``
+        bytes; states, or the last one, are stored to ``target``."""
         core, node, hidden, what = self.core, self.node, self.hidden, self.node.name
         features, gates = node.weights.shape[1], len(node.weights)
         some = min(hidden, Products.MOST)
@@ -282,13 +292,14 @@ def _product(x, weights, bias, shift):
     return _sat(sums + (1 << shift >> 1) >> shift, _WIDE)
 
 
-def run_recurrent(node, numbers, x):
-    """States of a sequence in whole numbers ``x`` [inputs, steps, features]: int64 [inputs, steps,
-    hidden], or the last one."""
+def run_recurrent(node: Lstm | Gru, numbers: Integer, x: np.ndarray) -> np.ndarray:
+    """Integer reference: states for a sequence ``x`` [inputs, steps, features], int64 [inputs,
+    steps, hidden], or the last one."""
     hidden, results = (
         node.recurrent.shape[1],
         np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64),
     )
+    assert numbers.recurrent is not None and numbers.recurrent_shift is not None
     shift, behind = int(numbers.shift.flat[0]), int(numbers.recurrent_shift.flat[0])
     state = np.tile(
         np.clip(np.rint(node.initial * (1 << _PLACES)), -_ONE - 1, _ONE).astype(np.int64),
@@ -296,7 +307,8 @@ def run_recurrent(node, numbers, x):
     )
     lstm = isinstance(node, Lstm)
     cell = np.tile(_cell_numbers(node).astype(np.int64), (len(x), 1)) if lstm else None
-    own, theirs = (numbers.bias, 0) if lstm else numbers.bias
+    biases: Any = (numbers.bias, 0) if lstm else numbers.bias
+    own, theirs = biases
     for place in range(x.shape[1])[:: -1 if node.reverse else 1]:
         given = _product(x[:, place], numbers.weights, own, shift)
         if lstm:
@@ -313,7 +325,7 @@ def run_recurrent(node, numbers, x):
                 2,
                 axis=1,
             )
-            if node.linear_before_reset:
+            if isinstance(node, Gru) and node.linear_before_reset:
                 past = _down(
                     reset
                     * _sat(_product(state, numbers.recurrent[two:], theirs[two:], behind), _BITS),

@@ -1,5 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's numbers in plain numpy, node by node."""
+"""Bit-exact numpy reference of PIM, node by node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +19,7 @@ from ...graph import (
     Lstm,
     MatMul,
     MaxPool,
+    Node,
     Slice,
     Transpose,
 )
@@ -21,6 +27,9 @@ from .arrays.matrices import dense_pieces
 from .products import run_product
 from .recurrent import run_recurrent
 from .tables import TABLES, run_table
+
+if TYPE_CHECKING:
+    from ...quantised import Quantised
 
 __all__ = ["run_node"]
 
@@ -97,8 +106,10 @@ def _dense(node, numbers, x, bits, params):
     return total >> shift
 
 
-def run_node(quantised, node, sources, params):
-    """The node's result, int64 [inputs, ...], of its ``sources``."""
+def run_node(
+    quantised: Quantised, node: Node, sources: Sequence[np.ndarray], params: Mapping[str, Any]
+) -> np.ndarray:
+    """Computes a node from its ``sources``, int64 [inputs, ...]."""
     shape = quantised.graph.shape(node.output)
     scale = quantised.scales[node.output]
     numbers = quantised.layers.get(node.name)
@@ -111,6 +122,7 @@ def run_node(quantised, node, sources, params):
     if isinstance(node, Binary):
         a, b = (x.reshape(len(x), *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:]) for x in sources)
         if node.function == "mul":
+            assert numbers is not None
             return _activated(
                 _sat(_shifted(a * b, int(numbers.shift.flat[0])), scale.bits),
                 node.activation,
@@ -133,13 +145,15 @@ def run_node(quantised, node, sources, params):
         mean = (2 * np.abs(sums) + count) // (2 * count)
         return (np.sign(sums) * mean).reshape(len(sums), *shape)
     if isinstance(node, Lstm | Gru):
+        assert numbers is not None
         return run_recurrent(node, numbers, sources[0])
     if isinstance(node, MatMul):
         return run_product(quantised, node, *sources)
     if isinstance(node, Transpose):
         return sources[0].transpose(0, *(axis + 1 for axis in node.order))
     if isinstance(node, Slice):
-        return sources[0][(slice(None), *map(slice, node.start, node.stop, node.step))]
+        index = (slice(None), *map(slice, node.start, node.stop, node.step))
+        return sources[0][index]
     if isinstance(node, Concat):
         return np.concatenate(sources, axis=node.axis + 1)
     return sources[0].reshape(len(sources[0]), *shape)

@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stages played with the timing of their very instructions: what is decided comes when the machine
-will do it."""
+"""Scheduler refinement: simulates the generated instructions cycle by cycle and fixes each decision
+at the cycle it falls due."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 from ....kernels.pim.builder import CoreBuilder
 from ...graph import Conv
 from .clock.clocks import BEAT, Clock, Memory
 from .schedule import Plan, Play
-from .stages import Hand
+from .stages import Hand, Stages
+
+if TYPE_CHECKING:
+    from .program import ProgramWriter
 
 __all__ = ["rehearsed"]
 
@@ -93,9 +100,9 @@ class _Rehearsal(Play):
         )
 
 
-def rehearsed(stages, plan, writer):
-    """A :class:`~.schedule.Plan` with the same rings, whose order is that of the instructions' own
-    timing; ``writer``: ProgramWriter with places."""
+def rehearsed(stages: Stages, plan: Plan, writer: ProgramWriter) -> Plan:
+    """A refined :class:`~.schedule.Plan` with the same line buffers, ordered by the instructions'
+    own timing; ``writer``: ProgramWriter with places."""
     play = _Rehearsal(stages, plan.slots, writer)
     cycles = play.run()
     return (

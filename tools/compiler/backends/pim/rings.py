@@ -1,9 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of maps in one core's local memory: a ring for each tensor, and the making of a row out of
-others."""
+"""Line buffers in one core's local memory: a ring of rows for each tensor, and the computation of a
+row from others."""
 
-from ...graph import Binary, Conv, MaxPool
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from ...graph import Activation, Binary, Conv, Graph, MaxPool, Node
 from .maps import Products, pool_row, spans
+
+if TYPE_CHECKING:
+    from ....kernels.pim.builder import CoreBuilder
+    from .arrays.matrices import Matrix
+    from .program import ProgramWriter
 
 __all__ = ["Rings", "Stores", "margins_of", "reads"]
 
@@ -11,9 +21,9 @@ __all__ = ["Rings", "Stores", "margins_of", "reads"]
 _STORED = 128
 
 
-def margins_of(nodes):
-    """Columns of zeros on both sides of a tensor's rows, tensor name -> (left, right): the most
-    that a convolution among ``nodes`` asks for."""
+def margins_of(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
+    """Columns of zero padding on both sides of a tensor's rows, tensor name -> (left, right): the
+    greatest that a convolution among ``nodes`` needs."""
     margins = {name: (0, 0) for node in nodes for name in (*node.inputs, node.output)}
     for node in nodes:
         if isinstance(node, Conv):
@@ -22,8 +32,8 @@ def margins_of(nodes):
     return margins
 
 
-def reads(graph, node, y):
-    """(tensor, row inside the map) pairs that row ``y`` of a node's result takes."""
+def reads(graph: Graph, node: Node, y: int) -> list[tuple[str, int]]:
+    """(tensor, row within the map) pairs that row ``y`` of a node's result depends on."""
     if isinstance(node, Conv | MaxPool):
         name = node.inputs[0]
         return [(name, r) for r in spans(node, graph.shape(name)[0], y, 0)]
@@ -31,7 +41,7 @@ def reads(graph, node, y):
 
 
 class Rings:
-    """The rings of ``nodes``, all on one core, in its local memory.
+    """The line buffers of ``nodes``, all on one core.
 
     Parameters
     ----------
@@ -40,7 +50,7 @@ class Rings:
     nodes : list, in order
     """
 
-    def __init__(self, graph, size, nodes):
+    def __init__(self, graph: Graph, size: Callable[[str], int], nodes: Sequence[Node]):
         self.graph, self.size, self.nodes = graph, size, nodes
         self.margins = margins_of(nodes)
         self._pitches, self._places = {}, {}
@@ -49,13 +59,13 @@ class Rings:
             self._places[name] = channels * size(name)
             self._pitches[name] = (sum(margins) + width) * self._places[name]
 
-    def pitch(self, name):
+    def pitch(self, name: str) -> int:
         """Bytes of a row with its margins."""
         return self._pitches[name]
 
-    def bytes(self, slots, matrices):
-        """Local memory that it takes; ``slots``: tensor name -> rows of its ring, ``matrices``:
-        node name -> list of Matrix."""
+    def bytes(self, slots: Mapping[str, int], matrices: Mapping[str, list[Matrix]]) -> int:
+        """Size in local memory; ``slots``: tensor name -> rows of its ring, ``matrices``: node name
+        -> list of Matrix."""
         return (
             sum(n * self.pitch(name) for name, n in slots.items())
             + self._zeros()
@@ -92,10 +102,18 @@ class Rings:
             [self.pitch(n.inputs[0]) for n in self.nodes if isinstance(n, MaxPool)], default=0
         )
 
-    def open(self, writer, core, slots, ranks, groups, what):
-        """Give the rings their places in ``core``'s local memory and clear what stays zero;
-        ``ranks``: tensor name -> row -> its number among the rows that the core has; ``groups``:
-        node name -> list of (Matrix, group)."""
+    def open(
+        self,
+        writer: ProgramWriter,
+        core: CoreBuilder,
+        slots: Mapping[str, int],
+        ranks: Mapping[str, Mapping[int, int]],
+        groups: Mapping[str, Sequence[tuple[Matrix, int]]],
+        what: str,
+    ) -> None:
+        """Allocates the rings in ``core``'s local memory and clears their padding; ``ranks``:
+        tensor name -> row -> its number among the rows that the core has; ``groups``: node name ->
+        list of (Matrix, group)."""
         self.writer, self.core, self._ranks = writer, core, ranks
         self._rings = {
             name: (core.allocate(n * self.pitch(name), what), n) for name, n in slots.items() if n
@@ -115,10 +133,12 @@ class Rings:
         self._products, self._wide = {}, core.allocate(self._tall(), what)
         for node in self.nodes:
             if isinstance(node, Conv):
+                matrices, numbers = zip(*groups[node.name], strict=True)
                 self._products[node.name] = Products(
                     core,
                     node,
-                    *zip(*groups[node.name], strict=True),
+                    matrices,
+                    numbers,
                     self.graph.shape(node.inputs[0])[2],
                     self.graph.shape(node.output),
                     self.size(node.inputs[0]),
@@ -127,7 +147,7 @@ class Rings:
                     patches,
                 )
 
-    def row(self, name, y, margin=0):
+    def row(self, name: str, y: int, margin: int = 0) -> int:
         """Local address of a row's first column, or so many before it."""
         at = self._zero
         if 0 <= y < self.graph.shape(name)[0]:
@@ -135,13 +155,13 @@ class Rings:
             at += self._ranks[name][y] % slots * self._pitches[name]
         return at + (self.margins[name][0] - margin) * self._places[name]
 
-    def row_bytes(self, name):
+    def row_bytes(self, name: str) -> int:
         """Bytes of a row without its margins."""
         return self.graph.shape(name)[1] * self.graph.shape(name)[2] * self.size(name)
 
-    def make(self, node, y):
-        """Write the instructions of row ``y`` of a node's result; yields behind each part, of which
-        a multiplication is one."""
+    def make(self, node: Node, y: int) -> Iterator[None]:
+        """Emits row ``y`` of a node's result; yields after each part, of which a multiplication is
+        one."""
         writer, core, name = self.writer, self.core, node.inputs[0]
         results, size = self.row(node.output, y), self.size(node.inputs[0])
         count = self.graph.shape(node.output)[1] * self.graph.shape(node.output)[2]
@@ -170,33 +190,35 @@ class Rings:
             writer.add(core, node, results, [self.row(source, y) for source in node.inputs], count)
             yield
         else:
+            assert isinstance(node, Activation)
             core.move(results, self.row(name, y), count * size)
             writer.activate(core, node, node.output, results, count)
             yield
 
 
 class Stores:
-    """Rows on their way to main memory, a piece at a time between other work: a whole row would
-    hold up the moves of the next."""
+    """Queue of rows to be stored to main memory, a piece at a time between other work; a whole row
+    would block later moves."""
 
-    def __init__(self, core, pointer):
-        self.core, self.pointer, self._left = core, pointer, []
+    def __init__(self, core: CoreBuilder, pointer: int):
+        self.core, self.pointer = core, pointer
+        self._left: list[tuple[int, int, int]] = []
 
-    def put(self, source, size, target):
-        """A row at the local address ``source`` is to go to the global address ``target``; the one
-        before has gone."""
+    def put(self, source: int, size: int, target: int) -> None:
+        """Queues a row at the local address ``source`` for the global address ``target``; the row
+        before must be drained."""
         self.flush()
         self._left = [
             (source + k, min(_STORED, size - k), target + k) for k in range(0, size, _STORED)
         ]
 
-    def step(self):
-        """A piece, if one is left."""
+    def step(self) -> None:
+        """Emits the next piece, if one is left."""
         if self._left:
             source, size, target = self._left.pop(0)
             self.core.store(self.pointer, source, size, target)
 
-    def flush(self):
-        """All that is left."""
+    def flush(self) -> None:
+        """Emits all remaining pieces."""
         while self._left:
             self.step()

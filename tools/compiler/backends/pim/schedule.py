@@ -1,12 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The order of work of stages: what every core does next, and when rows change cores, found by
-playing the cores' clocks.
+"""Static schedule of pipeline stages: what every core does next and when rows are passed on, found
+by simulating the cores' clocks.
 
 Rows are passed on by ``send`` and ``recv``, for which both cores must be there. All passes have one
 order in time, and every core's program keeps to it: so none waits for another in a circle.
 """
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .stages import Stages
 
 __all__ = ["Plan", "Play", "Step", "plan_stages"]
 
@@ -24,8 +31,8 @@ _GAIN = 0.997
 
 @dataclass(frozen=True)
 class Step:
-    """``kind``: ``load``, ``part`` (the next of a row), ``store``, ``send``, ``recv``; ``peer``:
-    the other core of the last two."""
+    """One action of a core: ``kind`` is ``load``, ``part`` (the next of a row), ``store``, ``send``
+    or ``recv``; ``peer``: the other core of the last two."""
 
     kind: str
     tensor: str
@@ -35,12 +42,12 @@ class Step:
 
 @dataclass
 class Plan:
-    """``steps`` of every core, core -> list of Step; ``slots``: rows of every ring, (core, tensor)
-    -> number; ``cycles``: estimate."""
+    """A schedule: ``steps`` of every core, core -> list of Step; ``slots``: rows of every ring,
+    (core, tensor) -> number; ``cycles``: estimate."""
 
-    steps: dict
-    slots: dict
-    cycles: int
+    steps: dict[int, list[Step]]
+    slots: dict[tuple[int, str], int]
+    cycles: float
 
 
 @dataclass
@@ -67,7 +74,7 @@ class _Ring:
         self.ranks, self.order = stages.ranks[key], stages.orders[key]
         self.left = dict(stages.uses[key])
 
-    def has_room(self, row):
+    def has_room(self, row: int) -> bool:
         """Whether there is a place for a row: what lies there has been read by all."""
         before = self.ranks[row] - self.slots
         return before < 0 or not self.left[self.order[before]]
@@ -109,7 +116,7 @@ class _Making:
         self.sources = [stages.sources[node.name, y] for y in rows]
         self.at, self.seen, self.latest, self.stands = 0, 0, 0, None
 
-    def next(self):
+    def next(self) -> None:
         """Go on to the next row."""
         self.at += 1
         self.seen, self.latest, self.stands = 0, 0, None
@@ -127,14 +134,16 @@ class _Way:
 
 
 class Play:
-    """One run of the clocks with rings of given sizes, given up as soon as it must take ``limit``
+    """One simulation with line buffers of given sizes, abandoned as soon as it must take ``limit``
     cycles.
 
     ``stuck``: rings that were full when nothing went on; ``full``: those that were at any time when
     a row was to come; ``late``: whether it was given up.
     """
 
-    def __init__(self, stages, slots, limit=float("inf")):
+    def __init__(
+        self, stages: Stages, slots: Mapping[tuple[int, str], int], limit: float = float("inf")
+    ):
         self.stages, self.slots, self.limit = stages, slots, limit
         self.late = False
         # Cycles that each core's units have still to do.
@@ -167,7 +176,7 @@ class Play:
     def _core(self, number):
         return _Core()
 
-    def run(self):
+    def run(self) -> int | None:
         """Cycles until all is done, or ``None``; what is given up is ``late``."""
         best = dict.fromkeys(self.cores)
         dirty = tuple(self.cores)
@@ -385,11 +394,12 @@ class Play:
                 look(making.ring, making.rows, making.at)
 
 
-def plan_stages(stages, room, *, spare=True):
-    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` where local memories, with
-    ``room`` bytes free each, do not hold the rings.
+def plan_stages(stages: Stages, room: Mapping[int, int], *, spare: bool = True) -> Plan | None:
+    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` if local memories, with ``room``
+    bytes free each, cannot hold the line buffers.
 
-    ``spare``: rings get more rows than they need where that saves cycles."""
+    ``spare``: rings get more rows than they need where that saves cycles.
+    """
     slots = stages.least()
     while True:
         if not stages.fits(slots, room):

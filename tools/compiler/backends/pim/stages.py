@@ -1,13 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers side by side: every node of a stretch of the network has its home, a core; rows go from
-core to core as soon as they are made."""
+"""Pipeline stages: every node of a stretch is placed on a core (its home); rows are sent from core
+to core as soon as they are computed."""
+
+from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
-from ...graph import Binary, Conv, MaxPool
+from ...graph import Binary, Conv, Graph, MaxPool, Node
 from .maps import Products
 from .rings import Rings, Stores, reads
+
+if TYPE_CHECKING:
+    from ....kernels.pim.builder import CoreBuilder
+    from .arrays.matrices import Matrix
+    from .program import ProgramWriter
+    from .schedule import Plan, Step
 
 __all__ = ["Hand", "Part", "Stages", "emit_stages", "needed_rows"]
 
@@ -16,9 +26,9 @@ __all__ = ["Hand", "Part", "Stages", "emit_stages", "needed_rows"]
 _VECTOR, _MOVE, _MATRIX = 12, 4, 1
 
 
-def needed_rows(graph, nodes, band):
-    """Tensor name -> rows of it, in order, that rows ``band`` (first, behind last) of the last
-    node's result take."""
+def needed_rows(graph: Graph, nodes: Sequence[Node], band: tuple[int, int]) -> dict[str, list[int]]:
+    """Rows of each tensor, in order, that rows ``band`` (first, end) of the last node's result
+    depend on: tensor name -> rows."""
     needed = {nodes[-1].output: set(range(*band))}
     for node in reversed(nodes):
         for y in needed.get(node.output, ()):
@@ -29,9 +39,9 @@ def needed_rows(graph, nodes, band):
 
 @dataclass(frozen=True)
 class Part:
-    """One step of making a row: ``issue`` cycles until its command is given, ``cycles`` of the
+    """One part of computing a row: ``issue`` cycles until its command is given, ``cycles`` of the
     unit, ``matrix``: the matrix unit's, else the vector unit's; ``gathers``: it uses one of the two
-    places for neighbourhoods."""
+    window buffers."""
 
     issue: int
     cycles: int
@@ -41,7 +51,7 @@ class Part:
 
 @dataclass
 class Stages:
-    """What is to be made where.
+    """A pipeline: its nodes, their placement and the rows that are passed between cores.
 
     Attributes
     ----------
@@ -62,18 +72,18 @@ class Stages:
     makings : core -> (node, rows of its result that the core makes) pairs
     """
 
-    graph: object
-    nodes: list
-    homes: dict
-    size: object
-    matrices: dict
+    graph: Graph
+    nodes: list[Node]
+    homes: dict[str, tuple[int, ...]]
+    size: Callable[[str], int]
+    matrices: dict[str, list[Matrix]]
     lanes: int
-    band: tuple | None = None
-    rows: dict = field(default_factory=dict)
-    uses: dict = field(default_factory=dict)
-    ranks: dict = field(default_factory=dict)
-    ways: dict = field(default_factory=dict)
-    loads: dict = field(default_factory=dict)
+    band: tuple[int, int] | None = None
+    rows: dict[str, list[int]] = field(default_factory=dict)
+    uses: dict[tuple[int, str], dict[int, int]] = field(default_factory=dict)
+    ranks: dict[tuple[int, str], dict[int, int]] = field(default_factory=dict)
+    ways: dict[tuple[str, int, int], list[int]] = field(default_factory=dict)
+    loads: dict[tuple[str, int], list[int]] = field(default_factory=dict)
 
     def __post_init__(self):
         self.makers = {node.output: node for node in self.nodes}
@@ -112,19 +122,20 @@ class Stages:
         }
         self._units = {core: self._loads_of_units(core) for core in self.cores}
 
-    def home(self, node, y):
-        """The core that makes row ``y`` of a node's result."""
+    def home(self, node: Node, y: int) -> int:
+        """The core that computes row ``y`` of a node's result."""
         cores = self.homes[node.name]
         return cores[y % len(cores)]
 
-    def on(self, core):
+    def on(self, core: int) -> list[Node]:
+        """Nodes that are placed on a core."""
         return [node for node in self.nodes if core in self.homes[node.name]]
 
-    def made(self, node, core):
-        """Rows of a node's result that a core makes, in order."""
+    def made(self, node: Node, core: int) -> list[int]:
+        """Rows of a node's result that a core computes, in order."""
         return [y for y in self.rows.get(node.output, ()) if self.home(node, y) == core]
 
-    def parts(self, node):
+    def parts(self, node: Node) -> list[Part]:
         """The :class:`Part` list of a row of a node's result, as :meth:`.rings.Rings.make` yields
         them."""
         return self._parts[node.name]
@@ -160,8 +171,8 @@ class Stages:
             )
         ]
 
-    def loads_of_units(self, core):
-        """Cycles that the matrix unit and the vector unit of a core have work for."""
+    def loads_of_units(self, core: int) -> list[int]:
+        """Busy cycles of a core's matrix unit and vector unit."""
         return self._units[core]
 
     def _loads_of_units(self, core):
@@ -171,12 +182,12 @@ class Stages:
                 found[0 if part.matrix else 1] += len(rows) * part.cycles
         return found
 
-    def busiest(self):
-        """Cycles of the unit that has most to do: no plan takes fewer."""
+    def busiest(self) -> float:
+        """Busy cycles of the busiest unit: a lower bound of any schedule."""
         return max(max(self.loads_of_units(core)) for core in self.cores)
 
-    def least(self):
-        """Rows of every ring that the makers of a row want at once, (core, tensor name) ->
+    def least(self) -> dict[tuple[int, str], int]:
+        """Rows of every ring that the computation of a row needs at once, (core, tensor name) ->
         number."""
         found = {key: 1 for key in self.uses}
         for node in self.nodes:
@@ -186,18 +197,20 @@ class Stages:
                     found[key] = max(found[key], count)
         return found
 
-    def fits(self, slots, room):
-        """Whether the local memories hold rings of so many rows; ``room``: core -> free bytes."""
+    def fits(self, slots: Mapping[tuple[int, str], int], room: Mapping[int, int]) -> bool:
+        """Whether the local memories can hold rings of so many rows; ``room``: core -> free
+        bytes."""
         return all(self.bytes(core, slots) <= room[core] for core in self.cores)
 
-    def bytes(self, core, slots):
+    def bytes(self, core: int, slots: Mapping[tuple[int, str], int]) -> int:
+        """Size of a core's rings in local memory."""
         return self.rings[core].bytes(
             {name: n for (c, name), n in slots.items() if c == core}, self.matrices
         )
 
 
 class Hand:
-    """Writes one core's steps of a :class:`~.schedule.Plan` into its program.
+    """Emits one core's steps of a :class:`~.schedule.Plan`.
 
     Parameters
     ----------
@@ -209,7 +222,17 @@ class Hand:
     cores : of every core of the stages, its number
     """
 
-    def __init__(self, writer, stages, number, core, pointer, slots, groups, cores):
+    def __init__(
+        self,
+        writer: ProgramWriter,
+        stages: Stages,
+        number: int,
+        core: CoreBuilder,
+        pointer: int,
+        slots: Mapping[tuple[int, str], int],
+        groups: Mapping[str, Any],
+        cores: Sequence[int],
+    ):
         self.writer, self.stages, self.core, self.pointer, self.cores = (
             writer,
             stages,
@@ -217,7 +240,9 @@ class Hand:
             pointer,
             cores,
         )
-        self.rings, self._making, self._stores = stages.rings[number], {}, Stores(core, pointer)
+        self.rings = stages.rings[number]
+        self._making: dict[Any, Any] = {}
+        self._stores = Stores(core, pointer)
         self._single = slots.get((number, stages.last)) == 1
         self.rings.open(
             writer,
@@ -230,8 +255,8 @@ class Hand:
             stages.nodes[-1].name,
         )
 
-    def do(self, step):
-        """The instructions of a :class:`~.schedule.Step`."""
+    def do(self, step: Step) -> None:
+        """Emits the instructions of a :class:`~.schedule.Step`."""
         name, y, core, making = step.tensor, step.row, self.core, self._making
         at, count = self.rings.row(name, y), self.rings.row_bytes(name)
         target = self.writer.places.get(name, 0) + y * count
@@ -251,13 +276,19 @@ class Hand:
         else:
             core.recv(at, self.cores[step.peer], count)
 
-    def end(self):
-        """What is left to be stored."""
+    def end(self) -> None:
+        """Emits the stores that are outstanding."""
         self._stores.flush()
 
 
-def emit_stages(writer, stages, plan, groups, cores):
-    """Write every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list
+def emit_stages(
+    writer: ProgramWriter,
+    stages: Stages,
+    plan: Plan,
+    groups: Mapping[tuple[str, int], Any],
+    cores: Sequence[int],
+) -> None:
+    """Emits every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list
     of (Matrix, group); ``cores``: of every core of the stages, its number."""
     for number in stages.cores:
         core = writer.cores[cores[number]]

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sigmoid and tanh by the machine's tables, which ask for units of their own of what they read and
-give (docs/isa/pim.md, section 4.3)."""
+"""Sigmoid and tanh by the core's tables, which require certain scales of source and result
+(docs/isa/pim.md, section 4.3)."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from ...graph import Activation, Conv, Dense, Gru, Lstm, Tensor
+from ...graph import Activation, Conv, Dense, Graph, Gru, Lstm, Node, Tensor
 
 __all__ = ["TABLES", "run_table", "table_steps", "with_units", "wants_too_much"]
 
@@ -17,14 +17,14 @@ _MOST = 256
 _TANH = np.floor(np.tanh(np.arange(514) / 64) * 65536 + 0.5).astype(np.int64)
 
 
-def table_steps(bits):
-    """(unit of what is read, unit of the result) of tensors of ``bits``, with the formats that the
+def table_steps(bits: int) -> tuple[float, float]:
+    """(scale of the source, scale of the result) for tensors of ``bits``, with the formats that the
     instructions choose themselves."""
     return 2.0 ** -max(bits - 4, 0), 2.0 ** -(bits - 1)
 
 
-def run_table(function, x, bits):
-    """What the instruction gives for whole numbers ``x`` of ``bits``, int64."""
+def run_table(function: str, x: np.ndarray, bits: int) -> np.ndarray:
+    """Integer reference of the instruction for ``x`` of ``bits``, int64."""
     read, given = max(bits - 4, 0), bits - 1
     x = np.asarray(x, np.int64)
     places = (16 if function == "tanh" else 15) - read
@@ -62,15 +62,15 @@ def _apart(graph, node):
     return before, after
 
 
-def wants_too_much(graph, node):
-    """Whether a vector is too long to be turned into other units."""
+def wants_too_much(graph: Graph, node: Node) -> bool:
+    """Whether a vector is too long to be rescaled."""
     shape = graph.shape(node.output)
     return any(_apart(graph, node)) and len(shape) < 3 and shape[-1] > _MOST
 
 
-def with_units(graph):
-    """The graph with products with one beside each table that cannot have the units it asks for of
-    its neighbours."""
+def with_units(graph: Graph) -> Graph:
+    """Inserts products with one as rescaling beside each table whose neighbours cannot have the
+    required scales; returns a new graph."""
     nodes, tensors = [], dict(graph.tensors)
 
     def unit(name, source, output, node):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators of ONNX, a module a family; importing them fills the table."""
+"""Translators of ONNX operators, one module per family; importing them fills the table."""
 
 from ..step import OPERATORS
 from . import (

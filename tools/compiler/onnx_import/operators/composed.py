@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators that are made of others: what a machine has of these it does, the rest may go to the
-host."""
+"""Translators of composite operators, expressed by simpler nodes; those that a core does not
+support may go to the host."""
 
 from math import pi, sqrt
 
@@ -137,8 +137,8 @@ def _instance(step):
     lengths = x.lengths
     if len(lengths) < 3 or lengths[0] != 1:
         raise Refused(
-            f"input of shape {lengths}; a batch of 1, channels and at least one axis behind "
-            f"them are taken"
+            f"input of shape {lengths}: expected a batch of 1, channels and at least one axis "
+            f"behind them"
         )
     scale, shift = (
         step.finite(name, step.fixed(at, name).data) for at, name in ((1, "scale"), (2, "B"))
@@ -199,9 +199,9 @@ def _nearest(step, length, factor):
     }
     if mode not in modes or rounding not in ways:
         raise Refused(
-            f"coordinate_transformation_mode = {mode!r}, nearest_mode = {rounding!r}; "
+            f"coordinate_transformation_mode = {mode!r}, nearest_mode = {rounding!r}: expected "
             f"asymmetric, half_pixel or align_corners with floor, ceil or a "
-            "round_prefer is taken"
+            "round_prefer"
         )
     return np.clip(ways[rounding](modes[mode]), 0, length - 1).astype(int)
 
@@ -219,7 +219,7 @@ def _factors(step, lengths):
         raise Refused(f"{len(given)} scales or sizes for {len(axes)} axes")
     factors = dict(zip(axes, given, strict=True))
     if any(factor < 1 or factor != int(factor) for factor in given):
-        raise Refused(f"scales = {given}; whole numbers from 1 are taken")
+        raise Refused(f"scales = {given}: expected positive integers")
     return {axis: int(factor) for axis, factor in factors.items() if factor > 1}
 
 
@@ -238,8 +238,8 @@ def _resize(step):
             place // factor for place in range(length * factor)
         ]:
             raise Refused(
-                "its rounding takes other elements than each one equally often; "
-                "coordinate_transformation_mode asymmetric with nearest_mode floor is taken"
+                "its rounding takes other elements than each one equally often: expected "
+                "coordinate_transformation_mode asymmetric with nearest_mode floor"
             )
     view = step.draft.single_axes(view, factors)
     tensor, shape = view.tensor, list(view.shape)

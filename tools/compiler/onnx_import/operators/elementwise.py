@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators element by element: activations, and arithmetic of two operands that are broadcast."""
+"""Translators of elementwise operators: activations, and arithmetic of two broadcast operands."""
 
 import numpy as np
 
 from ...graph import Activation, Binary
 from ..errors import Refused
-from ..step import operator
+from ..step import Step, operator
 from ..views import Constant, View
 
 _PLAIN = {
@@ -54,7 +54,7 @@ def _hard_swish(step):
 def _clip(step):
     low, high = step.number(1, "min", -np.inf), step.number(2, "max", np.inf)
     if not low <= high:
-        raise Refused(f"min = {low} and max = {high}; the lower one first is taken")
+        raise Refused(f"min = {low} and max = {high}: expected the lower one first")
     return step.unary(Activation, function="clip", low=low, high=high)
 
 
@@ -64,8 +64,8 @@ def _limit(step):
     kinds = [type(operand) for operand in step.operands]
     if sorted(kinds, key=lambda kind: kind.__name__) != [Constant, View]:
         raise Refused(
-            f"{step.operator} of {len(step.operands)} operands; a tensor and a constant number "
-            f"are taken"
+            f"{step.operator} of {len(step.operands)} operands: expected a tensor and a constant "
+            f"number"
         )
     at = 0 if isinstance(step.operands[0], View) else 1
     number = step.number(1 - at, "the constant")
@@ -73,9 +73,16 @@ def _limit(step):
     return step.draft.same(Activation, step.flowing(at), step.output, function="clip", **limits)
 
 
-def binary(step, function, first, second, output, part=""):
-    """View of ``function`` of two operands, each a View or a :class:`Constant`, broadcast as numpy
-    does it."""
+def binary(
+    step: Step,
+    function: str,
+    first: View | Constant,
+    second: View | Constant,
+    output: str | None,
+    part: str = "",
+) -> View:
+    """Adds ``function`` of two operands, broadcast by numpy's rules, and returns the view of its
+    result."""
     draft, operands = step.draft, [first, second]
     try:
         lengths = np.broadcast_shapes(first.lengths, second.lengths)
@@ -172,7 +179,7 @@ def _pow(step):
     if power == -1:
         return _reciprocal(step)
     if power not in (2, 3):
-        raise Refused(f"exponent {power:g}; -1, 0.5, 1, 2 and 3 are taken")
+        raise Refused(f"exponent {power:g}: expected -1, 0.5, 1, 2 or 3")
     square = binary(
         step, "mul", view, view, step.output if power == 2 else None, "" if power == 2 else "square"
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators of ai.onnx.ml that scikit-learn's converters write around linear models and
+"""Translators of ai.onnx.ml operators that scikit-learn's converters emit around linear models and
 perceptrons."""
 
 import numpy as np
@@ -61,7 +61,7 @@ def _classifier(step):
     intercepts = step.attribute("intercepts", [])
     labels = list(step.attribute("classlabels_ints", []))
     if len(intercepts) < 2:
-        raise Refused(f"{len(intercepts)} intercepts; one for each of two classes or more is taken")
+        raise Refused(f"{len(intercepts)} intercepts: expected one for each of two classes or more")
     label, score = (name if name in step.used else None for name in step.outputs)
     sums = _linear(step, len(intercepts), score if transform == "NONE" else None)
     draft, axis = step.draft, sums.axes[-1][0]
@@ -74,8 +74,8 @@ def _classifier(step):
         return [None, scores]
     if labels != list(range(len(intercepts))):
         raise Refused(
-            f"classlabels = {labels or step.attribute('classlabels_strings')}; numbers from 0 "
-            f"on are taken, or its scores alone"
+            f"classlabels = {labels or step.attribute('classlabels_strings')}: expected numbers "
+            f"from 0 on, or its scores alone"
         )
     largest = draft.add(
         Reduce, sums.tensor, output=label, part="label", function="argmax", axes=(axis,), keep=True
@@ -89,13 +89,13 @@ def _extractor(step):
     """Labels by their numbers, where they are their numbers."""
     labels = step.operand(0)
     if not isinstance(labels, Constant):
-        raise Refused("X depends on the network's inputs; constant labels are taken")
+        raise Refused("X depends on the network's inputs: expected constant labels")
     numbers = labels.data.ravel()
     if not np.array_equal(numbers, np.arange(numbers.size)):
-        raise Refused(f"X = {numbers[:8].tolist()}; labels that are numbers from 0 on are taken")
+        raise Refused(f"X = {numbers[:8].tolist()}: expected labels that are numbers from 0 on")
     view = step.view(1, "Y")
     if not view.integer:
-        raise Refused("Y holds real numbers; what ArgMax gives is taken")
+        raise Refused("Y holds real numbers: expected what ArgMax gives")
     return step.draft.seen(view, (1, *view.lengths) if len(view.lengths) < 2 else view.lengths)
 
 

@@ -1,33 +1,42 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Products of matrices. A constant factor makes a dense layer; what stands in another order in the
-graph's tensor is permuted in the weights."""
+"""Translators of matrix products. A constant factor makes a dense layer, whose weights are permuted
+to the order of the graph's tensor."""
 
+from collections.abc import Iterable
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ...graph import Conv, Dense, MatMul
 from ...shapes import node_shape
 from ..errors import Refused
-from ..step import operator
+from ..step import Step, operator
 from ..views import Constant, View
 from .elementwise import binary
 from .windows import weight_steps
 
 
-def dense(step, view, weights, bias, scale, output):
-    """View of rows times ``weights`` [out, features]: the model's last axis by itself, for each
-    element of the others."""
+def dense(
+    step: Step,
+    view: View,
+    weights: np.ndarray,
+    bias: np.ndarray | None,
+    scale: np.ndarray | None,
+    output: str | None,
+) -> View:
+    """Adds a dense layer of ``weights`` [out, features] on the model's last axis and returns the
+    view of its result."""
     draft, lengths = step.draft, view.lengths
     if not lengths or lengths[-1] != weights.shape[1]:
         raise Refused(f"weights for {weights.shape[1]} features on a tensor of shape {lengths}")
-    attributes = {"weights": weights, "bias": bias, "weight_scale": scale}
+    attributes: dict[str, Any] = {"weights": weights, "bias": bias, "weight_scale": scale}
     long = [axis for axis, length in enumerate(lengths[:-1]) if length > 1]
-    units = [()] * (len(lengths) - 1)
+    units: list[tuple[int, ...]] = [()] * (len(lengths) - 1)
     if not long:
         # The layer reads the tensor in its own order: so must the weights be.
         inner = weights.reshape(len(weights), *(view.shape[axis] for axis in view.flat))
-        order = np.argsort(view.flat) if view.flat else []
+        order: Iterable[int] = np.argsort(view.flat) if view.flat else []
         attributes["weights"] = np.ascontiguousarray(
             inner.transpose(0, *(int(at) + 1 for at in order)).reshape(len(weights), -1)
         )
@@ -62,7 +71,7 @@ def _matrix(step, index, what):
         data = data.reshape(data.shape[-2:])
     if data.ndim != 2 or not data.size:
         raise Refused(
-            f"{what} has the shape {constant.data.shape}; a constant of two axes is taken"
+            f"{what} has the shape {constant.data.shape}: expected a constant of two axes"
         )
     return data, constant
 
@@ -115,7 +124,7 @@ def _gemm(step):
     first, second = step.operand(0), step.operand(1)
     for operand in (first, second):
         if operand is not None and len(operand.lengths) != 2:
-            raise Refused(f"a factor of shape {tuple(operand.lengths)}; two axes are taken")
+            raise Refused(f"a factor of shape {tuple(operand.lengths)}: expected two axes")
     bias = None
     if isinstance(first, View) and isinstance(second, Constant):
         view = step.flowing().permuted((1, 0)) if step.attribute("transA", 0) else step.flowing()

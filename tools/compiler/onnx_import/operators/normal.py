@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Normalisations."""
+"""Translators of normalisations."""
 
 from math import prod
 
@@ -17,7 +17,7 @@ def _batch(step):
     view = step.flowing()
     if len(view.lengths) < 2 or view.lengths[0] != 1:
         raise Refused(
-            f"input of shape {view.lengths}; a batch of 1 and channels behind it are taken"
+            f"input of shape {view.lengths}: expected a batch of 1 and channels behind it"
         )
     scale, shift, mean, variance = (
         step.finite(name, step.fixed(at, name).data)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""QuantizeLinear and DequantizeLinear: the graph stays in real numbers, its tensors learn on which
-grid they lie."""
+"""Translators of QuantizeLinear and DequantizeLinear: the graph keeps real numbers, its tensors
+record the quantisation grid."""
 
 from dataclasses import replace
 
@@ -25,16 +25,16 @@ def _grid(step, dtype, lengths):
     scale = step.fixed(1, "its scale")
     zero = step.operand(2)
     if zero is not None and not isinstance(zero, Constant):
-        raise Refused("its zero point depends on the network's inputs; a constant is taken")
+        raise Refused("its zero point depends on the network's inputs: expected a constant")
     if zero is not None and zero.data.dtype.kind not in "iu":
-        raise Refused("its zero point is no whole number; integers are taken")
+        raise Refused("its zero point is no whole number: expected integers")
     dtype = np.dtype(dtype if zero is None else zero.data.dtype)
     if dtype.name not in _WIDTHS:
-        raise Refused(f"numbers of {dtype}; {', '.join(_WIDTHS)} are taken")
+        raise Refused(f"numbers of {dtype}: expected {', '.join(_WIDTHS)}")
     if step.attribute("block_size", 0):
         raise Refused(
-            f"block_size = {step.attribute('block_size')}; one scale for all or one an axis' "
-            f"element is taken"
+            f"block_size = {step.attribute('block_size')}: expected one scale for all or one per "
+            f"element"
         )
     scale = step.finite("its scale", scale.data)
     if not (scale > 0).all():
@@ -75,7 +75,7 @@ def _quantize(step):
     view = step.flowing()
     grid, _ = _grid(step, wanted, view.lengths)
     if np.ndim(grid.scale):
-        raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows; one is taken")
+        raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows: expected one")
     if grid.zero_point == (
         -(1 << grid.bits - 1) if grid.signed else 0
     ) and step.draft.may_be_negative(view):
@@ -91,7 +91,7 @@ def _dequantize(step):
     operand = step.operand(0)
     if isinstance(operand, Constant):
         if operand.data.dtype.kind not in "iu":
-            raise Refused("its input is no whole number; integers are taken")
+            raise Refused("its input is no whole number: expected integers")
         dtype = (
             operand.data.dtype
             if operand.grid is None
@@ -105,16 +105,16 @@ def _dequantize(step):
         if grid != view.grid:
             raise Refused(
                 f"scale {grid.scale} and zero point {grid.zero_point}, its input was quantised "
-                f"with {view.grid.scale} and {view.grid.zero_point}; the same are taken"
+                f"with {view.grid.scale} and {view.grid.zero_point}: expected the same"
             )
         return replace(view, grid=None)
     if not view.integer:
         raise Refused(
-            "its input holds real numbers; what QuantizeLinear gives, or an integer input of "
-            "the network, is taken"
+            "its input holds real numbers: expected what QuantizeLinear gives, or an integer input "
+            "of the network"
         )
     grid, _ = _grid(step, "uint8", view.lengths)
     if np.ndim(grid.scale):
-        raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows; one is taken")
+        raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows: expected one")
     step.draft.integer_input(view.tensor, grid)
     return replace(view, integer=False)

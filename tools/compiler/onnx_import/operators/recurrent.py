@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LSTM and GRU: one node a direction, two directions joined by Concat."""
+"""Translators of LSTM and GRU: one node per direction; two directions are concatenated."""
 
 import numpy as np
 
@@ -25,16 +25,16 @@ def _recurrent(step):
         for name in step.attribute("activations") or _ACTIVATIONS[step.operator] * directions
     ]
     if given != _ACTIVATIONS[step.operator] * directions:
-        raise Refused(f"activations = {given}; {', '.join(_ACTIVATIONS[step.operator])} are taken")
+        raise Refused(f"activations = {given}: expected {', '.join(_ACTIVATIONS[step.operator])}")
     if step.attribute("clip"):
-        raise Refused(f"clip = {step.attribute('clip'):g}; none is taken")
+        raise Refused(f"clip = {step.attribute('clip'):g}: expected none")
     step.wants("input_forget", (0,), 0)
     if (
         lstm
         and step.operand(7) is not None
         and (isinstance(step.operand(7), View) or step.operand(7).data.any())
     ):
-        raise Refused("P (peepholes) is set; none is taken")
+        raise Refused("P (peepholes) is set: expected none")
     tensor, steps = _sequence(step)
     made = [_direction(step, tensor, at, directions) for at in range(directions)]
     hidden = step.draft.graph.shape(made[0])[1]
@@ -45,14 +45,14 @@ def _sequence(step):
     """Name of the tensor (steps, features) that comes in, and its steps."""
     view = step.flowing(0, "X")
     if len(view.lengths) != 3:
-        raise Refused(f"X of shape {view.lengths}; three axes are taken")
+        raise Refused(f"X of shape {view.lengths}: expected three axes")
     batch = 0 if step.attribute("layout", 0) else 1
     if view.lengths[batch] != 1:
-        raise Refused(f"X of {view.lengths[batch]} inputs at once; a batch of 1 is taken")
+        raise Refused(f"X of {view.lengths[batch]} inputs at once: expected a batch of 1")
     steps = view.lengths[1 - batch]
     lengths = step.numbers(4, "sequence_lens")
     if lengths is not None and lengths != [steps]:
-        raise Refused(f"sequence_lens = {lengths}; all {steps} steps are taken")
+        raise Refused(f"sequence_lens = {lengths}: expected all {steps} steps")
     return step.draft.arranged(view, [(1 - batch,), (2,)]), steps
 
 
@@ -70,7 +70,7 @@ def _direction(step, tensor, at, directions):
         or not recurrent.size
     ):
         raise Refused(
-            f"R of shape {recurrent.shape}; ({directions}, {gates} * hidden, hidden) is taken"
+            f"R of shape {recurrent.shape}: expected ({directions}, {gates} * hidden, hidden)"
         )
     hidden = recurrent.shape[2]
     if step.attribute("hidden_size", hidden) != hidden or weights.shape != (
@@ -87,7 +87,7 @@ def _direction(step, tensor, at, directions):
         np.zeros((directions, 2 * gates * hidden)) if bias is None else step.finite("B", bias.data)
     )
     if bias.shape != (directions, 2 * gates * hidden):
-        raise Refused(f"B of shape {bias.shape}; ({directions}, {2 * gates * hidden}) is taken")
+        raise Refused(f"B of shape {bias.shape}: expected ({directions}, {2 * gates * hidden})")
     pair = bias[at].reshape(2, gates * hidden)
     attributes = {
         "weights": weights[at],
@@ -118,8 +118,8 @@ def _state(step, index, name, at, directions, hidden):
     data = step.finite(name, given.data)
     if data.size != directions * hidden:
         raise Refused(
-            f"{name} of shape {given.data.shape}; {directions} directions, a batch of 1 and "
-            f"{hidden} states are taken"
+            f"{name} of shape {given.data.shape}: expected {directions} directions, a batch of 1 "
+            f"and {hidden} states"
         )
     return data.reshape(directions, hidden)[at]
 
@@ -131,7 +131,7 @@ def _outputs(step, made, steps, hidden):
         [name if name in step.used else "" for name in (*step.outputs, "", "", "")[:3]],
     )
     if names[2]:
-        raise Refused("its output Y_c is used; Y and Y_h are taken")
+        raise Refused("its output Y_c is used: expected Y or Y_h")
     batch_first, both = bool(step.attribute("layout", 0)), len(made) == 2
     whole = last = None
     if names[0]:

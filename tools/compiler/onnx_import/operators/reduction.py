@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reductions over axes: mean, sum, max, softmax, argmax."""
+"""Translators of reductions: mean, sum, max, softmax, argmax."""
 
 from math import prod
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators that move or pick elements. Most change how a tensor is seen and add nothing to the
-graph."""
+"""Translators of operators that move or select elements. Most only change a tensor's view and add
+nothing to the graph."""
 
 from dataclasses import replace
 from math import prod
@@ -23,7 +23,7 @@ def _dropout(step):
     step.only_output("mask")
     training = step.operand(2)
     if training is not None and not (isinstance(training, Constant) and not training.data.any()):
-        raise Refused("training_mode is set; a network that only infers is taken")
+        raise Refused("training_mode is set: expected a network that only infers")
     return step.view()
 
 
@@ -33,9 +33,9 @@ def _cast(step):
     if view.integer and step.attribute("to") in (6, 7):
         return view
     if step.attribute("to") not in (1, 10, 11, 16):
-        raise Refused(f"to = {step.attribute('to')} of a tensor that flows; floats are taken")
+        raise Refused(f"to = {step.attribute('to')} of a tensor that flows: expected floats")
     if view.grid is not None:
-        raise Refused("its input holds quantised numbers; a DequantizeLinear is taken")
+        raise Refused("its input holds quantised numbers: expected a DequantizeLinear")
     if view.integer and any(port.tensor == view.tensor for port in step.draft.graph.inputs):
         step.draft.integer_input(view.tensor)
     return replace(view, integer=False)
@@ -87,7 +87,7 @@ def _reshape(step):
         rest = -prod(shape)
         shape[shape.index(-1)] = prod(view.lengths) // rest if rest > 0 else 0
     if any(length < 1 for length in shape):
-        raise Refused(f"shape = {shape}; lengths from 1, and -1 once, are taken")
+        raise Refused(f"shape = {shape}: expected positive lengths, and -1 at most once")
     return step.draft.seen(view, tuple(shape))
 
 
@@ -97,7 +97,7 @@ def _squeeze(step):
     lengths = view.lengths
     axes = step.axes(len(lengths), [axis for axis, length in enumerate(lengths) if length == 1])
     if any(lengths[axis] != 1 for axis in axes):
-        raise Refused(f"axes = {axes} of {lengths}; axes of one element are taken")
+        raise Refused(f"axes = {axes} of {lengths}: expected axes of one element")
     return step.draft.seen(
         view, [length for axis, length in enumerate(lengths) if axis not in axes]
     )
@@ -122,7 +122,7 @@ def _expand(step):
         raise Refused(f"shapes do not fit: {error}") from None
     if prod(wanted) != prod(view.lengths):
         raise Refused(
-            f"from {view.lengths} to {wanted}; the same number of elements is taken (Add and "
+            f"from {view.lengths} to {wanted}: expected the same number of elements (Add and "
             f"Mul broadcast by themselves)"
         )
     return step.draft.seen(view, wanted)
@@ -155,10 +155,10 @@ def _slice(step):
     if not len(starts) == len(stops) == len(axes) == len(paces):
         raise Refused(
             f"{len(starts)} starts, {len(stops)} ends, {len(axes)} axes and {len(paces)} "
-            f"steps; as many of each are taken"
+            f"steps: expected equally many of each"
         )
     if any(pace < 1 for pace in paces):
-        raise Refused(f"steps = {paces}; steps from 1 are taken")
+        raise Refused(f"steps = {paces}: expected positive steps")
     cuts = {
         axis: slice(a, b, c).indices(view.lengths[axis])
         for axis, a, b, c in zip(axes, starts, stops, paces, strict=True)
@@ -191,7 +191,7 @@ def _gather(step):
     (axis,) = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
     index = step.operand(1)
     if not isinstance(index, Constant):
-        raise Refused("indices depend on the network's inputs; a constant is taken")
+        raise Refused("indices depend on the network's inputs: expected a constant")
     places = [int(place) + view.lengths[axis] * (place < 0) for place in index.data.ravel()]
     if (
         index.data.ndim > 1
@@ -199,14 +199,14 @@ def _gather(step):
         or not all(0 <= place < view.lengths[axis] for place in places)
     ):
         raise Refused(
-            f"indices of shape {index.data.shape} on an axis of {view.lengths[axis]}; one "
-            f"number or a list of those inside is taken"
+            f"indices of shape {index.data.shape} on an axis of {view.lengths[axis]}: expected one "
+            f"number or a list of those inside"
         )
     pace = places[1] - places[0] if len(places) > 1 else 1
     if places != list(range(places[0], places[0] + pace * len(places), pace or 1)) or pace < 1:
         raise Refused(
-            f"indices = {places[:8]}{' ...' if len(places) > 8 else ''}; rising ones at equal "
-            f"distances are taken"
+            f"indices = {places[:8]}{' ...' if len(places) > 8 else ''}: expected ascending "
+            f"indices at equal distances"
         )
     result = _sliced(step, view, {axis: (places[0], places[-1] + 1, pace)}, step.output)
     return (

@@ -1,11 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Convolutions, pools and padding. Maps of one axis (signals) become maps of one row."""
+"""Translators of convolutions, pools and padding. Signals of one axis become maps of one row."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...graph import AveragePool, Conv, MaxPool, Pad
 from ..errors import Refused
 from ..step import operator
+
+if TYPE_CHECKING:
+    from ..views import Constant
 
 
 class _Window:
@@ -21,7 +28,7 @@ class _Window:
         self.dilation = self._each(step, "dilations", spatial)
         pads = list(step.attribute("pads", [0] * (2 * spatial)))
         if len(pads) != 2 * spatial or min(pads) < 0:
-            raise Refused(f"pads = {pads}; two numbers from 0 an axis are taken")
+            raise Refused(f"pads = {pads}: expected two non-negative integers per axis")
         self.before, self.after = pads[:spatial], pads[spatial:]
         mode = step.wants("auto_pad", ("NOTSET", "VALID", "SAME_UPPER", "SAME_LOWER"), "NOTSET")
         if mode != "NOTSET":
@@ -49,7 +56,7 @@ class _Window:
     def _each(self, step, name, spatial):
         values = list(step.attribute(name, [1] * spatial))
         if len(values) != spatial or min(values) < 1:
-            raise Refused(f"{name} = {values}; a number from 1 an axis is taken")
+            raise Refused(f"{name} = {values}: expected one positive integer per spatial axis")
         return values
 
     @property
@@ -82,11 +89,11 @@ def _map(step, spatial=(1, 2)):
     lengths = view.lengths
     if len(lengths) - 2 not in spatial:
         raise Refused(
-            f"input of {len(lengths)} axes {lengths}; maps of rows and columns, or of columns "
-            f"alone, are taken"
+            f"input of {len(lengths)} axes {lengths}: expected maps of rows and columns, or of "
+            f"columns alone"
         )
     if lengths[0] != 1:
-        raise Refused(f"{lengths[0]} inputs at once; a batch of 1 is taken")
+        raise Refused(f"{lengths[0]} inputs at once: expected a batch of 1")
     groups = [(2,), (3,), (1,)] if len(lengths) == 4 else [(), (2,), (1,)]
     return step.draft.arranged(view, groups), lengths[2:]
 
@@ -129,9 +136,9 @@ def _conv(step):
     return _seen(step, result, len(lengths))
 
 
-def weight_steps(constant, axis):
-    """Step of the weights of every output channel (``axis``) of a quantised constant, ``None``
-    where they have none or another grouping."""
+def weight_steps(constant: Constant, axis: int) -> np.ndarray | None:
+    """Scale of the weights of every output channel (``axis``) of a quantised constant, float64
+    [out]; ``None`` if it has none or groups channels otherwise."""
     if constant.grid is None:
         return None
     scale, out = np.asarray(constant.grid.scale, np.float64), constant.data.shape[axis]
@@ -168,8 +175,8 @@ def _overlapping(window):
     ):
         if max(before, after) >= reach or length < 1:
             raise Refused(
-                f"pads = {list(window.padding)}; less than the window's {list(window.reach)} "
-                f"is taken"
+                f"pads = {list(window.padding)}: expected less than the window's "
+                f"{list(window.reach)}"
             )
 
 
@@ -178,7 +185,7 @@ def _average_pool(step):
     tensor, lengths = _map(step)
     window = _Window(step, lengths, step.attribute("kernel_shape"))
     if any(pace != 1 for pace in window.dilation):
-        raise Refused(f"dilations = {window.dilation}; 1 is taken")
+        raise Refused(f"dilations = {window.dilation}: expected 1")
     _overlapping(window)
     counted = bool(step.attribute("count_include_pad", 0))
     extra = window.ceiling() if step.attribute("ceil_mode", 0) else [0, 0]
@@ -223,7 +230,9 @@ def _pad(step):
     axes = step.counted("axes", step.numbers(3, "axes", list(range(count))), count)
     pads = step.numbers(1, "pads")
     if pads is None or len(pads) != 2 * len(axes) or min(pads, default=0) < 0:
-        raise Refused(f"pads = {pads}; two numbers from 0 an axis are taken (a Slice takes away)")
+        raise Refused(
+            f"pads = {pads}: expected two non-negative integers per axis (a Slice takes away)"
+        )
     value = step.number(2, "constant_value", 0.0)
     sides = {
         axis: (a, b)

@@ -7,6 +7,7 @@ from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from .....parts.queues import ShiftQueue
 from .....primitives.bram import BlockRAM
@@ -19,10 +20,11 @@ __all__ = ["AddressLayout", "AddressUnits", "RequestLayout"]
 
 
 class RequestLayout(data.StructLayout):
-    """An access: its ``unit``, the active ``loops`` of which the unit has a coefficient, the
-    ``versions`` of their iterations, and whether its contexts ``move`` with the loop ``along``."""
+    """Address request: its ``unit``, the active ``loops`` of which the unit has a coefficient,
+    the ``versions`` of their iterations, and whether its contexts ``move`` with the loop
+    ``along``."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "unit": range(UNITS),
@@ -35,18 +37,18 @@ class RequestLayout(data.StructLayout):
 
 
 class AddressLayout(data.StructLayout):
-    """``address`` of context 0's element (0, 0), ``step`` from context to context, strides;
-    elements modulo 2^18."""
+    """Address of an access: ``address`` of context 0's element (0, 0), ``step`` from context to
+    context, strides; elements modulo 2^18."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {name: unsigned(18) for name in ("address", "step", "stride_x", "stride_y")}
         )
 
 
 class AddressUnits(wiring.Component):
-    """Evaluates one access after the other: one multiplier, a cycle for the initial address and one
-    for each loop, pipelined.
+    """Address generator: evaluates one access after the other; one multiplier, a cycle for the
+    initial address and one for each loop, pipelined.
 
     Latency: 9 cycles (8 with the multiplier of logic) and one for each loop. Of at most
     :func:`~.hazards.depth` accesses neither is the request taken back nor the result taken away:
@@ -73,7 +75,9 @@ class AddressUnits(wiring.Component):
     result : Out, stream of :class:`AddressLayout`
     """
 
-    def __init__(self, *, params, multiplier="dsp", family=None):
+    def __init__(
+        self, *, params: Params, multiplier: str = "dsp", family: str | None = None
+    ) -> None:
         self.params, self.family = params, family
         self._units, self._depth = UNITS * params["slots"], depth(params)
         self._multiplier = MultiplierArray(
@@ -98,7 +102,7 @@ class AddressUnits(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         words = m.submodules.words = BlockRAM(
             width=18, depth=16 * self._units, latency=2, family=self.family

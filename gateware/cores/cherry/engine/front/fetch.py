@@ -6,6 +6,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from .predecode import Predecode, RecordLayout
 
@@ -19,8 +20,8 @@ _LATENCY = 2
 
 
 class Fetch(wiring.Component):
-    """Hands on the words from ``target`` on, one a cycle; what lies behind the program's end is
-    undefined.
+    """Instruction fetch: delivers the words from ``target`` on, one per cycle; words behind the
+    program's end are undefined.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class Fetch(wiring.Component):
     #: Cycles from ``jump`` to the record.
     PENALTY = 2 + _LATENCY
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         self._words = params["imem"] * params["slots"]
         super().__init__(
@@ -60,7 +61,7 @@ class Fetch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         ram = m.submodules.ram = BlockRAM(
             width=18, depth=self._words, latency=_LATENCY, family=self.family

@@ -13,6 +13,7 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from .....shell.layouts import fields_of
 from ...isa import ISA, LOOPS
 from ..ops import ProgressLayout, Unit, alu_op, dot_op, lsu_op, sfu_op
@@ -46,7 +47,7 @@ class _State(enum.Enum, shape=5):
 
 
 class _Kind(enum.Enum, shape=4):
-    """What is wrong with an instruction; 1 to 6: the reasons of fault ``state``."""
+    """Faults of an instruction; 1 to 6: the reasons of fault ``state``."""
 
     INSIDE = 1
     ACTIVE = 2
@@ -106,7 +107,9 @@ class FrontEnd(wiring.Component):
     mem_fault, mem_address, mem_slot : In, fault of the load/store unit
     """
 
-    def __init__(self, *, params, multiplier="dsp", family=None):
+    def __init__(
+        self, *, params: Params, multiplier: str = "dsp", family: str | None = None
+    ) -> None:
         self.params, self.family, self._multiplier = params, family, multiplier
         super().__init__(
             {
@@ -140,7 +143,7 @@ class FrontEnd(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         self._fetch = m.submodules.fetch = Fetch(params=self.params, family=self.family)
         self._loops = m.submodules.loops = Loops(params=self.params)
@@ -148,7 +151,7 @@ class FrontEnd(wiring.Component):
             params=self.params, multiplier=self._multiplier, family=self.family
         )
         self._issue = m.submodules.issue = Issue(params=self.params)
-        #: Operations on their way to the units; for who looks on.
+        #: Operations on their way to the units. Exported for tracing.
         self.issued = self._issue.op
         progress = m.submodules.progress = Progress()
         self._tables(m)

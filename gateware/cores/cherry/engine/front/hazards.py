@@ -6,6 +6,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..ops import POSITION, ProgressLayout, Unit, Waits, unhurried
 
 __all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "ContextGate", "depth"]
@@ -14,14 +15,14 @@ __all__ = ["DEPTH", "EntryLayout", "InFlight", "Progress", "ContextGate", "depth
 DEPTH = 4
 
 
-def depth(params):
-    """Operations of a unit that are under way at most: two where each takes long, else
+def depth(params: Params) -> int:
+    """Maximum number of operations in flight in a unit: two where each takes long, else
     :data:`DEPTH`."""
     return 2 if unhurried(params) else DEPTH
 
 
 class Progress(wiring.Component):
-    """Counts the slots that the units have fetched and finished.
+    """Progress counters: slots that the units have fetched and finished.
 
     Members
     -------
@@ -30,12 +31,12 @@ class Progress(wiring.Component):
     progress : Out, :class:`~..ops.ProgressLayout`, registers: a pulse shows in the next cycle
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {"fetched": In(4), "finished": In(4), "clear": In(1), "progress": Out(ProgressLayout())}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         for unit in range(4):
             counts = self.progress[unit]
@@ -49,8 +50,8 @@ class Progress(wiring.Component):
 
 
 class ContextGate(wiring.Component):
-    """Says which slots of an operation may go: every wait of theirs is over. All combinational,
-    from registers; what it says is meant for a register that holds from the next cycle on.
+    """Interlock of contexts: tells which slots of an operation may start, every wait of theirs
+    being over. Combinational, from registers; its outputs are meant for a register.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class ContextGate(wiring.Component):
         slot 0 of the operation that comes next may. What may go once may go for ever.
     """
 
-    def __init__(self, *, own=None):
+    def __init__(self, *, own: Unit | None = None) -> None:
         self._own = own
         super().__init__(
             {
@@ -82,7 +83,7 @@ class ContextGate(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         now, after, first = [], [], []
         for unit in Unit:
@@ -116,19 +117,19 @@ class ContextGate(wiring.Component):
 
 
 class EntryLayout(data.StructLayout):
-    """An operation under way: masks of the tiles that it reads and writes (bit 3r: private tiles of
-    register r, 3r + 1 and 3r + 2: its uniform ones), first slot, slots, the slot behind the last,
-    and the units whose positions passed a mark since it was issued."""
+    """Operation in flight: masks of the tiles that it reads and writes (bit 3r: private tiles of
+    register r, 3r + 1 and 3r + 2: its uniform ones), first slot, slots, the slot behind the
+    last, and the units whose positions passed a mark since it was issued."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {"reads": 12, "writes": 12, "base": POSITION, "size": 6, "end": POSITION, "marks": 4}
         )
 
 
 class InFlight(wiring.Component):
-    """Operations of one unit that are under way, youngest first, and for which of them a new
-    operation must wait.
+    """In-flight operations of one unit, youngest first, and those that a new operation must wait
+    for.
 
     Parameters
     ----------
@@ -146,13 +147,13 @@ class InFlight(wiring.Component):
     waits : Out, structure of :class:`~..ops.Waits` for this unit:
         for ``finished`` of the youngest whose result the new one reads or overwrites, for
         ``fetched`` of the youngest whose operands it overwrites
-    full, empty : Out; nearly : Out, there is room for one at most
+    full, empty : Out; nearly : Out, there is space for one at most
     oldest : Out, the oldest entry
     retire : Out, it leaves in this cycle
     marks : Out, 4 bits: marks that any of them carries
     """
 
-    def __init__(self, *, depth=DEPTH):
+    def __init__(self, *, depth: int = DEPTH) -> None:
         self._depth = depth
         super().__init__(
             {
@@ -175,7 +176,7 @@ class InFlight(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         entries = [Signal(EntryLayout(), name=f"entry_{k}") for k in range(self._depth)]
         valid = Signal(self._depth)  # ones from bit 0 on

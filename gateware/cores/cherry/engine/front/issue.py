@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from .....shell.layouts import fields_of
 from ...isa import ISA, LOOPS
 from ..ops import POSITION, ProgressLayout, Unit, alu_op, dot_op, header, lsu_op, sfu_op, unhurried
@@ -25,7 +26,7 @@ WRITTEN = 4
 
 
 class SnapshotLayout(data.StructLayout):
-    """Where a load or store stands, for its fault and for the counters.
+    """Snapshot of a load's or store's position, for its fault and for the counters.
 
     index; ``active`` loops and the ``versions`` of their iterations; ``inside`` an independent
     loop, ``along``
@@ -34,7 +35,7 @@ class SnapshotLayout(data.StructLayout):
         that one included
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "index": unsigned(INDEX),
@@ -50,11 +51,11 @@ class SnapshotLayout(data.StructLayout):
 
 
 class IssuedLayout(data.StructLayout):
-    """An operation on its way to a unit: the fields of :func:`~..ops.header` but ``waits``, the
-    instruction's ``record``, masks of the tiles (as :class:`~.hazards.EntryLayout`), and of a load
-    or store the ``request`` for its address and its ``snapshot``."""
+    """Issued operation on its way to a unit: the fields of :func:`~..ops.header` but ``waits``,
+    the instruction's ``record``, masks of the tiles (as :class:`~.hazards.EntryLayout`), and of
+    a load or store the ``request`` for its address and its ``snapshot``."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         fields = header()
         del fields["waits"]
         super().__init__(
@@ -70,20 +71,20 @@ class IssuedLayout(data.StructLayout):
 
 
 class OpQueue(wiring.Component):
-    """A queue of :data:`~.hazards.DEPTH` operations in distributed RAM; never filled beyond that,
-    so what comes in is always taken.
+    """Instruction queue of :data:`~.hazards.DEPTH` operations in distributed RAM; it never
+    overflows, so it accepts in every cycle.
 
     Members
     -------
     push : In; i : In, payload; o : Out, stream, a cycle later; clear : In
     """
 
-    def __init__(self, *, shape):
+    def __init__(self, *, shape: data.StructLayout) -> None:
         super().__init__(
             {"push": In(1), "i": In(shape), "o": Out(stream.Signature(shape)), "clear": In(1)}
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.places = places = memory.Memory(
             shape=data.Layout.cast(self.i.shape()).size, depth=DEPTH, init=[]
@@ -109,15 +110,15 @@ class OpQueue(wiring.Component):
 
 
 class OpPlace(wiring.Component):
-    """One operation in flip-flops: enough before a unit that holds the one at work, where two are
-    under way at most.
+    """Instruction queue of one operation in flip-flops, for units with at most two operations in
+    flight.
 
     Members
     -------
     As :class:`OpQueue`'s; full : Out, nothing may be pushed
     """
 
-    def __init__(self, *, shape):
+    def __init__(self, *, shape: data.StructLayout) -> None:
         super().__init__(
             {
                 "push": In(1),
@@ -128,7 +129,7 @@ class OpPlace(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         held = Signal.like(self.i, reset_less=True)
         m.d.comb += [self.o.valid.eq(self.full), self.o.payload.eq(held)]
@@ -142,7 +143,8 @@ class OpPlace(wiring.Component):
 
 
 class Issue(wiring.Component):
-    """Takes one operation a cycle, and hands it to its unit with what it must wait for.
+    """Issue stage: accepts one operation per cycle, and sends it to its unit with the hazards that
+    it must wait for.
 
     At most :func:`~.hazards.depth` operations of a unit are under way. Positions are compared
     modulo 2^:data:`~..ops.POSITION`: an operation that may pass a multiple of 64 slots of its unit,
@@ -169,7 +171,7 @@ class Issue(wiring.Component):
         its snapshot's counts
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -194,7 +196,7 @@ class Issue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         op, unit = self.op.payload, self.op.payload.record.unit
         tables = [InFlight(depth=depth(self.params)) for _ in Unit]
@@ -230,14 +232,14 @@ class Issue(wiring.Component):
         for u in Unit:
             table = m.submodules[f"under_way_{u.name.lower()}"] = tables[u.value]
             # Each unit by itself, so that the way to its table is short.
-            mine, room = pushes[u.value], Signal(name=f"room_{u.name.lower()}")
+            mine, space = pushes[u.value], Signal(name=f"room_{u.name.lower()}")
             m.d.comb += [
                 mine.eq(
                     self.op.valid
                     & (unit == u)
                     & ~self.hold
                     & ~table.full
-                    & room
+                    & space
                     & ~(issued[u.value][5] & marks[u.value])
                 ),
                 table.push.eq(mine),
@@ -258,7 +260,7 @@ class Issue(wiring.Component):
                 m.d.sync += issued[u.value].eq(end)
             with m.If(self.clear):
                 m.d.sync += issued[u.value].eq(0)
-            self._queue(m, u, mine, waits, room)
+            self._queue(m, u, mine, waits, space)
         m.d.comb += [
             self.idle.eq(Cat(t.empty for t in tables).all()),
             self.lsu_idle.eq(tables[Unit.LSU.value].empty),
@@ -266,8 +268,8 @@ class Issue(wiring.Component):
         self._account(m, tables[Unit.LSU.value])
         return m
 
-    def _queue(self, m, unit, push, waits, room):
-        """The queue of a unit; ``room``: it can take another operation."""
+    def _queue(self, m, unit, push, waits, space):
+        """The queue of a unit; ``space``: it can take another operation."""
         op = self.op.payload
         name = unit.name.lower()
         out = getattr(self, name)
@@ -279,7 +281,7 @@ class Issue(wiring.Component):
         shape = data.StructLayout({k: field.shape for k, field in fields.items()})
         alone = unhurried(self.params) and unit is not Unit.LSU
         queue = m.submodules[f"queue_{name}"] = (OpPlace if alone else OpQueue)(shape=shape)
-        m.d.comb += room.eq(~queue.full if alone else 1)
+        m.d.comb += space.eq(~queue.full if alone else 1)
         m.d.comb += [queue.push.eq(push), queue.clear.eq(self.clear), queue.i.waits.eq(waits)]
         for field in ("size", "uniform", "phys", "view"):
             m.d.comb += queue.i[field].eq(op[field])

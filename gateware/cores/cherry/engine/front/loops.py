@@ -6,6 +6,7 @@ from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
+from .....isa.parameters import Params
 from ...isa import LOOPS
 from .fetch import INDEX
 
@@ -16,14 +17,14 @@ VERSION = 3
 
 
 class VersionsLayout(data.ArrayLayout):
-    """For each loop which of the latest values of its iteration counts."""
+    """Version of each loop's iteration: which of its latest values counts."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(unsigned(VERSION), LOOPS)
 
 
 class TopLayout(data.StructLayout):
-    """The innermost active loop.
+    """Innermost active loop.
 
     valid : there is one; loop : its record; independent; start, end :
         indices of its start and, unless ``far`` (nowhere), of its end
@@ -31,7 +32,7 @@ class TopLayout(data.StructLayout):
     iteration : (of the first of them); left : iterations from there on
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "valid": unsigned(1),
@@ -53,7 +54,7 @@ _KEPT = {"loop": 3, "start": INDEX, "end": INDEX, "far": 1, "last": 1, "iteratio
 
 
 class Loops(wiring.Component):
-    """The loop records of the resident programs, the stack of active loops, and the latest
+    """Loop stack: the loop records of the resident programs, the active loops, and the latest
     iterations of each.
 
     An operation under way refers to iterations that its loops have left behind meanwhile: each loop
@@ -82,7 +83,7 @@ class Loops(wiring.Component):
     read_loop, read_version : In; iteration : Out, combinational
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self._slots = params["slots"]
         super().__init__(
@@ -127,7 +128,7 @@ class Loops(wiring.Component):
         ]
         return get.data
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         top, active, versions = self.top, self.active, self.versions
         m.d.comb += [

@@ -6,6 +6,7 @@ from amaranth import Module, unsigned
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from .....shell.layouts import fields_of, word_layout
 from ...asm.structure import sources
 from ...isa import ISA, SPECIAL
@@ -16,7 +17,7 @@ __all__ = ["Class", "Predecode", "RecordLayout", "WORK", "WordFault"]
 
 
 class Class(enum.Enum, shape=2):
-    """What the front end does with an instruction."""
+    """Class of an instruction in the front end."""
 
     OPERATION = 0
     NOTHING = 1
@@ -25,7 +26,7 @@ class Class(enum.Enum, shape=2):
 
 
 class WordFault(enum.Enum, shape=2):
-    """Faults of a word by itself."""
+    """Stateless faults of an instruction word."""
 
     NONE = 0
     OPCODE = 1
@@ -34,7 +35,7 @@ class WordFault(enum.Enum, shape=2):
 
 
 class RecordLayout(data.StructLayout):
-    """A word and what it says.
+    """Predecoded instruction: the word and its class, unit, registers and faults.
 
     word : 18 bits; fault : :class:`WordFault`; kind : :class:`Class`
     independent : of a start: of an independent loop
@@ -44,7 +45,7 @@ class RecordLayout(data.StructLayout):
     load, store : it is one; weight : element operations of one execution, in sixteens
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "word": unsigned(18),
@@ -75,18 +76,18 @@ WORK = {
 
 
 class Predecode(wiring.Component):
-    """Combinational.
+    """Predecoder, combinational.
 
     Members
     -------
     word : In, 18 bits; record : Out, :class:`RecordLayout`
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self._special, self._axes = bool(params["sfu_lanes"]), bool(params["reduce_axes"])
         super().__init__({"word": In(18), "record": Out(RecordLayout())})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         record = self.record
         m.d.comb += record.word.eq(self.word)

@@ -10,7 +10,7 @@ __all__ = ["ProgramLayout", "TableKind", "TableWrite"]
 
 
 class TableKind(enum.Enum, shape=2):
-    """A table of a resident program."""
+    """Kinds of tables of a resident program."""
 
     INSTRUCTION = 0  # address: index
     LOOP = 1  # 2 * loop + (0: count, 1: length of the body)
@@ -20,10 +20,10 @@ class TableKind(enum.Enum, shape=2):
 
 
 class TableWrite(wiring.Signature):
-    """A write in every cycle with ``en``: ``resident``, the number of the program; ``kind``;
-    ``address``; ``data``, 18 bits."""
+    """Write port of the program tables, in every cycle with ``en``: ``resident``, the number of
+    the program; ``kind``; ``address``; ``data``, 18 bits."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "en": Out(1),
@@ -36,7 +36,7 @@ class TableWrite(wiring.Signature):
 
 
 class ProgramLayout(data.StructLayout):
-    """The program that runs.
+    """Program to run: its tables and sizes.
 
     Members
     -------
@@ -47,7 +47,7 @@ class ProgramLayout(data.StructLayout):
     rebase, rebase_mask : added to the addresses of these units
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "resident": unsigned(1),

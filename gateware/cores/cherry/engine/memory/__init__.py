@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memories of the Cherry engine and what moves data in and out of them."""
+"""Memories and DMA of the Cherry engine."""

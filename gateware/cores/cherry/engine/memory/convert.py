@@ -2,7 +2,7 @@
 """Format converters of DMA: words of main memory to elements and back, row by row (specification,
 section 7.2)."""
 
-from amaranth import Cat, Const, Module, Mux, Signal, unsigned
+from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -21,8 +21,9 @@ class Format(enum.Enum, shape=2):
     RAW = 3
 
 
-def from_fp32(bits):
-    """The element nearest to an IEEE binary32: 18 bits, combinational (a 17-bit increment)."""
+def from_fp32(bits: Value) -> Value:
+    """Converter from IEEE binary32 to an element, rounded to nearest: 18 bits, combinational (a
+    17-bit increment)."""
     sign, exponent, fraction = bits[31], bits[23:31], bits[:23]
     up = bits[13] & (bits[:13].any() | bits[14])
     finite = Cat((bits[14:31] + up)[:17], sign)
@@ -31,8 +32,8 @@ def from_fp32(bits):
     )[:18]
 
 
-def from_bf16(bits):
-    """A bfloat16 as an element: 18 bits, combinational."""
+def from_bf16(bits: Value) -> Value:
+    """Converter from bfloat16 to an element: 18 bits, combinational."""
     exponent, fraction = bits[7:15], bits[:7]
     exact = Cat(Const(0, 2), bits)
     return Mux(
@@ -40,8 +41,9 @@ def from_bf16(bits):
     )[:18]
 
 
-def to_bf16(x):
-    """The bfloat16 nearest to an element: 16 bits, combinational (a 15-bit increment)."""
+def to_bf16(x: Value) -> Value:
+    """Converter from an element to bfloat16, rounded to nearest: 16 bits, combinational (a
+    15-bit increment)."""
     exponent, fraction = x[9:17], x[:9]
     up = x[1] & (x[0] | x[2]) & ~exponent.all()
     finite = Cat((x[2:17] + up)[:15], x[17])
@@ -53,9 +55,9 @@ def to_bf16(x):
 
 
 class UnitLayout(data.StructLayout):
-    """What moves at a time: an element, or two where ``both``; ``last`` of its row."""
+    """Transfer unit: an element, or two where ``both``; ``last`` of its row."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"first": unsigned(18), "second": unsigned(18), "both": 1, "last": 1})
 
 
@@ -73,8 +75,8 @@ def _bits(fmt, lanes, both):
 
 
 class Unpacker(wiring.Component):
-    """Words of rows -> units of elements: a word a cycle, two units a word at most. Every row
-    begins with a word.
+    """Unpacker of DMA: words of rows to units of elements, a word per cycle, two units per word at
+    most. Every row begins with a word.
 
     Parameters
     ----------
@@ -88,7 +90,7 @@ class Unpacker(wiring.Component):
     units : Out(stream of UnitLayout), a register: a cycle after the word
     """
 
-    def __init__(self, *, lanes=1):
+    def __init__(self, *, lanes: int = 1) -> None:
         _check_lanes(lanes)
         self._lanes = lanes
         super().__init__(
@@ -101,7 +103,7 @@ class Unpacker(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, units = self._lanes, self.units
         # Two words; the unit begins at bit `offset` of the first; from 32 on the first one is used
@@ -197,8 +199,8 @@ class Unpacker(wiring.Component):
 
 
 class Packer(wiring.Component):
-    """Units of elements -> words of rows: a word a cycle. Every row begins with a word; unused bits
-    are 0.
+    """Packer of DMA: units of elements to words of rows, a word per cycle. Every row begins with a
+    word; unused bits are 0.
 
     Parameters
     ----------
@@ -211,7 +213,7 @@ class Packer(wiring.Component):
     words : Out(stream of 32 bits), a register; while a word waits no unit is taken
     """
 
-    def __init__(self, *, lanes=1):
+    def __init__(self, *, lanes: int = 1) -> None:
         _check_lanes(lanes)
         self._lanes = lanes
         super().__init__(
@@ -223,7 +225,7 @@ class Packer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, given, words = self._lanes, self.units.payload, self.words
         # First the elements as bits, then bits into their place.

@@ -7,6 +7,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.beatwords import BeatsToWords
 from .....memory.port import MemoryPort
 from .....parts.queues import StreamBuffer
@@ -14,7 +15,7 @@ from .convert import Packer, Unpacker
 from .mover_beats import WordsToBeats
 from .mover_rows import FAULTS, DescriptorLayout, RecordLayout, Rows
 from .mover_walk import Walk
-from .scratchpad import DmaFace
+from .scratchpad import DmaInterface
 
 __all__ = ["Mover", "dma_lanes"]
 
@@ -24,14 +25,15 @@ _OUTSTANDING = 8
 _SETTLE = 3
 
 
-def dma_lanes(beat_bytes):
-    """Lanes of DMA that a port's speed asks for: two elements of bf16 come with a beat of a
-    word."""
+def dma_lanes(beat_bytes: int) -> int:
+    """Number of DMA lanes that match a port's bandwidth: two elements of bf16 come with a beat
+    of a word."""
     return 2 if beat_bytes >= 4 else 1
 
 
 class Mover(wiring.Component):
-    """Executes descriptors: rows between main memory and MEM, with conversion, or a fill.
+    """DMA engine: executes descriptors, which move rows between main memory and MEM with
+    conversion, or fill.
 
     Elements go at the port's speed: a word of main memory a cycle, an element of a fill. Where
     elements of a pair share a bank (``mem_step`` a multiple of ``banks``), an element a cycle. A
@@ -47,7 +49,7 @@ class Mover(wiring.Component):
     Members
     -------
     port : Out(MemoryPort)
-    scratch : Out, array of :func:`dma_lanes` :class:`~.scratchpad.DmaFace`
+    scratch : Out, array of :func:`dma_lanes` :class:`~.scratchpad.DmaInterface`
     descriptor : In(stream of :class:`~.mover_rows.DescriptorLayout`), checked ones;
         taken one at a time
     window_base, window_limit : In, of main memory: first byte, first byte past it
@@ -60,7 +62,14 @@ class Mover(wiring.Component):
     busy : Out, a descriptor is under way
     """
 
-    def __init__(self, *, params, beat_bytes, family=None, memory_size=1 << 32):
+    def __init__(
+        self,
+        *,
+        params: Params,
+        beat_bytes: int,
+        family: str | None = None,
+        memory_size: int = 1 << 32,
+    ) -> None:
         self.lanes = dma_lanes(beat_bytes)
         self._params, self._beat_bytes = params, beat_bytes
         self._beats = WordsToBeats(beat_bytes=beat_bytes), BeatsToWords(beat_bytes=beat_bytes)
@@ -68,7 +77,7 @@ class Mover(wiring.Component):
         super().__init__(
             {
                 "port": Out(MemoryPort(beat_bytes)),
-                "scratch": Out(DmaFace(params["log_mem"])).array(self.lanes),
+                "scratch": Out(DmaInterface(params["log_mem"])).array(self.lanes),
                 "descriptor": In(stream.Signature(DescriptorLayout())),
                 "window_base": In(32),
                 "window_limit": In(32),
@@ -82,7 +91,7 @@ class Mover(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         log = exact_log2(self._beat_bytes)
         rows = m.submodules.rows = self._rows
@@ -151,7 +160,7 @@ class Mover(wiring.Component):
             put.en.eq(asked),
             put.data.eq(rows.record),
         ]
-        # One less than there is room for: one may be asked for, or offered, in this cycle.
+        # One less than there is space for: one may be asked for, or offered, in this cycle.
         m.d.sync += [
             owed.eq(owed + asked - answered),
             free.eq(owed < _OUTSTANDING - 1),

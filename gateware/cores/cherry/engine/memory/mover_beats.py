@@ -21,7 +21,7 @@ def _log(beat_bytes):
 
 
 class WordsToBeats(wiring.Component):
-    """Words -> beats of the bursts that were asked for, at most a word and a beat a cycle.
+    """Width converter: words to beats of the requested bursts, at most a word and a beat per cycle.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class WordsToBeats(wiring.Component):
     beats : Out(stream of WriteLayout)
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         self._log = _log(beat_bytes)
         super().__init__(
             {
@@ -47,7 +47,7 @@ class WordsToBeats(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         beats, words, burst, log = self.beats, self.words, self.burst, self._log
         gone, over = Signal(6), Signal()  # words of the burst that went

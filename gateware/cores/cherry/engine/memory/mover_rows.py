@@ -19,7 +19,7 @@ FAULTS = {"window": 5, "bus": 6, "dma_range": 21}
 
 
 class MoverOp(enum.Enum, shape=2):
-    """Operations of descriptors."""
+    """Operation codes of descriptors."""
 
     NONE = 0
     IN = 1
@@ -28,11 +28,11 @@ class MoverOp(enum.Enum, shape=2):
 
 
 class DescriptorLayout(data.StructLayout):
-    """A descriptor, checked: ``op`` 1 to 3, ``main`` and ``pitch`` multiples of 4 (a fill's
-    ``main`` is the pattern), ``cols`` and ``rows`` at least 1; MEM addresses and distances modulo
-    2^18."""
+    """Checked descriptor: ``op`` 1 to 3, ``main`` and ``pitch`` multiples of 4 (a fill's
+    ``main`` is the pattern), ``cols`` and ``rows`` at least 1; MEM addresses and distances
+    modulo 2^18."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "op": MoverOp,
@@ -49,14 +49,15 @@ class DescriptorLayout(data.StructLayout):
 
 
 class RecordLayout(data.StructLayout):
-    """A request that went out: ``address`` of its first word (in words), ``words`` less one."""
+    """Record of an issued request: ``address`` of its first word (in words), ``words`` less one."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"address": unsigned(30), "words": unsigned(6)})
 
 
 class Rows(wiring.Component):
-    """Checks row after row, a few ahead of their elements, and asks for their words in bursts.
+    """Row generator: checks row after row, a few ahead of their elements, and requests their words
+    in bursts.
 
     A row whose elements all lie in MEM without passing 2^18 is found in three cycles; any other is
     looked at element by element.
@@ -77,7 +78,7 @@ class Rows(wiring.Component):
         Out, 32 bits. Until ``start``
     """
 
-    def __init__(self, *, log_mem, beat_bytes, memory_size):
+    def __init__(self, *, log_mem: int, beat_bytes: int, memory_size: int) -> None:
         self._log_mem, self._beat_bytes, self._memory_size = log_mem, beat_bytes, memory_size
         super().__init__(
             {
@@ -96,7 +97,7 @@ class Rows(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         d, log_mem = self.descriptor, self._log_mem
         fill = d.op == MoverOp.FILL

@@ -6,10 +6,11 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from .convert import Format, UnitLayout
 from .mover_rows import DescriptorLayout, MoverOp
-from .scratchpad import DMA_LATENCY, DmaFace
+from .scratchpad import DMA_LATENCY, DmaInterface
 
 __all__ = ["ROWS_AHEAD", "Walk"]
 
@@ -20,8 +21,8 @@ _DEPTH = 16
 
 
 class Walk(wiring.Component):
-    """Moves units of elements between streams and MEM. With two lanes, bf16 and packed move in
-    pairs; a pair whose elements share a bank takes two cycles.
+    """MEM address walk of DMA: moves units of elements between streams and MEM. With two lanes,
+    bf16 and packed move in pairs; a pair whose elements share a bank takes two cycles.
 
     Parameters
     ----------
@@ -35,10 +36,10 @@ class Walk(wiring.Component):
         Out, all approved rows have moved
     freeze : In, MEM is not to be written any more
     inward : In(stream of UnitLayout), to MEM; outward : Out(stream of UnitLayout), from MEM
-    scratch : Out, array of :class:`~.scratchpad.DmaFace`
+    scratch : Out, array of :class:`~.scratchpad.DmaInterface`
     """
 
-    def __init__(self, *, params, lanes):
+    def __init__(self, *, params: Params, lanes: int) -> None:
         self._params, self._lanes = params, lanes
         super().__init__(
             {
@@ -50,11 +51,11 @@ class Walk(wiring.Component):
                 "freeze": In(1),
                 "inward": In(stream.Signature(UnitLayout())),
                 "outward": Out(stream.Signature(UnitLayout())),
-                "scratch": Out(DmaFace(params["log_mem"])).array(lanes),
+                "scratch": Out(DmaInterface(params["log_mem"])).array(lanes),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         d, lanes = self.descriptor, self._lanes
         log_mem, log_banks = self._params["log_mem"], exact_log2(self._params["banks"])
@@ -122,7 +123,7 @@ class Walk(wiring.Component):
                 face.write_data.eq(Mux(d.op == MoverOp.FILL, d.main[:18], value)),
             ]
 
-        # What was read goes through a queue that has room for all that is under way.
+        # What was read goes through a queue that has space for all that is under way.
         late = DMA_LATENCY + 1
         arrives = Signal(late)
         m.d.sync += arrives.eq(Cat(unit_over & outward & ~self.start, arrives))

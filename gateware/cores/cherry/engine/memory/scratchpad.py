@@ -7,11 +7,12 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from .....primitives.dualram import DualPortRAM
 from ..units.lsu_crossbar import choose
 
-__all__ = ["DMA_LATENCY", "READ_LATENCY", "BankFace", "DmaFace", "Scratchpad", "row_bits"]
+__all__ = ["DMA_LATENCY", "READ_LATENCY", "BankInterface", "DmaInterface", "Scratchpad", "row_bits"]
 
 #: Cycles from a row's number at a bank to its element.
 READ_LATENCY = 2
@@ -21,13 +22,13 @@ DMA_LATENCY = READ_LATENCY + 2
 _ELEMENT = 18
 
 
-def row_bits(params):
-    """Bits of a row's number: element a lies in bank a mod ``banks``, row a div ``banks``."""
+def row_bits(params: Params) -> int:
+    """Width of a bank's row number: element a lies in bank a mod ``banks``, row a div ``banks``."""
     return params["log_mem"] - exact_log2(params["banks"])
 
 
-class BankFace(wiring.Signature):
-    """A bank as the load/store unit sees it.
+class BankInterface(wiring.Signature):
+    """Bank interface of the scratchpad, as the load/store unit sees it.
 
     Members
     -------
@@ -37,7 +38,7 @@ class BankFace(wiring.Signature):
         of a cycle that wrote, undefined
     """
 
-    def __init__(self, bits):
+    def __init__(self, bits: int) -> None:
         super().__init__(
             {
                 "row": Out(bits),
@@ -48,8 +49,8 @@ class BankFace(wiring.Signature):
         )
 
 
-class DmaFace(wiring.Signature):
-    """A lane of DMA, an element a cycle.
+class DmaInterface(wiring.Signature):
+    """DMA interface of the scratchpad: one lane, an element per cycle.
 
     Members
     -------
@@ -59,7 +60,7 @@ class DmaFace(wiring.Signature):
         Two operations later than a write, it is seen.
     """
 
-    def __init__(self, log_mem):
+    def __init__(self, log_mem: int) -> None:
         super().__init__(
             {
                 "enable": Out(1),
@@ -72,12 +73,14 @@ class DmaFace(wiring.Signature):
 
 
 class _Bank(wiring.Component):
-    """One bank with two ports ``a`` and ``b`` of :class:`BankFace`; ``shared``: of one port, that
-    of ``b`` while ``b_owns``."""
+    """One bank with two ports ``a`` and ``b`` of :class:`BankInterface`; ``shared``: of one port,
+    that of ``b`` while ``b_owns``."""
 
     def __init__(self, *, bits, shared, family):
         self._bits, self._shared, self._family = bits, shared, family
-        super().__init__({"a": In(BankFace(bits)), "b": In(BankFace(bits)), "b_owns": In(1)})
+        super().__init__(
+            {"a": In(BankInterface(bits)), "b": In(BankInterface(bits)), "b_owns": In(1)}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -131,8 +134,8 @@ class _Bank(wiring.Component):
 
 
 class Scratchpad(wiring.Component):
-    """MEM in ``banks`` banks, true dual-port: the load/store unit reaches every bank in every
-    cycle, DMA so many elements as it has lanes.
+    """Scratchpad MEM in ``banks`` banks, true dual-port: the load/store unit reaches every bank in
+    every cycle, DMA as many elements as it has lanes.
 
     With ``slots`` 1 no DMA runs beside a program: the banks then have one port, which is DMA's
     while ``dma_owns``.
@@ -146,8 +149,8 @@ class Scratchpad(wiring.Component):
 
     Members
     -------
-    banks : In, array of :class:`BankFace`
-    dma : In, array of :class:`DmaFace`
+    banks : In, array of :class:`BankInterface`
+    dma : In, array of :class:`DmaInterface`
     dma_owns : In(1), of consequence with ``slots`` 1 only: no program runs.
         It may change while neither side has anything under way
 
@@ -157,7 +160,7 @@ class Scratchpad(wiring.Component):
         ``lanes``; or ``family`` has no true dual-port block RAM, and ``slots`` asks for it.
     """
 
-    def __init__(self, *, params, lanes=1, family=None):
+    def __init__(self, *, params: Params, lanes: int = 1, family: str | None = None) -> None:
         if lanes not in (1, 2) or isinstance(lanes, bool):
             raise ValueError(f"Lanes must be 1 or 2, not {lanes!r}")
         self._shared = params["slots"] == 1
@@ -169,13 +172,13 @@ class Scratchpad(wiring.Component):
         self._params, self._lanes, self._family = params, lanes, family
         super().__init__(
             {
-                "banks": In(BankFace(row_bits(params))).array(params["banks"]),
-                "dma": In(DmaFace(params["log_mem"])).array(lanes),
+                "banks": In(BankInterface(row_bits(params))).array(params["banks"]),
+                "dma": In(DmaInterface(params["log_mem"])).array(lanes),
                 "dma_owns": In(1),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         number, bits = self._params["banks"], row_bits(self._params)
         log = exact_log2(number)

@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from ..ops import TileRead, TileWrite, Unit, element_bits, entries, tile_elements
 
@@ -34,7 +35,7 @@ WRITERS = {
 
 
 class TileFile(wiring.Component):
-    """Tiles of the four registers, one read and one write of each register a cycle.
+    """Tile register file of the four registers: one read and one write of each register per cycle.
 
     A word is a whole tile (``macs`` at least 32) or a row of one; the answer to a read comes two
     cycles after it. A word must not be read in the cycle in which it is written. A unit asks only
@@ -58,7 +59,7 @@ class TileFile(wiring.Component):
         in which no request is accepted (at most 32)
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         super().__init__(
             {
@@ -70,7 +71,7 @@ class TileFile(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         elements, wide = tile_elements(self.params), element_bits(self.params)
         words, contexts = 16 // elements, self.params["contexts"]
@@ -122,12 +123,12 @@ class TileFile(wiring.Component):
                 m.d.comb += [ram.write_en.eq(1), ram.write_data.eq(0), ram.write_addr.eq(zeroed)]
         return m
 
-    def bits(self, reg):
-        """Bits of an element of ``reg`` in its array."""
+    def bits(self, reg: int) -> int:
+        """Width in bits of an element of ``reg`` in its array."""
         return element_bits(self.params) if reg == ACC else 18
 
-    def row(self, entry, word):
-        """Where a word lies in the array of its register (``arrays``, once elaborated)."""
+    def row(self, entry: int, word: int) -> int:
+        """Row of a word in the array of its register (``arrays``, once elaborated)."""
         return word | entry << (16 // tile_elements(self.params) - 1).bit_length()
 
     def _grant(self, m, zeroing):

@@ -11,11 +11,11 @@ __all__ = ["WordQueue"]
 
 
 class WordQueue(wiring.Component):
-    """Words of ``width`` bits on their way to the tile file; a word leaves every three cycles at
-    most.
+    """FIFO of words of ``width`` bits on their way to the tile file; a word leaves every three
+    cycles at most.
 
-    That there is room is the writer's affair. Block RAM with its output register costs no logic per
-    bit; a word's data hold still from the cycle in which it is offered.
+    That there is space is the writer's affair. Block RAM with its output register costs no logic
+    per bit; a word's data hold still from the cycle in which it is offered.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class WordQueue(wiring.Component):
     clear : In, empties the queue
     """
 
-    def __init__(self, *, width, depth, family=None):
+    def __init__(self, *, width: int, depth: int, family: str | None = None) -> None:
         if not isinstance(depth, int) or depth < 2 or depth & depth - 1:
             raise ValueError(f"Depth must be a power of two, at least 2, not {depth!r}")
         self.width, self.depth, self.family = width, depth, family
@@ -42,7 +42,7 @@ class WordQueue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.ram = ram = BlockRAM(
             width=self.width, depth=self.depth, latency=2, family=self.family

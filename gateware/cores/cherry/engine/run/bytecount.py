@@ -13,8 +13,8 @@ _MOST = 128
 
 
 class ByteCount(wiring.Component):
-    """A reservoir between what moves bytes and a counter, and one for what is moved ahead of its
-    turn.
+    """Reorder buffer of byte counts: bytes moved ahead of their turn are held back and counted
+    later.
 
     Members
     -------
@@ -26,7 +26,7 @@ class ByteCount(wiring.Component):
     empty : Out, all is reported
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "moved": In(8),
@@ -39,7 +39,7 @@ class ByteCount(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         total, kept, added, ahead = Signal(32), Signal(32), Signal(19), Signal()
         some, joins = Signal(), Signal()  # something is kept; it is added now

@@ -17,8 +17,8 @@ _CODE = ISA.fault_codes
 
 
 class EntryReader(wiring.Component):
-    """Reads eight words and keeps what they say. A reset, together with the reader of words, gives
-    it up.
+    """Reads and checks one entry of a program list, eight words. A reset, together with the reader
+    of words, aborts it.
 
     Members
     -------
@@ -32,7 +32,7 @@ class EntryReader(wiring.Component):
     image, in_list, out_list, prefetch, defer, rebase, mask : Out, of the entry
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "start": In(1),
@@ -60,7 +60,7 @@ class EntryReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         word, came, header = self.words.payload.word, self.words.payload.came, self.header
         # What a reset must not forget while a program of the list runs.

@@ -2,10 +2,12 @@
 """Program image loader: main memory to the front end's tables, checked word by word (specification,
 sections 3.3 and 6)."""
 
-from amaranth import Cat, Module, Mux, Signal, unsigned
+from amaranth import Cat, Module, Mux, Signal, Value, unsigned
+from amaranth.hdl import ValueLike
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ...image import HEADER_WORDS, IMAGE_MAGIC, VERSION
 from ...isa import ISA
 from ..front.program_tables import TableKind, TableWrite
@@ -16,13 +18,13 @@ __all__ = ["ImageReader", "fault_of_word"]
 _CODE = ISA.fault_codes
 
 
-def fault_of_word(came):
-    """Fault code of a word that is :class:`~.wordreader.Came` ``OUTSIDE`` or ``ERROR``."""
+def fault_of_word(came: ValueLike) -> Value:
+    """Fault code of a word whose :class:`~.wordreader.Came` is ``OUTSIDE`` or ``ERROR``."""
     return Mux(came == Came.OUTSIDE, _CODE["window"], _CODE["bus"])
 
 
 class ImageReader(wiring.Component):
-    """Reads one image at a time.
+    """Image loader: reads one program image at a time.
 
     A word a cycle; an address unit takes as many cycles as it has places in its table. The first
     word that is wrong ends the image. A reset, together with the reader of words, gives it up.
@@ -43,7 +45,7 @@ class ImageReader(wiring.Component):
         ``loops``, ``units``, ``contexts``
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -70,7 +72,7 @@ class ImageReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         came, word = self.words.payload.came, self.words.payload.word
         here = self.words.payload.address

@@ -19,7 +19,7 @@ _WORDS = DESCRIPTOR_BYTES // 4
 
 
 class ListReader(wiring.Component):
-    """Carries out a list: a descriptor is read when the transfer before it is over.
+    """DMA list processor: reads a descriptor when the transfer before it is over.
 
     Members
     -------
@@ -34,7 +34,7 @@ class ListReader(wiring.Component):
         the list's end was reached, or it was stopped), ``pc``, ``detail``
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "start": In(1),
@@ -59,7 +59,7 @@ class ListReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         word, came, out = self.words.payload.word, self.words.payload.came, self.descriptor.payload
         place = Signal(range(_WORDS))

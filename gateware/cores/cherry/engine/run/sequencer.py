@@ -8,6 +8,7 @@ from amaranth import Cat, Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from .....isa.parameters import Params
 from .....memory.port import ReadLayout, RequestLayout
 from ...image import HEADER_WORDS, VERSION
 from ...isa import ISA
@@ -26,7 +27,7 @@ _HEADER_BYTES = 4 * HEADER_WORDS  # of a list's header and of an entry
 
 
 class Phase(enum.Enum, shape=3):
-    """What the run waits for."""
+    """Phase of a run."""
 
     PROGRAM = 0
     FETCH = 1  # a list's header, an entry, an image
@@ -36,8 +37,8 @@ class Phase(enum.Enum, shape=3):
 
 
 class _Thread:
-    """Actions of the thread, for its states: tasks begun, words read, lists carried out, faults
-    kept for their turn."""
+    """Actions of the sequencer's prefetch thread: tasks begun, words read, lists carried out,
+    faults kept for their turn."""
 
     def __init__(self, m, s, run):
         self._m, self._s, self._run = m, s, run
@@ -49,12 +50,12 @@ class _Thread:
         m.next = state
 
     def hold(self, code, pc, detail):
-        """A fault, as the run will tell it."""
+        """Keeps a fault as the run will report it."""
         run = self._run
         self._m.d.sync += [run.fault.eq(code), run.pc.eq(pc), run.detail.eq(detail)]
 
     def trouble(self, code, pc, detail):
-        """A fault of the thread, which counts at its turn."""
+        """Keeps a fault of the thread, which takes effect at its turn."""
         m, s = self._m, self._s
         self.hold(code, pc, detail)
         with m.If(s.ahead):
@@ -64,8 +65,8 @@ class _Thread:
             m.next = "END"
 
     def leave(self, pc):
-        """The thread gives up what it does, for an abort or since the program that it is ahead of
-        came to an end."""
+        """Abandons the thread's task, for an abort or because the program that it is ahead of
+        ended."""
         m, s = self._m, self._s
         with m.If(s.ahead):
             m.d.sync += s.ahead.eq(0)
@@ -75,7 +76,7 @@ class _Thread:
             m.next = "END"
 
     def reading(self, user, k):
-        """Words are read by ``user``: a condition in which they are, and well."""
+        """Reads words by ``user``: the condition in which they are read without error."""
         m, s = self._m, self._s
         words = s.reader.words.payload
         m.d.comb += [s.choice.eq(k), user.start.eq(s.beginning & ~s.quits)]
@@ -93,7 +94,7 @@ class _Thread:
         return m.If(~s.quits & user.done & (user.fault == 0))
 
     def moving(self, where, stop):
-        """The list at ``where`` is carried out: a condition in which it is, and well."""
+        """Executes the DMA list at ``where``: the condition in which it is done without error."""
         m, s = self._m, self._s
         m.d.comb += [
             s.choice.eq(2),
@@ -110,7 +111,7 @@ class _Thread:
 
 
 class Sequencer(wiring.Component):
-    """Carries a run from start to end.
+    """Run sequencer: controls a run from start to end.
 
     One thread reads, moves and starts programs. While a program runs it goes on with the deferred
     out list of the step before, then with entry, image and in list of the next step where that is
@@ -145,7 +146,7 @@ class Sequencer(wiring.Component):
         ``program_detail``
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         self.params, self.beat_bytes = params, beat_bytes
         self._reader = WordReader(beat_bytes=beat_bytes)
         words = (
@@ -193,7 +194,7 @@ class Sequencer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         overlap = self.params["slots"] == 2
         s.quit_reading, s.cancel = Signal(), Signal()
@@ -289,9 +290,9 @@ class Sequencer(wiring.Component):
 
         thread = _Thread(m, s, self)
         s.phase = Signal(Phase, init=Phase.REST)
-        # For a timeline: what the thread does, beside a program too, for the step whose entry lies
-        # at; where the code lies that runs.
-        self.told = SimpleNamespace(phase=s.phase, entry=s.entry_address, code=s.resident.code)
+        # Exported for tracing: what the thread does, beside a program too, for the step whose entry
+        # lies at `entry`; where the code lies that runs.
+        self.traced = SimpleNamespace(phase=s.phase, entry=s.entry_address, code=s.resident.code)
         m.d.comb += self.phase.eq(Mux(s.running, Phase.PROGRAM, s.phase))
         with m.FSM():
             self._begin(m, s, thread)

@@ -23,20 +23,20 @@ _BURSTS = 4
 
 
 class Came(enum.Enum, shape=2):
-    """What became of a word."""
+    """Status of a word that was read."""
 
     WELL = 0
     OUTSIDE = 1  # of the window; it was not asked for, and nothing follows
     ERROR = 2  # answered with an error
 
 
-def word_layout():
-    """``word``, ``came`` and the byte ``address`` of a word."""
+def word_layout() -> data.StructLayout:
+    """Layout of a word that was read: ``word``, its status ``came`` and its byte ``address``."""
     return data.StructLayout({"word": unsigned(32), "came": Came, "address": unsigned(32)})
 
 
 class WordReader(wiring.Component):
-    """Reads ranges of words in order, two bursts or more on their way.
+    """Word reader: reads ranges of words in order, with two or more bursts outstanding.
 
     A command is taken when all words of the one before are, or were cancelled. Words come some
     cycles after the memory's, one a cycle where it gives them.
@@ -54,7 +54,7 @@ class WordReader(wiring.Component):
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout): of the memory port
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
         self.beat_bytes = beat_bytes
         super().__init__(
@@ -74,7 +74,7 @@ class WordReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size = self.beat_bytes
         shift = exact_log2(size)
@@ -154,7 +154,7 @@ class WordReader(wiring.Component):
         ]
         m.d.sync += reserved.eq(reserved + Mux(took, burst, 0) - given)
 
-        # There is room for all that was asked for.
+        # There is space for all that was asked for.
         answer = self.answer
         m.d.comb += [
             gather.beats.valid.eq(answer.valid),

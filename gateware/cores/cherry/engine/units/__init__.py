@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The units of the Cherry engine that compute, load and store."""
+"""Compute and load/store units of the Cherry engine."""

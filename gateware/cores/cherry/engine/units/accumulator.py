@@ -18,8 +18,8 @@ def _checked(value, frac, width, name):
     return value
 
 
-def from_accumulator(value, frac):
-    """An element with ``frac`` fraction bits (``frac`` + 9 bits in all) as one with 9: 18 bits.
+def from_accumulator(value: Value, frac: int) -> Value:
+    """Converter from ``frac`` fraction bits (``frac`` + 9 bits in all) to 9, rounded: 18 bits.
 
     Nearest, ties to even, overflow to infinity; zeros, infinities and NaN keep their upper bits,
     and a NaN stays one. Combinational: an increment of 17 bits behind one level of logic; with
@@ -43,8 +43,8 @@ def from_accumulator(value, frac):
     return Cat(rounded[: FRAC - 1], rounded[FRAC - 1] | quiet, rounded[FRAC:], value[-1])
 
 
-def to_accumulator(value, frac):
-    """An element of 18 bits as one with ``frac`` fraction bits: zeros are appended.
+def to_accumulator(value: Value, frac: int) -> Value:
+    """Converter from 18 bits to ``frac`` fraction bits: zeros are appended.
 
     Raises
     ------

@@ -1,9 +1,18 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector ALU of a build."""
+"""Vector ALU of a build: on whole tiles or on rows."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .....isa.parameters import Params
 from ..ops import tile_elements
 from .alurows import AluRows
 from .alutile import AluTiles
+
+if TYPE_CHECKING:
+    from amaranth.lib import wiring
+
 
 __all__ = ["Alu", "alu_latency"]
 
@@ -12,12 +21,13 @@ def _kind(params):
     return AluTiles if tile_elements(params) == 16 else AluRows
 
 
-def Alu(*, params, family=None):  # noqa: N802
+def Alu(*, params: Params, family: str | None = None) -> wiring.Component:  # noqa: N802
     """Vector ALU for words of the tile file: whole tiles (16 lanes) or rows (4 lanes);
     ``alu_lanes`` does not ask for more."""
     return _kind(params)(params=params, family=family)
 
 
-def alu_latency(params):
-    """Cycles from a word's read to its write: the notice that the dot unit gives."""
+def alu_latency(params: Params) -> int:
+    """Latency of the vector ALU, from a word's read to its write: the notice that the dot unit
+    gives."""
     return _kind(params).LATENCY

@@ -5,11 +5,12 @@ sections 4.2, 4.3 and 9)."""
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
 from .accumulator import from_accumulator, to_accumulator
-from .aluface import bits, blocked, elements_of, members, source, target
+from .alu_interface import bits, blocked, elements_of, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .contexts import ContextIterator
 
@@ -37,11 +38,11 @@ class AluRows(wiring.Component):
 
     LATENCY = 8
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         super().__init__(members(params))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.walk = walk = ContextIterator(
             params=self.params, layout=alu_op(), own=Unit.ALU

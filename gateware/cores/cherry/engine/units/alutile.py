@@ -5,12 +5,13 @@
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from .....primitives.bram import BlockRAM
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
 from .accumulator import from_accumulator, to_accumulator
-from .aluface import bits, blocked, elements_of, members, source, target
+from .alu_interface import bits, blocked, elements_of, members, source, target
 from .compare import LOWEST, from_key, larger, passed, sort, to_key
 from .contexts import ContextIterator
 
@@ -40,11 +41,11 @@ class AluTiles(wiring.Component):
 
     LATENCY = 9
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         super().__init__(members(params))
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.walk = walk = ContextIterator(
             params=self.params, layout=alu_op(), own=Unit.ALU

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bank conflicts of a tile access: the lanes that share a bank, the same for all contexts of an
-operation, since only distances count."""
+"""Bank-conflict logic of a tile access: the lanes that share a bank. It is the same for all
+contexts of an operation, since only distances count."""
 
-from amaranth import Cat, Signal
+from amaranth import Cat, Module, Signal, Value
+from amaranth.hdl import ValueLike
+from amaranth.lib import data
 
 __all__ = [
     "DISTANCES",
@@ -19,17 +21,17 @@ __all__ = [
 DISTANCES = tuple((dy, dx) for dy in range(4) for dx in range(-3, 4) if dy or dx > 0)
 
 
-def lanes():
+def lanes() -> list[tuple[int, int]]:
     """(row, column) of the sixteen lanes, row by row."""
     return [(y, x) for y in range(4) for x in range(4)]
 
 
-def multiples(stride):
+def multiples(stride: Value) -> list[ValueLike]:
     """0, 1, 2 and 3 times a stride, modulo 2^18."""
     return [0, stride, (stride << 1)[:18], (stride + (stride << 1))[:18]]
 
 
-def lane_mask(len_y, len_x):
+def lane_mask(len_y: Value, len_x: Value) -> Value:
     """The lanes in the first ``len_y`` rows and ``len_x`` columns."""
     return Cat((y < len_y) & (x < len_x) for y, x in lanes())
 
@@ -41,15 +43,16 @@ def _cancel(a, b, bits):
 
 
 class Meetings:
-    """For every distance of :data:`DISTANCES` whether lanes so far apart share their bank, and
-    whether their address.
+    """Conflict table: for every distance of :data:`DISTANCES` whether lanes so far apart share
+    their bank, and whether their address.
 
     ``same_bank``, ``equal``: lists of expressions in the order of :data:`DISTANCES`, of the
     multiples of both strides (registers). ``log_banks``: at least 1.
     """
 
-    def __init__(self, along, down, log_banks):
-        self.same_bank, self.equal = [], []
+    def __init__(self, along: data.View, down: data.View, log_banks: int) -> None:
+        self.same_bank: list[Value] = []
+        self.equal: list[Value] = []
         for dy, dx in DISTANCES:
             for found, bits in ((self.same_bank, log_banks), (self.equal, 18)):
                 found.append(self._meet(along, down, dy, dx, bits))
@@ -71,8 +74,8 @@ def _bit(bits, i, j):
     return bits[DISTANCES.index((yj - yi, xj - xi))]
 
 
-def leaders(m, pending, same_bank, name):
-    """Of every bank the first pending lane, 16 bits."""
+def leaders(m: Module, pending: Value, same_bank: Value, name: str) -> Signal:
+    """First pending lane of every bank, 16 bits."""
     first = Signal(16, name=f"{name}_first")
     for j in range(16):
         before = [pending[i] & _bit(same_bank, i, j) for i in range(j)]
@@ -80,17 +83,17 @@ def leaders(m, pending, same_bank, name):
     return first
 
 
-def followers(wanted, first, equal):
-    """Of the ``wanted`` lanes those that ``first`` ones serve, 16 bits: these, and those before
-    them that have the address of one."""
+def followers(wanted: Value, first: Value, equal: Value) -> Value:
+    """Lanes served together with ``first`` ones, 16 bits: of the ``wanted`` lanes these, and
+    those that have the address of one before them."""
     return Cat(
         wanted[i] & Cat(first[i], *(first[j] & _bit(equal, i, j) for j in range(i + 1, 16))).any()
         for i in range(16)
     )
 
 
-def unique(wanted, equal):
-    """The last ones, 16 bits, of ``wanted`` lanes that have the same address: of a store no others
-    are seen."""
+def unique(wanted: Value, equal: list[Value]) -> Value:
+    """Last lane of each address among the ``wanted`` ones, 16 bits: the only ones that a store
+    writes."""
     hidden = [Cat(wanted[j] & _bit(equal, i, j) for j in range(i + 1, 16)).any() for i in range(15)]
     return Cat(*(wanted[i] & ~h for i, h in enumerate(hidden)), wanted[15])

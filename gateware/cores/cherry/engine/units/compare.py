@@ -2,7 +2,8 @@
 """Comparison keys: elements as integers of the same order, and the vector ALU's functions of one
 element (specification, sections 4.2, 4.3)."""
 
-from amaranth import Cat, Const, Mux
+from amaranth import Cat, Const, Mux, Value
+from amaranth.hdl import ValueLike
 
 from ...tables import NAN, ONE
 from ..ops import AluKind
@@ -18,35 +19,34 @@ def _classes(x):
     return exponent == 0, exponent.all() & fraction.any()
 
 
-def to_key(x):
+def to_key(x: Value) -> Value:
     """Key of an element: NaN is the largest, then by value, -0 just below +0."""
     zero, nan = _classes(x)
     magnitude = Cat((bit & ~zero) ^ x[17] | nan for bit in x[:17])
     return Cat(magnitude, ~x[17] | nan)
 
 
-def from_key(key):
+def from_key(key: Value) -> Value:
     """The element of a key: a zero without fraction, the one NaN."""
     nan = key.all()
     magnitude = Cat(bit ^ ~key[17] for bit in key[:17])
     return Cat(Mux(nan, NAN & 0x1FFFF, magnitude)[:17], ~key[17])
 
 
-def larger(x, y):
+def larger(x: Value, y: Value) -> Value:
     """The larger of two keys."""
     return Mux(x > y, x, y)
 
 
-def sort(x):
-    """What :func:`passed` needs to know of an element: whether it is positive, and whether it is
-    NaN."""
+def sort(x: Value) -> Value:
+    """Class of an element for :func:`passed`: whether it is positive, and whether it is NaN."""
     zero, nan = _classes(x)
     return Cat(~x[17] & ~zero, nan)
 
 
-def passed(kind, x, known):
-    """An element through relu, gtz, copy or zero, as ``kind`` says; ``known``: what :func:`sort`
-    says."""
+def passed(kind: ValueLike, x: Value, known: Value) -> Value:
+    """Result of relu, gtz, copy or zero of an element, by ``kind``; ``known``: the class from
+    :func:`sort`."""
     positive, nan = known[0], known[1]
     relu = Mux(nan, Const(NAN, 18), x & positive.replicate(18))
     gtz = Const(ONE, 18) & (positive & ~nan).replicate(18)

@@ -6,15 +6,16 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..front.hazards import ContextGate
-from ..ops import ProgressLayout, entries, unhurried
+from ..ops import ProgressLayout, Unit, entries, unhurried
 
 __all__ = ["ContextIterator"]
 
 
 class ContextIterator(wiring.Component):
-    """Holds one operation and offers its slots one after the other, as soon as their waits are
-    over: one a cycle, also from one operation to the next.
+    """Context iterator: offers the slots of an operation one after the other, as soon as their
+    waits are over; one per cycle, also across operations.
 
     Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after
     it, and the first of the next operation. In an unhurried build (:func:`~..ops.unhurried`) for
@@ -39,7 +40,7 @@ class ContextIterator(wiring.Component):
     target : Out, entry of the tile that it writes
     """
 
-    def __init__(self, *, params, layout, own):
+    def __init__(self, *, params: Params, layout: data.StructLayout, own: Unit) -> None:
         self.params, self.layout, self._own = params, layout, own
         shape = range(entries(params))
         super().__init__(
@@ -57,7 +58,7 @@ class ContextIterator(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.gate = gate = ContextGate(own=self._own)
         contexts, alone = self.params["contexts"], unhurried(self.params)

@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ...tables import FRAC, ONE
 from ..ops import element_bits
 from .accumulator import to_accumulator
@@ -15,7 +16,7 @@ __all__ = ["DotLanes", "Geometry", "ModeLayout"]
 
 
 class Geometry:
-    """How ``macs`` multipliers, four to a unit, go through a tile.
+    """Mapping of a tile to ``macs`` multipliers, four to a dot unit.
 
     Attributes
     ----------
@@ -25,7 +26,7 @@ class Geometry:
     row_passes : passes that a row takes, at least 1
     """
 
-    def __init__(self, macs):
+    def __init__(self, macs: int) -> None:
         if macs not in (4, 8, 16, 32, 64):
             raise ValueError(
                 f"Parallel dot units need 4, 8, 16, 32 or 64 multipliers, not {macs!r}"
@@ -33,14 +34,14 @@ class Geometry:
         self.units, self.passes = macs // 4, 64 // macs
         self.rows, self.row_passes = max(1, macs // 16), max(1, 16 // macs)
 
-    def element(self, unit, row_pass=0):
-        """Row within a pass, and column, of a unit's element; ``row_pass`` counts where a row takes
-        several passes."""
+    def element(self, unit: int, row_pass: int = 0) -> tuple[int, int]:
+        """Position of a dot unit's element: row within a pass, and column; ``row_pass`` counts
+        where a row takes several passes."""
         return unit // 4, unit % 4 if self.units >= 4 else row_pass * self.units + unit
 
 
 class ModeLayout(data.StructLayout):
-    """What the lanes do with a tile.
+    """Mode of the lanes: the operation that they perform on a tile.
 
     elementwise : a unit multiplies its element of A and of B, else a row of A and a column of B
     plus, minus : A plus or less B, element by element
@@ -50,7 +51,7 @@ class ModeLayout(data.StructLayout):
     no_c, narrow : as :class:`~.dotunit.DotUnit`
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "elementwise": 1,
@@ -67,7 +68,7 @@ class ModeLayout(data.StructLayout):
 
 
 class DotLanes(wiring.Component):
-    """``macs``/4 dot units behind registers for a tile of A, B and C.
+    """Array of ``macs``/4 dot units behind operand registers for a tile of A, B and C.
 
     Parameters
     ----------
@@ -88,7 +89,9 @@ class DotLanes(wiring.Component):
     result : Out, array over the units, ``latency`` cycles after the pass
     """
 
-    def __init__(self, *, params, latency, multiplier="dsp", family=None):
+    def __init__(
+        self, *, params: Params, latency: int, multiplier: str = "dsp", family: str | None = None
+    ) -> None:
         self.params, self.latency, self.multiplier, self.family = (
             params,
             latency,
@@ -115,7 +118,7 @@ class DotLanes(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         mode = self._registers(m)
         for unit in range(self.geometry.units):

@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from ..memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 from ..ops import (
@@ -29,7 +30,8 @@ _OLD = 32
 
 
 class DotPath(wiring.Component):
-    """Matrix products and sums, in order, one pass of macs/4 elements a cycle; ``macs`` is 4 to 64.
+    """Dot pipeline: matrix products and sums, in order, one pass of macs/4 elements per cycle;
+    ``macs`` is 4 to 64.
 
     A slot's operands are read (two cycles), held in registers, multiplied pass by pass, and the
     result written as it comes: from the request of an operand to the first of this unit that sees
@@ -61,7 +63,15 @@ class DotPath(wiring.Component):
         which must always be ready
     """
 
-    def __init__(self, *, params, latency=16, notice=9, multiplier="dsp", family=None):
+    def __init__(
+        self,
+        *,
+        params: Params,
+        latency: int = 16,
+        notice: int = 9,
+        multiplier: str = "dsp",
+        family: str | None = None,
+    ) -> None:
         if notice not in range(1, latency):
             raise ValueError(f"Notice must be 1 to {latency - 1} cycles, not {notice!r}")
         self.params, self.family, self._notice = params, family, notice
@@ -98,7 +108,7 @@ class DotPath(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.walk = self._walk = ContextIterator(
             params=self.params, layout=dot_op(), own=Unit.DOT

@@ -25,7 +25,7 @@ LATENCIES = range(16 - len(_MERGED), 17)
 
 
 class DotUnit(wiring.Component):
-    """``result`` = a[0]*b[0] + ... + a[3]*b[3] + c, one every cycle.
+    """Dot product unit: ``result`` = a[0]*b[0] + ... + a[3]*b[3] + c, one per cycle.
 
     Absent products are marked, or :data:`ABSENT`; an absent addend is marked, or -0.
 
@@ -47,7 +47,14 @@ class DotUnit(wiring.Component):
     result : Out, frac + 9 bits
     """
 
-    def __init__(self, *, frac=FRAC, multiplier="dsp", latency=16, family=None):
+    def __init__(
+        self,
+        *,
+        frac: int = FRAC,
+        multiplier: str = "dsp",
+        latency: int = 16,
+        family: str | None = None,
+    ) -> None:
         if frac not in (9, 17):
             raise ValueError(f"Fraction bits must be 9 or 17, not {frac!r}")
         if latency not in range(LATENCIES.start, LATENCIES.stop) or isinstance(latency, bool):
@@ -72,7 +79,7 @@ class DotUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.multipliers = self._multipliers
         stage = Stages(m, self._merged)

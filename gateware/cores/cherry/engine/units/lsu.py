@@ -9,9 +9,10 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.delays import Stages
 from ..front.hazards import ContextGate
-from ..memory.scratchpad import BankFace, row_bits
+from ..memory.scratchpad import BankInterface, row_bits
 from ..ops import (
     ProgressLayout,
     TileRead,
@@ -36,10 +37,10 @@ _YIELD = 3
 
 
 class LoadStore(wiring.Component):
-    """Loads and stores, slot by slot, each in as many cycles as its fullest bank has distinct
+    """Load/store unit, slot by slot, each in as many cycles as its fullest bank has distinct
     addresses.
 
-    A pipeline that never stalls: a slot starts when its operands' waits are over and there is room
+    A pipeline that never stalls: a slot starts when its operands' waits are over and there is space
     for its result. Cycles from the start: addresses and banks (0), rows (1), a load's access (2),
     its elements through the crossbar (4), the tile (5), offered to the tile file (6). A store asks
     the tile file in cycle 0, has its tile in 2, crosses in 3, writes in 4. A load starts at the
@@ -58,7 +59,7 @@ class LoadStore(wiring.Component):
     others : In, 4 bits: registers that dot unit and vector ALU write in the next cycle
     refused : In, another unit was refused tiles since this one read them in the cycle before;
         after two such cycles it reads none in three
-    banks : Out, array of :class:`~..memory.scratchpad.BankFace`
+    banks : Out, array of :class:`~..memory.scratchpad.BankInterface`
     fault : Out, level: MEM_RANGE. All slots before ``fault_slot`` of its operation are done,
         nothing else. ``fault_address`` : the first address outside, row by row. Until ``clear``
 
@@ -68,7 +69,7 @@ class LoadStore(wiring.Component):
         ``banks`` is 1.
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         if params["banks"] == 1:
             raise ValueError(
                 "Parameter banks must be at least 2 for the parallel load/store unit, not 1"
@@ -87,14 +88,14 @@ class LoadStore(wiring.Component):
                 "refused": In(1),
                 "tiles_read": Out(TileRead(params)),
                 "tiles_write": Out(TileWrite(params)),
-                "banks": Out(BankFace(row_bits(params))).array(params["banks"]),
+                "banks": Out(BankInterface(row_bits(params))).array(params["banks"]),
                 "fault": Out(1),
                 "fault_address": Out(18),
                 "fault_slot": Out(6),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, w = Module(), SimpleNamespace()  # `w`: signals that several steps use
         params = self._params
         log, frac = exact_log2(params["banks"]), params["acc_frac"]
@@ -115,7 +116,7 @@ class LoadStore(wiring.Component):
         ]
 
         self._start(m, w, queue, gate)
-        self._find_room(m, w, log, queue, results)
+        self._find_space(m, w, log, queue, results)
         ask = self._ask(m, w, words)
 
         # Passes: the lanes whose addresses this one serves, and what is left of others.
@@ -342,9 +343,9 @@ class LoadStore(wiring.Component):
         with m.If(w.start):
             m.d.sync += w.passing.eq(w.slot)
 
-    def _find_room(self, m, w, log, queue, results):
+    def _find_space(self, m, w, log, queue, results):
         """Room for another slot. Passes that follow closely need the same registers; what has
-        started and not finished finds room among the results."""
+        started and not finished finds space among the results."""
         w.owed, w.stored, w.loaded, w.kept = (
             Signal(range(DEPTH + 1)),
             Signal(2),
@@ -375,7 +376,7 @@ class LoadStore(wiring.Component):
             m.d.sync += yields.eq(_YIELD)
         with m.Elif(yields != 0):
             m.d.sync += yields.eq(yields - 1)
-        # Two less than there is room for: one may start in this cycle and one in the next.
+        # Two less than there is space for: one may start in this cycle and one in the next.
         m.d.sync += w.free.eq(
             ~(w.issue & ~w.final)
             & ~Mux(queue.take, blocked(queue.next), blocked(w.op))

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Crossbar of the load/store unit: banks to elements of a tile, and back."""
 
-from amaranth import Mux, Signal, Value
+from amaranth import Module, Mux, Signal, Value
 
 __all__ = ["Crossbar", "choose", "selected"]
 
 
-def choose(values, select):
-    """One of 2^len(select) values: a tree of multiplexers, which synthesis maps better than a
+def choose(values: list[Value], select: Value) -> Value:
+    """Multiplexer of 2^len(select) values as a binary tree, which synthesis maps better than a
     comparison for every case."""
     if len(values) == 1:
         return values[0]
@@ -15,9 +15,9 @@ def choose(values, select):
     return Mux(select[-1], choose(values[half:], select[:-1]), choose(values[:half], select[:-1]))
 
 
-def selected(values, chosen):
-    """The one value whose bit of ``chosen`` is set, or 0 where none is: two LUTs a bit less than
-    :func:`choose` from sixteen."""
+def selected(values: list[Value], chosen: Value) -> Value:
+    """One-hot multiplexer: the value whose bit of ``chosen`` is set, or 0 where none is; two
+    LUTs per bit less than :func:`choose` of sixteen."""
     ones = [Value.cast(value) & chosen[k].replicate(len(value)) for k, value in enumerate(values)]
     while len(ones) > 1:
         ones = [a | b for a, b in zip(ones[::2], ones[1::2], strict=True)]
@@ -25,8 +25,8 @@ def selected(values, chosen):
 
 
 class Crossbar:
-    """Registers of sixteen elements read and of ``banks`` words to write, and the multiplexers in
-    front of them.
+    """Crossbar between banks and tile elements: registers of sixteen elements read and of ``banks``
+    words to write, and the multiplexers in front of them.
 
     With sixteen banks one network serves both ways; a store must then not use it in the cycle of a
     load. Sixteen multiplexers 16:1 of 18 bits are 2,300 LUTs.
@@ -37,7 +37,17 @@ class Crossbar:
     ``elements`` and ``words`` are the registers (with one network the same).
     """
 
-    def __init__(self, m, *, from_banks, from_tile, select_bank, select_lane, captures, storing):
+    def __init__(
+        self,
+        m: Module,
+        *,
+        from_banks: list[Value],
+        from_tile: list[Value],
+        select_bank: list[Value],
+        select_lane: list[Value],
+        captures: Value,
+        storing: Value,
+    ) -> None:
         self.shared = len(from_banks) == 16
         self.elements = [Signal(18, name=f"element_{k}", reset_less=True) for k in range(16)]
         if self.shared:

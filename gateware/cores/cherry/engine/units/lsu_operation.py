@@ -36,7 +36,7 @@ def _common():
 
 
 class Operation(data.StructLayout):
-    """The operation at hand.
+    """Prepared load/store operation.
 
     rows : address of each row's first element in slot 0; ``along`` :
         0 to 3 times stride_x; ``step`` : from slot to slot
@@ -45,7 +45,7 @@ class Operation(data.StructLayout):
         one of a bank, and the others; ``only`` : there are none
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         distances = len(DISTANCES)
         super().__init__(
             _common()
@@ -61,7 +61,7 @@ class Operation(data.StructLayout):
 
 
 class OperationQueue(wiring.Component):
-    """Two operations in preparation behind the one at hand.
+    """Queue of two operations in preparation behind the current one.
 
     Parameters
     ----------
@@ -78,7 +78,7 @@ class OperationQueue(wiring.Component):
     From acceptance to ``ready`` two cycles.
     """
 
-    def __init__(self, *, banks):
+    def __init__(self, *, banks: int) -> None:
         self._log = exact_log2(banks)
         super().__init__(
             {
@@ -90,7 +90,7 @@ class OperationQueue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         given = self.op.payload
         first = Signal(

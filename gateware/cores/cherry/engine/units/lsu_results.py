@@ -6,6 +6,7 @@ from amaranth import Module, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..ops import TileWrite, element_bits, entries, tile_elements
 
 __all__ = ["DEPTH", "ResultLayout", "Results"]
@@ -16,12 +17,12 @@ DEPTH = 16
 
 class ResultLayout(data.StructLayout):
     """A slot that is done: ``store``, or a tile (elements as wide as those of ACC) for ``entry`` of
-    ``reg``; ``told`` : it counts as finished."""
+    ``reg``; ``reported`` : it counts as finished."""
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__(
             {
-                "told": 1,
+                "reported": 1,
                 "store": 1,
                 "reg": 2,
                 "entry": range(entries(params)),
@@ -31,7 +32,7 @@ class ResultLayout(data.StructLayout):
 
 
 class Results(wiring.Component):
-    """A queue of :data:`DEPTH` results in distributed RAM.
+    """Result queue of :data:`DEPTH` entries in distributed RAM.
 
     Parameters
     ----------
@@ -39,7 +40,7 @@ class Results(wiring.Component):
 
     Members
     -------
-    push : In; ``result`` : In, :class:`ResultLayout` without ``told``;
+    push : In; ``result`` : In, :class:`ResultLayout` without ``reported``;
         never while :data:`DEPTH` are there
     others : In, 4 bits: registers that others write in the next cycle
     tiles_write : Out(TileWrite): from the cycle after the push
@@ -50,7 +51,7 @@ class Results(wiring.Component):
     clear : In
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self._params = params
         super().__init__(
             {
@@ -66,7 +67,7 @@ class Results(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.memory = mem = memory.Memory(
             shape=ResultLayout(self._params), depth=DEPTH, init=[]
@@ -87,7 +88,7 @@ class Results(wiring.Component):
         m.d.comb += [
             put.en.eq(self.push),
             put.data.eq(self.result),
-            put.data.told.eq(tells),
+            put.data.reported.eq(tells),
             last.eq(word == words - 1),
             request.valid.eq(there & ~head.store),
             request.payload.reg.eq(head.reg),
@@ -100,10 +101,10 @@ class Results(wiring.Component):
             tells.eq(
                 self.push
                 & (words == 1)
-                & (~there | (alone & pop & head.told))
+                & (~there | (alone & pop & head.reported))
                 & (self.result.store | ~self.others.bit_select(self.result.reg, 1))
             ),
-            self.finished.eq((pop & ~head.told) | tells),
+            self.finished.eq((pop & ~head.reported) | tells),
             self.empty.eq(~there),
             self.loading.eq(request.valid),
         ]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The one rounding of a sum of products (specification, section 4.1): its window, which way it
-goes, the element that it gives."""
+"""Rounding of a sum of products (specification, section 4.1): window, direction, and packing of
+the result."""
 
-from amaranth import Cat, Mux
+from amaranth import Cat, Mux, Value
 
 __all__ = ["SUM", "WINDOW", "packed", "rounds_up"]
 
@@ -10,15 +10,27 @@ __all__ = ["SUM", "WINDOW", "packed", "rounds_up"]
 WINDOW, SUM = 24, 27
 
 
-def rounds_up(normal, bits):
-    """Whether a sum of :data:`SUM` bits, the leading one at the top, is rounded up to ``bits``
-    fraction bits: to the nearest, to even from the middle."""
+def rounds_up(normal: Value, bits: int) -> Value:
+    """Rounding decision: whether a sum of :data:`SUM` bits, the leading one at the top, is
+    rounded up to ``bits`` fraction bits; to nearest, ties to even."""
     return normal[SUM - 2 - bits] & (normal[: SUM - 2 - bits].any() | normal[SUM - 1 - bits])
 
 
-def packed(fraction, exponent, sign, *, nan, plus, minus, over, under, frac):
-    """Element of a rounded sum, of ``frac`` fraction bits; ``nan``, ``plus``, ``minus``: NaNs and
-    infinities among the terms; ``over``, ``under``: the exponent is none of an element's."""
+def packed(
+    fraction: Value,
+    exponent: Value,
+    sign: Value,
+    *,
+    nan: Value,
+    plus: Value,
+    minus: Value,
+    over: Value,
+    under: Value,
+    frac: int,
+) -> Value:
+    """Packs a rounded sum into an element of ``frac`` fraction bits; ``nan``, ``plus``,
+    ``minus``: NaNs and infinities among the terms; ``over``, ``under``: exponent overflow and
+    underflow."""
     infinite, invalid = plus | minus | over, nan | (plus & minus)
     field = Mux(invalid | infinite, 0xFF, Mux(under, 0, exponent[:8]))
     return Cat(

@@ -16,7 +16,7 @@ __all__ = ["SpecialLane", "SpecialOp"]
 
 
 class SpecialOp(enum.Enum, shape=2):
-    """What a lane computes of ``x`` and ``y``."""
+    """Function of a lane, of ``x`` and ``y``."""
 
     DIV = 0
     POW = 1
@@ -25,7 +25,7 @@ class SpecialOp(enum.Enum, shape=2):
 
 
 class _Kind(enum.Enum, shape=3):
-    """Results that no arithmetic gives; each has a sign."""
+    """Special results that need no arithmetic; each has a sign."""
 
     NORMAL = 0
     NAN = 1
@@ -43,7 +43,8 @@ _EXPONENT, _READY = 17, 30
 
 
 class SpecialLane(wiring.Component):
-    """``result`` = ``op`` of ``x`` and ``y``, :attr:`LATENCY` cycles later; a new pair every cycle.
+    """Special-function lane: ``result`` = ``op`` of ``x`` and ``y``, :attr:`LATENCY` cycles later;
+    a new pair every cycle.
 
     The integer algorithms of the golden model (``special.py``), stage by stage: a logarithm from a
     table, made a number of 20 bits for a power; one product of 10 by 28 bits (quotient, power, or
@@ -61,11 +62,11 @@ class SpecialLane(wiring.Component):
 
     LATENCY = 32
 
-    def __init__(self, *, family=None):
+    def __init__(self, *, family: str | None = None) -> None:
         self.family = family
         super().__init__({"op": In(SpecialOp), "x": In(18), "y": In(18), "result": Out(18)})
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         stage = Stages(m)
         self._stage = stage

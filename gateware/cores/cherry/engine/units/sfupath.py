@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..memory.tilefile import OUTPUT
 from ..memory.wordqueue import WordQueue
 from ..ops import (
@@ -27,10 +28,10 @@ __all__ = ["SfuPath"]
 
 
 class SfuPath(wiring.Component):
-    """Special functions, in order, ``sfu_lanes`` elements a cycle.
+    """Special-function pipeline: div, pow, exp and log in order, ``sfu_lanes`` elements per cycle.
 
     Words of tiles are read, go through the lanes element by element, and wait in a queue until the
-    tile file takes them; a word is read only where the queue will have room. From the request of a
+    tile file takes them; a word is read only where the queue will have space. From the request of a
     word to the write of its result are 39 cycles and those that the word takes in the lanes.
 
     Parameters
@@ -45,7 +46,7 @@ class SfuPath(wiring.Component):
     ``tiles_write`` may wait.
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         if params["sfu_lanes"] < 1:
             raise ValueError(
                 f"Special functions need a lane at least, not sfu_lanes {params['sfu_lanes']}"
@@ -69,7 +70,7 @@ class SfuPath(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.walk = walk = ContextIterator(
             params=self.params, layout=sfu_op(), own=Unit.SFU
@@ -84,7 +85,7 @@ class SfuPath(wiring.Component):
             Signal(),
         )
         room = Signal(range(self._depth + 1), init=self._depth)
-        free = Signal()  # the lanes take a word and the queue has room for it, known a cycle ahead
+        free = Signal()  # the lanes take a word and the queue has space for it, known a cycle ahead
         two = (walk.held.kind == SfuKind.DIV) | (walk.held.kind == SfuKind.POW)
         last = word == self._words - 1
         m.d.comb += [

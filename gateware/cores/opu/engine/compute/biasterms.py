@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bias terms: base and addend of ``conv.bias`` for a group of output channels, one lane a cycle
-ahead of the group."""
+"""Bias terms: base and addend of ``conv.bias`` for a group of output channels, one lane per
+cycle ahead of the group."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import narrowest
 from .....parts.delays import delay
 from .rounding import RoundingBits
@@ -22,8 +23,8 @@ def _saturate(value, bits):
 
 
 class BiasTerms(wiring.Component):
-    """Works through the groups of one ``conv.bias`` at a time; holds the terms of the next group
-    until they are taken over.
+    """Bias term generator: works through the groups of one ``conv.bias`` at a time; holds the terms
+    of the next group until they are taken over.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ class BiasTerms(wiring.Component):
 
     LATENCY = 11
 
-    def __init__(self, *, params, swap_stage):
+    def __init__(self, *, params: Params, swap_stage: int) -> None:
         self.lanes = params["po"]
         self.bits = RoundingBits.of(params)
         self.swap_stage = swap_stage
@@ -69,7 +70,7 @@ class BiasTerms(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes = self.lanes
         lane_bits = exact_log2(lanes)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The four buffers of an OPU: block RAMs, how loads fill them, and who reads them (specification,
+"""Buffers of the OPU: four sets of block RAMs, their load paths and read ports (specification,
 sections 2.2 and 9.2)."""
 
-from amaranth import Cat, Module, Mux, Signal, signed
-from amaranth.lib import wiring
+from amaranth import Cat, Module, Mux, Signal, Value, signed
+from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import narrowest
 from .....parts.delays import delay
 from .....primitives.bram import BlockRAM
@@ -23,14 +24,15 @@ __all__ = [
 ]
 
 
-def ifm_row_elements(params):
-    """Elements of a row of the ``ifm`` memories: what convolution or residual takes in one cycle,
-    whichever is more."""
+def ifm_row_elements(params: Params) -> int:
+    """Elements in a row of the ``ifm`` memories: those that a convolution or a residual reads in
+    one cycle, whichever is more."""
     return max(params["pi"], params["out_lanes"])
 
 
 class LineAssembler:
-    """Beats to lines: a shift register, and a pulse one cycle after a line's last beat.
+    """Line assembler: beats to lines; a shift register, and a pulse one cycle after a line's last
+    beat.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class LineAssembler:
     clear : Signal
     """
 
-    def __init__(self, m, load, line_bits, clear):
+    def __init__(self, m: Module, load: data.View, line_bits: int, clear: Value) -> None:
         beats = line_bits // len(load.data)
         self.line = Signal(line_bits, reset_less=True)
         self.full = Signal()
@@ -58,8 +60,8 @@ class LineAssembler:
 
 
 class IfmBuffer(wiring.Component):
-    """Feature maps: lines in linear order, in one bank or two; a convolution and a residual read at
-    once, never one bank.
+    """Feature-map buffer: lines in linear order, in one bank or two; a convolution and a residual
+    read at once, never one bank.
 
     Parameters
     ----------
@@ -78,7 +80,7 @@ class IfmBuffer(wiring.Component):
 
     LATENCY = 5
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         self.params, self.family = params, family
         types = type_set(params)
         self.elements = ifm_row_elements(params)
@@ -100,7 +102,7 @@ class IfmBuffer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         assembler = LineAssembler(m, self.load, self.width, self.clear)
         bank = Signal()
@@ -149,8 +151,8 @@ class IfmBuffer(wiring.Component):
 
 
 class KernelRing(wiring.Component):
-    """Weights: rows of pi*po of them, a ring; written a lane (pi weights of one output channel) at
-    a time.
+    """Weight buffer: a ring of rows of pi*po weights; written a lane (pi weights of one output
+    channel) at a time.
 
     Parameters
     ----------
@@ -167,7 +169,7 @@ class KernelRing(wiring.Component):
 
     LATENCY = 5
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         self.params, self.family = params, family
         self.lane_bits = params["pi"] * type_set(params).ker
         super().__init__(
@@ -179,7 +181,7 @@ class KernelRing(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         rows, lanes = self.params["ker_rows"], self.params["po"]
         assembler = LineAssembler(m, self.load, self.lane_bits, self.clear)
@@ -236,7 +238,7 @@ class KernelRing(wiring.Component):
 
 
 class BiasMemory(wiring.Component):
-    """Two copies of 64 bias elements, read one at a time.
+    """Bias memory: two copies of 64 elements, read one at a time.
 
     Members
     -------
@@ -245,7 +247,7 @@ class BiasMemory(wiring.Component):
     address : In, copy in bit 6; data : Out, two cycles later
     """
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         self.family = family
         self.element = type_set(params).bias
         self.width = max(self.element, 8 * beat_bytes)
@@ -258,7 +260,7 @@ class BiasMemory(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         assembler = LineAssembler(m, self.load, self.width, self.clear)
         part = exact_log2(self.width // self.element)
@@ -286,8 +288,8 @@ class BiasMemory(wiring.Component):
 
 
 class OfmBuffer(wiring.Component):
-    """Partial sums: lines of po, in one bank or two; a convolution reads and writes, a store reads
-    another bank.
+    """Partial-sum buffer: lines of po, in one bank or two; a convolution reads and writes, a store
+    reads another bank.
 
     Members
     -------
@@ -303,7 +305,7 @@ class OfmBuffer(wiring.Component):
     CONV_LATENCY = 4
     POST_LATENCY = 5
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         self.width = params["po"] * type_set(params).ofm
         bits = ceil_log2(params["ofm_lines"])
@@ -323,7 +325,7 @@ class OfmBuffer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         outputs = []
         for b in range(self.params["ofm_banks"]):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The compute part of an OPU: buffers, convolution unit and post unit (specification, sections 4.4,
+"""Compute part of the OPU: buffers, convolution unit and post unit (specification, sections 4.4,
 4.5 and 9)."""
 
 from amaranth import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from .....isa.parameters import Params
 from ...types import type_set
 from ..commands import (
     bias_load_layout,
@@ -25,8 +26,8 @@ __all__ = ["Compute"]
 
 
 class Compute(wiring.Component):
-    """All buffers and both units that work on them. Contents of the buffers are undefined after
-    configuration.
+    """Compute part: all buffers and both units that work on them. Contents of the buffers are
+    undefined after configuration.
 
     Parameters
     ----------
@@ -63,7 +64,7 @@ class Compute(wiring.Component):
     need one bank.
     """
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         types = type_set(params)
         most = params["pi"] * types.ifm_bytes
         if beat_bytes not in (1, 2, 4, 8) or beat_bytes > most:
@@ -89,7 +90,7 @@ class Compute(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, family, beat = self.params, self.family, self.beat_bytes
         m.submodules.ifm = ifm = IfmBuffer(params=params, beat_bytes=beat, family=family)

@@ -5,6 +5,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import conv_layout
 from ..records import NUMBER_BITS, conv_entry, passed
 
@@ -18,7 +19,7 @@ _AHEAD = 1 << NUMBER_BITS - 2
 
 
 class ConvQueue(wiring.Component):
-    """Holds convolutions until all that they need has come.
+    """Convolution queue: holds convolutions until all their dependencies are met.
 
     A convolution that needs nothing is offered four cycles after it came; after that one every
     third cycle.
@@ -42,7 +43,7 @@ class ConvQueue(wiring.Component):
     empty : Out, none waits, none is under way
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -62,7 +63,7 @@ class ConvQueue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         entry = conv_entry(self.params)
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(width=entry.size, depth=DEPTH)

@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.delays import delay
 from .....primitives.dsp import MultiplierArray
 from .....primitives.packed import UNPACK_LATENCY, PackedProducts, part_shapes, unpack_sums
@@ -36,7 +37,7 @@ class conv_stages:
     turnaround : least cycles from a step to another that may read its line
     """
 
-    def __init__(self, params, family):
+    def __init__(self, params: Params, family: str | None) -> None:
         products = params["pi"] * params["po"]
         if params["multiplier"] == "dsp_pair":
             self.multipliers = PackedProducts(pairs=products // 2, family=family)
@@ -61,7 +62,7 @@ class conv_stages:
 
 
 class ConvLanes(wiring.Component):
-    """``po`` lanes of ``pi`` multipliers each.
+    """Convolution datapath: ``po`` lanes of ``pi`` multipliers each.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class ConvLanes(wiring.Component):
         a command's last line has been written
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         self.params, self.family = params, family
         self.types, self.bits = type_set(params), RoundingBits.of(params)
         self.stages = conv_stages(params, family)
@@ -109,7 +110,7 @@ class ConvLanes(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits, at = self.bits, self.stages
         m.submodules.multipliers = at.multipliers

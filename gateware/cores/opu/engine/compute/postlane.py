@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Post-processing lane of ``store``: kappa, then activation, residual and maximum in the order
-asked for (section 4.5)."""
+"""Post-processing lane of ``store``: kappa, then activation, residual and maximum in the
+selected order (section 4.5)."""
 
-from amaranth import Cat, Module, Mux, Signal, signed
+from amaranth import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .....parts.delays import delay
+from ...types import TypeSet
 
 __all__ = ["PostLane"]
 
@@ -14,8 +15,8 @@ __all__ = ["PostLane"]
 RELU, LEAKY = 1, 2
 
 
-def saturating_sum(a, b):
-    """``a + b`` clamped to the width of ``a``; both signed and of one width."""
+def saturating_sum(a: Value, b: Value) -> Value:
+    """Saturating adder: ``a + b`` clamped to the width of ``a``; both signed and of one width."""
     width = len(a)
     total = a + b
     over = total[width] ^ total[width - 1]
@@ -25,8 +26,8 @@ def saturating_sum(a, b):
 
 
 class PostLane(wiring.Component):
-    """Seven stages, a value each cycle. The residual is added before the activation (order 1),
-    after it (0) or after the maximum (2); the two adders not in use add 0.
+    """Post-processing lane: seven stages, a value per cycle. The residual is added before the
+    activation (order 1), after it (0) or after the maximum (2); the two adders not in use add 0.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ class PostLane(wiring.Component):
     #: Cycles from ``total`` to ``enter`` and ``first``.
     MAXIMUM = 5
 
-    def __init__(self, *, types):
+    def __init__(self, *, types: TypeSet) -> None:
         self.types = types
         value = signed(types.ifm)
         super().__init__(
@@ -61,7 +62,7 @@ class PostLane(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         width, places = self.types.ifm, self.types.store_shift
         total, residual = (

@@ -7,6 +7,7 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import small_product
 from .....parts.delays import delay
 from ...types import type_set
@@ -27,7 +28,7 @@ _SLOTS = 16
 
 
 class PostUnit(wiring.Component):
-    """Works through one ``store`` at a time: a place of a window each cycle, a group of
+    """Post-processing unit: one ``store`` at a time; a place of a window per cycle, a group of
     ``out_lanes`` channels for each window.
 
     Parameters
@@ -45,7 +46,7 @@ class PostUnit(wiring.Component):
     done : Out, one cycle, after the last group was taken
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self.types = type_set(params)
         self.row_bits = ceil_log2(params["ifm_lines"] * 16 // ifm_row_elements(params))
@@ -66,13 +67,13 @@ class PostUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         command = Signal(post_layout(self.params), reset_less=True)
         loop, parts = self._addresses(m, command)
         issue = loop.step
 
-        # Products, what the loops need, then a read each cycle as long as there is room for what it
+        # Products, what the loops need, then a read each cycle while there is space for what it
         # makes.
         phase = Signal(3)
         reading = Signal()

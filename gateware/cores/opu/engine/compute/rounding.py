@@ -24,12 +24,15 @@ conv.bias              floor((bias * 2**b + 1/2) / 2**f), what  what is below 2*
 cycle.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ...types import type_set
 
 __all__ = ["Rounder", "RoundingBits", "bias_terms", "plain_base", "rounded"]
@@ -37,7 +40,7 @@ __all__ = ["Rounder", "RoundingBits", "bias_terms", "plain_base", "rounded"]
 
 @dataclass(frozen=True)
 class RoundingBits:
-    """Widths that follow from a type set.
+    """Widths of the rounder for a type set.
 
     Attributes
     ----------
@@ -55,7 +58,8 @@ class RoundingBits:
     right: int
 
     @classmethod
-    def of(cls, params):
+    def of(cls, params: Params) -> RoundingBits:
+        """Widths for build parameters."""
         types = type_set(params)
         return cls(
             bias=types.bias,
@@ -66,15 +70,17 @@ class RoundingBits:
         )
 
     @property
-    def base(self):
+    def base(self) -> int:
+        """Width of the rounder's base."""
         return self.ofm + 1 + self.right
 
     @property
-    def accumulator(self):
+    def accumulator(self) -> int:
+        """Width of the sum S + base."""
         return self.base + 1
 
     @property
-    def shift(self):
+    def shift(self) -> int:
         """Bits of :attr:`Rounder.shift`."""
         return (self.left + self.right).bit_length()
 
@@ -83,8 +89,9 @@ def _saturated(value, bits):
     return max(-(1 << bits - 1), min((1 << bits - 1) - 1, value))
 
 
-def bias_terms(bits, f, b, bias):
-    """``(base, addend)`` of ``conv.bias`` on Python integers, in the very steps of the gateware.
+def bias_terms(bits: RoundingBits, f: int, b: int, bias: int) -> tuple[int, int]:
+    """Reference of the bias terms: ``(base, addend)`` of ``conv.bias`` on Python integers, in the
+    very steps of the gateware.
 
     The right shift comes first and splits the bias into an upper part, rounded or floored, and what
     is below it.
@@ -117,20 +124,20 @@ def bias_terms(bits, f, b, bias):
     return ((bias >> places) + 1 << k) + distance, 0
 
 
-def plain_base(bits, f):
-    """``base`` of ``conv`` and ``conv.acc``."""
+def plain_base(bits: RoundingBits, f: int) -> int:
+    """Reference of ``base`` for ``conv`` and ``conv.acc``."""
     return 1 << min(-f, bits.right) - 1 if f < 0 else 0
 
 
-def rounded(bits, total, f, addend):
-    """The result for ``total`` = S + base, on Python integers."""
+def rounded(bits: RoundingBits, total: int, f: int, addend: int) -> int:
+    """Reference of the result for ``total`` = S + base, on Python integers."""
     f = max(-bits.right, min(bits.left, f))
     term = total << f if f >= 0 else total >> -f
     return _saturated(_saturated(term, bits.term) + addend, bits.ofm)
 
 
 class Rounder(wiring.Component):
-    """One lane's shifter, clamps and adder; five stages, a result each cycle.
+    """Rounder of one lane: shifter, clamps and adder; five stages, a result per cycle.
 
     Parameters
     ----------
@@ -152,7 +159,7 @@ class Rounder(wiring.Component):
     #: Cycles from ``total`` to ``addend``.
     ADDEND = 3
 
-    def __init__(self, *, bits):
+    def __init__(self, *, bits: RoundingBits) -> None:
         self.bits = bits
         super().__init__(
             {
@@ -166,7 +173,7 @@ class Rounder(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits = self.bits
         term, ofm = bits.term, bits.ofm

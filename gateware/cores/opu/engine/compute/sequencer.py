@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Convolution loops: for each group of output channels, for each position, for each chunk of pi
-input channels."""
+"""Convolution sequencer: loops over groups of output channels, positions, and chunks of pi input
+channels."""
 
 from amaranth import Const, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import Countdown, narrowest, small_product
 from ..commands import ConvKind, conv_layout, row_bits
 from .biasterms import BiasTerms
@@ -15,14 +16,14 @@ from .rounding import RoundingBits
 __all__ = ["ConvSequencer", "step_layout"]
 
 
-def line_bits(params):
-    """Bits of a line number of ``ifm``, in lines of pi elements."""
+def line_bits(params: Params) -> int:
+    """Width of a line number of ``ifm``, in lines of pi elements."""
     return ceil_log2(params["ifm_lines"] * 16 // params["pi"])
 
 
-def step_layout(params):
-    """What goes with a step down the pipeline: first and last chunk of a sum; first step of a
-    group, last of a command; how far the rounder shifts; where the line goes."""
+def step_layout(params: Params) -> data.StructLayout:
+    """Layout of a pipeline step: first and last chunk of a sum; first step of a group, last of a
+    command; the rounder's shift; the line of the result."""
     return data.StructLayout(
         {
             "first": 1,
@@ -38,7 +39,7 @@ def step_layout(params):
 
 
 class ConvSequencer(wiring.Component):
-    """Takes commands, prepares one while another runs, and makes a step each cycle.
+    """Convolution sequencer: prepares one command while another runs, and issues a step per cycle.
 
     Two stages prepare a command: products, then sums, constants and, for ``conv.bias``, the first
     group's terms. A prepared command follows the one before it without a gap. Waits: ``conv.acc``
@@ -63,7 +64,7 @@ class ConvSequencer(wiring.Component):
     active : Out: a command is being prepared or run
     """
 
-    def __init__(self, *, params, terms, turnaround):
+    def __init__(self, *, params: Params, terms: BiasTerms, turnaround: int) -> None:
         assert isinstance(terms, BiasTerms) and 1 <= turnaround <= 8
         self.params, self.turnaround = params, turnaround
         super().__init__(
@@ -82,7 +83,7 @@ class ConvSequencer(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         given, ready, go = self._prepare(m)
         params = self.params

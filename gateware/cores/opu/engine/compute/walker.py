@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address generator of pooling windows: rows, columns, groups of channels, rows and columns of the
-window."""
+"""Address generator of pooling windows: loops over rows, columns, groups of channels, and rows
+and columns of the window."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -14,8 +14,8 @@ __all__ = ["WindowLoop", "WindowWalker", "loop_layout"]
 _MOVES = ("row", "column", "group", "line")
 
 
-def loop_layout():
-    """Counts less one, and whether they are zero, of all five loops."""
+def loop_layout() -> data.StructLayout:
+    """Layout of the five loop bounds: counts less one, and whether they are zero."""
     widths = {"rows": 7, "columns": 7, "groups": 6, "lines": 4, "places": 4}
     return data.StructLayout(
         {name: width for name, width in widths.items()} | {f"one_{name}": 1 for name in widths}
@@ -23,7 +23,7 @@ def loop_layout():
 
 
 class WindowLoop(wiring.Component):
-    """Five nested loops, a place each ``step``.
+    """Loop nest of five counters, a place per ``step``.
 
     Members
     -------
@@ -37,7 +37,7 @@ class WindowLoop(wiring.Component):
     index : Out: number of the group
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "load": In(1),
@@ -51,7 +51,7 @@ class WindowLoop(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         names = ("rows", "columns", "groups", "lines", "places")
         loops = {name: Countdown(m, len(self.counts[name]), name) for name in names}
@@ -88,7 +88,7 @@ class WindowLoop(wiring.Component):
 
 
 class WindowWalker(wiring.Component):
-    """The address that goes with a :class:`WindowLoop`, without the group's part.
+    """Address generator of a :class:`WindowLoop`, without the group's part.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ class WindowWalker(wiring.Component):
     address : Out
     """
 
-    def __init__(self, *, bits):
+    def __init__(self, *, bits: int) -> None:
         self.bits = bits
         super().__init__(
             {
@@ -114,7 +114,7 @@ class WindowWalker(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         row, window, line = (
             Signal(self.bits, name=name, reset_less=True)

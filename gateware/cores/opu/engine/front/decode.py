@@ -12,6 +12,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from .....shell.layouts import fields_of
 from ...isa import BIAS, IFM, ISA, KER, OFM, REGIONS
 from ..entries import SPAN_BITS, TRANSFERS, fill_entries, span_of
@@ -46,7 +47,8 @@ _RANGES = 9
 
 
 class Decode(wiring.Component):
-    """Takes words in program order; stops at ``end``, at a fault of the program, and at ``stop``.
+    """Decoder: processes words in program order; stops at ``end``, at a fault of the program, and
+    at ``stop``.
 
     Parameters
     ----------
@@ -70,7 +72,7 @@ class Decode(wiring.Component):
     over : Out, ``end`` or a fault was reached; ``code`` (0: ``end``), ``detail``, ``word`` are its
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         number = NUMBER_BITS
         super().__init__(
@@ -106,7 +108,7 @@ class Decode(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         p = self.params
         m.submodules.derived = derived = Derived(params=p)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Derived configuration: products of the registers, computed in the background so that no check has
-to multiply."""
+"""Derived configuration: products of the configuration registers, computed in the background so
+that no check has to multiply."""
 
 from amaranth import Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import without_reset
 from ...isa import MAX_TAPS
 
@@ -18,8 +19,8 @@ _PRODUCT = 9  # cycles from a change to a product of 7 bits
 _WIDE_PRODUCT = 12  # ... of 10 bits
 
 
-def config_layout():
-    """The registers of section 2.1, but for those that nothing is derived from."""
+def config_layout() -> data.StructLayout:
+    """Layout of the registers of section 2.1 that others are derived from."""
     return data.StructLayout(
         {
             "ifm_h": 7,
@@ -45,7 +46,7 @@ def config_layout():
 
 
 class Derived(wiring.Component):
-    """Registered functions of the configuration.
+    """Derived configuration: registered functions of the configuration.
 
     Parameters
     ----------
@@ -71,7 +72,7 @@ class Derived(wiring.Component):
     map_slots : Out, slots of the map in memory; ``map_ready``
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -100,7 +101,7 @@ class Derived(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         c, p = self.config, self.params
         pi_log, po_log = exact_log2(p["pi"]), exact_log2(p["po"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fetch: reads the program ahead, in blocks of 64 bytes, and never past its length or the window
-(section 6)."""
+"""Instruction fetch: reads the program ahead, in blocks of 64 bytes, and never past its length
+or the window (section 6)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, fifo, stream, wiring
@@ -18,13 +18,13 @@ _WORDS = UNIT // 4
 _BLOCKS = 2
 
 
-def word_layout_of_fetch():
-    """``word``, and ``error``: memory reported one for it."""
+def word_layout_of_fetch() -> data.StructLayout:
+    """Layout of a fetched word: ``word``, and ``error``: memory reported one for it."""
     return data.StructLayout({"word": unsigned(32), "error": 1})
 
 
 class Fetch(wiring.Component):
-    """Shows one instruction word after the other.
+    """Instruction fetch: delivers one instruction word after the other.
 
     A word a cycle once they have come, as far as the memory gives them. The first request goes out
     four cycles after ``start``.
@@ -45,7 +45,7 @@ class Fetch(wiring.Component):
     memory : Out(MemoryPort); answers are taken as they come
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         self.beat_bytes = beat_bytes
         super().__init__(
             {
@@ -63,7 +63,7 @@ class Fetch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size, port = self.beat_bytes, self.memory
         block_beats = UNIT // size

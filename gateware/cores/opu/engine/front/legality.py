@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Legality of instruction words by themselves, made of the ISA's table (sections 3.1 and 3.2)."""
+"""Legality of instruction words by themselves, generated from the ISA's table (sections 3.1 and
+3.2)."""
 
-from amaranth import Const, Signal
+from amaranth import Const, Module, Signal, Value
 from amaranth.lib import data
 
+from .....isa.instruction import Field
 from .....isa.operands import Coding, Signed
 from .....shell.layouts import fields_of, word_layout
 from ...isa import INSTRUCTIONS, ISA
@@ -11,7 +13,7 @@ from ...isa import INSTRUCTIONS, ISA
 __all__ = ["illegal", "legality"]
 
 
-def illegal(field, bits):
+def illegal(field: Field, bits: Value) -> Value | None:
     """Whether ``bits`` of ``field`` hold a value that no core accepts; ``None`` where all are
     legal."""
     if field.legal is None and type(field.coding) in (Coding, Signed):
@@ -28,8 +30,8 @@ def illegal(field, bits):
     return (bits > high) if low == 0 else below | (bits > high)
 
 
-def legality(m, word):
-    """What a word is.
+def legality(m: Module, word: Value) -> tuple[dict[str, Signal], Signal, dict[str, list[Value]]]:
+    """Class of a word, and whether it is legal by itself.
 
     Returns
     -------

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Predecoder: class and legality of the words ahead (sections 3 and 8.1)."""
+"""Predecoder: class and legality of the next words (sections 3 and 8.1)."""
 
+from collections.abc import Iterable
 from types import SimpleNamespace
 
-from amaranth import Const, Mux, Signal
+from amaranth import Const, Module, Mux, Signal, Value
+from amaranth.lib import wiring
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....parts.datapath import small_product
 from .....shell.layouts import fields_of
 from ...isa import CONVOLUTIONS, ISA, MAX_POSITIONS
@@ -17,17 +20,19 @@ __all__ = ["any_of", "look_ahead"]
 _AREA_DETAIL = 6  # of a shape whose area is illegal: the bit of h
 
 
-def any_of(conditions):
-    """Whether one of them is high; they are one bit each."""
+def any_of(conditions: Iterable[Value]) -> Value:
+    """Reduction OR of one-bit signals."""
     total = Const(0, 1)
     for condition in conditions:
         total = total | condition
     return total
 
 
-def look_ahead(m, params, words, take):
-    """Two stages in front of the decoder: the area of a shape, then what the word is and whether it
-    is legal by itself.
+def look_ahead(
+    m: Module, params: Params, words: wiring.PureInterface, take: Value
+) -> tuple[Signal, SimpleNamespace]:
+    """Two pipeline stages in front of the decoder: the area of a shape, then class and legality of
+    the word.
 
     Parameters
     ----------

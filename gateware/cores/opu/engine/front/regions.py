@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The region table: base and limit of sixteen regions, written by the host between runs (section
+"""Region table: base and limit of sixteen regions, written by the host between runs (section
 7.1)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
@@ -16,7 +16,7 @@ LIMIT_BITS = REGION_BITS - 6 + 1
 
 
 class RegionTable(wiring.Component):
-    """Both columns of the table in small memories, in units of 64 bytes.
+    """Region table in two small memories, in units of 64 bytes.
 
     After a reset it fills itself with the defaults, one entry a cycle; ``ready`` is low meanwhile.
 
@@ -28,7 +28,7 @@ class RegionTable(wiring.Component):
         :class:`~quintet.gateware.shell.engine.EngineControl`
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "ready": Out(1),
@@ -42,7 +42,7 @@ class RegionTable(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         sweep = Signal(range(REGIONS + 1))
         sweeping = Signal()

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfers of OPU between main memory and its own."""
+"""DMA of the OPU between main memory and its buffers."""

@@ -12,6 +12,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....parts.datapath import without_reset
 from .....parts.queues import StreamBuffer
@@ -32,7 +33,7 @@ _AHEAD = 1 << NUMBER_BITS - 2
 
 
 class DMA(wiring.Component):
-    """Loads, stores and pads.
+    """DMA engine: loads, stores and pads.
 
     Parameters
     ----------
@@ -44,11 +45,11 @@ class DMA(wiring.Component):
     entries : In(stream of :func:`~..records.dma_entry`)
     next_conv, finished_count : In, number that the next convolution gets,
         and convolutions finished, modulo
-    ifm, ker, bias : Out, load faces of the compute part; post : Out(stream),
+    ifm, ker, bias : Out, load interfaces of the compute part; post : Out(stream),
         its commands for ``store``; out : In(stream), its groups; post_done : In
     memory : Out(MemoryPort); answers are taken as they come,
         with a rest of a cycle between two loads
-    stop : In, level: no further request; what was asked for is paid;
+    stop : In, level: no further request; what was asked for is drained;
         ``quiet`` once nothing is outstanding
     released : Out, one cycle: the oldest transfer need not be waited for any more (a load can be
         read, a store has read)
@@ -64,7 +65,7 @@ class DMA(wiring.Component):
         Out, of this cycle
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         self.params, self.beat_bytes = params, beat_bytes
         count = range(beat_bytes + 1)
         super().__init__(
@@ -100,7 +101,7 @@ class DMA(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, size = self.params, self.beat_bytes
         types = type_set(p)
@@ -182,7 +183,9 @@ class DMA(wiring.Component):
         m.d.comb += last_made.eq(requests.made & requests.last & requests.made_write)
         zeros = Signal()
         over = Signal()  # the store or pad is complete
-        m.d.comb += over.eq(writing & made_all & read_out & (acks == 0) & ~stores.owed & ~stop)
+        m.d.comb += over.eq(
+            writing & made_all & read_out & (acks == 0) & ~stores.outstanding & ~stop
+        )
         post = without_reset(m, self.post.payload)
         with m.If(go & writes):
             m.d.sync += [
@@ -212,7 +215,7 @@ class DMA(wiring.Component):
 
         self._exchange(m, requests, loads, stores, acks, write_pc, write_word)
 
-        # What the engine is told
+        # Reports to the engine
         first = data.View(entry, queue.r_data)
         old_pc = Signal(PC_BITS)  # of the oldest load whose data are to come
         with m.If(~loads.active & loads.waiting):
@@ -302,7 +305,7 @@ class DMA(wiring.Component):
                 m.d.sync += [failed_pc.eq(write_pc), failed_word.eq(write_word)]
             with m.Else():
                 m.d.sync += [failed_pc.eq(read_pc), failed_word.eq(read_word)]
-        m.d.comb += self.quiet.eq((flying == 0) & ~stores.owed)
+        m.d.comb += self.quiet.eq((flying == 0) & ~stores.outstanding)
 
     def _measure(self, m, head, geometry, expected):
         """Registered: what requests and answers of the transfer in ``head`` are, two cycles

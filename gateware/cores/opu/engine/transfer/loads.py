@@ -6,6 +6,7 @@ from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....parts.datapath import without_reset
 from ..commands import bias_load_layout, ifm_load_layout, ker_load_layout, row_bits
@@ -22,9 +23,9 @@ TAP_BITS = 13
 _SETTLE = 4
 
 
-def load_layout(params):
-    """A load under way: its beats less one (in all, and of a tap of a kernel), and what the buffer
-    needs to know."""
+def load_layout(params: Params) -> data.StructLayout:
+    """Layout of a load in flight: its beats less one (in all, and of a tap of a kernel), and its
+    buffer's parameters."""
     return data.StructLayout(
         {
             "kind": DMAKind,
@@ -42,7 +43,7 @@ def load_layout(params):
 
 
 class Loads(wiring.Component):
-    """Takes every beat as it comes; one cycle of rest between two loads.
+    """Load datapath: accepts every beat as it comes; one cycle of rest between two loads.
 
     Parameters
     ----------
@@ -54,7 +55,7 @@ class Loads(wiring.Component):
     expect : In(stream of :func:`load_layout`), in the order of the requests
     stop : In, level: swallow what comes
     r : In(stream), read data of the memory port
-    ifm, ker, bias : Out, the load faces of the compute part (:mod:`..commands`)
+    ifm, ker, bias : Out, the load interfaces of the compute part (:mod:`..commands`)
     now : Out, the load whose data come, if ``active``; following : Out, the next one,
         if ``waiting``
     loading : Out: of a ``ld.ker``, ``number`` and how many taps have come (``valid`` while they do)
@@ -62,7 +63,7 @@ class Loads(wiring.Component):
     bytes : Out, bytes that came in this cycle
     """
 
-    def __init__(self, *, params, beat_bytes, bias_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int, bias_bytes: int) -> None:
         self.params, self.beat_bytes, self.bias_bytes = params, beat_bytes, bias_bytes
         super().__init__(
             {
@@ -82,7 +83,7 @@ class Loads(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         m.submodules.queue = queue = fifo.SyncFIFOBuffered(
             width=load_layout(self.params).size, depth=DEPTH

@@ -20,12 +20,13 @@ BEATS_BITS = 18
 BURST = 32
 
 
-def burst_of(beat_bytes):
+def burst_of(beat_bytes: int) -> int:
+    """Beats in a burst: :data:`BURST`, or those of 64 bytes if they are more."""
     return max(BURST, UNIT // beat_bytes)
 
 
-def geometry_layout():
-    """What a transfer touches: rows of segments of consecutive beats.
+def geometry_layout() -> data.StructLayout:
+    """Geometry of a transfer: rows of segments of consecutive beats.
 
     Members
     -------
@@ -55,7 +56,8 @@ def geometry_layout():
 
 
 class Requests(wiring.Component):
-    """One request a cycle, but for ``pad``, which rests three cycles after each row.
+    """Request generator: one request per cycle, but for ``pad``, which rests three cycles after
+    each row.
 
     Parameters
     ----------
@@ -72,7 +74,7 @@ class Requests(wiring.Component):
     last : Out, with ``made``: it is the last one
     """
 
-    def __init__(self, *, beat_bytes, element_bytes):
+    def __init__(self, *, beat_bytes: int, element_bytes: int) -> None:
         self.beat_bytes, self.element_bytes = beat_bytes, element_bytes
         super().__init__(
             {
@@ -90,7 +92,7 @@ class Requests(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         burst = burst_of(self.beat_bytes)
         low = exact_log2(burst)
@@ -187,6 +189,6 @@ class Requests(wiring.Component):
         return m
 
 
-def slot_beats_log2(beat_bytes, element_bytes):
+def slot_beats_log2(beat_bytes: int, element_bytes: int) -> int:
     """log2 of the beats of a slot."""
     return exact_log2(SLOT * element_bytes // beat_bytes)

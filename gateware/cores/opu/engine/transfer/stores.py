@@ -6,6 +6,7 @@ from amaranth.lib import fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.port import MAX_BEATS, MemoryPort
 from .....parts.queues import StreamBuffer
 from ...types import type_set
@@ -15,13 +16,13 @@ from .requests import burst_of
 __all__ = ["Stores", "is_fast"]
 
 
-def is_fast(params, beat_bytes):
-    """Whether the post unit gives at least a beat a cycle without pooling."""
+def is_fast(params: Params, beat_bytes: int) -> bool:
+    """Whether the post unit delivers at least a beat per cycle without pooling."""
     return params["out_lanes"] * type_set(params).ifm_bytes >= beat_bytes
 
 
 class Stores(wiring.Component):
-    """Packs groups into beats and pays the beats that were asked for.
+    """Store datapath: packs groups into beats and delivers the requested beats.
 
     A request may be made once its beats are sure to come without waiting: they are in the buffer,
     or the post unit gives one a cycle. So a slow ``store`` never holds the memory.
@@ -38,13 +39,13 @@ class Stores(wiring.Component):
     out : In(stream), groups of the post unit, from the third cycle after ``start`` on
     made, made_beats : In, a write was requested, of so many beats less one
     allow : Out, another request of this transfer may be made
-    stop : In, level: what is owed is paid with nothing in it
+    stop : In, level: outstanding beats are drained with nothing in them
     w : Out(stream), write data of the memory port
-    owed : Out, beats requested and not yet given are left
+    outstanding : Out, beats requested and not yet given are left
     bytes : Out, bytes written in this cycle
     """
 
-    def __init__(self, *, params, beat_bytes):
+    def __init__(self, *, params: Params, beat_bytes: int) -> None:
         self.params, self.beat_bytes = params, beat_bytes
         super().__init__(
             {
@@ -58,12 +59,12 @@ class Stores(wiring.Component):
                 "allow": Out(1),
                 "stop": In(1),
                 "w": Out(MemoryPort(beat_bytes).members["w"].signature),
-                "owed": Out(1),
+                "outstanding": Out(1),
                 "bytes": Out(range(beat_bytes + 1)),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, size, w = self.params, self.beat_bytes, self.w
         element = type_set(p).ifm_bytes
@@ -162,13 +163,13 @@ class Stores(wiring.Component):
             m.d.sync += [waiting.eq(0), begun.eq(0), enough.eq(0)]
         m.d.comb += self.allow.eq(zeros | Mux(collect, enough, begun))
 
-        # What is owed to the memory. A beat once offered stands, whatever happens.
+        # Beats outstanding to the memory. A beat once offered stands, whatever happens.
         m.submodules.offer = offer = StreamBuffer(shape=w.payload.shape())
         wiring.connect(m, offer.o, wiring.flipped(w))
         owed = Signal(range(16 * MAX_BEATS))
         give = Signal()
         m.d.comb += [
-            self.owed.eq((owed != 0) | made | offer.o.valid),
+            self.outstanding.eq((owed != 0) | made | offer.o.valid),
             offer.i.valid.eq((owed != 0) & (zeros | self.stop | buffer.r_rdy)),
             give.eq(offer.i.valid & offer.i.ready),
             offer.i.payload.data.eq(Mux(zeros, 0, buffer.r_data)),

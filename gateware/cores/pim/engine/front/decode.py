@@ -8,9 +8,10 @@ comes later.
 from functools import reduce
 from operator import or_
 
-from amaranth import Cat, Const, Mux, Signal, unsigned
+from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data
 
+from .....isa.parameters import Params
 from .....shell.layouts import fields_of, word_layout
 from ...isa import ISA, offset_bits
 
@@ -91,8 +92,8 @@ _PLAIN = {
 _CHOSEN = {letter: offset_bits(role) for letter, role in _ROLES.items()}
 
 
-def operation_layout():
-    """A decoded instruction.
+def operation_layout() -> data.StructLayout:
+    """Layout of a decoded instruction.
 
     ``low``, ``high``: its word; the flags above; ``offset_d``, ``offset_s``, ``offset_t``,
     ``offset_g``: the offset applies to that operand; ``offset_3``: three times the offset;
@@ -149,8 +150,8 @@ def _zero_segments():
     return runs
 
 
-def decode(m, params, word, cores, number):
-    """Combinational: what :func:`operation_layout` says of a word.
+def decode(m: Module, params: Params, word: data.View, cores: Value, number: int) -> data.View:
+    """Combinational decoder: the :func:`operation_layout` of a word.
 
     Parameters
     ----------

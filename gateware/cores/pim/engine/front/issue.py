@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Issue: takes instructions in order, runs scalars, checks all others and hands them to the units
-(sections 4, 6 and 9).
+"""Issue stage: takes instructions in order, executes scalars, checks all others and sends them to
+the units (sections 4, 6 and 9).
 
 A scalar takes one cycle. Any other instruction stands still while :class:`~.legality.Operands` goes
 through its steps, and is then *pending*: offered to its unit from the cycle after the last step on,
@@ -16,6 +16,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from .....isa.parameters import Params
 from .....shell.engine import Stall
 from .....shell.layouts import fields_of, word_layout
 from ...isa import ISA
@@ -41,7 +42,7 @@ __all__ = ["Issue"]
 
 
 class Issue(wiring.Component):
-    """The processor but for its units, its code and its memory.
+    """Issue stage of a processor: everything but its units, its code and its memory.
 
     Parameters
     ----------
@@ -69,7 +70,9 @@ class Issue(wiring.Component):
         older instructions may still run
     """
 
-    def __init__(self, *, params, number, memory_size, family=None):
+    def __init__(
+        self, *, params: Params, number: int, memory_size: int, family: str | None = None
+    ) -> None:
         if (
             not isinstance(number, int)
             or isinstance(number, bool)
@@ -144,7 +147,7 @@ class Issue(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         params = self.params
         m.submodules.operands = operands = Operands(params=params, memory_size=self.memory_size)
@@ -428,7 +431,7 @@ class Issue(wiring.Component):
         )
 
     def _offer(self, m, s, operands, board, mac_count, op):
-        """Instruction in front of its unit: who may go, and what units and counters are told."""
+        """Instruction in front of its unit: which may go, and the outputs to units and counters."""
         slots = board.slots["transfer"]
         risky = Signal(len(slots))  # transfers in flight that may meet a bus error
         in_transfer = board.active[slots[0] : slots[-1] + 1]
@@ -484,7 +487,7 @@ class Issue(wiring.Component):
             s.vector_done.eq(self.vector_ends.done),
         ]
         commands(m, self, s.ready_one, operands, s.entry)
-        #: Word of the code of the instruction that is offered to its unit, for who looks on.
+        #: Word of the code of the instruction that is offered to its unit. Exported for tracing.
         self.offered = s.ready_one.place
         m.d.comb += [
             mac_count.matrix.eq(board.push_matrix),

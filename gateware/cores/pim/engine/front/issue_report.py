@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Outputs of :class:`~.issue.Issue`: commands of the units, faults, counters and wait states."""
 
-from amaranth import Cat, Const, Mux, Signal
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
 from .....shell.engine import Stall
 from .....shell.layouts import fields_of
 from ...isa import ISA
+from ..transfer.ledger import Ledger
+from .legality import Operands
+from .scoreboard import Scoreboard
+
+if TYPE_CHECKING:
+    from .issue import Issue
+
 
 __all__ = ["account", "commands", "faults", "pending_layout"]
 
@@ -14,9 +25,9 @@ _CODE = ISA.fault_codes
 _AUTO = 7  # bit of fi, fo that means "auto": 255, else 0 to 31
 
 
-def pending_layout(index_bits):
-    """An instruction that was checked and waits for its unit: its word's lower half, what it is,
-    its widths, and where it stands."""
+def pending_layout(index_bits: int) -> data.StructLayout:
+    """Layout of an instruction that was checked and waits for its unit: its word's lower half,
+    its kind, its widths, and its position."""
     flags = ("matrix", "vector", "transfer", "careful", "meets", "ld", "st", "has_g", "counts_macs")
     return data.StructLayout(
         {
@@ -30,8 +41,10 @@ def pending_layout(index_bits):
     )
 
 
-def commands(m, self, pending, operands, entry):
-    """What the units are told; it stands while a command is offered. ``pending``: of
+def commands(
+    m: Module, self: Issue, pending: data.View, operands: Operands, entry: data.View
+) -> None:
+    """Command outputs of the units; they stand while a command is offered. ``pending``: of
     :func:`pending_layout`; ``entry``: its group's."""
     ibiw, obiw = pending.ibiw, pending.obiw
     mvmul, vector, send, fill = (
@@ -81,8 +94,21 @@ def commands(m, self, pending, operands, entry):
     ]
 
 
-def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, board, ledger):
-    """Which fault it is, in the order of section 6. A late one is of an older instruction, and goes
+def faults(
+    m: Module,
+    self: Issue,
+    fsm: Any,
+    op: data.View,
+    operands: Operands,
+    widths: tuple[Value, Value],
+    places: tuple[Value, Value],
+    waiting: tuple[Value, data.View],
+    halting: tuple[Value, Value],
+    flags: dict[str, Value],
+    board: Scoreboard,
+    ledger: Ledger,
+) -> None:
+    """Fault output, in the order of section 6. A late one is of an older instruction, and goes
     before."""
     low, (ibiw, _), (pc, place), (pending, ready_one), (halting, halt) = (
         op.low,
@@ -176,8 +202,20 @@ def faults(m, self, fsm, op, operands, widths, places, waiting, halting, flags, 
     m.d.sync += self.fault.eq(found & ~board.active.any() & ~self.late)
 
 
-def account(m, self, fsm, op, board, ledger, here, retire, waits_for_event, waiting, done):
-    """Counters, and who waits for what."""
+def account(
+    m: Module,
+    self: Issue,
+    fsm: Any,
+    op: data.View,
+    board: Scoreboard,
+    ledger: Ledger,
+    here: Value,
+    retire: Value,
+    waits_for_event: Value,
+    waiting: tuple[Value, data.View],
+    done: tuple[Value, Value],
+) -> None:
+    """Counter and wait-state outputs."""
     (pending, ready_one), (matrix_done, vector_done) = waiting, done
     slots = board.slots["transfer"]
     m.d.comb += [

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operands of an instruction: where they lie, and whether they may lie there (sections 4.2 to 4.4
-and 6).
+"""Operand checks of an instruction: addresses, ranges, and their legality (sections 4.2 to 4.4 and
+6).
 
 Two lanes work side by side, of the destination and of the first source; the second source follows
 one step behind in the lane of the destination, a global address in that of the source. A step is a
@@ -24,6 +24,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .....arguments import check_memory_size
+from .....isa.parameters import Params
 from ..commands import address_bits
 from .decode import operation_layout
 from .scoreboard import at_most, ranges_layout
@@ -51,7 +52,7 @@ def _scaled(code, once, thrice, fill=0):
 
 
 class Operands(wiring.Component):
-    """Addresses, ranges and their faults, for the instruction at hand.
+    """Operand checks: addresses, ranges and faults of the current instruction.
 
     Parameters
     ----------
@@ -78,7 +79,7 @@ class Operands(wiring.Component):
     risky : Out, the global range might not be in memory
     """
 
-    def __init__(self, *, params, memory_size):
+    def __init__(self, *, params: Params, memory_size: int) -> None:
         check_memory_size(memory_size)
         self.params, self.memory_size = params, memory_size
         super().__init__(
@@ -119,7 +120,7 @@ class Operands(wiring.Component):
             Signal(32, name=name, reset_less=True) for name in ("global_address", "main")
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         op, step = self.operation, self.step
         bits = address_bits(self.params)

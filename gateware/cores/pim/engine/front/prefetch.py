@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction prefetch of one processor: reads its code ahead in bursts, and shows one instruction
-after the other (sections 3 and 9).
+"""Instruction prefetch of one processor: reads its code ahead in bursts, and delivers one
+instruction after the other (sections 3 and 9).
 
 The buffer is a ring of rows of 8 bytes at places given by the bits of their address in memory, so a
 burst is one aligned block of 64 bytes (the first and the last may be shorter). Behind it an aligner
@@ -13,6 +13,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .....arguments import check_beat_bytes
+from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....primitives.bram import BlockRAM
 from ...isa import ISA
@@ -32,8 +33,8 @@ _FLYING = 4
 _SHORT = {ISA.opcodes["sldi"]: 11, ISA.opcodes["saddi"]: 16, ISA.opcodes["smuli"]: 16}
 
 
-def fetched_layout():
-    """An instruction as its 64-bit form has it: ``low``, ``high``.
+def fetched_layout() -> data.StructLayout:
+    """Layout of a fetched instruction in its 64-bit form: ``low``, ``high``.
 
     ``long``: it takes two words of 32 bits; ``error``: memory reported one for it; ``beyond``: no
     instruction, but the fault CODE_END.
@@ -44,8 +45,8 @@ def fetched_layout():
 
 
 class Prefetch(wiring.Component):
-    """Shows ``count`` instructions in order, each once; one a cycle as far as the memory gives
-    them.
+    """Instruction prefetch: delivers ``count`` instructions in order, each once; one per cycle as
+    far as the memory supplies them.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class Prefetch(wiring.Component):
     memory : Out(MemoryPort); answers are taken as they come
     """
 
-    def __init__(self, *, params, beat_bytes, family=None):
+    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         check_beat_bytes(beat_bytes)
         self.rows = params["prefetch_words"]
         self.beat_bytes, self.family = beat_bytes, family
@@ -119,7 +120,7 @@ class Prefetch(wiring.Component):
             BlockRAM(width=33, depth=self.rows, latency=1, family=family) for _ in range(2)
         ]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         filled, beat_word = self._ask(m)
         pair = self._buffer(m, filled, *beat_word)

@@ -2,8 +2,8 @@
 """Scalar registers and ALU (section 4.1): one instruction a cycle, each may use the result of its
 predecessor."""
 
-from amaranth import Module, Mux, Signal
-from amaranth.lib import memory, wiring
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...isa import REGISTERS_PER_CORE
@@ -12,8 +12,8 @@ __all__ = ["Registers", "alu"]
 
 
 class Registers(wiring.Component):
-    """32 registers of 32 bits, two read and one written in a cycle; what is written is read in the
-    next cycle.
+    """Register file: 32 registers of 32 bits, two reads and one write per cycle; a write is read in
+    the next cycle.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ class Registers(wiring.Component):
     ready : Out, low for 32 cycles after a reset, in which all become 0 and nothing may be written
     """
 
-    def __init__(self, *, family=None):
+    def __init__(self, *, family: str | None = None) -> None:
         self.family = family
         super().__init__(
             {
@@ -42,7 +42,7 @@ class Registers(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         attributes = {"ram_style": "distributed"} if self.family == "ecp5" else {}
         m.submodules.memory = store = memory.Memory(
@@ -75,7 +75,7 @@ class Registers(wiring.Component):
         return m
 
 
-def alu(m, operation, a, b):
+def alu(m: Module, operation: data.View, a: Value, b: Value) -> Signal:
     """Result of ``sldi``, ``sadd``, ``ssub``, ``saddi``: a Signal of 32 bits.
 
     Parameters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scoreboard of LMem ranges: what commands in flight read and write, and whether the next one must
+"""Scoreboard of LMem ranges: reads and writes of commands in flight, and whether the next one must
 wait (section 9).
 
 A command may go to its unit only when nothing it writes is read or written by a command in flight,
@@ -7,10 +7,11 @@ and nothing it reads is written by one: byte for byte, within one unit too. So t
 care for one another, and a unit may start a command before its predecessor is written.
 """
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import TAG_BITS, address_bits, progress_layout
 
 __all__ = ["Scoreboard", "UNITS", "at_most", "range_layout", "ranges_layout", "slots_of"]
@@ -19,9 +20,9 @@ __all__ = ["Scoreboard", "UNITS", "at_most", "range_layout", "ranges_layout", "s
 UNITS = ("matrix", "vector", "transfer")
 
 
-def slots_of(params):
-    """Slots of each unit, by name: tags of commands that may be in flight. Small machines have half
-    as many."""
+def slots_of(params: Params) -> dict[str, range]:
+    """Scoreboard slots of each unit, by name: tags of commands that may be in flight. Small
+    builds have half as many."""
     matrix, vector, transfer = (2, 2, 4) if params["vec_bytes"] > 2 else (1, 1, 2)
     return {
         "matrix": range(matrix),
@@ -30,16 +31,16 @@ def slots_of(params):
     }
 
 
-def range_layout(params):
-    """Bytes ``first`` to ``last`` of LMem, both included, first <= last; ``used``: there is such an
-    operand."""
+def range_layout(params: Params) -> data.StructLayout:
+    """Layout of an LMem range: bytes ``first`` to ``last``, both included, first <= last;
+    ``used``: there is such an operand."""
     return data.StructLayout(
         {"first": address_bits(params), "last": address_bits(params), "used": 1}
     )
 
 
-def ranges_layout(params):
-    """What a command writes, and its up to two sources."""
+def ranges_layout(params: Params) -> data.StructLayout:
+    """Layout of a command's LMem ranges: its destination, and its up to two sources."""
     return data.StructLayout(
         {
             "written": range_layout(params),
@@ -49,14 +50,14 @@ def ranges_layout(params):
     )
 
 
-def at_most(inverted, b):
-    """Whether a <= b, of ``inverted`` = ~a: the carry of b - a. Comparisons would invert the bits
-    of a anew for each, in LUTs of their own."""
+def at_most(inverted: Value, b: Value) -> Value:
+    """Comparison a <= b, of ``inverted`` = ~a: the carry of b - a. Comparison operators would
+    invert the bits of a anew for each, in LUTs of their own."""
     return (Cat(1, b) + Cat(1, inverted))[len(b) + 1]
 
 
 class Scoreboard(wiring.Component):
-    """Slots of the commands in flight.
+    """Scoreboard of the commands in flight.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ class Scoreboard(wiring.Component):
     active : Out(8), a bit a slot: there is a command in flight
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self.slots = slots_of(params)
         self.count = max(slot for slots in self.slots.values() for slot in slots) + 1
@@ -117,7 +118,7 @@ class Scoreboard(wiring.Component):
             Signal(name=f"reads_{slot}", reset_less=True) for slot in self.slots["matrix"]
         ]
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         in_way = []
         # The range as it is held, and the source that is compared in this cycle.

@@ -11,7 +11,7 @@ __all__ = ["SerialMultiply"]
 
 
 class SerialMultiply(wiring.Component):
-    """Shifts and adds, one bit a cycle: the low 32 bits, 33 cycles after the operands were taken.
+    """Serial shift-and-add multiplier: the low 32 bits, 33 cycles after the operands were taken.
 
     Members
     -------
@@ -19,7 +19,7 @@ class SerialMultiply(wiring.Component):
     product_valid : Out, one cycle; product : Out, with it
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "multiply": In(stream.Signature(multiply_layout())),
@@ -28,7 +28,7 @@ class SerialMultiply(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         a, b, left = Signal(32, reset_less=True), Signal(32, reset_less=True), Signal(6)
         m.d.comb += self.multiply.ready.eq(left == 0)

@@ -14,7 +14,7 @@ __all__ = ["WordLoad"]
 
 
 class WordLoad(wiring.Component):
-    """Reads the beats that hold four bytes.
+    """Word load unit: reads the beats that hold four bytes.
 
     Parameters
     ----------
@@ -29,7 +29,7 @@ class WordLoad(wiring.Component):
     memory : Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         check_beat_bytes(beat_bytes)
         self.beat_bytes = beat_bytes
         super().__init__(
@@ -44,7 +44,7 @@ class WordLoad(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, size = self.memory, self.beat_bytes
         low = exact_log2(size)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LOAD of PIM: program images into a machine."""
+"""Image loader (LOAD) of the PIM engine."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Group tables as LOAD leaves them: entries for the processor, array ids and biases for the matrix
+"""Group tables written by LOAD: entries for the processor, array ids and biases for the matrix
 unit (specification, 3.6)."""
 
 from amaranth import Cat, Module
@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from ..commands import (
     bias_bits,
@@ -22,8 +23,8 @@ __all__ = ["GroupStore"]
 
 
 class GroupStore(wiring.Component):
-    """Three memories: entries, sixteen array ids of each group with the place of its biases,
-    biases.
+    """Group store of three memories: entries, sixteen array ids of each group with the place of its
+    biases, biases.
 
     Written only while no program runs; contents are zero after configuration and kept over resets.
 
@@ -40,7 +41,7 @@ class GroupStore(wiring.Component):
     bias_address : In; bias : Out, two cycles later (0 without a bias store)
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         super().__init__(
@@ -58,7 +59,7 @@ class GroupStore(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
 
         def ram(name, write, address, value, read, latency):

@@ -11,6 +11,7 @@ from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
 from .....arguments import check_beat_bytes
+from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....parts.queues import ShiftQueue, StreamBuffer
 from ...isa import ISA
@@ -39,7 +40,7 @@ class _Table(enum.Enum, shape=2):
 
 
 class Load(wiring.Component):
-    """Reads an image: checks header and tables, sets what each core starts with, and fills group
+    """Image loader: checks header and tables, sets the start state of each core, and fills group
     store, arrays and biases.
 
     Header and core table first, then one core's groups after the other; of a group its entry, its
@@ -64,14 +65,14 @@ class Load(wiring.Component):
     clear, zero, prime, go : Out; ready : In, of all processors together:
         as in :class:`~..links.StartPort`
     starts : Out, array of :class:`~..links.StartLayout`; entries, gmem_from, gmem_low,
-        gmem_high : Out: what the processors are told
+        gmem_high : Out: of GMem, for the processors
     target : Out, number of the core that the following are for
     group, ids, bias : Out, layouts of :mod:`..commands`; weights :
         Out(stream of ``weights_layout``)
     memory : Out(MemoryPort); answers are taken as fast as the weights are
     """
 
-    def __init__(self, *, params, beat_bytes, memory_size):
+    def __init__(self, *, params: Params, beat_bytes: int, memory_size: int) -> None:
         check_beat_bytes(beat_bytes)
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__(
@@ -115,7 +116,7 @@ class Load(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         p = self.params
         image = self.image
@@ -152,7 +153,7 @@ class Load(wiring.Component):
         m.d.sync += [asking.eq(0), s.moves.eq(0)]
 
         def request(place, count):
-            """So many chunks at ``place`` of the image. The queue has always room: three at most
+            """So many chunks at ``place`` of the image. The queue has always space: three at most
             are asked for at once."""
             return [s.offset.eq(place), chunks.eq(count), asking.eq(1)]
 
@@ -200,11 +201,11 @@ class Load(wiring.Component):
             self.zero.eq(~self.run_flags[1]),
         ]
 
-        def refuse(name, told):
+        def refuse(name, detail):
             m.d.sync += [
                 self.fault.eq(1),
                 s.code.eq(ISA.fault_codes[name]),
-                s.detail.eq(told),
+                s.detail.eq(detail),
                 stopping.eq(1),
             ]
             m.next = "STOP"

@@ -17,8 +17,8 @@ _OUTSTANDING = 4
 
 
 class RangeReader(wiring.Component):
-    """Reads ranges one after the other, in bursts of 256 beats, four under way, until it is
-    stopped.
+    """Range reader: reads ranges one after the other, in bursts of 256 beats, four outstanding,
+    until it is stopped.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class RangeReader(wiring.Component):
     memory : Out(MemoryPort)
     """
 
-    def __init__(self, *, beat_bytes):
+    def __init__(self, *, beat_bytes: int) -> None:
         self.beat_bytes = beat_bytes
         port = MemoryPort(beat_bytes)
         super().__init__(
@@ -55,7 +55,7 @@ class RangeReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         port, ask = self.memory, self.ask
         shift = exact_log2(self.beat_bytes)

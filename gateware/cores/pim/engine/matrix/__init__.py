@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The matrix unit of PIM."""
+"""Matrix unit of the PIM engine."""

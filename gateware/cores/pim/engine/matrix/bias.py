@@ -7,6 +7,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....isa.parameters import Params
 from ..commands import bias_bits
 from .weights import lane_groups
 
@@ -20,8 +21,8 @@ SHIFT_MOST = 35
 
 
 class Addends(wiring.Component):
-    """One word a cycle out of the bias store, into a ring of lane groups; without a bias a whole
-    group of the same constant a cycle.
+    """Bias prefetch: one word per cycle from the bias store, into a ring of lane groups; without a
+    bias a whole group of the same constant per cycle.
 
     Parameters
     ----------
@@ -38,7 +39,7 @@ class Addends(wiring.Component):
         take : In: the next one, please
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         groups, self.lanes = lane_groups(params)
         # Two tiles where the ring is distributed RAM, one where it is registers.
@@ -60,7 +61,7 @@ class Addends(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         split = exact_log2(self.lanes)
         has_bias, half = Signal(reset_less=True), Signal(SUM_BITS, reset_less=True)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Input stream of a ``mvmul``: words of LMem ahead of time, one element of them a cycle."""
+"""Input stream of a ``mvmul``: words of LMem prefetched, one element of them per cycle."""
 
 from amaranth import Array, Cat, Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from ..commands import LMemRead, address_bits, lmem_word_bytes
 from ..saturation import thermometer
 
@@ -16,7 +17,7 @@ DEPTH = 4
 
 
 class InputReader(wiring.Component):
-    """Reads the words of a vector once for each tile, and keeps some in stock.
+    """Input prefetch: reads the words of a vector once for each tile, and keeps some buffered.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class InputReader(wiring.Component):
         two cycles after ``use``: the next, please
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -51,7 +52,7 @@ class InputReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         step = lmem_word_bytes(self.params)
         src, pointer = (
@@ -107,9 +108,9 @@ class InputReader(wiring.Component):
         return m
 
 
-def input_element_layout(params):
-    """Which element of a word: ``index`` in units of its size, ``width`` its bits less one,
-    ``last``: the word's last to be used."""
+def input_element_layout(params: Params) -> dict[str, int]:
+    """Position of an element in a word: ``index`` in units of its size, ``width`` its bits less
+    one, ``last``: the word's last to be used."""
     return {
         "index": exact_log2(lmem_word_bytes(params)),
         "width": exact_log2(params["x_bits"]),
@@ -118,7 +119,7 @@ def input_element_layout(params):
 
 
 class InputSelect(wiring.Component):
-    """Takes an element out of the word and extends its sign; two cycles.
+    """Element selector: extracts an element from the word and sign-extends it; two cycles.
 
     Parameters
     ----------
@@ -130,7 +131,7 @@ class InputSelect(wiring.Component):
     x : Out, one cycle later, of one cycle's logic: to be registered
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         layout = input_element_layout(params)
         super().__init__(
@@ -142,7 +143,7 @@ class InputSelect(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         bits, step = self.params["x_bits"], lmem_word_bytes(self.params)
         data = [self.word.word_select(k, 8) for k in range(step)]

@@ -7,20 +7,22 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .....primitives.multipliers import PipelinedMultipliers
 from .weights import lane_groups
 
 __all__ = ["MatrixLanes", "multiplier_kind"]
 
 
-def multiplier_kind(params, family):
-    """DSPs, but for the smallest chips, which have none: an iCE40 with inputs of 8 bits."""
+def multiplier_kind(params: Params, family: str | None) -> str:
+    """Kind of multipliers: DSPs, but for the smallest chips, which have none: an iCE40 with
+    inputs of 8 bits."""
     return "lut" if family == "ice40" and params["x_bits"] == 8 else "dsp"
 
 
 class MatrixLanes(wiring.Component):
-    """Sums of products: a step is one input element times a row of weights; sums of a tile stand
-    until those of the next are complete.
+    """Multiply-accumulate lanes: a step is one input element times a row of weights; sums of a tile
+    stand until those of the next are complete.
 
     Parameters
     ----------
@@ -40,7 +42,7 @@ class MatrixLanes(wiring.Component):
     #: Operands arrive after three cycles, take three in the multiplier, and one in the accumulator.
     LATENCY = 3 + PipelinedMultipliers.LATENCY + 1
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         self.groups, self.group_lanes = lane_groups(params)
@@ -57,7 +59,7 @@ class MatrixLanes(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # Accumulators have no reset of their own: the chain that clears them begins full of ones.
         step, last, clear = self.step, self.step & self.last, self.step & self.last

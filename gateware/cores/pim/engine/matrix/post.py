@@ -7,6 +7,7 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from ..commands import TAG_BITS, LMemWrite, address_bits, lmem_word_bytes, progress_layout
 from ..saturation import above, byte_sources, choose_bytes, gathered, pick, saturate
 from .bias import SHIFT_MOST, SUM_BITS
@@ -15,16 +16,17 @@ from .weights import lane_groups
 __all__ = ["MatrixPost", "post_layout"]
 
 
-def post_layout(params):
-    """What a command's results need: ``dst``, columns less one, ``obiw``, shift, ReLU, tag."""
+def post_layout(params: Params) -> data.StructLayout:
+    """Layout of the post-processing of a command: ``dst``, columns less one, ``obiw``, shift,
+    ReLU, tag."""
     return data.StructLayout(
         {"dst": address_bits(params), "cols": 10, "obiw": 6, "shift": 6, "relu": 1, "tag": TAG_BITS}
     )
 
 
 class MatrixPost(wiring.Component):
-    """Takes a tile's sums group by group, one a cycle, or in two cycles where results have more
-    than two bytes.
+    """Requantisation: takes a tile's sums group by group, one per cycle, or in two cycles where
+    results have more than two bytes.
 
     Parameters
     ----------
@@ -33,7 +35,7 @@ class MatrixPost(wiring.Component):
 
     Members
     -------
-    room : Out: a tile may be announced; tile : In, one cycle: its last step is made; first,
+    space : Out: a tile may be announced; tile : In, one cycle: its last step is made; first,
         last : In, with it: of its command
     command : In, with it: see :func:`post_layout`
     arrived : In, one cycle: the sums of the announced tile's first group stand,
@@ -44,12 +46,12 @@ class MatrixPost(wiring.Component):
     busy : Out
     """
 
-    def __init__(self, *, params, sum_width):
+    def __init__(self, *, params: Params, sum_width: int) -> None:
         self.params = params
         self.groups, self.group_lanes = lane_groups(params)
         super().__init__(
             {
-                "room": Out(1),
+                "space": Out(1),
                 "tile": In(1),
                 "first": In(1),
                 "last": In(1),
@@ -66,7 +68,7 @@ class MatrixPost(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, word = self.group_lanes, lmem_word_bytes(self.params)
         element, split = self.params["max_biw"], exact_log2(self.group_lanes)
@@ -82,7 +84,7 @@ class MatrixPost(wiring.Component):
         final = left[split:] == 0  # the command's last group
         at_end = final | group[-1]
         m.d.comb += [
-            self.room.eq(~announced),
+            self.space.eq(~announced),
             self.take.eq(fire),
             fire.eq((self.arrived | going) & self.available & advance & (~fresh | empty)),
         ]

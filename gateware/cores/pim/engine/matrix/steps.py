@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loops of a ``mvmul``: tile by tile, in each all rows; a step is a row of weights and the input
-element that goes with it."""
+"""Loop sequencer of a ``mvmul``: tile by tile, in each all rows; a step is a row of weights and
+the input element that goes with it."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....isa.parameters import Params
 from ..commands import array_bits, ids_layout, lmem_word_bytes
 from .input import input_element_layout
 from .weights import weight_rows
@@ -15,8 +16,8 @@ __all__ = ["ArrayIds", "MatrixSteps"]
 
 
 class ArrayIds(wiring.Component):
-    """Fetches the array of each block before the loops come to it: for each tile, the blocks of its
-    column from top to bottom.
+    """Array id prefetch: for each tile, the ids of the blocks of its column from top to bottom,
+    before the loops come to them.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class ArrayIds(wiring.Component):
     array : Out, valid : Out: the array of the current block; next : In: the next block's, please
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         super().__init__(
             {
@@ -48,7 +49,7 @@ class ArrayIds(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         rows, cols, lanes = (
             exact_log2(self.params[name]) for name in ("xb_rows", "xb_cols", "lanes")
@@ -114,8 +115,8 @@ class ArrayIds(wiring.Component):
 
 
 class MatrixSteps(wiring.Component):
-    """Makes a step a cycle while there are words and arrays, and, for the last step of a tile, room
-    for its results.
+    """Loop sequencer: issues a step per cycle while there are words and arrays, and, for the last
+    step of a tile, space for its results.
 
     Parameters
     ----------
@@ -128,14 +129,14 @@ class MatrixSteps(wiring.Component):
     taken : Out, one cycle: the command has been taken over (its first step comes in the next cycle
         at the earliest)
     running : Out
-    word, array_valid, room : In: what a step needs; array : In
+    word, array_valid, space : In: what a step needs; array : In
     step : Out: a step is made; row : Out: of the weights; element : Out, with it: index,
         width, last of its word
     next_array : Out: the block's last step; tile_last : Out: the tile's; first_tile,
         last_tile : Out: of its command
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         element = input_element_layout(params)
         super().__init__(
@@ -149,7 +150,7 @@ class MatrixSteps(wiring.Component):
                 "running": Out(1),
                 "word": In(1),
                 "array_valid": In(1),
-                "room": In(1),
+                "space": In(1),
                 "array": In(array_bits(params)),
                 "step": Out(1),
                 "row": Out(ceil_log2(weight_rows(params))),
@@ -163,7 +164,7 @@ class MatrixSteps(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         block_rows, cols, lanes = (
             exact_log2(self.params[name]) for name in ("xb_rows", "xb_cols", "lanes")
@@ -178,7 +179,7 @@ class MatrixSteps(wiring.Component):
         m.d.comb += word_ends.eq(Mux(wide, index == max(0, step // 2 - 1), index == step - 1))
         finishing = Signal()
         m.d.comb += [
-            self.step.eq(self.running & self.word & self.array_valid & (~last | self.room)),
+            self.step.eq(self.running & self.word & self.array_valid & (~last | self.space)),
             self.row.eq(Cat(part, done, self.array)),
             self.index.eq(index),
             self.word_last.eq(word_ends | last),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The matrix unit: one ``mvmul`` after another, ``lanes`` products a cycle (specification, sections
-4.2 and 9)."""
+"""Matrix unit: one ``mvmul`` after another, ``lanes`` products per cycle (specification,
+sections 4.2 and 9)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .. import commands
 from ..commands import LMemRead, LMemWrite, lmem_word_bytes, matrix_layout, progress_layout
 from .bias import SHIFT_MOST, SUM_BITS, Addends
@@ -21,7 +22,7 @@ __all__ = ["MatrixUnit"]
 
 
 class MatrixUnit(wiring.Component):
-    """Multiplies vectors of LMem by the matrices of array groups.
+    """Matrix unit: multiplies vectors of LMem by the matrices of array groups.
 
     A command takes ``rows * ceil(cols / lanes)`` cycles; the next one's follow without a gap where
     matrices have at least some 16 rows (with biases: as many rows as a tile has columns). Its
@@ -39,13 +40,13 @@ class MatrixUnit(wiring.Component):
         the same a cycle earlier; reads : Out, likewise: the command's source has been read, and may
         be overwritten
     busy : Out: a command is under way (from the cycle after it was taken until ``done``)
-    read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the matrix unit
+    read : Out(LMemRead), write : Out(LMemWrite): the local memory's interfaces of the matrix unit
     weights_write : In(stream of :func:`~..commands.weights_layout`)
     ids_group, ids_index : Out; ids : In; bias_address : Out; bias : In:
         see :class:`~..load.groups.GroupStore`
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         self.weights = WeightMemory(params=params, family=family)
@@ -67,7 +68,7 @@ class MatrixUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, family = self.params, self.family
         m.submodules.weights = weights = self.weights
@@ -157,7 +158,7 @@ class MatrixUnit(wiring.Component):
             steps.word.eq(reader.available),
             steps.array_valid.eq(array_ids.valid),
             steps.array.eq(array_ids.array),
-            steps.room.eq(post.room),
+            steps.space.eq(post.space),
             array_ids.next.eq(steps.next_array),
             reader.use.eq(steps.step & steps.word_last),
             weights.row.eq(steps.row),

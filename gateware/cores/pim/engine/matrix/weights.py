@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The arrays of a processor: a memory of ``lanes`` weights a cycle, its lanes in groups that are
-read one cycle after another.
+"""Weight arrays of a processor: a memory of ``lanes`` weights per cycle, its lanes in groups that
+are read one cycle after another.
 
 A group's address register takes the address of the group before it: no net goes to all memories at
 once, and the groups' results come one after another, as the matrix unit writes them.
@@ -12,25 +12,28 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from ..commands import CHUNK_BYTES, lmem_word_bytes, weights_layout
 
 __all__ = ["WeightMemory", "lane_groups"]
 
 
-def lane_groups(params):
-    """``(groups, lanes of a group)``: as many lanes as elements of two bytes fit a word of LMem."""
+def lane_groups(params: Params) -> tuple[int, int]:
+    """Grouping of the lanes: ``(groups, lanes of a group)``; as many lanes as elements of two
+    bytes fit a word of LMem."""
     lanes = max(1, min(params["lanes"], lmem_word_bytes(params) // 2))
     return params["lanes"] // lanes, lanes
 
 
-def weight_rows(params):
-    """Rows of ``lanes`` weights."""
+def weight_rows(params: Params) -> int:
+    """Number of rows of ``lanes`` weights."""
     return params["arrays"] * params["xb_rows"] * params["xb_cols"] // params["lanes"]
 
 
 class WeightMemory(wiring.Component):
-    """Weights of all arrays, written in chunks of eight bytes, read in rows of ``lanes`` bytes.
+    """Weight memory of all arrays, written in chunks of eight bytes, read in rows of ``lanes``
+    bytes.
 
     Parameters
     ----------
@@ -47,7 +50,7 @@ class WeightMemory(wiring.Component):
 
     LATENCY = 3
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         self.groups, self.group_lanes = lane_groups(params)
@@ -60,7 +63,7 @@ class WeightMemory(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, per_group = self.params["lanes"], self.group_lanes
         bits = len(self.row)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memories of the PIM engine and what moves data in and out of them."""
+"""Local memory of the PIM engine."""

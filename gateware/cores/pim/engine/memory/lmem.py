@@ -7,12 +7,13 @@ before that of ``a`` are read one row further on. Each lane is a block RAM with 
 one to write, as both chip families have them.
 """
 
-from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from ..commands import LMemRead, LMemWrite, address_bits, lmem_word_bytes
 
@@ -23,9 +24,9 @@ MATRIX, VECTOR, TRANSFER = range(3)
 USERS = 3
 
 
-def grant(m, wants, leader, name):
-    """One of three who want: the ``leader`` always goes first, the others take turns. Returns who
-    may go if it wants, as a list of values.
+def grant(m: Module, wants: list[Value], leader: int, name: str) -> list[Value]:
+    """Arbiter of three requesters: the ``leader`` always goes first, the others take turns. Returns
+    the grants, a list of values.
 
     The last of them gives way only where the second has its turn, which it loses by making the last
     one wait: so nobody's ``ready`` depends on whether the last one, whose wish is known late in a
@@ -45,9 +46,9 @@ def grant(m, wants, leader, name):
     return goes
 
 
-def rotated(value, places, lanes, *, left):
-    """``value`` of ``lanes`` bytes, rotated by ``places`` bytes: byte ``k`` comes from ``k +
-    places``, or goes there (``left``)."""
+def rotated(value: Value, places: Value, lanes: int, *, left: bool) -> Value:
+    """Byte rotation: ``value`` of ``lanes`` bytes, rotated by ``places`` bytes: byte ``k`` comes
+    from ``k + places``, or goes there (``left``)."""
     for bit in range(exact_log2(lanes)):
         step = 8 << bit
         at = len(value) - step if left else step
@@ -55,8 +56,8 @@ def rotated(value, places, lanes, *, left):
     return value
 
 
-def mask_rotated(value, places, lanes):
-    """Bits of a mask, rotated as ``rotated(..., left=True)`` does bytes."""
+def mask_rotated(value: Value, places: Value, lanes: int) -> Value:
+    """Mask rotation: bits rotated as ``rotated(..., left=True)`` does bytes."""
     for bit in range(exact_log2(lanes)):
         at = lanes - (1 << bit)
         value = Mux(places[bit], Cat(value[at:], value[:at]), value)
@@ -64,7 +65,7 @@ def mask_rotated(value, places, lanes):
 
 
 class LocalMemory(wiring.Component):
-    """A word read and a word written in each cycle, of any alignment.
+    """Local memory: a word read and a word written in each cycle, of any alignment.
 
     A write takes two cycles on its way: in the first it is chosen, in the second turned to its
     lanes. Reads have their registers behind the memories, so a request in the next cycle but one
@@ -92,7 +93,7 @@ class LocalMemory(wiring.Component):
     #: Cycles from a request to its word.
     LATENCY = LMemRead.READ_LATENCY
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         super().__init__(
@@ -104,7 +105,7 @@ class LocalMemory(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         lanes, bits = lmem_word_bytes(self.params), address_bits(self.params)
         part = exact_log2(lanes)
@@ -124,13 +125,13 @@ class LocalMemory(wiring.Component):
         # Reads
         starved = Signal()
         wants = [
-            face.request.valid & (~starved if number == VECTOR else 1)
-            for number, face in enumerate(self.read)
+            port.request.valid & (~starved if number == VECTOR else 1)
+            for number, port in enumerate(self.read)
         ]
         goes = grant(m, wants, MATRIX, "read")
         address = Signal(bits, name="read_address")
-        for number, (face, go) in enumerate(zip(self.read, goes, strict=True)):
-            m.d.comb += face.request.ready.eq(go & ~starved if number == VECTOR else go)
+        for number, (port, go) in enumerate(zip(self.read, goes, strict=True)):
+            m.d.comb += port.request.ready.eq(go & ~starved if number == VECTOR else go)
         m.d.comb += address.eq(
             Mux(
                 wants[MATRIX],

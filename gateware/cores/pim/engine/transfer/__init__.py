@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfers of PIM between main memory and its own."""
+"""Transfer unit of PIM: between main memory, local memories and cores."""

@@ -20,7 +20,7 @@ _WRITES = 8
 
 
 class Bursts(wiring.Component):
-    """One request a cycle.
+    """Request queue: one request per cycle.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class Bursts(wiring.Component):
     quiet : Out, no request is to be made, no acknowledgement to come
     """
 
-    def __init__(self, *, beat_bytes, memory_size):
+    def __init__(self, *, beat_bytes: int, memory_size: int) -> None:
         self.beat_bytes, self.memory_size = beat_bytes, memory_size
         super().__init__(
             {
@@ -61,7 +61,7 @@ class Bursts(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         part = exact_log2(self.beat_bytes)
         burst = min(BURST, 256)

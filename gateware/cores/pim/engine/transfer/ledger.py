@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfer ledger: completion data of transfers in flight, and multiplications of an
-instruction."""
+"""Transfer ledger: completion data of transfers in flight, and MAC counts of instructions."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
@@ -9,13 +8,15 @@ from amaranth.lib.wiring import In, Out
 __all__ = ["Ledger", "MacCount", "entry_layout"]
 
 
-def entry_layout(index_bits):
-    """``pc``: index of the instruction; ``place``: its first word of 32 bits in the code."""
+def entry_layout(index_bits: int) -> data.StructLayout:
+    """Layout of an entry: ``pc``: index of the instruction; ``place``: its first word of 32 bits
+    in the code."""
     return data.StructLayout({"pc": index_bits, "place": index_bits})
 
 
 class Ledger(wiring.Component):
-    """Transfers in flight, by their slots: where they stand in the program, should they fail.
+    """Transfer ledger: transfers in flight, by their slots, and where they stand in the program,
+    should they fail.
 
     Parameters
     ----------
@@ -27,7 +28,7 @@ class Ledger(wiring.Component):
     look : In, slot; found : Out, what is there, in the same cycle
     """
 
-    def __init__(self, *, depth, index_bits):
+    def __init__(self, *, depth: int, index_bits: int) -> None:
         self.depth, self.index_bits = depth, index_bits
         layout = entry_layout(index_bits)
         super().__init__(
@@ -40,7 +41,7 @@ class Ledger(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         layout = entry_layout(self.index_bits)
         m.submodules.entries = entries = memory.Memory(shape=layout, depth=self.depth, init=[])
@@ -56,7 +57,8 @@ class Ledger(wiring.Component):
 
 
 class MacCount(wiring.Component):
-    """MACs of each instruction: rows times columns, made bit by bit, or a vector's length.
+    """MAC counter of each instruction: rows times columns, multiplied bit by bit, or a vector's
+    length.
 
     Members
     -------
@@ -65,7 +67,7 @@ class MacCount(wiring.Component):
     busy : Out; macs : Out(21), of this cycle
     """
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__(
             {
                 "matrix": In(1),
@@ -78,7 +80,7 @@ class MacCount(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         left, factor, total = Signal(11), Signal(21, reset_less=True), Signal(21, reset_less=True)
         report = Signal()

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LMem reader: consecutive words, buffered until they are taken."""
+"""LMem reader: consecutive words, buffered until the consumer accepts them."""
 
 from amaranth import Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import LMemRead, address_bits, lmem_word_bytes
 
 __all__ = ["LMemReader"]
@@ -15,8 +16,8 @@ _DEPTH = 8
 
 
 class LMemReader(wiring.Component):
-    """Reads words one after the other and holds them until they are taken; they are shown from
-    registers.
+    """LMem reader: prefetches consecutive words into registers and holds them until they are
+    accepted.
 
     Parameters
     ----------
@@ -31,7 +32,7 @@ class LMemReader(wiring.Component):
     read : Out(LMemRead)
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         bits, word = address_bits(params), lmem_word_bytes(params)
         super().__init__(
@@ -48,7 +49,7 @@ class LMemReader(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         read, request = self.read, self.read.request
         address, step, left = Signal.like(self.first), Signal.like(self.step), Signal(12)

@@ -1,31 +1,32 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load datapath of ld: beats to LMem."""
+"""Load datapath of ``ld``: beats to LMem."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from .....memory.port import ReadLayout
 from ..commands import TAG_BITS, LMemWrite, address_bits, lmem_word_bytes
 
 __all__ = ["Loads", "load_depth", "piece_bytes"]
 
 
-def piece_bytes(params, beat_bytes):
-    """Bytes that go between memory and LMem at once: a beat, or a word of LMem where that is
+def piece_bytes(params: Params, beat_bytes: int) -> int:
+    """Bytes that move between memory and LMem at once: a beat, or a word of LMem where that is
     less."""
     return min(beat_bytes, lmem_word_bytes(params))
 
 
-def load_depth(params):
-    """Loads whose answers may be outstanding."""
+def load_depth(params: Params) -> int:
+    """Number of loads whose answers may be outstanding."""
     return 4 if lmem_word_bytes(params) >= 4 else 1
 
 
 class Loads(wiring.Component):
-    """Each beat, or piece of one, is a write of LMem at its own place: LMem takes bytes of any
-    alignment, so none are shifted here.
+    """Load datapath: each beat, or piece of one, is a write of LMem at its own address; LMem takes
+    bytes of any alignment, so none are shifted here.
 
     Parameters
     ----------
@@ -44,7 +45,7 @@ class Loads(wiring.Component):
     bytes : Out, bytes written in this cycle
     """
 
-    def __init__(self, *, params, beat_bytes, memory_size):
+    def __init__(self, *, params: Params, beat_bytes: int, memory_size: int) -> None:
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__(
             {
@@ -66,7 +67,7 @@ class Loads(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         size = self.beat_bytes
         piece = piece_bytes(self.params, size)

@@ -25,6 +25,7 @@ from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
 from .....arguments import check_beat_bytes
+from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....parts.queues import StreamBuffer
 from ...isa import ISA
@@ -45,16 +46,16 @@ from .loads import Loads, piece_bytes
 __all__ = ["TransferUnit", "transfer_progress_layout"]
 
 
-def transfer_progress_layout():
-    """``done``, one cycle: the command of ``tag`` is complete. With ``error`` it failed: ``code``,
-    ``detail`` of the fault."""
+def transfer_progress_layout() -> data.StructLayout:
+    """Layout of a completion: ``done``, one cycle: the command of ``tag`` is complete. With
+    ``error`` it failed: ``code``, ``detail`` of the fault."""
     return data.StructLayout({"done": 1, "tag": TAG_BITS, "error": 1, "code": 8, "detail": 32})
 
 
 class TransferUnit(wiring.Component):
-    """One command a cycle at most. From the cycle in which a command is taken, when nothing is in
-    the way: lmv ``words`` + 6 cycles to its ``done``, lldi ``words`` + 1; two lmv follow each other
-    at the larger of ``words`` + 1 and 2 cycles.
+    """Transfer unit, one command per cycle at most. From the cycle in which a command is accepted,
+    when nothing is in the way: lmv ``words`` + 6 cycles to its ``done``, lldi ``words`` + 1; two
+    lmv follow each other at the larger of ``words`` + 1 and 2 cycles.
 
     Parameters
     ----------
@@ -75,7 +76,7 @@ class TransferUnit(wiring.Component):
         st and send that pass in this cycle
     """
 
-    def __init__(self, *, params, beat_bytes, memory_size):
+    def __init__(self, *, params: Params, beat_bytes: int, memory_size: int) -> None:
         check_beat_bytes(beat_bytes)
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
         super().__init__(
@@ -96,7 +97,7 @@ class TransferUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         p, size = self.params, self.beat_bytes
         word = lmem_word_bytes(self.params)

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vector unit of PIM."""
+"""Vector unit of the PIM engine."""

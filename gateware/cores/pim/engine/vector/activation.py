@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""``vtanh`` and ``vsigm``: one table, a multiplier between its entries, rounding, all of it
-pipelined (section 4.3)."""
+"""Pipelined ``vtanh`` and ``vsigm``: one table, a multiplier that interpolates between its
+entries, and rounding (section 4.3)."""
 
 from amaranth import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
@@ -14,7 +14,8 @@ __all__ = ["Activation"]
 
 
 class Activation(wiring.Component):
-    """One element a cycle; configuration holds still while elements are under way.
+    """Activation function pipeline: one element per cycle; configuration holds still while elements
+    are in flight.
 
     Parameters
     ----------
@@ -34,7 +35,7 @@ class Activation(wiring.Component):
     MULTIPLY = 3
     LATENCY = MULTIPLY + PipelinedMultipliers.LATENCY + 2
 
-    def __init__(self, *, bits):
+    def __init__(self, *, bits: int) -> None:
         if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 32:
             raise ValueError(
                 f"Bits of an input element must be an integer from 1 to 32, not {bits!r}"
@@ -53,7 +54,7 @@ class Activation(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         # u = (|x| << 16) >> places; it is past the table's end from 2**19 on.
         places, past = Signal(6, reset_less=True), Signal(self.bits + 1, reset_less=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Divider of ``vavg``: a sum by its number of elements, to the nearest, halves away from zero
+"""Divider of ``vavg``: a sum by its number of elements, to nearest, halves away from zero
 (section 4.3)."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
@@ -13,7 +13,7 @@ _SHORT = 16
 
 
 class AverageDivider(wiring.Component):
-    """One bit of the quotient a cycle.
+    """Serial divider: one bit of the quotient per cycle.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ class AverageDivider(wiring.Component):
         18 where it is ``short``
     """
 
-    def __init__(self, *, bits):
+    def __init__(self, *, bits: int) -> None:
         if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 64:
             raise ValueError(f"Bits of an element must be an integer from 1 to 64, not {bits!r}")
         self.bits = bits
@@ -43,7 +43,7 @@ class AverageDivider(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         negative, running, steps = Signal(reset_less=True), Signal(), Signal(range(self.bits + 1))
         rest, low, divisor = (

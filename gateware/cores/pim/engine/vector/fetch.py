@@ -5,6 +5,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import LMemRead, address_bits, lmem_word_bytes, vector_layout
 from .plan import count_bits, plan_layout
 
@@ -12,7 +13,7 @@ __all__ = ["VectorFetch"]
 
 
 class VectorFetch(wiring.Component):
-    """Reads the sources of one command after another.
+    """Operand fetch: reads the sources of one command after another.
 
     Where there is one source, it is the second operand.
 
@@ -34,7 +35,7 @@ class VectorFetch(wiring.Component):
         elements of this step; last : Out: the command's last step
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         word = 8 * lmem_word_bytes(params)
         super().__init__(
@@ -55,7 +56,7 @@ class VectorFetch(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         plan, request = self.plan, self.read.request
         first, second = (

@@ -5,6 +5,7 @@ from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import lmem_word_bytes
 from ..saturation import pick
 from .plan import Result, count_bits, lane_bits, plan_layout
@@ -13,7 +14,7 @@ __all__ = ["VectorAdders", "VectorUnpack"]
 
 
 class VectorUnpack(wiring.Component):
-    """Elements of two words, their signs extended; one cycle.
+    """Unpacker of the vector unit: elements of two words, sign-extended; one cycle.
 
     Parameters
     ----------
@@ -29,7 +30,7 @@ class VectorUnpack(wiring.Component):
         shifts have no sign.
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         word = 8 * lmem_word_bytes(params)
         self.bits = lane_bits(params)
@@ -46,7 +47,7 @@ class VectorUnpack(wiring.Component):
             members |= {f"a_{lane}": Out(signed(bits)), f"b_{lane}": Out(signed(bits))}
         super().__init__(members)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         plan, size = self.plan, lmem_word_bytes(self.params)
         shifts = Signal()
@@ -97,7 +98,7 @@ class VectorUnpack(wiring.Component):
 
 
 class VectorAdders(wiring.Component):
-    """``a + b``, ``a - b``, the larger, or the smaller; no register.
+    """Adders of the vector unit: ``a + b``, ``a - b``, maximum, or minimum; no register.
 
     Parameters
     ----------
@@ -109,7 +110,7 @@ class VectorAdders(wiring.Component):
         one bit more than the lane
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.bits = lane_bits(params)
         members = {"plan": In(plan_layout(params))}
         for lane, bits in enumerate(self.bits):
@@ -120,7 +121,7 @@ class VectorAdders(wiring.Component):
             }
         super().__init__(members)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         subtract = self.plan.subtract
         for lane, bits in enumerate(self.bits):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plan of a vector instruction: sizes of the lanes, and a command made ready for them.
+"""Planning stage of the vector unit: sizes of the lanes, and a command prepared for them.
 
 A *step* is ``elements`` results; a *fetch* one word of each source, with the elements of one step,
 or of two where a step does not use its words up.
@@ -11,6 +11,7 @@ from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import data, enum
 from amaranth.utils import exact_log2
 
+from .....isa.parameters import Params
 from ...isa import TWO_SOURCES
 from ..commands import VectorOp, address_bits, lmem_word_bytes
 from ..saturation import above, thermometer
@@ -36,7 +37,7 @@ _KEEP_WIDTH = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VRELU, V
 
 
 class VectorClass(enum.Enum, shape=3):
-    """The ways through the unit: adders, products of 16 bits, products of 32, sum of all products,
+    """Datapaths of the unit: adders, products of 16 bits, products of 32, sum of all products,
     the table."""
 
     ALU = 0
@@ -47,8 +48,7 @@ class VectorClass(enum.Enum, shape=3):
 
 
 class Result(IntEnum):
-    """What may become a command's result: bits of a plan's ``chosen``. PRODUCT, SHIFT: of 32
-    bits."""
+    """Sources of a command's result: bits of a plan's ``chosen``. PRODUCT, SHIFT: of 32 bits."""
 
     ADDERS = 0
     SHORT = 1
@@ -59,9 +59,9 @@ class Result(IntEnum):
     TABLE = 6
 
 
-def lane_bits(params):
-    """Bits of an element in each lane: lane ``k`` takes elements of ``b`` bytes where a word has
-    more than ``k`` of them."""
+def lane_bits(params: Params) -> list[int]:
+    """Width of an element in each lane: lane ``k`` takes elements of ``b`` bytes where a word
+    has more than ``k`` of them."""
     word = lmem_word_bytes(params)
     return [
         8 * max(b for b in (1, 2, 4) if k < word // b and 8 * b <= params["max_biw"])
@@ -69,7 +69,7 @@ def lane_bits(params):
     ]
 
 
-def multipliers(params):
+def multipliers(params: Params) -> int:
     """Number of multipliers: four where elements have 32 bits, else one for each of the widest
     elements of a word, at most four."""
     return (
@@ -79,23 +79,23 @@ def multipliers(params):
     )
 
 
-def operand_bits(params):
-    """Bits of a multiplier's operand: 18 where halves of 32 bits without a sign must fit."""
+def operand_bits(params: Params) -> int:
+    """Width of a multiplier's operand: 18 where unsigned halves of 32 bits must fit."""
     return 18 if params["max_biw"] == 32 else 16
 
 
-def accumulator_bits(params):
-    """Bits of a sum of products, and of the widest result before saturation."""
+def accumulator_bits(params: Params) -> int:
+    """Width of a sum of products, and of the widest result before saturation."""
     return 64 if params["max_biw"] == 32 else max(2 * params["max_biw"] + 11, 35)
 
 
-def count_bits(params):
-    """Bits of a number of elements of a word."""
+def count_bits(params: Params) -> int:
+    """Width of a number of elements of a word."""
     return exact_log2(lmem_word_bytes(params)) + 1
 
 
-def plan_layout(params):
-    """A command, made ready.
+def plan_layout(params: Params) -> data.StructLayout:
+    """Layout of a prepared command.
 
     ``way``: its class; ``chosen``: the same, a bit for each :class:`Result`. ``two``: two sources.
     ``long``: factors of more than 16 bits. ``minus``, ``least``, ``most``: what the adders do
@@ -148,7 +148,7 @@ def _bytes_less_one(bits):
     return Cat(bits[5] | Mux(low, bits[3], bits[4] & ~bits[3]), bits[5] | bits[4] & (bits[3] | low))
 
 
-def plan_command(m: Module, params, command, plan):
+def plan_command(m: Module, params: Params, command: data.View, plan: data.View) -> None:
     """Drives ``plan`` from ``command``; a fetch may have two steps, one cycle after the other."""
     bits, word = params["max_biw"], exact_log2(lmem_word_bytes(params))
     op = command.op

@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from .....primitives.multipliers import PipelinedMultipliers
 from ..matrix.lanes import multiplier_kind
 from ..saturation import gathered
@@ -20,7 +21,7 @@ SHORT_SHIFT = 14
 
 
 class VectorProducts(wiring.Component):
-    """Products of what stands at ``a`` and ``b``, shifts of ``a`` by ``b`` places.
+    """Multipliers of the vector unit: products of ``a`` and ``b``, shifts of ``a`` by ``b`` places.
 
     A left shift is a product with a power of two, of which the low bits are taken; a right shift
     one of which the high bits are. With 32-bit elements, a product of 32 bits is the sum of four of
@@ -50,7 +51,7 @@ class VectorProducts(wiring.Component):
     SHORT = PipelinedMultipliers.LATENCY
     TOTAL = SHORT + 2
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         self.number, self.bits = multipliers(params), operand_bits(params)
@@ -74,7 +75,7 @@ class VectorProducts(wiring.Component):
             }
         super().__init__(members)
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         plan, bits, wide = self.plan, self.bits, self.params["max_biw"] == 32
         m.submodules.array = array = PipelinedMultipliers(

@@ -5,6 +5,7 @@ from amaranth import Cat, Const, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .....isa.parameters import Params
 from ..commands import TAG_BITS, LMemWrite, address_bits, lmem_word_bytes, progress_layout
 from ..saturation import byte_sources, choose_bytes, pick, saturate
 from .plan import accumulator_bits, count_bits, lane_bits, multipliers, plan_layout
@@ -12,8 +13,8 @@ from .plan import accumulator_bits, count_bits, lane_bits, multipliers, plan_lay
 __all__ = ["VectorStore", "result_bits"]
 
 
-def result_bits(params):
-    """Bits of a result before saturation, in each lane."""
+def result_bits(params: Params) -> list[int]:
+    """Width of a result before saturation, in each lane."""
     bits = [lane + 1 for lane in lane_bits(params)]
     for lane in range(multipliers(params)):
         bits[lane] = max(bits[lane], 32)
@@ -22,8 +23,8 @@ def result_bits(params):
 
 
 class VectorStore(wiring.Component):
-    """Two stages: saturation and packing, write. It does not wait: whoever sends results knows that
-    LMem takes them, or sends one at a time.
+    """Result store in two stages: saturation and packing, write. It does not wait: the producer
+    knows that LMem accepts results, or sends one at a time.
 
     Parameters
     ----------
@@ -41,7 +42,7 @@ class VectorStore(wiring.Component):
         the last result is written now
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self.params = params
         self.results = result_bits(params)
         super().__init__(
@@ -62,7 +63,7 @@ class VectorStore(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         plan, word = self.plan, lmem_word_bytes(self.params)
         values = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vector unit: as many elements a cycle as LMem has bytes for (specification, sections 4.3 and
+"""Vector unit: as many elements per cycle as LMem has bytes for (specification, sections 4.3 and
 9)."""
 
 from amaranth import Cat, Module, Mux, Signal
@@ -7,6 +7,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
 from .....arguments import check_family
+from .....isa.parameters import Params
 from ..commands import (
     LMemRead,
     LMemWrite,
@@ -41,8 +42,8 @@ _IN_A_ROW = (
 
 
 class VectorUnit(wiring.Component):
-    """All vector instructions, with the result of capture where ranges overlap as section 4.4
-    allows.
+    """Vector unit: executes all vector instructions, with the result of capture where ranges
+    overlap as section 4.4 allows.
 
     Words of the sources are read in order and in turns, each before a result of its elements is
     written, and results are written in order: so no element is overwritten before it is read where
@@ -64,13 +65,13 @@ class VectorUnit(wiring.Component):
         or all its words are asked for
     progress : Out, see :func:`~..commands.progress_layout`; ends : Out,
         the same a cycle earlier; busy : Out: a command is under way
-    read : Out(LMemRead), write : Out(LMemWrite): the local memory's faces of the vector unit
+    read : Out(LMemRead), write : Out(LMemWrite): the local memory's interfaces of the vector unit
     multiply : In(stream of :func:`~..commands.multiply_layout`), product_valid, product :
         Out: scalar products modulo 2**32, in order; they go between the unit's own, but wait for a
         ``vtanh`` or ``vsigm`` to end
     """
 
-    def __init__(self, *, params, family=None):
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         check_family(family)
         self.params, self.family = params, family
         super().__init__(
@@ -87,7 +88,7 @@ class VectorUnit(wiring.Component):
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         params, bits = self.params, self.params["max_biw"]
         m.submodules.fetch = fetch = VectorFetch(params=params)

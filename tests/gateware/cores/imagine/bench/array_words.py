@@ -2,7 +2,7 @@
 """Random legal words of the array, and what the golden machine makes of them."""
 
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.model.machine import Machine
+from quintet.gateware.cores.imagine.model.array import ArrayState
 
 
 def random_words(rng, mapping, count, registers=None):
@@ -71,7 +71,7 @@ def parameters(mapping):
 def golden(mapping, words):
     """The machine after ``words``."""
     params = parameters(mapping)
-    machine = Machine(params)
+    machine = ArrayState(params)
     for word in words:
         decoded = ISA.decode(word, params)
         machine.execute(decoded.instruction.mnemonic, decoded.values)

@@ -198,7 +198,7 @@ def check_aborted(bench, case, cycle, behaviour, seed):
             f"{got.counters['instructions']} words retired, but the next one is number {index}"
         )
     _, expected = _model_run(model, case, index)
-    model.machine.stop()
+    model.array.stop()
     _outputs(case, got, bench.memory, expected, problems)
     model.eov = got.values["eov"]
     if model.eov != (got.values["vectors"] > 0):
@@ -225,7 +225,7 @@ def check_bus_error(bench, case, address, write, behaviour, seed):
             )
             return problems, got
         outcome, expected = _model_run(model, case, index)
-        model.machine.mode, model.machine.columns = got_mode(model, case, index)
+        model.array.mode, model.array.columns = got_mode(model, case, index)
         difference = first_difference(bench.memory[: case.memory.size], expected)
         if difference:
             problems.append(difference)
@@ -260,4 +260,4 @@ def got_mode(model, case, index):
     them)."""
     again = Model(model.params, case.memory.copy())
     again.run({**registers_of(case), "program_length": WORD * index})
-    return again.machine.mode, again.machine.columns
+    return again.array.mode, again.array.columns

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's numbers and operations in plain numpy: what its programs must give."""
+"""Bit-exact numpy reference of Cherry's arithmetic and operations."""

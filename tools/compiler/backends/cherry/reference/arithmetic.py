@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's arithmetic on float64 arrays that hold its numbers (specification, section 4): written
-apart from the golden model, for the reference.
+"""Cherry's arithmetic on float64 arrays that hold its numbers (specification, section 4),
+implemented independently of the golden model.
 
 A float64 holds every element, its zeros' signs, infinities and NaN; products of two are exact, and
 a sum of five rounds as the machine's window does unless it lies near a tie: those few are worked
@@ -36,9 +36,9 @@ _LARGEST, _SMALLEST = 2.0**128, 2.0**-126
 _WINDOW = 22
 
 
-def nearest(x, digits=DIGITS):
-    """float64 rounded to ``digits`` significant bits, ties to even; beyond the range infinity,
-    below it zero."""
+def nearest(x: np.ndarray, digits: int = DIGITS) -> np.ndarray:
+    """Rounds float64 to ``digits`` significant bits, ties to even; overflow to infinity, underflow
+    to zero."""
     x = np.ascontiguousarray(x, np.float64)
     cut = _ALL - digits
     pattern = x.view(np.int64)
@@ -52,21 +52,21 @@ def _ranged(x):
     return np.where(size < _SMALLEST, np.copysign(0.0, x), x)
 
 
-def to_element(x):
-    """Real numbers as float32 has them, rounded to elements as DMA does: what float32 calls
-    subnormal is zero."""
+def to_element(x: float | np.ndarray) -> np.ndarray:
+    """Rounds real numbers to float32 and then to elements, as DMA does; float32 subnormals become
+    zero."""
     with np.errstate(over="ignore"):
         single = np.asarray(x, np.float32).astype(np.float64)
     return nearest(np.where(np.abs(single) < _SMALLEST, np.copysign(0.0, single), single))
 
 
-def from_bf16(x):
-    """Real numbers rounded to bfloat16, as float64."""
+def from_bf16(x: np.ndarray) -> np.ndarray:
+    """Rounds real numbers to bfloat16, as float64."""
     return nearest(to_element(x), 8)
 
 
-def bits(x):
-    """Patterns of 18 bits; every NaN is the one that arithmetic makes."""
+def bits(x: np.ndarray) -> np.ndarray:
+    """Bit patterns of 18 bits; every NaN is the canonical one."""
     single = np.asarray(x, np.float64).astype(np.float32).view(np.uint32).astype(np.int64)
     return np.where(np.isnan(x), 0x1FF00, single >> 14)
 
@@ -79,7 +79,9 @@ def _exponents(x):
     return (x.view(np.int64) >> _MANTISSA & 0x7FF) - 1023
 
 
-def accumulate(acc, a, b, digits=DIGITS):
+def accumulate(
+    acc: np.ndarray | None, a: np.ndarray, b: np.ndarray, digits: int = DIGITS
+) -> np.ndarray:
     """``acc`` and the sum over the last axis of ``a * b``, rounded once (section 4.1).
 
     Parameters
@@ -146,8 +148,8 @@ def _window(acc, a, b, total, digits):
     return np.where(there.any(-1), exact, total)
 
 
-def nearest_unlimited(x, digits):
-    """As :func:`nearest`, whatever the exponent."""
+def nearest_unlimited(x: np.ndarray, digits: int) -> np.ndarray:
+    """As :func:`nearest`, without limits of the exponent."""
     cut = _ALL - digits
     pattern = np.ascontiguousarray(x).view(np.int64)
     return (pattern + ((1 << cut - 1) - 1) + (pattern >> cut & 1) & -(1 << cut)).view(np.float64)
@@ -156,52 +158,56 @@ def nearest_unlimited(x, digits):
 # Element by element
 
 
-def add(x, y):
+def add(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Sum of two elements, rounded."""
     with np.errstate(invalid="ignore"):
         return nearest(np.add(x, y))
 
 
-def subtract(x, y):
+def subtract(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Difference of two elements, rounded."""
     with np.errstate(invalid="ignore"):
         return nearest(np.subtract(x, y))
 
 
-def multiply(x, y):
+def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Product of two elements, rounded."""
     with np.errstate(invalid="ignore"):
         return nearest(np.multiply(x, y))
 
 
-def divide(x, y):
-    """Correctly rounded: a quotient of ten bits by ten bits is never so near a tie that float64
+def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Correctly rounded quotient: of ten bits by ten bits it is never so near a tie that float64
     misses it."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return nearest(np.divide(x, y))
 
 
-def relu(x):
-    """The number where it is positive, else +0; NaN stays."""
+def relu(x: np.ndarray) -> np.ndarray:
+    """The number if it is positive, else +0; NaN stays."""
     return np.where(np.isnan(x) | (np.asarray(x) > 0), x, 0.0)
 
 
-def gtz(x):
-    """1 where it is positive, else +0."""
+def gtz(x: np.ndarray) -> np.ndarray:
+    """1 if the number is positive, else +0."""
     return np.where(np.asarray(x) > 0, 1.0, 0.0)
 
 
-def exp(x):
-    """Correctly rounded: no element's power of e is so near a tie that float64 misses it."""
+def exp(x: np.ndarray) -> np.ndarray:
+    """Correctly rounded exponential: no element's power of e is so near a tie that float64 misses
+    it."""
     with np.errstate(over="ignore", invalid="ignore"):
         return nearest(np.exp(x))
 
 
-def log2(x):
-    """Correctly rounded logarithm to base 2; of zero minus infinity, below it NaN."""
+def log2(x: np.ndarray) -> np.ndarray:
+    """Correctly rounded base-2 logarithm; minus infinity of zero, NaN of negative numbers."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return nearest(np.log2(x))
 
 
-def maximum(x, axis):
-    """IEEE maximum: NaN wins, +0 is above -0."""
+def maximum(x: np.ndarray, axis: int) -> np.ndarray:
+    """IEEE maximum along an axis: NaN wins, +0 is greater than -0."""
     x = np.asarray(x)
     largest = x.max(axis)
     return np.where(
@@ -209,9 +215,9 @@ def maximum(x, axis):
     )
 
 
-def power(x, y):
-    """|x|^y by the specification's whole-number algorithm (section 4.4), for finite x > 0 and
-    finite y; specials of x as in C.
+def power(x: np.ndarray, y: float) -> np.ndarray:
+    """|x|^y by the specification's integer algorithm (section 4.4), for finite x > 0 and finite y;
+    specials of x as in C.
 
     ``y`` is one number: 0.5 and -0.5 are what the decompositions need.
     """

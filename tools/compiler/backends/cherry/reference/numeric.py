@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operations of a :class:`~..machine.Machine` in numpy, bit for bit what the machine gives."""
+"""Bit-exact numpy reference of a :class:`~..machine.Machine`'s operations."""
 
+from collections.abc import Mapping
 from functools import singledispatch
 
 import numpy as np
 
-from ..machine import Chain, Operation, PairProduct, Product, Regroup, Window
+from ..machine import Chain, Machine, Operation, PairProduct, Product, Regroup, Value, Window
 from . import arithmetic
 from .arithmetic import DIGITS, accumulate, nearest
 
@@ -27,8 +28,10 @@ _ONE = {
 }
 
 
-def run_machine(machine, inputs, digits=DIGITS):
-    """Value -> float64 array (its first axis the inputs) of everything.
+def run_machine(
+    machine: Machine, inputs: Mapping[str, np.ndarray], digits: int = DIGITS
+) -> dict[Value, np.ndarray]:
+    """Computes every value: Value -> float64 array (its first axis the inputs).
 
     ``inputs``: tensor name -> real numbers; ``digits``: significant bits of ACC.
     """

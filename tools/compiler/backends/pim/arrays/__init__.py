@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers and the arrays that hold their weights: as matrices, what they ask for, which cores hold
-them, in pieces where all are too few."""
+"""Weight-stationary mapping: layers as matrices, their demand for arrays, the cores that hold them,
+and splitting of layers that do not fit."""

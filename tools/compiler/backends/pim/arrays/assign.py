@@ -1,8 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Which cores hold a layer's weights: every layer in at least one, more where arrays are left and
-it gains most."""
+"""Assignment of layers to cores: one copy of each layer's weights, then more copies where they gain
+most."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from ...base import LoweringError
 
@@ -13,9 +17,8 @@ __all__ = ["Need", "assign"]
 class Need:
     """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles``
     of all its work on one core, ``floor`` cycles that no number of cores goes below, ``most`` cores
-    that can share it, ``extra`` cycles of each where several share it; ``homes``: the cores that
-    must hold it, ``None``: any; ``cores``: who holds it, filled by
-    :func:`assign`."""
+    that can share it, ``extra`` cycles of each if several share it; ``homes``: the cores that must
+    hold it, ``None``: any; ``cores``: the cores that hold it, filled by :func:`assign`."""
 
     name: str
     arrays: int
@@ -25,10 +28,11 @@ class Need:
     floor: int
     most: int
     extra: int = 0
-    homes: tuple | None = None
-    cores: list = field(default_factory=list)
+    homes: tuple[int, ...] | None = None
+    cores: list[int] = field(default_factory=list)
 
-    def time(self, cores):
+    def time(self, cores: int) -> float:
+        """Cycles of the layer on so many cores."""
         return max(self.cycles / cores + (self.extra if cores > 1 else 0), self.floor)
 
 
@@ -110,8 +114,8 @@ def _grown(packing, copies, found):
     return copies, found
 
 
-def assign(needs, params):
-    """Fill ``cores`` of every :class:`Need`: one copy each, then more where they gain most for
+def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
+    """Fills ``cores`` of every :class:`Need`: one copy each, then more where they gain most for
     their arrays.
 
     Raises

@@ -1,9 +1,17 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers as matrices: what one multiplication takes in, in which order, and what it gives."""
+"""Layers as matrices of the array: rows, columns and order of operands of each multiplication."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from ....graph import Conv
+    from ....quantised import Integer
 
 __all__ = [
     "MOST_ARRAYS",
@@ -23,7 +31,7 @@ MOST_ARRAYS = 16
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """One multiplication, of ``wide`` positions side by side.
+    """One array multiplication, of ``wide`` positions side by side.
 
     Attributes
     ----------
@@ -43,36 +51,38 @@ class Matrix:
     wide: int = 1
 
     @property
-    def count(self):
-        """Channels of the source."""
+    def count(self) -> int:
+        """Number of source channels."""
         return self.kernel.shape[2]
 
     @property
-    def outputs(self):
+    def outputs(self) -> int:
+        """Number of outputs of a multiplication."""
         return self.kernel.shape[3]
 
     @property
-    def columns(self):
-        """Columns of the source that a multiplication reaches over, where they lie together."""
+    def columns(self) -> int:
+        """Source columns under the window of a multiplication, if they are contiguous."""
         return (self.wide - 1) * self.stride + self.kernel.shape[1]
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """Rows and columns of the group."""
         return self.kernel.shape[0] * self.columns * self.count, self.wide * self.outputs
 
-    def arrays(self, params):
+    def arrays(self, params: Mapping[str, Any]) -> int:
+        """Number of arrays that the group occupies."""
         rows, cols = self.shape
         return -(-rows // params["xb_rows"]) * -(-cols // params["xb_cols"])
 
-    def cycles(self, params):
-        """Of the matrix unit, a position, back to back."""
+    def cycles(self, params: Mapping[str, Any]) -> float:
+        """Cycles of the matrix unit per position, back to back."""
         rows, cols = self.shape
         return (rows * -(-cols // params["lanes"]) + 4) / self.wide
 
-    def group(self):
-        """(weights int8 [rows, cols], bias int32 [cols] or ``None``): the kernel once for every
-        position."""
+    def group(self) -> tuple[np.ndarray, np.ndarray | None]:
+        """The group's (weights int8 [rows, cols], bias int32 [cols] or ``None``): the kernel once
+        for every position."""
         kh, kw, channels, outputs = self.kernel.shape
         matrix = np.zeros((kh, self.columns, channels, self.wide, outputs), np.int8)
         for k in range(self.wide):
@@ -98,8 +108,8 @@ def _together(node, params, cores):
     )
 
 
-def most_rows(params):
-    """Rows of one group, at most."""
+def most_rows(params: Mapping[str, Any]) -> int:
+    """Greatest number of rows of one group."""
     return min(MOST_ROWS, min(MOST_ARRAYS, params["arrays"]) * params["xb_rows"])
 
 
@@ -120,10 +130,12 @@ def _cut_columns(rows, total, biased, params):
     return [(first, min(first + step, total)) for first in range(0, total, step)]
 
 
-def matrices_of(node, numbers, params, width, *, whole=False):
-    """The :class:`Matrix` list of a convolution with its whole-number weights and bias
-    (``Integer``) and ``width`` results a row; ``whole``: for a core that does all channels, whose
-    results lie together."""
+def matrices_of(
+    node: Conv, numbers: Integer, params: Mapping[str, Any], width: int, *, whole: bool = False
+) -> list[Matrix]:
+    """The :class:`Matrix` list of a convolution with its integer weights and bias (``Integer``) and
+    ``width`` results per row; ``whole``: for a core that computes all channels, whose results are
+    contiguous."""
     kernel, bias, shift = (
         numbers.weights.transpose(1, 2, 3, 0).astype(np.int8),
         numbers.bias,
@@ -178,8 +190,8 @@ def _widened(matrix, params, width):
     return min(options, key=lambda m: (m.cycles(params), m.wide), default=matrix)
 
 
-def demand(matrices, params):
-    """(arrays, biases, groups) of a core that ``matrices`` take."""
+def demand(matrices: Sequence[Matrix], params: Mapping[str, Any]) -> tuple[int, int, int]:
+    """(arrays, biases, groups) that ``matrices`` occupy on a core."""
     return (
         sum(m.arrays(params) for m in matrices),
         sum(m.shape[1] for m in matrices if m.bias is not None),
@@ -187,20 +199,20 @@ def demand(matrices, params):
     )
 
 
-def dense_pieces(rows, cols, params):
-    """First rows of the groups that a dense layer's rows are cut into, and rows of one."""
+def dense_pieces(rows: int, cols: int, params: Mapping[str, Any]) -> list[tuple[int, int]]:
+    """Splits the rows of a dense layer into groups: pairs (first row, number of rows)."""
     wide = -(-cols // params["xb_cols"])
     step = min(MOST_ROWS, MOST_ARRAYS // wide * params["xb_rows"]) if wide <= MOST_ARRAYS else 0
-    return step and [(k, min(step, rows - k)) for k in range(0, rows, step)]
+    return [(k, min(step, rows - k)) for k in range(0, rows, step)] if step else []
 
 
 def _int32(bias, a, b):
     return None if bias is None else np.ascontiguousarray(bias[a:b], np.int32)
 
 
-def gathers(node, matrix, alone):
-    """Pieces of a neighbourhood that lie together: ``(row, column, columns)`` of each; ``alone``:
-    no other channels lie between."""
+def gathers(node: Conv, matrix: Matrix, alone: bool) -> list[tuple[int, int, int]]:
+    """Contiguous pieces of a window: ``(row, column, columns)`` of each; ``alone``: no other
+    channels lie between."""
     kh = node.weights.shape[1]
     if alone and node.dilation[1] == 1:
         return [(r * node.dilation[0], 0, matrix.columns) for r in range(kh)]

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a network's layers ask of the arrays."""
+"""Demand of a network's layers for arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....graph import Binary, Conv, Dense, Gru, Lstm, MatMul
+from ....graph import Binary, Conv, Dense, Graph, Gru, Lstm, MatMul, Node
 from ....quantised import Integer, Quantised, Scale
 from ...base import LoweringError
 from ..clock.clocks import BEAT
@@ -12,12 +17,17 @@ from ..stages import needed_rows
 from .assign import Need
 from .matrices import MOST_ARRAYS, MOST_ROWS, demand, dense_pieces, matrices_of
 
+if TYPE_CHECKING:
+    from ..joined import Joined
+
 __all__ = ["empty_numbers", "floor", "layer_needs", "unique"]
 
 
-def layer_needs(quantised, params, joined=()):
-    """(node, matrices or columns, Need) of every layer with weights; layers of a chain share one
-    Need, stages have their core's.
+def layer_needs(
+    quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined] = ()
+) -> list[tuple[Any, Any, Need]]:
+    """Demand of every layer with weights: (node, matrices or columns, Need). Layers of a chain
+    share one Need; stages have their core's.
 
     ``joined``: list of :class:`~..joined.Joined`, nodes that run together.
     """
@@ -120,21 +130,21 @@ def _each(quantised, p, together):
     return found
 
 
-def floor(quantised, nodes):
-    """Cycles that main memory takes at least for the maps that nodes, a layer or a chain, read and
-    store."""
+def floor(quantised: Quantised, nodes: Sequence[Node]) -> float:
+    """Lower bound in cycles by main memory traffic, for the maps that nodes (a layer or a chain)
+    read and store."""
     graph, made = quantised.graph, {node.output for node in nodes}
     names = {name for node in nodes for name in node.inputs} - made | {nodes[-1].output}
     return sum(graph.tensors[name].size * quantised.scales[name].bits // 8 for name in names) / BEAT
 
 
-def unique(needs):
-    """Every :class:`Need` once."""
+def unique(needs: Iterable[tuple[Any, Any, Need]]) -> list[Need]:
+    """The distinct Needs, in order."""
     return list({id(need): need for _, _, need in needs}.values())
 
 
-def empty_numbers(graph, bits):
-    """A :class:`Quantised` of zeros, to see what a graph takes."""
+def empty_numbers(graph: Graph, bits: int) -> Quantised:
+    """A :class:`Quantised` with zero weights, for estimating what a graph requires."""
     # A layer without biases has them where the quantiser makes up for what rounding does to a mean.
     layers = {
         node.name: Integer(

@@ -1,20 +1,24 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers with more weights than the arrays hold at once, in pieces that they do: of outputs, and of
-what is summed."""
+"""Splitting of layers whose weights exceed the arrays, by outputs and by summed inputs."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import count
+from typing import Any
 
 import numpy as np
 
-from ....graph import Concat, Conv, Dense, Reshape, Slice, Tensor
+from ....graph import Concat, Conv, Dense, Graph, Node, Reshape, Slice, Tensor
 from .matrices import most_rows
 
 __all__ = ["in_pieces"]
 
 
-def in_pieces(graph, params, held):
-    """The graph with such layers as several, each of which can have the arrays to itself.
+def in_pieces(
+    graph: Graph, params: Mapping[str, Any], held: Callable[[Sequence[Node], Graph], bool]
+) -> Graph:
+    """Splits such layers into several, each of which fits the arrays by itself; returns a new
+    graph.
 
     Outputs are shared out among layers, whose results a Concat joins. A sum of more products than a
     group has rows becomes a sum of partial sums, which are a tensor like others: a convolution's
@@ -32,7 +36,8 @@ def in_pieces(graph, params, held):
     Graph
         A layer of which no pieces are small enough is left as it is.
     """
-    nodes, tensors = [], dict(graph.tensors)
+    nodes: list[Node] = []
+    tensors = dict(graph.tensors)
     for node in graph.nodes:
         large = isinstance(node, Conv | Dense) and not held([node], graph)
         nodes += (_cut(graph, node, params, held, tensors) if large else None) or [node]

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a program before it runs: clocks of issue, units and memory, by which its words are
-played."""
+"""Cycle-level timing model of a program: clocks of issue, units and memory that execute its
+words."""

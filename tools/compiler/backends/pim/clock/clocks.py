@@ -1,7 +1,11 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Clocks of one core's issue and units, and of main memory, for :mod:`.timing`."""
 
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
+from typing import Any
 
 from quintet.gateware.cores.pim.isa import ISA
 
@@ -26,8 +30,8 @@ _WORD, _BURST, _FLYING, _BEATS = 8, 64, 4, 64
 
 
 class Memory:
-    """Main memory: slices of time with as many beats each as fit, given to whoever asks first for
-    that time.
+    """Timing of main memory: time slices of a fixed number of beats, granted in the order of
+    requests.
 
     ``LATENCY``: cycles from a request, through arbiters and guard to an open row and back, until
     its first beat is where it belongs. ``TURN``: cycles that a burst costs beside its beats:
@@ -38,11 +42,12 @@ class Memory:
     LATENCY, TURN = 30, 3
     _SLICE, _RECENT, _LONGEST = 64, 16, 6
 
-    def __init__(self, beat):
-        self.beat, self._used = beat, {}
+    def __init__(self, beat: float):
+        self.beat = beat
+        self._used: dict[int, Any] = {}
 
-    def wait(self, now):
-        """Cycles that a request of ``now`` stands in the queue."""
+    def wait(self, now: float) -> float:
+        """Queueing cycles of a request made at ``now``."""
         at = int(now) // self._SLICE
         busy = sum(self._used.get(k, 0) for k in range(at - self._RECENT, at)) / (
             self._RECENT * self._SLICE
@@ -51,9 +56,9 @@ class Memory:
             _BURST / self.beat + self.TURN
         )
 
-    def ask(self, now, size):
-        """(cycle at which ``size`` bytes asked for at ``now`` move, at which the last of them is
-        there)."""
+    def ask(self, now: float, size: int) -> tuple[float, float]:
+        """Grants a transfer of ``size`` bytes requested at ``now``: (cycle at which it moves, cycle
+        at which its last byte has arrived)."""
         left = size / self.beat
         left += self.TURN * -(-left // _BEATS)
         begin = now + self.wait(now)
@@ -93,10 +98,19 @@ def _decoded(word):
 
 
 class Clock:
-    """One core. ``now``: the cycle in which its next instruction may begin; ``ended``, ``moved``:
-    of its stretches, when they were over and how many bytes of main memory they moved."""
+    """Clock of one core. ``now``: the cycle in which its next instruction may begin; ``ended``,
+    ``moved``: of its stretches, when they ended and how many bytes of main memory they moved."""
 
-    def __init__(self, number, words, groups, marks, params, memory, begin):
+    def __init__(
+        self,
+        number: int,
+        words: Sequence[int],
+        groups: Sequence[Any],
+        marks: Sequence[int],
+        params: Mapping[str, Any],
+        memory: Memory,
+        begin: float,
+    ):
         self.number, self.groups, self.marks, self.memory, self.lanes = (
             number,
             groups,
@@ -105,19 +119,26 @@ class Clock:
             params["lanes"],
         )
         self.words = words
-        self.now, self.at, self.ended, self.moved, self._moved = begin, 0, [], [], 0
+        self.now, self.at, self._moved = begin, 0, 0
+        self.ended: list[float] = []
+        self.moved: list[int] = []
         self.regs, self.ib, self.ob = [0] * 32, 1, 1
         self.taken = begin  # when the last command was taken by its unit
-        self.flight = []  # (unit, written, reads, when read, when done)
+        self.flight: list[tuple[Any, ...]] = []  # (unit, written, reads, when read, when done)
         self.matrix_end = self.matrix_next = self.vector_next = self.move_next = self.load_next = (
             begin
         )
-        self.events, self.blocked, self._wanted = {}, False, None
-        self._bytes, self._arrived, self._passed = 0, {}, {}
+        self.events: dict[int, list[float]] = {}
+        self.blocked = False
+        self._wanted: tuple[int, int] | None = None
+        self._bytes = 0
+        self._arrived: dict[Any, Any] = {}
+        self._passed: dict[Any, Any] = {}
         self._ring = params["prefetch_words"] * 8 // _BURST
 
     @property
-    def done(self):
+    def done(self) -> bool:
+        """Whether all words have been executed."""
         return self.at >= len(self.words)
 
     def _fetch(self, size):
@@ -140,9 +161,9 @@ class Clock:
         for burst in range(first, self._bytes // _BURST):
             self._passed[burst] = self.now
 
-    def advance(self, until):
-        """Instructions in order until the clock passes ``until`` or another core is needed: then
-        (what, its number, bytes or event)."""
+    def advance(self, until: float | None) -> tuple[Any, ...] | None:
+        """Executes instructions in order until the clock passes ``until`` or another core is
+        needed: then (operation, the other core's number, bytes or event)."""
         while self.at < len(self.words):
             while len(self.ended) < len(self.marks) and self.marks[len(self.ended)] <= self.at:
                 self._end()
@@ -318,17 +339,18 @@ class Clock:
 
     # Other cores
 
-    def pace(self, at, size):
-        """Cycles that its words of a ``send`` take."""
+    def pace(self, at: float, size: int) -> float:
+        """Cycles that the words of a ``send`` take."""
         return -(-size // _WORD) * self._slow(at) + 14
 
-    def met(self, ends):
-        """A ``send`` or ``recv`` is complete."""
+    def met(self, ends: float) -> None:
+        """Completes a ``send`` or ``recv`` at cycle ``ends``."""
         self.now = self.taken = ends
 
-    def try_event(self):
-        """Whether the event that is waited for has come often enough; then the clock goes on from
+    def try_event(self) -> bool:
+        """Whether the awaited event has occurred often enough; if so, the clock goes on from
         there."""
+        assert self._wanted is not None
         event, value = self._wanted
         found = sorted(self.events.get(event, ()))
         self.blocked = len(found) < value

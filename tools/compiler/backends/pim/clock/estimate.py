@@ -1,10 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Estimated cycles of a program, from the timing of its instructions."""
+"""Cycle estimates of a program from the timing of its instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from ...base import LoweringError
 from ..program import ProgramWriter
 from .clocks import BEAT
 from .timing import play
+
+if TYPE_CHECKING:
+    from ....quantised import Quantised
+    from ..joined import Joined
 
 __all__ = ["load_cycles", "played", "program_cycles", "written"]
 
@@ -15,9 +24,9 @@ _LOAD, _LOAD_GROUP, _LOAD_ALONE = 600, 500, 150
 _STREAM = 0.985
 
 
-def load_cycles(writer, weights=False):
-    """Cycles before the cores begin: from the second run on, or, with ``weights``, where arrays are
-    filled first."""
+def load_cycles(writer: ProgramWriter, weights: bool = False) -> int:
+    """Cycles before the cores begin: from the second run on, or, with ``weights``, of a run that
+    fills the arrays."""
     groups = [group for core in writer.cores for group in core.groups]
     # The cores fill their buffers of code meanwhile.
     code = (
@@ -37,10 +46,11 @@ def load_cycles(writer, weights=False):
     return found
 
 
-def program_cycles(writer, weights=False, most=float("inf")):
-    """(cycles, bytes of main memory) of each stretch of a program that is written; LOAD counts to
-    the first; ``weights``: see :func:`load_cycles`. Nothing of a program that takes ``most`` cycles
-    or more."""
+def program_cycles(
+    writer: ProgramWriter, weights: bool = False, most: float = float("inf")
+) -> list[tuple[float, int]]:
+    """(cycles, bytes of main memory) of each stretch of a written program; LOAD counts to the
+    first; ``weights``: see :func:`load_cycles`. Empty for a program of ``most`` cycles or more."""
     cores = writer.cores
     marks = [[after[k] for _, _, after in writer.stretches] for k in range(len(cores))]
     ends = play(
@@ -58,9 +68,11 @@ def program_cycles(writer, weights=False, most=float("inf")):
     ]
 
 
-def written(quantised, params, joined):
+def written(
+    quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined]
+) -> ProgramWriter | None:
     """The :class:`~..program.ProgramWriter` that has written the program with ``joined``; ``None``
-    where it cannot."""
+    if it cannot."""
     writer = ProgramWriter(quantised, params, joined)
     try:
         writer.place_all(1 << 20)
@@ -70,7 +82,12 @@ def written(quantised, params, joined):
     return writer
 
 
-def played(quantised, params, joined, most=float("inf")):
+def played(
+    quantised: Quantised,
+    params: Mapping[str, Any],
+    joined: Sequence[Joined],
+    most: float = float("inf"),
+) -> float:
     """Cycles of the program that :class:`~..program.ProgramWriter` makes with ``joined``; infinite
     where it cannot, or where they are ``most`` or more."""
     writer = written(quantised, params, joined)

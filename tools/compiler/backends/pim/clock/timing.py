@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a program from the timing of its instructions (docs/isa/pim.md, sections 9 and 10): all
-cores' clocks, their units and the memory they share.
+"""Cycle-level simulation of a program's issue (docs/isa/pim.md, sections 9 and 10): all cores'
+clocks, their units and the memory they share.
 
 A core issues in order. An instruction is checked in three cycles, or four with a second source or a
 global address, and then stands in front of its unit until nothing in flight is in its way, so that
@@ -8,16 +8,26 @@ one long instruction may hold up all behind it. Where two cores meet, both clock
 later one.
 """
 
+from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush
+from typing import Any
 
 from .clocks import Clock, Memory
 
 __all__ = ["play"]
 
 
-def play(codes, groups, marks, params, load, beat, most=float("inf")):
-    """(cycle of the run at which it ends, bytes of main memory it moves) of each stretch of a
-    program.
+def play(
+    codes: Sequence[Sequence[int]],
+    groups: Sequence[Sequence[Any]],
+    marks: Sequence[Sequence[int]],
+    params: Mapping[str, Any],
+    load: float,
+    beat: float,
+    most: float = float("inf"),
+) -> list[tuple[float, int]]:
+    """Simulates a program: (cycle of the run at which it ends, bytes of main memory it moves) of
+    each stretch.
 
     Parameters
     ----------
@@ -34,7 +44,8 @@ def play(codes, groups, marks, params, load, beat, most=float("inf")):
         Clock(n, words, own, ends, params, memory, load)
         for n, (words, own, ends) in enumerate(zip(codes, groups, marks, strict=True))
     ]
-    ready, meets = [], {}
+    ready: list[tuple[float, int]] = []
+    meets: dict[Any, Any] = {}
     for core in cores:
         heappush(ready, (core.now, core.number))
     while ready:

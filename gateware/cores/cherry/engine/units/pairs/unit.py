@@ -8,7 +8,8 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...memory.scratchpad import READ_LATENCY, BankFace, row_bits
+from ......isa.parameters import Params
+from ...memory.scratchpad import READ_LATENCY, BankInterface, row_bits
 from ...memory.tilefile import ACC
 from ...ops import ProgressLayout, TileRead, TileWrite, element_bits, lsu_op, tile_elements
 from ..accumulator import from_accumulator, to_accumulator
@@ -17,17 +18,17 @@ from .walk import AddressWalk, PairLayout, SlotLayout
 
 __all__ = ["PairLoadStore", "in_pairs"]
 
-#: Pairs, and slots, that wait for their turn: a slot of sixteen pairs must have room.
+#: Pairs, and slots, that wait for their turn: a slot of sixteen pairs must fit.
 _DEPTH = 16
 
 
-def in_pairs(params):
+def in_pairs(params: Params) -> bool:
     """Whether a build has this unit: two banks, and tiles by rows."""
     return params["banks"] == 2 and tile_elements(params) == 4
 
 
 class PairLoadStore(wiring.Component):
-    """Loads and stores in order, two elements a cycle.
+    """Load/store unit for two banks: loads and stores in order, two elements per cycle.
 
     The walk (:mod:`.walk`) is ahead by up to sixteen pairs, since all addresses of a slot are
     checked before the first is used. A load's pairs go to the banks, and come three cycles later
@@ -50,7 +51,7 @@ class PairLoadStore(wiring.Component):
         The build has more banks, or a word of its tile file is not a row.
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         if not in_pairs(params):
             raise ValueError(
                 f"Load/store by pairs needs parameter banks 2 and macs below 32, not "
@@ -70,14 +71,14 @@ class PairLoadStore(wiring.Component):
                 "refused": In(1),
                 "tiles_read": Out(TileRead(params)),
                 "tiles_write": Out(TileWrite(params)),
-                "banks": Out(BankFace(row_bits(params))).array(2),
+                "banks": Out(BankInterface(row_bits(params))).array(2),
                 "fault": Out(1),
                 "fault_address": Out(18),
                 "fault_slot": Out(6),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m, w = Module(), SimpleNamespace()  # `w`: signals that several steps use
         m.submodules.walk = walk = AddressWalk(params=self._params)
         wiring.connect(m, wiring.flipped(self.op), walk.op)
@@ -138,10 +139,10 @@ class PairLoadStore(wiring.Component):
         m.d.comb += [
             put_pair.en.eq(walk.push),
             put_pair.data.eq(walk.pair),
-            put_slot.en.eq(walk.told),
+            put_slot.en.eq(walk.slot_valid),
             put_slot.data.eq(walk.slot),
             left.eq(level + walk.push - w.issue),
-            kept.eq(waiting + walk.told - w.done),
+            kept.eq(waiting + walk.slot_valid - w.done),
         ]
         # Pairs to the last place: a slot may need all of them. A slot's place is free when its last
         # row is written.
@@ -149,13 +150,13 @@ class PairLoadStore(wiring.Component):
             level.eq(left),
             waiting.eq(kept),
             w.there.eq(kept != 0),
-            walk.room.eq((left + walk.step < _DEPTH) & (kept < _DEPTH - 4)),
+            walk.space.eq((left + walk.step < _DEPTH) & (kept < _DEPTH - 4)),
             w.behind.eq((w.behind | (w.done & ~w.now.store)) & ~w.written),
         ]
         m.d.sync += [
             put_pair.addr.eq(put_pair.addr + walk.push),
             get_pair.addr.eq(get_pair.addr + w.issue),
-            put_slot.addr.eq(put_slot.addr + walk.told),
+            put_slot.addr.eq(put_slot.addr + walk.slot_valid),
             get_now.addr.eq(get_now.addr + w.done),
             get_then.addr.eq(get_then.addr + (w.written | (w.done & w.now.store))),
         ]

@@ -6,6 +6,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ......isa.parameters import Params
 from ...front.hazards import ContextGate
 from ...ops import ProgressLayout, Unit, entries, lsu_op
 
@@ -13,30 +14,30 @@ __all__ = ["AddressWalk", "PairLayout", "SlotLayout", "Way"]
 
 
 class PairLayout(data.StructLayout):
-    """Addresses of one or, with ``two``, two lanes that are served in one cycle."""
+    """Addresses of one or, with ``two``, two lanes that are accessed in one cycle."""
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         super().__init__({"first": params["log_mem"], "second": params["log_mem"], "two": 1})
 
 
 class Way(data.StructLayout):
-    """How a slot's lanes are passed: ``along``: two neighbours of a row together, row by row;
-    ``down``: two neighbours of a column together, column by column of two rows; neither: one by
-    one, row by row. ``len_y``, ``len_x``: rows and columns, 1 to 4."""
+    """Traversal order of a slot's lanes: ``along``: two neighbours of a row together, row by
+    row; ``down``: two neighbours of a column together, column by column of two rows; neither:
+    one by one, row by row. ``len_y``, ``len_x``: rows and columns, 1 to 4."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         super().__init__({"along": 1, "down": 1, "len_y": 3, "len_x": 3})
 
 
 class SlotLayout(data.StructLayout):
-    """A slot whose addresses were checked.
+    """Slot whose addresses have been checked.
 
     bad : one of them lies outside MEM; the slot must not be done
     store, reg, skip : of the operation; ``keeps``: a load that needs the old tile
     entry : of the tile that a load writes; ``source``: of the tile that is read
     """
 
-    def __init__(self, params):
+    def __init__(self, params: Params) -> None:
         shape = range(entries(params))
         super().__init__(
             {
@@ -53,7 +54,8 @@ class SlotLayout(data.StructLayout):
 
 
 class AddressWalk(wiring.Component):
-    """Walks the slots of operations, as soon as their waits are over, ahead of their accesses.
+    """Address walk: generates and checks the addresses of each slot ahead of its accesses, as soon
+    as its waits are over.
 
     Lanes are passed in pairs that lie in different banks or at one address: along rows where
     ``stride_x`` is odd or 0; else, of a load, down columns where ``stride_y`` is; else one by one.
@@ -66,9 +68,9 @@ class AddressWalk(wiring.Component):
     Members
     -------
     op : In, stream of :func:`~...ops.lsu_op`; progress : In, :class:`~...ops.ProgressLayout`
-    room : In, from a register: of a pair that is stepped to now there is room; step : Out,
+    space : In, from a register: of a pair that is stepped to now there is space; step : Out,
         that is done: it is pushed a cycle later, if it is
-    push : Out, ``pair`` : Out(:class:`PairLayout`), another pair; told : Out,
+    push : Out, ``pair`` : Out(:class:`PairLayout`), another pair; slot_valid : Out,
         ``slot`` : Out(:class:`SlotLayout`), a slot is complete with the pair pushed in this cycle,
         or is bad: its pairs mean nothing, and no slot follows
     fault_slot, fault_address : Out, of a bad slot: its number in the operation,
@@ -76,25 +78,25 @@ class AddressWalk(wiring.Component):
     clear : In
     """
 
-    def __init__(self, *, params):
+    def __init__(self, *, params: Params) -> None:
         self._params = params
         super().__init__(
             {
                 "op": In(stream.Signature(lsu_op())),
                 "progress": In(ProgressLayout()),
                 "clear": In(1),
-                "room": In(1),
+                "space": In(1),
                 "step": Out(1),
                 "push": Out(1),
                 "pair": Out(PairLayout(params)),
-                "told": Out(1),
+                "slot_valid": Out(1),
                 "slot": Out(SlotLayout(params)),
                 "fault_slot": Out(6),
                 "fault_address": Out(18),
             }
         )
 
-    def elaborate(self, platform):
+    def elaborate(self, platform: object) -> Module:
         m = Module()
         gate = m.submodules.gate = ContextGate(own=Unit.LSU)
         op = self.op.payload
@@ -114,10 +116,10 @@ class AddressWalk(wiring.Component):
             gate.progress.eq(self.progress),
             gate.waits.eq(op.waits),
             gate.slot.eq(number),
-            step.eq(walking & (self.room | searches)),
+            step.eq(walking & (self.space | searches)),
             ends_row.eq((x + 1 + along) >= op.len_x),
             ends.eq(ends_row & ((y + 1 + down) >= op.len_y)),
-            start.eq(go & self.room & (~walking | (step & ends)) & ~searches & ~dead),
+            start.eq(go & self.space & (~walking | (step & ends)) & ~searches & ~dead),
         ]
         m.d.sync += go.eq(busy & more & gate.now & ~start)
 
@@ -186,7 +188,7 @@ class AddressWalk(wiring.Component):
             self.pair.second.eq(second),
             self.pair.two.eq(two),
             over.eq(judged & final & ~outside & ~other),
-            self.told.eq(over | (judged & (outside | other) & ~down)),
+            self.slot_valid.eq(over | (judged & (outside | other) & ~down)),
             self.op.ready.eq(over & whole),
         ]
         with m.If(self.op.ready):

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Interface of the vector ALU: members, operands and destinations that both widths share."""
+
+from amaranth import Module, Mux, Signal, Value
+from amaranth.lib import data, stream, wiring
+from amaranth.lib.wiring import In, Out
+
+from .....isa.parameters import Params
+from ..memory.tilefile import ACC, INPUT, OUTPUT
+from ..ops import AluKind, ProgressLayout, TileRead, TileWrite, alu_op, element_bits
+from .accumulator import from_accumulator, to_accumulator
+
+__all__ = ["bits", "blocked", "elements_of", "members", "source", "target"]
+
+
+def members(params: Params) -> dict[str, wiring.Member]:
+    """Members of a vector ALU's interface."""
+    return {
+        "op": In(stream.Signature(alu_op())),
+        "progress": In(ProgressLayout()),
+        "fetched": Out(1),
+        "finished": Out(1),
+        "working": Out(1),
+        "clear": In(1),
+        "soon": In(2),
+        "writes": Out(4),
+        "tiles_read": Out(TileRead(params)),
+        "tiles_write": Out(TileWrite(params)),
+    }
+
+
+def source(held: data.View) -> Value:
+    """Source register of an operation (for zero, any)."""
+    return Mux(
+        held.kind == AluKind.MAX,
+        OUTPUT,
+        Mux((held.kind == AluKind.RELU) | (held.kind == AluKind.GTZ), INPUT, held.src),
+    )
+
+
+def target(held: data.View) -> Value:
+    """Destination register of an operation."""
+    return Mux(
+        held.kind == AluKind.MAX,
+        ACC,
+        Mux((held.kind == AluKind.RELU) | (held.kind == AluKind.GTZ), OUTPUT, held.dst),
+    )
+
+
+def blocked(soon: Value, reg: Value) -> Value:
+    """Whether the dot unit writes ``reg`` in the cycle in which a word read now would be
+    written."""
+    return reg[1] & Mux(reg[0], soon[1], soon[0])
+
+
+def elements_of(m: Module, read: data.View, reg: Value, params: Params, name: str) -> list[Signal]:
+    """Elements of a word of register ``reg``, 18 bits each; those of a wide ACC are rounded."""
+    wide = element_bits(params)
+    result = []
+    for k in range(len(read[0]) // wide):
+        value = Signal(18, name=f"{name}_{k}")
+        with m.Switch(reg):
+            for r in range(4):
+                with m.Case(r):
+                    word = read[r][wide * k : wide * (k + 1)]
+                    m.d.comb += value.eq(
+                        from_accumulator(word, params["acc_frac"]) if r == ACC else word[:18]
+                    )
+        result.append(value)
+    return result
+
+
+def bits(value: Value, to_acc: Value, params: Params) -> Value:
+    """Element in the format of the tile file: :func:`~.accumulator.to_accumulator` for ACC."""
+    return (
+        value
+        if params["acc_frac"] == 9
+        else Mux(to_acc, to_accumulator(value, params["acc_frac"]), value)
+    )

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Single-port block RAM for a large memory of wide words, by instance: byte masks, registers on
+every way to and from the blocks.
+
+Inference gives each block of such a memory a write port and a read port, nine bits wide, and joins
+the blocks by multiplexers. Here one port of a block does both, and a block is as deep and as narrow
+as the memory allows: of 16,384 words of 128 bits each of the 128 blocks holds one bit of all words,
+so that it has 17 wires instead of some 45, and nothing stands behind it.
+"""
+
+from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal
+from amaranth.lib import memory, wiring
+from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
+
+from ..arguments import check_family, is_integer
+from .floorplan import memory_places
+from .kept import KeptRegister
+
+__all__ = ["MaskedRAM", "banks_of"]
+
+#: Words of a block -> bits of each, and address bits of the port that are not the word's.
+_SHAPES = {16384: (1, 0), 8192: (2, 1), 4096: (4, 2), 2048: (8, 3)}
+#: Blocks that share a copy of the address: one wire to all of them crosses the whole FPGA.
+_NEIGHBOURS = 8
+
+
+def banks_of(depth: int) -> list[int]:
+    """Words of each bank of blocks that ``depth`` words are made of, the largest first; the last
+    one may reach beyond ``depth``."""
+    banks: list[int] = []
+    while depth > 0:
+        banks.append(next((words for words in _SHAPES if words <= depth), min(_SHAPES)))
+        depth -= banks[-1]
+    return banks
+
+
+class MaskedRAM(wiring.Component):
+    """Block RAM, ``depth`` words of ``width`` bytes, of which one is read or written in a cycle.
+
+    A bank of ``words`` words takes ``width`` * ``words`` / 2,048 blocks of an ECP5.
+
+    Parameters
+    ----------
+    width : int
+        Bytes of a word.
+    depth : int
+        Words. More than one bank (:func:`banks_of`) costs a cycle of latency.
+    family : ``"ecp5"``, ``"ice40"`` (whose blocks synthesis chooses) or ``None``
+
+    Members
+    -------
+    address : In
+        Less than ``depth``.
+    mask : In(width)
+        Bytes to write; 0: the word is read.
+    write_data : In(8 * width)
+    read_data : Out(8 * width)
+        The word at the address of ``latency`` cycles before; bytes that were written then are
+        undefined.
+
+    Attributes
+    ----------
+    latency : int
+        3, or 4 of several banks.
+
+    Contents are zero after configuration.
+    """
+
+    def __init__(self, *, width: int, depth: int, family: str | None = None) -> None:
+        for name, value, high in (("Width", width, 64), ("Depth", depth, 1 << 20)):
+            if not is_integer(value) or not 1 <= value <= high:
+                raise ValueError(f"{name} must be an integer from 1 to {high}, not {value!r}")
+        check_family(family)
+        self.width, self.depth, self.family = width, depth, family
+        self.latency = 3 if len(banks_of(depth)) == 1 else 4
+        super().__init__(
+            {
+                "address": In(ceil_log2(depth)),
+                "mask": In(width),
+                "write_data": In(8 * width),
+                "read_data": Out(8 * width),
+            }
+        )
+
+    def floorplan(self, device: str) -> dict[str, str]:
+        """Places of the blocks on an FPGA, by their names as submodules: those of one byte side by
+        side. Empty where :func:`~.floorplan.memory_places` has no plan."""
+        names = [
+            (8 * self.width * block // count, bank, f"block_{bank}_{block}")
+            for bank, words in enumerate(banks_of(self.depth))
+            for count in [8 * self.width // _SHAPES[words][0]]
+            for block in range(count)
+        ]
+        blocks = [name for _, _, name in sorted(names, key=lambda entry: (entry[0] // 8, entry))]
+        return dict(zip(blocks, memory_places(device, len(blocks)), strict=False))
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        if self.family == "ecp5":
+            self._blocks(m)
+        else:
+            self._cells(m)
+        return m
+
+    def _cells(self, m):
+        m.submodules.memory = cells = memory.Memory(shape=8 * self.width, depth=self.depth, init=[])
+        reader, writer = cells.read_port(), cells.write_port(granularity=8)
+        address, data = self._front(m, self.address, "address"), self._front(m, self.write_data)
+        mask, wrote = self._front(m, self.mask, "mask"), Signal(self.width, reset_less=True)
+        m.d.comb += [
+            reader.addr.eq(address),
+            reader.en.eq(1),
+            writer.addr.eq(address),
+            writer.data.eq(data),
+            writer.en.eq(mask),
+        ]
+        found = reader.data
+        if self.family is None:
+            # What is undefined is the complement, so that a simulation notices.
+            m.d.sync += wrote.eq(mask)
+            found = reader.data ^ Cat(bit.replicate(8) for bit in wrote)
+        for stage in range(self.latency - 2):
+            held = Signal(8 * self.width, reset_less=True, name=f"data_{stage}")
+            m.d.sync += held.eq(found)
+            found = held
+        m.d.comb += self.read_data.eq(found)
+
+    def _front(self, m, signal, name="data"):
+        """A register in front of the blocks."""
+        held = Signal.like(signal, name=f"{name}_s1", reset_less=True)
+        m.d.sync += held.eq(signal)
+        return held
+
+    def _blocks(self, m):
+        banks = banks_of(self.depth)
+        data, outputs, begin = self._front(m, self.write_data), [], 0
+        chosen = Signal(range(len(banks)))
+        for bank, words in enumerate(banks):
+            within = Signal(name=f"within_{bank}")
+            end = begin + words
+            # Banks get smaller, so that each begins at a multiple of its size.
+            low = ceil_log2(words)
+            m.d.comb += within.eq(1 if len(banks) == 1 else self.address[low:] == begin >> low)
+            with m.If(within):
+                m.d.comb += chosen.eq(bank)
+            outputs.append(self._bank(m, bank, words, within, data))
+            begin = end
+        if len(banks) == 1:
+            m.d.comb += self.read_data.eq(outputs[0])
+            return
+        for stage in range(self.latency - 1):
+            later = Signal.like(chosen, reset_less=True, name=f"chosen_s{stage + 1}")
+            m.d.sync += later.eq(chosen)
+            chosen = later
+        found = Signal(8 * self.width, reset_less=True)
+        with m.Switch(chosen):
+            for bank, output in enumerate(outputs):
+                with m.Case(bank):
+                    m.d.sync += found.eq(output)
+        m.d.comb += self.read_data.eq(found)
+
+    def _bank(self, m, bank, words, within, data):
+        """Output of one bank's blocks."""
+        bits, shift = _SHAPES[words]
+        mask = self._front(m, self.mask & within.replicate(self.width), f"mask_{bank}")
+        number = Cat(self.address, Const(0, 14))[: 14 - shift]
+        output = Signal(8 * self.width, name=f"output_{bank}")
+        for block in range(8 * self.width // bits):
+            if block % _NEIGHBOURS == 0:
+                # By instance: synthesis would make one of all copies.
+                copy = KeptRegister(width=len(number), family=self.family)
+                m.submodules[f"address_{bank}_{block // _NEIGHBOURS}"] = copy
+                m.d.comb += copy.d.eq(number)
+            lines = slice(block * bits, block * bits + bits)
+            m.submodules[f"block_{bank}_{block}"] = self._block(
+                bits,
+                Cat(Const(0, shift), copy.q),
+                mask[block * bits // 8],
+                data[lines],
+                output[lines],
+            )
+        return output
+
+    @staticmethod
+    def _block(bits, address, write, data, output):
+        pins = {f"i_ADA{k}": address[k] for k in range(14)}
+        pins |= {f"i_DIA{k}": data[k] for k in range(bits)}
+        pins |= {f"o_DOA{k}": output[k] for k in range(bits)}
+        pins |= {f"i_CS{port}{k}": Const(0) for port in "AB" for k in range(3)}
+        # Blocks have widths of 1, 2, 4 and 9 bits.
+        return Instance(
+            "DP16KD",
+            p_DATA_WIDTH_A=9 if bits == 8 else bits,
+            p_DATA_WIDTH_B=9 if bits == 8 else bits,
+            p_REGMODE_A="OUTREG",
+            p_REGMODE_B="OUTREG",
+            p_RESETMODE="SYNC",
+            p_ASYNC_RESET_RELEASE="SYNC",
+            p_CSDECODE_A="0b000",
+            p_CSDECODE_B="0b000",
+            p_WRITEMODE_A="NORMAL",
+            p_WRITEMODE_B="NORMAL",
+            p_GSR="DISABLED",
+            p_CLKAMUX="CLKA",
+            p_CLKBMUX="CLKB",
+            i_CLKA=ClockSignal(),
+            i_CLKB=ClockSignal(),
+            i_RSTA=Const(0),
+            i_RSTB=Const(0),
+            i_CEA=Const(1),
+            i_OCEA=Const(1),
+            i_WEA=write,
+            i_CEB=Const(0),
+            i_OCEB=Const(0),
+            i_WEB=Const(0),
+            **pins,
+        )

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Search over candidate schedules: memory layouts and orders of a network, of which the fastest
+that fits is chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from ..base import Lowered, LoweringError
+from .bands import rows_apart
+from .lowering import Lowering
+from .transfers import Arrays
+
+if TYPE_CHECKING:
+    from ...graph import Graph
+    from .machine import Machine
+
+__all__ = ["lower_machine"]
+
+#: Elements of a part of weights that are tried, the largest first.
+_PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
+#: Segments that are looked for.
+_TURNS = 12
+#: Share of main memory that the first program found may take.
+_PLENTY = 0.8
+#: Cycles of an input's coming that may be worth bands.
+_LONG = 4000
+
+
+def lower_machine(
+    machine: Machine,
+    graph: Graph,
+    params: Mapping[str, Any],
+    memory_size: int,
+    keep: bool,
+    quick: bool = False,
+) -> Lowered:
+    """Lowers a :class:`~.machine.Machine` by the fastest candidate schedule that fits, or, if
+    ``quick``, by the first; raises LoweringError if none fits."""
+    arrays = Arrays()
+
+    def candidate(most, ahead, spread, segments=()):
+        return Lowering(
+            machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments
+        )
+
+    spreads = (True, False) if params["banks"] > 4 else (False,)
+    failed: list[LoweringError] = []
+    wanted = 1 if quick else 2
+    found = _whole(candidate, spreads[0], failed, wanted)
+    if not found:
+        found = [
+            plan for spread in spreads[1:] for plan in _whole(candidate, spread, failed, wanted)
+        ]
+        if not found or not quick:
+            found += [
+                plan for spread in spreads for plan in _cut(machine, candidate, spread, failed)
+            ]
+    if not found:
+        raise failed[0]
+    if not quick:
+        return _better(found, machine, candidate).lowered()
+    try:
+        lowered = found[0].lowered()
+        if lowered.memory <= _PLENTY * memory_size:
+            return lowered
+    except LoweringError:
+        pass
+    # What fits by little, if at all, is to be found with the very program.
+    return lower_machine(machine, graph, params, memory_size, keep)
+
+
+def _whole(candidate, spread, failed, wanted):
+    """Attempts that keep every map whole, ``wanted`` of them: with the largest parts of weights
+    that fit, and with smaller ones, of which more comes beside programs."""
+    for ahead in (True, False):
+        found = []
+        for most in _PARTS:
+            try:
+                attempt = candidate(most, ahead, spread)
+                if attempt.tight() is None:
+                    found.append(attempt.plan())
+                elif not failed:
+                    attempt.plan()
+            except LoweringError as error:
+                failed.append(error)
+            if len(found) == wanted:
+                break
+        if found:
+            return found
+    return []
+
+
+def _cut(machine, candidate, spread, failed):
+    """An attempt that does operations in bands where maps are too large."""
+    for most, ahead in ((_PARTS[0], True), (_PARTS[2], True), (_PARTS[-1], False)):
+        segments = in_bands(
+            machine,
+            lambda segments, most=most, ahead=ahead: candidate(
+                most, ahead, spread, segments
+            ).tight(),
+        )
+        if segments is None:
+            continue
+        try:
+            return [candidate(most, ahead, spread, segments).plan()]
+        except LoweringError as error:
+            failed.append(error)
+    return []
+
+
+def _better(found, machine, candidate):
+    """The quickest of ``found``, or one that brings the input in bands, beside the first
+    operations."""
+    best = min(found, key=lambda plan: plan.cycles)
+    coming = sum(value.size for value in machine.inputs.values()) * 2
+    if coming < max(_LONG, best.cycles / 20):
+        return best
+    for end in range(1, 7):
+        if end > len(machine.operations) or not rows_apart(machine.operations[end - 1]):
+            break
+        for bands in (4, 8):
+            try:
+                best = min(
+                    best,
+                    candidate(_PARTS[0], True, True, [(0, end, bands)]).plan(),
+                    key=lambda plan: plan.cycles,
+                )
+            except LoweringError:
+                continue
+    return best
+
+
+def in_bands(
+    machine: Machine, tight: Callable[[list[tuple[int, int, int]]], int | None]
+) -> list[tuple[int, int, int]] | None:
+    """Chooses segments of operations to run in bands so that everything fits: list of (first
+    operation, end, number of bands); ``None`` if no choice fits.
+
+    ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if
+    it is nowhere.
+    """
+    apart = [rows_apart(operation) for operation in machine.operations]
+    segments: list[tuple[int, int, int]] = []
+    for _ in range(_TURNS):
+        at = tight(segments)
+        if at is None:
+            return segments
+        segments = _segment(apart, at, segments, tight)
+        if segments is None:
+            break
+    return None
+
+
+def _segment(apart, at, segments, tight):
+    """``segments`` and the shortest run of operations around number ``at`` that, in bands, lets the
+    scratchpad get further; it takes in those that it meets."""
+    for length in range(2, 13):
+        for first in range(max(0, at - length + 1), at + 1):
+            end = first + length
+            if end > len(apart) or not all(apart[first:end]):
+                continue
+            others = [s for s in segments if s[1] <= first or end <= s[0]]
+            for bands in (2, 4, 8, 16):
+                if (first, end, bands) in segments:
+                    continue
+                tried = sorted([*others, (first, end, bands)])
+                stuck = tight(tried)
+                if stuck is None or stuck >= end:
+                    return tried
+    return None

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Memory map: which bytes of a network lie in the on-chip part of main memory.
+
+Without on-chip memory, or where it holds everything, program, tensors and tiles lie one behind
+another. Where they do not fit, tiles and tensors are placed by the cycles that each byte saves on
+chip: its traffic times the difference between the two memories. Traffic that goes by beside the
+array's work saves nothing, so that every layer leaves as many of its tiles to the slow memory as it
+hides; the timing model of the whole program chooses between the maps that result.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from quintet.tools.kernels.opentpu.compiler import CompiledSteps
+from quintet.tools.kernels.opentpu.plan import FAR
+from quintet.tools.kernels.opentpu.program import RW, Program
+from quintet.tools.kernels.opentpu.timing import Memory, word_times
+
+__all__ = ["MemoryMap", "align", "maps_of", "plain_map"]
+
+#: Shares of the time that its array leaves to memory which a layer's slow tiles may take.
+_SHARES = (0.0, 0.5, 0.75, 1.0)
+
+
+def align(address: int, step: int = 64) -> int:
+    """The next multiple of ``step``."""
+    return -(-address // step) * step
+
+
+@dataclass(frozen=True, eq=False)
+class MemoryMap:
+    """Byte addresses of a compiled network.
+
+    Attributes
+    ----------
+    program : Program, its instructions by the numbers that tensors and tiles have here
+    program_at : of the program
+    host : of host vector 0
+    host_end : behind the last host vector
+    tiles_at : of the first tile
+    tiles : int8 [tiles, n, n], as they lie there
+    weights : of tile 0, where weight memory begins
+    far : int, host vectors from FAR on are this many lower
+    end : behind everything
+    cycles : float, of a run as estimated
+    times : cycle at which each word issues
+    """
+
+    program: Program
+    program_at: int
+    host: int
+    host_end: int
+    tiles_at: int
+    tiles: np.ndarray
+    weights: int
+    far: int
+    end: int
+    times: tuple[float, ...]
+    cycles: float
+
+    def vector(self, home: int) -> int:
+        """Number of the host vector that the plan calls ``home``."""
+        return home - self.far if home >= FAR else home
+
+
+def plain_map(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory) -> MemoryMap:
+    """Program, host vectors and tiles one behind another, from address 0."""
+    n = params["n"]
+    size = 14 * len(compiled.program.words)
+    host = align(size)
+    tiles_at = (
+        host + n * n * compiled.first_tile
+        if compiled.first_tile
+        else align(host + n * compiled.vectors)
+    )
+    weights = host if compiled.first_tile else tiles_at
+    times, cycles = word_times(compiled.program.words, params, memory, host, weights)
+    return MemoryMap(
+        program=compiled.program,
+        program_at=0,
+        host=host,
+        host_end=host + n * compiled.vectors,
+        tiles_at=tiles_at,
+        tiles=compiled.tiles,
+        weights=weights,
+        far=0,
+        end=align(tiles_at + compiled.tiles.size),
+        times=tuple(times),
+        cycles=cycles,
+    )
+
+
+def maps_of(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory) -> list[MemoryMap]:
+    """Maps of a network that the on-chip memory does not hold, compiled with ``far``; the program
+    first or last, with several choices of the tiles that go beyond the border."""
+    orders: dict[tuple[int, ...], float] = {}
+    for share in _SHARES:
+        order = tuple(_tile_order(compiled, params, memory, share))
+        orders.setdefault(order, share)
+    return [
+        _map(compiled, params, memory, order, program_last)
+        for order in orders
+        for program_last in (False, True)
+    ]
+
+
+def _tile_order(compiled, params, memory, share):
+    """Numbers of the tiles, those that save most on chip first."""
+    words, size = compiled.program.words, params["n"] ** 2
+    fast = replace(memory, border=1 << 62)
+    times, total = word_times(words, params, fast)
+    uses = Counter(word.addr for word in words if word.opcode == RW)
+    more = memory.cycles(size) - memory.on_chip.cycles(size)
+    hidden: set[int] = set()
+    for begin, end in compiled.spans:
+        last = times[end] if end < len(words) else total
+        room = share * (last - times[begin] - _port_cycles(words[begin:end], params, memory))
+        mine = [
+            word.addr for word in words[begin:end] if word.opcode == RW and uses[word.addr] == 1
+        ]
+        # Evenly over the layer, so that the queue of tiles bridges each.
+        count = min(len(mine), max(0, int(room / more)))
+        hidden |= {mine[k * len(mine) // count] for k in range(count)}
+    return sorted(uses, key=lambda tile: (tile in hidden, -uses[tile], tile))
+
+
+def _port_cycles(words, params, memory):
+    """Cycles for which the memory port is busy with these words and what they move, all but far
+    tensors on chip."""
+    n, chip, total = params["n"], memory.on_chip, 0.0
+    for word in words:
+        total += 14 / chip.bandwidth + chip.overhead / 8
+        if word.mnemonic == "RW":
+            total += chip.cycles(n * n)
+        elif word.mnemonic in ("RHM", "WHM"):
+            place = memory if word.addr >= FAR else chip
+            total += place.cycles(n * word.count)
+    return total
+
+
+def _map(compiled, params, memory, order, program_last):
+    """The map with tiles in this order: program, near tensors, tiles, far tensors, or the program
+    behind all of them."""
+    n, length = params["n"], 14 * len(compiled.program.words)
+    host = 0 if program_last else align(length)
+    tiles_at = align(host + n * compiled.vectors, max(64, n))
+    behind = align(tiles_at + compiled.tiles.size)
+    far_end = behind + n * compiled.far_vectors
+    program_at = align(far_end) if program_last else 0
+    # Host vectors are numbered from `host` on, tiles in between or not.
+    far = FAR - -(-(behind - host) // n)
+    numbers = {tile: number for number, tile in enumerate(order)}
+    program = Program(_renumbered(compiled.program.words, numbers, far))
+    times, cycles = word_times(program.words, params, memory, host, tiles_at, program_at)
+    return MemoryMap(
+        program=program,
+        program_at=program_at,
+        host=host,
+        host_end=far_end if compiled.far_vectors else host + n * compiled.vectors,
+        tiles_at=tiles_at,
+        tiles=compiled.tiles[list(order)],
+        weights=tiles_at,
+        far=far,
+        end=align(max(far_end, program_at + length if program_last else 0)),
+        times=tuple(times),
+        cycles=cycles,
+    )
+
+
+def _renumbered(words, tiles, far):
+    """The words with tiles by their new numbers, and far vectors where they lie."""
+    result = []
+    for word in words:
+        if word.opcode == RW:
+            word = replace(word, addr=tiles[word.addr])
+        elif word.mnemonic in ("RHM", "WHM") and word.addr >= FAR:
+            word = replace(word, addr=word.addr - far)
+        result.append(word)
+    return result

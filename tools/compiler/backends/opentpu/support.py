@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Support checks of OpenTPU."""
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from ... import graph as g
+from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
+from ..products import against_product, turns
+from .shapes import (
+    FUNCTIONS,
+    StoredError,
+    axes_of,
+    dense_parts,
+    nonnegative,
+    reshaped,
+    stored_shapes,
+)
+
+__all__ = ["check_support"]
+
+_LONGEST_WINDOW = 15
+
+
+def _conv(graph, node, params):
+    strided = (
+        ""
+        if node.stride == (1, 1) or params["ext_conv"]
+        else ", a product a position: the stride wants ext_conv"
+    )
+    what = {
+        "conv": "one product a tap and group of channels",
+        "depthwise": "diagonal tiles",
+        "grouped": "tiles of the channels that have weights in common",
+    }
+    return Support(DECOMPOSED, what[node.kind] + strided)
+
+
+def _activated(node):
+    """Reason why the activation of a node cannot follow it, or ``None``."""
+    activation = node if isinstance(node, g.Activation) else node.activation
+    if (
+        activation is None
+        or activation.function in FUNCTIONS
+        and activation.function not in ("leaky", "clip")
+    ):
+        return None
+    if activation.function == "leaky":
+        return (
+            None
+            if 0 <= activation.alpha <= 1
+            else f"slope {activation.alpha} of a leaky relu: expected 0 to 1"
+        )
+    if activation.function == "clip":
+        return (
+            None
+            if activation.low == 0 and activation.high > 0
+            else f"clip from {activation.low}, taken from 0 (relu, relu6)"
+        )
+    return f"{activation.function}: no table of the machine's is fine enough"
+
+
+def _binary(graph, node, params):
+    constants = [graph.tensors[name].data is not None for name in node.inputs]
+    a, b = (graph.shape(name) for name in node.inputs)
+    if all(constants):
+        return Support(HOST, "two constants")
+    if any(constants):
+        constant = graph.tensors[node.inputs[constants.index(True)]]
+        flow = graph.shape(node.inputs[constants.index(False)])
+        if (
+            constant.size not in (1, flow[-1])
+            or constant.size > 1
+            and constant.shape[-1] != flow[-1]
+        ):
+            return Support(
+                HOST, f"constant of shape {constant.shape}: expected one number or one per channel"
+            )
+        if node.function == "div" and constants[0]:
+            return Support(HOST, "a constant divided by a tensor")
+        return Support(DECOMPOSED, "diagonal tiles")
+    if node.function not in ("add", "sub"):
+        return Support(HOST, f"{node.function} of two tensors: expected add or sub")
+    stored = stored_shapes(graph, params["n"])
+    if a != b or stored[node.inputs[0]] != stored[node.inputs[1]]:
+        return Support(HOST, f"shapes {a} and {b}: expected equal ones")
+    return Support(DECOMPOSED, "unit tiles times a factor")
+
+
+def _max_pool(graph, node, params):
+    if node.dilation != (1, 1):
+        return Support(HOST, f"dilation {node.dilation} of a window: expected 1")
+    if max(node.window) > _LONGEST_WINDOW or max(node.stride) > 255:
+        return Support(
+            HOST, f"window {node.window}: expected up to {_LONGEST_WINDOW} x {_LONGEST_WINDOW}"
+        )
+    if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
+        return Support(HOST, f"padding {node.padding} as wide as the window")
+    if params["ext_pool"]:
+        return Support(NATIVE)
+    if any(node.padding) and not nonnegative(graph, node.inputs[0]):
+        return Support(
+            HOST,
+            f"padding {node.padding} of numbers that may be negative; it wants ext_pool, or a "
+            f"relu in front",
+        )
+    return Support(
+        DECOMPOSED, "a + relu(b - a) a position of the window; ext_pool does it in one instruction"
+    )
+
+
+def _average(graph, node, params):
+    if any(node.padding) and not node.include_padding:
+        return Support(
+            HOST,
+            f"padding {node.padding} that does not count, taken where it counts "
+            f"(count_include_pad) or is 0",
+        )
+    return Support(DECOMPOSED, "one product a position of the window")
+
+
+def _activation(graph, node, params):
+    return Support(DECOMPOSED, "unit tiles")
+
+
+def _concat(graph, node, params):
+    if node.axis % len(graph.shape(node.output)) != len(graph.shape(node.output)) - 1:
+        return Support(HOST, f"axis {node.axis}: expected the last one (channels)")
+    constants = [name for name in node.inputs if graph.tensors[name].data is not None]
+    if constants:
+        return Support(HOST, f"joins the constant {constants[0]}: expected computed tensors only")
+    stored = stored_shapes(graph, params["n"])
+    positions = {stored[name][:2] for name in node.inputs}
+    if len(positions) > 1 or any(graph.shape(name)[-1] != stored[name][2] for name in node.inputs):
+        return Support(HOST, "a map that was reshaped to a vector")
+    return Support(DECOMPOSED, "unit tiles, shifted")
+
+
+def _pad(graph, node, params):
+    if (
+        len(node.before) != 3
+        or node.before[2]
+        or node.after[2]
+        or min(node.before + node.after) < 0
+    ):
+        return Support(
+            HOST, f"padding {node.before}, {node.after}, rows and columns of a map are padded"
+        )
+    if node.value != 0:
+        return Support(HOST, f"padding with {node.value}: expected 0")
+    return Support(DECOMPOSED, "unit tiles, shifted")
+
+
+def _matmul(graph, node, params):
+    reason = against_product(graph, node)
+    if reason is None and len(graph.shape(node.output)) > 2:
+        reason = f"{graph.shape(node.output)[0]} products of matrices: expected one"
+    if reason:
+        return Support(HOST, reason)
+    stored = stored_shapes(graph, params["n"])
+    if any(stored[name][2] != graph.shape(name)[1] for name in node.inputs):
+        return Support(HOST, "a matrix that was made of another shape's elements")
+    return Support(DECOMPOSED, "the second written to main memory, read as tiles")
+
+
+def _transpose(graph, node, params):
+    readers = graph.readers(node.output)
+    if (
+        turns(graph, node)
+        and len(node.order) == 2
+        and node.output not in graph.kept()
+        and readers
+        and all(
+            isinstance(reader, g.MatMul) and reader.inputs[0] != node.output for reader in readers
+        )
+    ):
+        return Support(DECOMPOSED, "within the product that reads it")
+    return Support(HOST, "elements would have to move")
+
+
+def _reshape(graph, node, params):
+    reshaped(
+        stored_shapes(graph, params["n"])[node.inputs[0]], node.shape
+    )  # raises where elements would have to move
+    return Support(NATIVE)
+
+
+def _reduce(graph, node, params):
+    shape = graph.shape(node.inputs[0])
+    axes = {axis % len(shape) for axis in node.axes}
+    if (
+        node.function != "mean"
+        or len(shape) != 3
+        or 2 in axes
+        or stored_shapes(graph, params["n"])[node.inputs[0]] != shape
+    ):
+        return Support(
+            HOST, f"{node.function} over axes {node.axes}: expected a mean over rows and columns"
+        )
+    return Support(DECOMPOSED, "one product a position")
+
+
+_KINDS = {
+    g.Conv: _conv,
+    g.Dense: lambda *_: Support(DECOMPOSED, "one product a tile, the bias by another"),
+    g.Binary: _binary,
+    g.Affine: lambda *_: Support(DECOMPOSED, "diagonal tiles"),
+    g.MaxPool: _max_pool,
+    g.AveragePool: _average,
+    g.Activation: _activation,
+    g.Concat: _concat,
+    g.Pad: _pad,
+    g.Reshape: _reshape,
+    g.Reduce: _reduce,
+    g.MatMul: _matmul,
+    g.Transpose: _transpose,
+}
+
+_HOST = {
+    g.Softmax: "exponentials",
+    g.Slice: "elements would have to move",
+    g.Lstm: "gates want sigmoid and tanh",
+    g.Gru: "gates want sigmoid and tanh",
+    g.LayerNorm: "a division by what flows",
+}
+
+
+@cache
+def _boards_with_norm():
+    """Names of the boards whose default preset takes networks."""
+    from .....boards import board_names, open_board
+    from .....gateware.cores import open_core
+
+    package = open_core("opentpu")
+    found = []
+    for name in board_names():
+        preset = open_board(name).preset_for(package)
+        if preset is not None and package.params.SPACE.resolve(preset)["ext_norm"]:
+            found.append(name)
+    return found
+
+
+def check_support(graph: g.Graph, node: g.Node, params: Mapping[str, Any]) -> Support:
+    """Support check of a node for build parameters ``params``."""
+    if not params["ext_norm"]:
+        return Support(
+            NO,
+            "whole-number layers want a shift behind them: a build with ext_norm. Boards whose "
+            f"default preset has it: {', '.join(_boards_with_norm())}. On others compile, and "
+            "build the board, with -P ext_norm=true, where the FPGA has room (iCE40s have not: "
+            "7,940 logic cells on an UP5K, which has 5,280)",
+        )
+    if type(node) in _HOST:
+        return Support(HOST, _HOST[type(node)])
+    reason = (
+        _activated(node)
+        if isinstance(node, g.Activation | g.Conv | g.Dense | g.Binary | g.Affine)
+        else None
+    )
+    if reason:
+        return Support(HOST, reason)
+    try:
+        for name in (*node.inputs, node.output):
+            if len(graph.shape(name)) not in (1, 2, 3) and graph.tensors[name].data is None:
+                return Support(
+                    HOST, f"tensor {name} of {len(graph.shape(name))} axes: expected 1 to 3"
+                )
+        maps = [
+            name
+            for name in node.inputs
+            if len(graph.shape(name)) == 3 and graph.tensors[name].data is None
+        ]
+        anyway = isinstance(node, g.Reshape | g.Dense | g.Activation)
+        if not anyway and any(
+            stored_shapes(graph, params["n"])[name] != graph.shape(name) for name in maps
+        ):
+            return Support(HOST, "a map that was made of another shape's elements")
+        result = _KINDS[type(node)](graph, node, params)
+        if result.runs and (not isinstance(node, g.Reshape) or node.output in graph.kept()):
+            axes_of(
+                graph.shape(node.output),
+                dense_parts(stored_shapes(graph, params["n"])[node.output], params["n"]),
+            )
+        return result
+    except StoredError as error:
+        return Support(HOST, str(error))

@@ -1,0 +1,416 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Support checks of the OPU."""
+
+from functools import singledispatch
+
+import numpy as np
+
+from ...graph import (
+    Activation,
+    Affine,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    Graph,
+    Gru,
+    LayerNorm,
+    Lstm,
+    MatMul,
+    MaxPool,
+    Node,
+    Pad,
+    Reduce,
+    Reshape,
+    Slice,
+    Softmax,
+    Transpose,
+)
+from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
+from ..products import against_product, turns
+from .form import map_shape
+
+__all__ = ["constant_of", "is_positive", "slice_kernel", "check_support", "window_strides"]
+
+_MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION = (
+    7,
+    15,
+    1023,
+    15,
+    127,
+    15,
+)
+#: Taps of which at most one has a weight that is not zero, of a slice.
+_MOST_EMPTY = 64
+_YES = Support(NATIVE)
+
+
+def check_support(graph: Graph, node: Node) -> Support:
+    """Support check of ``node``: all reasons against it, one after the other."""
+    reasons = [
+        f"{name} has {len(shape)} axes, at most 3 (rows, columns, channels)"
+        for name in (*node.inputs, node.output)
+        if len(shape := graph.shape(name)) > 3
+    ]
+    if reasons:
+        return Support(HOST, "; ".join(reasons))
+    sides = [
+        f"{name} has {max(shape[:2])} positions a side, at most {_MOST_SIDE}"
+        for name in (*node.inputs, node.output)
+        if graph.tensors[name].data is None
+        and max((shape := map_shape(graph.shape(name)))[:2]) > _MOST_SIDE
+    ]
+    given = _judge(node, graph)
+    if sides and given.runs:
+        return Support(HOST, "; ".join(sides))
+    return given
+
+
+def _limits(*limits):
+    """Reasons of (name, values, lowest, highest) that are not kept."""
+    return [
+        f"{name} {tuple(values)}, this machine takes {low} to {high}"
+        for name, values, low, high in limits
+        if not all(low <= v <= high for v in values)
+    ]
+
+
+def _activation(node):
+    """Reasons why an activation cannot follow a convolution."""
+    if node is None or node.function == "relu" or is_limit(node):
+        return []
+    if node.function == "leaky":
+        return (
+            []
+            if node.alpha == 0.125
+            else [f"leaky relu of slope {node.alpha:g}, this machine has 0.125"]
+        )
+    if node.function == "clip":
+        if node.high > 0 and (node.low == 0 or (node.low < 0 and np.isclose(node.low, -node.high))):
+            return []
+        return [
+            f"clip to {node.low:g}..{node.high:g}, this machine clips where its numbers end: "
+            f"from 0 or from minus the upper end, to an upper end above 0"
+        ]
+    return [f"{node.function}, this machine has relu, leaky relu of slope 0.125 and clip"]
+
+
+def is_limit(node: Activation | None) -> bool:
+    """Whether a node is the minimum of its input and a number."""
+    return (
+        isinstance(node, Activation)
+        and node.function == "clip"
+        and node.low == -np.inf
+        and np.isfinite(node.high)
+    )
+
+
+def _answer(reasons, yes=_YES):
+    return Support(HOST, "; ".join(reasons)) if reasons else yes
+
+
+@singledispatch
+def _judge(node: Node, graph):
+    return Support(NO, f"{node.kind} is unknown")
+
+
+@_judge.register
+def _(node: Conv, graph):
+    reasons = _limits(
+        ("stride", node.stride, 1, _MOST_STRIDE),
+        ("padding", node.padding, 0, _MOST_PADDING),
+        ("kernel", node.weights.shape[1:3], 1, _MOST_TAPS),
+        ("dilation", node.dilation, 1, _MOST_DILATION),
+    )
+    reasons += _activation(node.activation)
+    if node.groups > 1:
+        return _answer(
+            reasons,
+            Support(
+                DECOMPOSED,
+                "as kernels that are zero outside their groups, in pieces of 16 channels",
+            ),
+        )
+    return _answer(reasons)
+
+
+@_judge.register
+def _(node: Dense, graph):
+    rows, columns, _ = map_shape(graph.shape(node.inputs[0]))
+    reasons = [] if node.steps else _limits(("map", (rows, columns), 1, _MOST_TAPS))
+    return _answer(reasons + _activation(node.activation))
+
+
+@_judge.register
+def _(node: Activation, graph):
+    if node.function == "neg":
+        return Support(DECOMPOSED, "as a convolution with minus one")
+    if node.function == "abs":
+        return Support(DECOMPOSED, "as relu(x) + relu(-x)")
+    if node.function == "leaky" and node.alpha != 0.125 and 0 <= node.alpha <= 1:
+        return Support(DECOMPOSED, "as alpha x + relu((1 - alpha) x)")
+    if is_limit(node):
+        return Support(DECOMPOSED, "as c - relu(c - x)")
+    if node.function in ("relu", "leaky", "clip"):
+        return _answer(_activation(node), Support(DECOMPOSED, "as a convolution with one"))
+    return Support(HOST, _activation(node)[0])
+
+
+def constant_of(graph: Graph, node: Binary) -> tuple[int, np.ndarray] | None:
+    """(index of the activation operand, constant) of a Binary with one constant that is a number or
+    one per channel; else ``None``."""
+    found = [graph.tensors[name].data for name in node.inputs]
+    if len([c for c in found if c is not None]) != 1:
+        return None
+    flowing = 0 if found[0] is None else 1
+    values = found[1 - flowing]
+    channels = graph.shape(node.inputs[flowing])[-1:]
+    if values is None:
+        return None
+    if values.size != 1 and not (values.shape[-1:] == channels and values.size == channels[0]):
+        return None
+    return (
+        (flowing, values.reshape(-1))
+        if graph.shape(node.output) == graph.shape(node.inputs[flowing])
+        else None
+    )
+
+
+@_judge.register
+def _(node: Binary, graph):
+    constants = [name for name in node.inputs if graph.tensors[name].data is not None]
+    if constants:
+        found = constant_of(graph, node)
+        if found is None:
+            return Support(
+                HOST,
+                f"{node.function} with a constant of shape {graph.shape(constants[0])}, this "
+                f"machine takes one number, or one a channel",
+            )
+        if node.function == "div" and found[0] == 1:
+            return Support(HOST, "a constant divided by a tensor")
+        return _answer(
+            _activation(node.activation),
+            Support(DECOMPOSED, "as a convolution of each channel by itself"),
+        )
+    shapes = [graph.shape(name) for name in node.inputs]
+    if node.function not in ("add", "sub"):
+        return Support(
+            HOST, f"{node.function} of two tensors, this machine multiplies by constants alone"
+        )
+    if shapes[0] != shapes[1]:
+        return Support(
+            HOST,
+            f"{node.function} of shapes {shapes[0]} and {shapes[1]}, this machine takes equal ones",
+        )
+    how = (
+        Support(NATIVE)
+        if node.function == "add"
+        else Support(DECOMPOSED, "as a sum with minus one times the second")
+    )
+    return _answer(_activation(node.activation), how)
+
+
+@_judge.register
+def _(node: Affine, graph):
+    return _answer(
+        _activation(node.activation),
+        Support(DECOMPOSED, "as a convolution of each channel by itself"),
+    )
+
+
+def is_positive(graph: Graph, name: str) -> bool:
+    """Whether a tensor is never negative, as far as the nodes that made it guarantee."""
+    node = graph.maker(name)
+    if node is None:
+        return False
+    act = node if isinstance(node, Activation) else getattr(node, "activation", None)
+    if act is not None:
+        return act.function in ("relu", "sigmoid", "hard_sigmoid", "exp", "sqrt", "abs") or (
+            act.function == "clip" and act.low >= 0
+        )
+    if isinstance(node, MaxPool | AveragePool | Reshape | Transpose | Slice | Concat) or (
+        isinstance(node, Pad) and node.value >= 0
+    ):
+        return all(is_positive(graph, source) for source in node.inputs)
+    return isinstance(node, Softmax) and not node.log
+
+
+def window_strides(graph: Graph, node: AveragePool | MaxPool) -> tuple[int, int]:
+    """Strides of a pooling's window; a stride greater than the core's maximum is replaced by it
+    where there is only one result."""
+    shape, results = graph.shape(node.inputs[0]), graph.shape(node.output)
+    lengths = [shape[a] + node.padding[a] + node.padding[a + 2] for a in (0, 1)]
+    rows, columns = (
+        _MOST_STRIDE if s > _MOST_STRIDE and n == 1 and k + _MOST_STRIDE > length else s
+        for s, n, k, length in zip(node.stride, results[:2], node.window, lengths, strict=True)
+    )
+    return rows, columns
+
+
+@_judge.register
+def _(node: MaxPool, graph):
+    reasons = _limits(
+        ("window", node.window, 1, _MOST_POOL),
+        ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
+        ("padding", node.padding, 0, _MOST_PADDING),
+        ("dilation", node.dilation, 1, 1),
+    )
+    if any(node.padding) and not is_positive(graph, node.inputs[0]):
+        reasons.append(
+            f"padding {node.padding} around values that may be negative, this machine pads "
+            f"with zeros"
+        )
+    return _answer(reasons)
+
+
+@_judge.register
+def _(node: AveragePool, graph):
+    reasons = _limits(
+        ("window", node.window, 1, _MOST_TAPS),
+        ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
+        ("padding", node.padding, 0, _MOST_PADDING),
+    )
+    if any(node.padding) and not node.include_padding:
+        reasons.append(f"padding {node.padding} that does not count, this machine counts it")
+    return _answer(reasons)
+
+
+@_judge.register
+def _(node: Reduce, graph):
+    shape = graph.shape(node.inputs[0])
+    axes = {axis % len(shape) for axis in node.axes}
+    whole = set(range(len(shape) - 1))
+    if (
+        node.function != "mean"
+        or not axes
+        or axes != whole
+        or max(map_shape(shape)[:2]) > _MOST_TAPS
+    ):
+        return Support(
+            HOST,
+            f"{node.function} over axes {tuple(sorted(axes))} of {shape}, this machine takes "
+            f"the mean over all positions of at most "
+            f"{_MOST_TAPS} a side",
+        )
+    return Support(DECOMPOSED, "as an average")
+
+
+@_judge.register
+def _(node: Reshape, graph):
+    source, result = graph.shape(node.inputs[0]), graph.shape(node.output)
+    flat = (
+        len(result) == 1
+        and all(isinstance(reader, Dense) for reader in graph.readers(node.output))
+        and node.output not in graph.kept()
+    )
+    first = (
+        len(source) == 1
+        and graph.maker(node.inputs[0]) is None
+        and len(graph.readers(node.inputs[0])) == 1
+        and node.inputs[0] not in graph.kept()
+    )
+    if map_shape(source) == map_shape(result) or flat or (first and _regular(map_shape(result))):
+        return _YES
+    return Support(
+        HOST,
+        f"reshape of {source} to {result}, this machine flattens for dense layers, shapes "
+        f"inputs that are vectors, and drops axes of length 1",
+    )
+
+
+def _regular(shape):
+    """Whether the elements of a map lie where digits of their number say."""
+    return shape[2] <= 16 or shape[2] % 64 == 0
+
+
+@_judge.register
+def _(node: Concat, graph):
+    shape = graph.shape(node.output)
+    if node.axis % len(shape) != len(shape) - 1:
+        return Support(
+            HOST,
+            f"concat along axis {node.axis % len(shape)} of {len(shape)}, this machine joins "
+            f"channels (axis {len(shape) - 1})",
+        )
+    if any(graph.tensors[name].data is not None for name in node.inputs):
+        return Support(HOST, "concat with a constant, this machine joins tensors that flow")
+    return Support(DECOMPOSED, "as convolutions that put channels in their places, added up")
+
+
+@_judge.register
+def _(node: Pad, graph):
+    reasons = [] if node.value == 0 else [f"pad with {node.value:g}, this machine pads with 0"]
+    sides = (*node.before[:-1], *node.after[:-1])
+    reasons += _limits(("pad", sides, 0, _MOST_PADDING)) + _limits(
+        ("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20)
+    )
+    return _answer(reasons, Support(DECOMPOSED, "as a convolution with one on a padded map"))
+
+
+def slice_kernel(
+    graph: Graph, node: Slice
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """Kernel (rows, columns), its one tap (row, column) and strides of a convolution that computes
+    a slice; the kernel is as large as leaves exactly its rows and columns."""
+    rows, columns, _ = map_shape(graph.shape(node.inputs[0]))
+    high, wide, _ = map_shape(graph.shape(node.output))
+    axes = {1: (None, None), 2: (0, None), 3: (0, 1)}[len(node.start)]
+    start = tuple(node.start[a] if a is not None else 0 for a in axes)
+    step = tuple(node.step[a] if a is not None else 1 for a in axes)
+    step = tuple(s if n > 1 else 1 for s, n in zip(step, (high, wide), strict=True))
+    size = rows - (high - 1) * step[0], columns - (wide - 1) * step[1]
+    return size, (start[0], start[1]), (step[0], step[1])
+
+
+@_judge.register
+def _(node: Slice, graph):
+    if min(node.step) < 1:
+        return Support(HOST, f"slice by steps {node.step}, this machine goes forward")
+    size, _, step = slice_kernel(graph, node)
+    reasons = _limits(("step", step, 1, _MOST_STRIDE))
+    if size[0] * size[1] > _MOST_EMPTY or max(size) > _MOST_TAPS:
+        reasons.append(
+            f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends, "
+            f"this machine takes at most "
+            f"{_MOST_EMPTY} of (rows + 1) * (columns + 1)"
+        )
+    return _answer(reasons, Support(DECOMPOSED, "as a convolution with a single one"))
+
+
+@_judge.register
+def _(node: MatMul, graph):
+    reason = against_product(graph, node)
+    return (
+        Support(HOST, reason)
+        if reason
+        else Support(DECOMPOSED, "positions of the second as a kernel")
+    )
+
+
+@_judge.register
+def _(node: Transpose, graph):
+    if turns(graph, node):
+        return Support(DECOMPOSED, "as a product of ones on a diagonal")
+    return Support(
+        HOST, f"transpose to {node.order}, this machine swaps the last two of two or three axes"
+    )
+
+
+@_judge.register(Softmax)
+@_judge.register(Lstm)
+@_judge.register(Gru)
+@_judge.register(LayerNorm)
+def _(node, graph):
+    return Support(
+        HOST,
+        {
+            "softmax": "softmax, this machine has no exponential",
+            "lstm": (
+                "gates of an LSTM, this machine multiplies by constants alone and has no sigmoid"
+            ),
+            "gru": "gates of a GRU, this machine multiplies by constants alone and has no sigmoid",
+            "layernorm": "layer normalisation, this machine has no division and no root",
+        }[node.kind],
+    )
