@@ -22,6 +22,10 @@ from .passes.centring import centred, results_centred
 from .plan import HostStep, MachineStep, Plan
 from .ports import to_graph
 from .quantise import check_bits, quantise
+from .quantise.calibration import check_calibration
+from .quantise.placeholder import ValuesNeeded, placeholder
+from .quantise.quantiser import check_percentile
+from .quantise.statistics import collect
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -29,8 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration"]
 
-#: Inputs that calibration looks at, at most; of a dry run, whose numbers nobody computes with.
-MOST_CALIBRATION, FEW = 256, 2
+#: Inputs that calibration looks at, at most; of a dry run, whose numbers nobody computes with,
+#: where programs depend on values at all; those that a dry run computes in floating point, to find
+#: tensors that are no finite numbers.
+MOST_CALIBRATION, FEW, LOOKED = 256, 2, 1
 
 
 @dataclass(frozen=True)
@@ -41,8 +47,9 @@ class Options:
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
     nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at
     most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
-    looked at, so that scales are taken as they come, of few inputs, weights are rounded to the
-    nearest, and no program has a double-buffered copy.
+    looked at, so that nothing is quantised unless the programs depend on values
+    (:func:`~.quantise.placeholder.placeholder`), and then of few inputs, with weights rounded to
+    the nearest; and no program has a double-buffered copy.
     """
 
     bits: int | None = None
@@ -86,10 +93,12 @@ def outline(
         The machine cannot do some nodes; the message lists every one.
     """
     backend = _backend(build)
+    options = options or Options()
     backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
+    backend.quick = options.dry
     graph, host_steps = (
         separated(simplify(graph), backend),
-        (options or Options()).host_steps or backend.host_free,
+        options.host_steps or backend.host_free,
     )
     if backend.host_free:
         partition(graph, backend, host_steps=True)  # refuses what neither may do
@@ -154,11 +163,7 @@ def compile_graph(
     while True:
         made = outline(near, build, options, forced_to_host, apart)
         try:
-            # Whether it fits is cheap to say, numbers are not.
-            for machine, part in made.segments:
-                if machine:
-                    made.backend.check(part)
-            steps, parts = _steps(made, given, options, progress)
+            steps, parts = _checked(made, given, options, progress)
             late = {name for part in parts for name in part.apart} - apart
             if not late:
                 if progress is not None:
@@ -171,7 +176,8 @@ def compile_graph(
     notes = []
     if calibration is None and not made.backend.floating:
         notes.append(
-            "quantised for RANDOM inputs, since no calibration was given: results may be "
+            ("would be quantised" if options.dry else "quantised")
+            + " for RANDOM inputs, since no calibration was given: results may be "
             "useless; give --calibrate with some hundred real inputs"
         )
     programs = dict(zip(map(id, parts), lowered, strict=True))
@@ -315,13 +321,67 @@ def _apart(parts, names):
     ]
 
 
-def _steps(made, calibration, options, progress):
-    """Steps of an outline, those of the machine quantised, and these alone."""
-    most = FEW if options.dry else MOST_CALIBRATION
-    values = {
+def _checked(made, calibration, options, progress):
+    """As :func:`_steps`; whether the machine holds the network is found before it is quantised,
+    which takes much longer. Of a dry run with placeholder numbers where those are enough."""
+    backend = made.backend
+    for machine, part in made.segments:
+        if machine:
+            backend.check(part)
+    try:
+        rough = [
+            placeholder(part, backend, options.bits) if machine else None
+            for machine, part in made.segments
+        ]
+    except ValuesNeeded:
+        return _steps(made, calibration, options, progress)
+    parts = [part for part in rough if part is not None]
+    check_bits(options.bits, parts)
+    check_percentile(options.percentile)
+    if options.dry or backend.floating:
+        # Nothing to quantise.
+        _look(made, rough, calibration, LOOKED if options.dry else MOST_CALIBRATION)
+        return [
+            part if machine else HostStep(graph)
+            for part, (machine, graph) in zip(rough, made.segments, strict=True)
+        ], parts
+    if progress is not None:
+        progress("check memories")
+    backend.check_programs(parts, options.images or 1)
+    return _steps(made, calibration, options, progress)
+
+
+def _values(made, calibration, most):
+    """Tensor name -> the first values of every input of an outline, ``most`` at most."""
+    return {
         port.tensor: to_graph(port, np.asarray(calibration[port.name])[:most])
         for port in made.graph.inputs
     }
+
+
+def _later(made, number):
+    """Names of the tensors that segments behind this ``number`` read."""
+    return {port.tensor for _, part in made.segments[number + 1 :] for port in part.inputs}
+
+
+def _look(made, rough, calibration, most):
+    """Refuses, as :func:`~.quantise.quantise` does, calibration that does not fit, and tensors that
+    become no finite numbers; ``rough``: the segments' placeholder numbers, ``None`` of the
+    host's; ``most``: inputs that are looked at."""
+    values = _values(made, calibration, most)
+    for number, ((_, part), numbers) in enumerate(zip(made.segments, rough, strict=True)):
+        given = {port.tensor: values[port.tensor] for port in part.inputs}
+        if numbers is not None:
+            checked = check_calibration(part, given)
+            if not made.backend.floating:
+                collect(numbers.graph, checked)
+        if _later(made, number):
+            values.update(run_graph(part, given))
+
+
+def _steps(made, calibration, options, progress):
+    """Steps of an outline, those of the machine quantised, and these alone."""
+    values = _values(made, calibration, FEW if options.dry else MOST_CALIBRATION)
     steps, parts = [], []
     for number, (machine, part) in enumerate(made.segments):
         if progress is not None:
@@ -341,7 +401,8 @@ def _steps(made, calibration, options, progress):
             steps.append(quantised)
         else:
             steps.append(HostStep(part))
-        values.update(run_graph(part, given))
+        if _later(made, number):
+            values.update(run_graph(part, given))
     check_bits(options.bits, parts)
     return steps, parts
 

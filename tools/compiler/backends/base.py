@@ -203,6 +203,9 @@ class Backend(ABC):
     #: Whether what it answers HOST to needs no permission, since by the machine's design values are
     #: on the host between layers.
     host_free = False
+    #: Whether programs are only looked at, so that those of large networks may be estimated with
+    #: less of a search for the best.
+    quick = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
     forced_to_host: Mapping[str, str] = {}
     #: Layers whose clip is to be made by a layer of its own, where the machine's clips ask for that
@@ -252,6 +255,13 @@ class Backend(ABC):
         """Raises :class:`LoweringError` if a subgraph of :meth:`split` does not fit the core, as
         far as that is known before quantisation."""
         return None
+
+    def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
+        """Raises :class:`LoweringError` where main memory or the machine's own memories do not hold
+        the programs of ``parts`` (Quantised, with placeholder numbers), before anything is
+        quantised. What :meth:`lower_all` refuses, unless a machine knows a shorter way to the same
+        answer."""
+        self.lower_all(parts, images)
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic | None:
         """The :class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a legalised graph;

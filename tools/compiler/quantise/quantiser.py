@@ -39,7 +39,7 @@ from .walk import Walk, copy_of
 if TYPE_CHECKING:
     from ..backends.base import Backend
 
-__all__ = ["check_bits", "quantise"]
+__all__ = ["Quantiser", "check_bits", "check_percentile", "quantise"]
 
 #: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
 _ROUNDS, _FEW = 2, 8
@@ -81,13 +81,18 @@ def quantise(
         Calibration that does not fit or has no finite numbers, another option's value, a network
         for which the machine has no scales.
     """
-    if percentile is not None and not 0 < percentile <= 100:
-        raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
+    check_percentile(percentile)
     values = check_calibration(graph, calibration)
     graph = copy_of(backend.legalise(graph))
     if backend.floating:
         return Quantised(graph=graph)
-    return _Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
+    return Quantiser(graph, backend, values, bits, percentile, quick).run(equalise)
+
+
+def check_percentile(percentile: float | None) -> None:
+    """Raises InputError where ``percentile`` is none (:func:`quantise`)."""
+    if percentile is not None and not 0 < percentile <= 100:
+        raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
 
 
 def check_bits(bits: int | None, parts: Sequence[Quantised]) -> None:
@@ -106,16 +111,16 @@ def check_bits(bits: int | None, parts: Sequence[Quantised]) -> None:
         )
 
 
-class _Quantiser:
+class Quantiser:
     """What :func:`quantise` works with: ``graph`` (its nodes are replaced, never changed),
-    ``result``, ``scales``, and of each node its ``arithmetic``."""
+    ``result``, ``scales`` (of the class given), and of each node its ``arithmetic``."""
 
-    def __init__(self, graph, backend, values, bits, percentile, quick):
+    def __init__(self, graph, backend, values, bits, percentile, quick, scales=Scales):
         self._rounds, self._feedback = (0, False) if quick else (_ROUNDS, True)
         self.graph, self.backend, self.values = graph, backend, values
         self.result = Quantised(graph=graph)
         self.arithmetic = {node.name: backend.arithmetic(graph, node) for node in graph.nodes}
-        self.scales = Scales(
+        self.scales = scales(
             graph, backend, self.arithmetic, bits=bits, percentile=percentile, note=self._note
         )
         self.result.scales = self.scales.of
@@ -125,7 +130,7 @@ class _Quantiser:
     def _note(self, name, what, value, why):
         self.result.choices.append({"name": name, "what": what, "value": value, "why": why})
 
-    def run(self, equalise):
+    def run(self, equalise: bool) -> Quantised:
         """The network quantised."""
         self.scales.seen = collect(self.graph, self.values)
         if equalise:

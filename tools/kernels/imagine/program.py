@@ -40,6 +40,7 @@ class ProgramCalls:
         self.calls: list[Any] = []
         self.arrays: dict[str, np.ndarray] = {}
         self.vectors = 0
+        self._made = None  # (number of calls, assembler, starts, words) when last assembled
 
     def call(self, method: str, *arguments: Any) -> None:
         """Appends a mnemonic or macro with integer arguments."""
@@ -101,6 +102,12 @@ class ProgramCalls:
         return self._assembled()[1]
 
     def _assembled(self):
+        """(assembler, number of each call's first word, all words)."""
+        if self._made is None or self._made[0] != len(self.calls):
+            self._made = len(self.calls), *self._assemble()
+        return self._made[1:]
+
+    def _assemble(self):
         asm = IMAGineAsm(overflow="raise")
         asm.setupParams(**setup_of(self.params, self.fraction))
         scale, starts = 2.0**self.fraction, []
@@ -109,21 +116,21 @@ class ProgramCalls:
             if isinstance(arguments[-1] if arguments else None, str):
                 arguments = arguments[0], self.arrays[arguments[1]] / scale
             getattr(asm, method)(*arguments)
-        return asm, starts
+        return asm, starts, asm.words()
 
     def words(self) -> list[int]:
         """All words."""
-        return self.assembler().words()
+        return list(self._assembled()[2])
 
     @property
     def data(self) -> bytes:
         """The binary form."""
-        return b"".join(word.to_bytes(4, "little") for word in self.words())
+        return np.array(self._assembled()[2], "<u4").tobytes()
 
     @property
     def cycles(self) -> int:
         """Array cycles by the formulas of section 10, at most one word per cycle."""
-        return estimate(self.words(), self.params)
+        return estimate(self._assembled()[2], self.params)
 
     @property
     def output_bytes(self) -> int:

@@ -61,17 +61,14 @@ class Word:
             letters = "R" * (flags >> 3 & 1) + "Q" * (flags >> 4 & 1) + "P" * (flags >> 5 & 1)
         else:
             letters = "I" if name == "SYNC" and flags & 1 else ""
-        operands = {
-            "NOP": (),
-            "HLT": (),
-            "RW": (self.addr,),
-            "SYNC": (self.addr,) if self.addr else (),
-            "WHM": (self.ub, self.addr, self.count),
-            "MMC": (self.ub, self.addr, self.count),
-            "ACT": (self.addr, self.ub, self.count),
-            "RHM": (self.addr, self.ub, self.count),
-            "CFG": (CFG_NAMES[self.ub] if self.ub < len(CFG_NAMES) else self.ub, self.addr),
-        }[name]
+        if name in ("WHM", "MMC"):
+            operands = (self.ub, self.addr, self.count)
+        elif name in ("ACT", "RHM"):
+            operands = (self.addr, self.ub, self.count)
+        elif name == "CFG":
+            operands = (CFG_NAMES[self.ub] if self.ub < len(CFG_NAMES) else self.ub, self.addr)
+        else:
+            operands = (self.addr,) if name == "RW" or name == "SYNC" and self.addr else ()
         return f"{name}{'.' if letters else ''}{letters} {', '.join(map(str, operands))}".strip()
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ....gateware.cores.opu.isa import ISA
@@ -26,6 +27,8 @@ __all__ = ["compile_network"]
 _MOST_TRIED = 6000
 #: Programs up to this long are compared as a whole even where layers are compared one by one.
 _SHORT = 700
+#: Programs longer than this are estimated with tilings that are found layer by layer, if quickly.
+_QUICK = 4000
 #: Times that all layers are gone through, at most, while it gains.
 _PASSES = 2
 #: Layers before and behind one that its tilings are compared with.
@@ -49,6 +52,7 @@ def compile_network(
     apart: bool = False,
     zeroed: bool = False,
     local: bool = False,
+    quick: bool = False,
 ) -> Compiled:
     """Compiles a network into a program for one build.
 
@@ -80,6 +84,8 @@ def compile_network(
     local : bool
         Tilings of a layer are compared by the program of the layers around it, too, and of a long
         program by that alone: quicker, and almost as good.
+    quick : bool
+        Of a long program each kind of layer is looked at once, by itself: for an estimate.
 
     Returns
     -------
@@ -119,8 +125,12 @@ def compile_network(
     if schedule and target.overlaps:
         free = [layer for layer in network.layers if layer.name not in (tilings or {})]
         timing = timing or Timing()
-        found = [_search_local(writer, free, chosen, timing)] if local else []
-        if not local or len(writer.attempt(chosen)) <= _SHORT:
+        words = len(writer.attempt(chosen))
+        if quick and words > _QUICK:
+            found = [_search_alone(writer, free, chosen, timing)]
+        else:
+            found = [_search_local(writer, free, chosen, timing)] if local else []
+        if not local or words <= _SHORT:
             found.append(_search(writer, free, chosen, timing))
         chosen = (
             min(found, key=lambda tilings: estimate(writer.attempt(tilings), params, timing).cycles)
@@ -319,8 +329,8 @@ def _search(writer, layers, chosen, timing):
     if len(writer.attempt(chosen)) > _MOST_TRIED:
         return chosen
 
-    def cost(tilings):
-        return estimate(writer.attempt(tilings), params, timing).cycles
+    def cost(tilings, most=inf):
+        return estimate(writer.attempt(tilings), params, timing, most=most).cycles
 
     best = cost(chosen)
     kinds = {}
@@ -346,11 +356,33 @@ def _search(writer, layers, chosen, timing):
                 if all(chosen[layer.name] == tiling for layer in members):
                     continue
                 trial = {**chosen, **{layer.name: tiling for layer in members}}
-                found = cost(trial)
+                found = cost(trial, best)
                 if found < best:
                     best, chosen = found, trial
         if best == before:
             break
+    return chosen
+
+
+def _search_alone(writer, layers, chosen, timing):
+    """As :func:`_search`, a layer of each kind by itself."""
+    params, found = writer.target.params, {}
+    for layer in layers:
+        start = chosen[layer.name]
+        key = _key(layer), writer.flat(layer), start
+        if key not in found:
+            best, found[key] = inf, start
+            for tiling in (
+                start,
+                *candidates(writer.target, layer, writer.group, writer.flat(layer), start),
+            ):
+                words = writer.attempt({layer.name: tiling}, [layer])
+                cycles = estimate(words, params, timing, most=best).cycles
+                if cycles < best:
+                    best, found[key] = cycles, tiling
+                if len(words) > _MOST_TRIED // 2:
+                    break
+        chosen = {**chosen, layer.name: found[key]}
     return chosen
 
 
@@ -379,7 +411,7 @@ def _search_local(writer, layers, chosen, timing):
                 words = writer.attempt(trial, around)
                 if best is None and len(words) > _MOST_TRIED // 2:
                     break
-                found = estimate(words, params, timing).cycles
+                found = estimate(words, params, timing, most=inf if best is None else best).cycles
                 if best is None or found < best:
                     best, chosen = found, trial
             if chosen != before:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import Any
 
 from ....gateware.cores.opu import geometry
@@ -64,6 +65,7 @@ def estimate(
     params: Mapping[str, Any],
     timing: Timing | None = None,
     marks: Iterable[int] = (),
+    most: float = inf,
 ) -> Estimate:
     """Estimates the cycles of a program that meets no fault.
 
@@ -73,6 +75,7 @@ def estimate(
     params : dict, build parameters
     timing : Timing, optional, of the pipelined engine
     marks : numbers of words, ascending, whose time of completion is wanted
+    most : cycles from which on nobody wants to know how many more there are
 
     Returns
     -------
@@ -85,7 +88,7 @@ def estimate(
         while wanted and wanted[0] <= count:
             at.append(round(max(machine.dma, machine.conv)))
             wanted.pop(0)
-        if machine.step(word):
+        if machine.step(word) or machine.dma > most:
             break
     end = max(machine.dma, machine.conv, machine.issue) + 8
     at += [round(end)] * len(wanted)
@@ -110,16 +113,19 @@ class _Machine:
         self.ofm_free = [0.0] * params["ofm_banks"]
         self.ofm_bank = 0
         self.stored = False
+        self.shapes, self.steps = None, 0  # of ofm and ifm, and the steps of a conv* with them
 
     def step(self, word):
         sequence = self.sequence
-        step = sequence.step(word)
         self.issue += 1
         self.dma += self.t.fetch
+        tap = sequence.tap(word)
+        if tap is not None:
+            self._conv(*tap)
+            return False
+        step = sequence.step(word)
         name = step.mnemonic
-        if name.startswith("conv"):
-            self._conv(name, step)
-        elif name in ("ld.ifm", "ld.ker", "ld.bias"):
+        if name in ("ld.ifm", "ld.ker", "ld.bias"):
             self._load(name, step)
         elif name == "store":
             self._store(step)
@@ -164,19 +170,22 @@ class _Machine:
             self.ker_rows = (rows, self.ker_rows[0])
             self.ker_used = [0.0, self.ker_used[0]]
 
-    def _conv(self, name, step):
+    def _conv(self, name, number):
         s, p = self.sequence, self.params
-        h, w, ofm_c = s.ofm
         if len(self.convs) >= self.t.queue:
             self.issue = max(self.issue, self.convs[-self.t.queue])
-        tap = self.ker_start + (self.ker_end - self.ker_start) * (step.values["n"] + 1) / s.ker_n
+        tap = self.ker_start + (self.ker_end - self.ker_start) * (number + 1) / s.ker_n
         start = max(self.conv, self.issue, self.ifm_ready, tap, self.bias_ready)
         if name != "conv.acc" and self.stored:
             if len(self.ofm_free) > 1:
                 self.ofm_bank ^= 1
             self.stored = False
         start = max(start, self.ofm_free[self.ofm_bank])
-        steps = h * w * (s.ifm[2] // p["pi"]) * -(-ofm_c // p["po"])
+        if self.shapes is None or self.shapes[0] is not s.ofm or self.shapes[1] is not s.ifm:
+            h, w, ofm_c = s.ofm
+            self.shapes = s.ofm, s.ifm
+            self.steps = h * w * (s.ifm[2] // p["pi"]) * -(-ofm_c // p["po"])
+        steps = self.steps
         self.conv = start + max(steps, self.t.drain if name == "conv.acc" else 0) + self.t.conv
         self.work += steps
         self.ifm_free[self.ifm_bank] = self.conv

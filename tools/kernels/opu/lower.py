@@ -54,6 +54,10 @@ class Lowering:
         self._group = 0
         self._kernels: dict[Hashable, int] = {}
         self._used: dict[Any, Any] = {}
+        self._borders = {}
+        # (layer, taps of a part, piece, ofm) -> units where the first tile of this shape begins in
+        # the source, shape of its last load, its parts
+        self._tiles = {}
 
     def start_group(self, first: int) -> None:
         """Makes the tensors that hold one group contain the images from ``first`` on."""
@@ -108,11 +112,13 @@ class Lowering:
     def borders(self, layer: Layer, first: int, count: int, part: int) -> tuple[Pad, ...]:
         """The Pads of the result's map that holds piece ``part``, for those images."""
         buffer = self.maps.buffers[layer.result]
-        return tuple(
-            pad
-            for n in range(first, first + count)
-            for pad in border_pads(buffer, self.image(buffer, n), part)
-        )
+        images = tuple(self.image(buffer, n) for n in range(first, first + count))
+        key = layer.name, images, part
+        if key not in self._borders:
+            self._borders[key] = tuple(
+                pad for image in images for pad in border_pads(buffer, image, part)
+            )
+        return self._borders[key]
 
     # A tile of a map
 
@@ -125,12 +131,24 @@ class Lowering:
             (columns - 1) * right + wide,
             ofm_channels(channels_of(layer.result, out)),
         )
-        taps = []
-        for run in self._together(layer, source, out):
-            taps += self._shared_taps(
-                layer, source, self.image(source, n), run, out, top, left, ofm
-            )
-        taps = self._without_zeros(layer, out, taps)
+        by_tap = layer.by_tap and layer.residual is not None
+        # What a tile reads lies as far from what the first of its shape reads as the tiles lie from
+        # each other.
+        key = None if by_tap else (layer.name, tiling.taps, out, ofm)
+        here = source.at(self.image(source, n), 0, top * layer.stride[0], left * layer.stride[1])
+        if key not in self._tiles:
+            taps = []
+            for run in self._together(layer, source, out):
+                taps += self._shared_taps(
+                    layer, source, self.image(source, n), run, out, top, left, ofm
+                )
+            taps = self._without_zeros(layer, out, taps)
+            shape = taps[-1].load.shape
+            if not by_tap:
+                self._tiles[key] = here, shape, self._parts(layer, tiling, out, taps, ofm[2])
+        if not by_tap:
+            there, shape, parts = self._tiles[key]
+            parts = [part.moved(here - there) for part in parts]
         residual = None
         if layer.residual is not None:
             residual = self._residual(
@@ -141,12 +159,12 @@ class Lowering:
                 (row, column) if layer.order == 2 else (top, left),
                 (rows, columns) if layer.order == 2 else ofm[:2],
                 ofm[2],
-                taps[-1].load.shape,
+                shape,
             )
-            if layer.by_tap:
-                taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
-                residual = None
-        parts = self._parts(layer, tiling, out, taps, ofm[2])
+        if by_tap:
+            taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
+            residual = None
+            parts = self._parts(layer, tiling, out, taps, ofm[2])
         return Job(
             layer,
             ofm,
@@ -479,7 +497,11 @@ class Lowering:
         if weights is None:  # a residual's tap
             return np.eye(ofm_c, ifm_c, dtype=np.int64)
         piece = layer.block(out, *weights)
-        return np.pad(piece, ((0, ofm_c - piece.shape[0]), (0, ifm_c - piece.shape[1])))
+        if piece.shape == (ofm_c, ifm_c):
+            return piece
+        padded = np.zeros((ofm_c, ifm_c), piece.dtype)
+        padded[: piece.shape[0], : piece.shape[1]] = piece
+        return padded
 
     def _bias(self, layer, out, ofm_c):
         if layer.bias is None:

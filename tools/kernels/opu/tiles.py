@@ -54,6 +54,18 @@ class Part(NamedTuple):
         """Unit range in the maps: (first, end); empty for a constant."""
         return (self.at, self.at + self.slots * slot_units) if self.slots else (0, 0)
 
+    def moved(self, by: int) -> Part:
+        """The same for loads that lie ``by`` units behind."""
+        if not by:
+            return self
+        chunks, before, load = [], None, None
+        for chunk in self.chunks:
+            if chunk.load is not before:
+                before = chunk.load
+                load = Load(before.at + by, *before[1:])
+            chunks.append(Chunk(load, *chunk[1:]))
+        return Part(self.at, self.n, tuple(chunks), self.slots)
+
 
 class Pad(NamedTuple):
     """One ``pad``: address in units of the array, its rows and columns, width of the border."""

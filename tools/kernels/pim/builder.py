@@ -16,6 +16,8 @@ from ..inputs import KernelError
 __all__ = ["CoreBuilder"]
 
 _LOW32 = (1 << 32) - 1
+#: Sizes of an offset in operands are below this.
+_REACH = 1 << 28
 #: Registers that may be pinned; the others are enough for the operands of any instruction.
 _PINNED_MOST = 24
 
@@ -24,6 +26,17 @@ _PINNED_MOST = 24
 def _word(mnemonic, values):
     """Word of an instruction; ``values``: pairs (operand, value). Few of a program differ."""
     return ISA.encode(mnemonic, **dict(values))
+
+
+@lru_cache(1 << 16)
+def _move_word(rd, rs1, size, offset, select):
+    """The word of ``lmv``: with :func:`_product_word` most of what programs are made of."""
+    return ISA.encode("lmv", rd=rd, rs1=rs1, size=size, offset_value=offset, offset_select=select)
+
+
+@lru_cache(1 << 16)
+def _product_word(rd, rs1, relu, group):
+    return ISA.encode("mvmul", rd=rd, rs1=rs1, mbiw=8, relu=relu, group=group)
 
 
 class CoreBuilder:
@@ -167,7 +180,7 @@ class CoreBuilder:
                 if (address - base) % scale:
                     continue
                 offset = (address - base) // scale
-                if abs(offset) < 1 << 28 and (
+                if abs(offset) < _REACH and (
                     not others or all((a - offset * s) & _LOW32 in held for a, _, s in others)
                 ):
                     values = [a - offset * s if (a, b, s) in missing else a for a, b, s in wanted]
@@ -177,6 +190,22 @@ class CoreBuilder:
         for address, _, _ in wanted:
             registers.append(self.register(address, registers))
         return registers, 0, 0
+
+    def _pair(self, target, source):
+        """As :meth:`_operands` of bytes, (address, 1, 1) and (address, 2, 1): ``(rd, rs1,
+        offset_value, offset_select)``."""
+        held = self._holding
+        target_missing, source_missing = target & _LOW32 not in held, source & _LOW32 not in held
+        if target_missing or source_missing:
+            address, both = target if target_missing else source, target_missing and source_missing
+            for base in reversed(self._known.values()):
+                offset = address - base
+                if -_REACH < offset < _REACH and (not both or (source - offset) & _LOW32 in held):
+                    rd = self.register(target - offset if target_missing else target)
+                    rs1 = self.register(source - offset if source_missing else source)
+                    return rd, rs1, offset, target_missing + 2 * source_missing
+        rd = self.register(target)
+        return rd, self.register(source, (rd,)), 0, 0
 
     # Instructions; addresses are local ones unless said
 
@@ -190,9 +219,7 @@ class CoreBuilder:
     def mvmul(self, target: int, source: int, group: int, relu: bool = False) -> None:
         """Appends ``mvmul``: a matrix-vector product with a group."""
         rs1 = self.register(source)
-        self.emit(
-            "mvmul", rd=self.register(target, (rs1,)), rs1=rs1, mbiw=8, relu=int(relu), group=group
-        )
+        self.words.append(_product_word(self.register(target, (rs1,)), rs1, int(relu), group))
 
     def vector2(
         self,
@@ -250,15 +277,8 @@ class CoreBuilder:
     def move(self, target: int, source: int, size: int) -> None:
         """Appends a copy within local memory."""
         for k in range(0, size, LENGTH_MOST):
-            (rd, rs1), offset, select = self._operands((target + k, 1, 1), (source + k, 2, 1))
-            self.emit(
-                "lmv",
-                rd=rd,
-                rs1=rs1,
-                size=min(LENGTH_MOST, size - k),
-                offset_value=offset,
-                offset_select=select,
-            )
+            rd, rs1, offset, select = self._pair(target + k, source + k)
+            self.words.append(_move_word(rd, rs1, min(LENGTH_MOST, size - k), offset, select))
 
     def fill(self, target: int, value: int, size: int) -> None:
         """Appends a fill of local memory."""

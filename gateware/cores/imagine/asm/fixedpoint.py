@@ -10,7 +10,7 @@ import numpy as np
 from ..sizes import PES
 from .target import IMAGineError, Target
 
-__all__ = ["OVERFLOWS", "matrix_rows", "to_fixed", "vector_of", "words_of"]
+__all__ = ["OVERFLOWS", "matrix_blocks", "matrix_rows", "to_fixed", "vector_of", "words_of"]
 
 OVERFLOWS = ("wrap", "raise", "saturate")
 
@@ -59,6 +59,19 @@ def matrix_rows(name: str, values: Any) -> list[np.ndarray]:
             )
         rows.append(vector_of(name, row))
     return rows
+
+
+def matrix_blocks(matrix: Any, target: Target) -> np.ndarray | None:
+    """Rows of block RAM of a whole ``matrix`` at once, [rows, blocks, width] as of
+    :func:`words_of`; ``None`` where it is no array of floats that all fit, and is to be looked at
+    row by row."""
+    if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind != "f":
+        return None
+    scaled, half = matrix.astype(np.float64) * (1 << target.fracWidth), 1 << target.regWidth - 1
+    # The comparison is false of what is no number.
+    if not matrix.size or not ((scaled > -half - 1) & (scaled < half)).all():
+        return None
+    return words_of(scaled.astype(np.int64), target.regWidth)
 
 
 def to_fixed(
@@ -119,9 +132,10 @@ def to_fixed(
 
 def words_of(integers: np.ndarray, width: int) -> np.ndarray:
     """Rows of block RAM for a row of elements: an array [blocks, width], bit p of a word being PE
-    p's."""
-    blocks = -(-len(integers) // PES)
-    padded = np.zeros(blocks * PES, np.int64)
-    padded[: len(integers)] = integers
-    bits = padded.reshape(blocks, 1, PES) >> np.arange(width)[:, None] & 1
+    p's; of an array of rows [..., blocks, width]."""
+    *rows, length = integers.shape
+    blocks = -(-length // PES)
+    padded = np.zeros((*rows, blocks * PES), np.int64)
+    padded[..., :length] = integers
+    bits = padded.reshape(*rows, blocks, 1, PES) >> np.arange(width)[:, None] & 1
     return (bits << np.arange(PES)).sum(axis=-1)

@@ -2,6 +2,7 @@
 """Multi-word methods (macros) of the assembler class (section 3.3). Numpy is imported by the
 LOAD macros alone."""
 
+from functools import lru_cache
 from typing import Any
 
 from ..isa import ISA, PES
@@ -9,6 +10,20 @@ from .instructions import InstructionMethods
 from .target import IMAGineError, integer
 
 __all__ = ["MacroMethods"]
+
+#: What one more in its data adds to a word of ``mv_write``.
+_DATA = ISA.encode("mv_write", addr=0, data=1) - ISA.encode("mv_write", addr=0, data=0)
+
+
+@lru_cache(None)
+def _write(addr):
+    """``mv_write`` without data: programs are made of such words nearly alone."""
+    return ISA.encode("mv_write", addr=addr, data=0)
+
+
+@lru_cache(1 << 12)
+def _select(row, column):
+    return ISA.encode("mv_selectBlk", rowID=row, colID=column)
 
 
 class MacroMethods(InstructionMethods):
@@ -151,11 +166,22 @@ class MacroMethods(InstructionMethods):
     def _writes(self, reg, rows, select, **block):
         """Words that select blocks and write ``rows``; none where all are zero."""
         writes = [
-            ISA.encode("mv_write", addr=addr, data=data)
+            _write(addr) + data * _DATA
             for addr, data in zip(self._rows(reg), rows, strict=True)
             if data
         ]
         return [ISA.encode(select, **block), *writes] if writes else []
+
+    def _block_writes(self, reg, blocks):
+        """The words of :meth:`_writes` for all ``blocks`` [rows, columns, bits] of a matrix."""
+        import numpy as np
+
+        rows, columns, _ = blocks.shape
+        select = np.array([[_select(r, c) for c in range(columns)] for r in range(rows)], np.int64)
+        empty = np.array([_write(addr) for addr in self._rows(reg)], np.int64)
+        words = np.concatenate([select[..., None], empty + blocks * _DATA], axis=2)
+        kept = np.concatenate([blocks.any(axis=2, keepdims=True), blocks != 0], axis=2)
+        return words[kept].tolist()
 
     def _check_size(self, name, what, size, axis):
         limit, why = PES**axis << self.params.idWidth, "idWidth"
@@ -167,9 +193,16 @@ class MacroMethods(InstructionMethods):
     def mv_LOADMAT(self, reg: int, matrix: Any, *, comment: str | None = None) -> None:
         """Element k of row r of ``matrix`` to PE k mod 16 of block (r, k div 16) of reg; 0 to all
         others."""
-        from .fixedpoint import matrix_rows
+        from .fixedpoint import matrix_blocks, matrix_rows
 
         reg = self._register("reg", reg)
+        blocks = matrix_blocks(matrix, self.params)
+        if blocks is not None:
+            self._check_size("matrix", "rows", len(matrix), 0)
+            self._check_size("matrix", "columns", matrix.shape[1], 1)
+            words = self._block_writes(reg, blocks)
+            self._load(reg, "MV_LOADMAT", f"Mat{matrix.shape}", words, comment)
+            return
         rows = matrix_rows("matrix", matrix)
         longest = max((len(row) for row in rows), default=0)
         self._check_size("matrix", "rows", len(rows), 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycle formulas of instructions, macros and kernels (section 10). Pure Python.
+"""Cycle formulas of instructions, macros and kernels (section 10). Numpy is imported by
+:func:`estimate` alone.
 
 Array cycles, from dispatch to dispatch, with FIFO-in never empty and FIFO-out never full. ``width``
 is N, the bits of a register; ``levels`` the levels of a row's accumulation.
@@ -25,6 +26,10 @@ __all__ = [
 
 #: From the dispatch of ``vv_parallelEn`` to the first word in FIFO-out.
 FIRST_WORD = 4
+#: A word of ``mv_write`` without operands, and the bits of its data and of its address.
+_LOAD = ISA.encode("mv_write", addr=0, data=0)
+_DATA = ISA.encode("mv_write", addr=0, data=0xFFFF) ^ _LOAD
+_ADDRESS = ISA.encode("mv_write", addr=0x3FF, data=0) ^ _LOAD
 
 
 def instruction(mnemonic: str, width: int, level: int = 0) -> int:
@@ -110,7 +115,11 @@ def estimate(words: Iterable[int], params: Params) -> int:
     width, rows = params["reg_width"], params["rows"]
     now = array_free = captured_until = shift_free = 0
     serial = False
-    for word in words:
+    for word, count in _runs(words, params):
+        if count:
+            # One after the other, a cycle each.
+            now = array_free = max(now, array_free) + count
+            continue
         decoded = ISA.decode(word, params)
         if decoded.fault is not None or decoded.instruction is None:
             break
@@ -128,3 +137,35 @@ def estimate(words: Iterable[int], params: Params) -> int:
                 shift_free = now + FIRST_WORD + rows
         now += 1
     return max(now, array_free, shift_free - 1)
+
+
+def _runs(words, params):
+    """Pairs (word, count): of each stretch of legal words that take the array one cycle the first
+    and how many they are, of every other word itself and 0. Nearly all words of a program load
+    weights, with data that do not matter here."""
+    import numpy as np
+
+    words = np.array(words, np.int64)
+    loads = (words & ~(_DATA | _ADDRESS)) == _LOAD
+    kinds, of = np.unique(np.where(loads, words & ~_DATA, words), return_inverse=True)
+    single = np.array([_single(int(word), params) for word in kinds], bool)[of]
+    edges = np.flatnonzero(np.diff(single)) + 1
+    for begin, end in zip([0, *edges], [*edges, len(words)], strict=True):
+        if begin < end and single[begin]:
+            yield int(words[begin]), int(end - begin)
+        else:
+            for word in words[begin:end].tolist():
+                yield word, 0
+
+
+def _single(word, params):
+    """Whether a word is legal and takes the array one cycle, and nothing else of it matters."""
+    decoded = ISA.decode(word, params)
+    if decoded.fault is not None:
+        return False
+    mnemonic = decoded.instruction.mnemonic
+    return (
+        mnemonic.startswith("mv_")
+        and mnemonic not in MULTI_CYCLE
+        and instruction(mnemonic, params["reg_width"], decoded.values.get("level", 0)) == 1
+    )

@@ -172,6 +172,16 @@ class Sequence:
             raise RunFault(fault, detail)
         return getattr(self, _METHODS[mnemonic])(mnemonic, values)
 
+    def tap(self, word: int) -> tuple[str, int] | None:
+        """(mnemonic, number of the tap in its kernel) of a ``conv*`` of a program without faults,
+        carried out without the checks of :meth:`step`; ``None`` of all other words, which nothing
+        is done for."""
+        mnemonic, values, fault, _ = _decode(word)
+        if fault is not None or not mnemonic.startswith("conv"):
+            return None
+        self.valid |= OFM
+        return mnemonic, values["n"]
+
     # Checks, in the order of the fault table
 
     def _need_registers(self, mask):

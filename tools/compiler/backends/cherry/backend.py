@@ -26,6 +26,9 @@ __all__ = ["Cherry"]
 #: A descriptor of a program list up to its address in main memory.
 _DESCRIPTOR = re.compile(r"^(\.(?:in|out) \w+ )(0x[0-9a-f]+)\b", re.M)
 
+#: Weights of a network of which the first program that fits is enough where it is only looked at.
+_LARGE = 400_000
+
 
 class Cherry(Backend):
     """Networks in Cherry's 18-bit floats, without quantisation."""
@@ -64,8 +67,15 @@ class Cherry(Backend):
     def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
         """Lowers a quantised graph to a program."""
         graph = quantised.graph
+        machine = machine_of(graph, self.params, keep=keep)
+        weights = sum(np.size(getattr(node, "weights", ())) for node in graph.nodes)
         return lower_machine(
-            machine_of(graph, self.params, keep=keep), graph, self.params, self.memory_size, keep
+            machine,
+            graph,
+            self.params,
+            self.memory_size,
+            keep,
+            quick=self.quick and weights > _LARGE,
         )
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:

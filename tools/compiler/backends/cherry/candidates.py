@@ -22,15 +22,22 @@ __all__ = ["lower_machine"]
 _PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
 #: Segments that are looked for.
 _TURNS = 12
+#: Share of main memory that the first program found may take.
+_PLENTY = 0.8
 #: Cycles of an input's coming that may be worth bands.
 _LONG = 4000
 
 
 def lower_machine(
-    machine: Machine, graph: Graph, params: Mapping[str, Any], memory_size: int, keep: bool
+    machine: Machine,
+    graph: Graph,
+    params: Mapping[str, Any],
+    memory_size: int,
+    keep: bool,
+    quick: bool = False,
 ) -> Lowered:
-    """Lowers a :class:`~.machine.Machine` by the fastest candidate schedule that fits; raises
-    LoweringError if none fits."""
+    """Lowers a :class:`~.machine.Machine` by the fastest candidate schedule that fits, or, if
+    ``quick``, by the first; raises LoweringError if none fits."""
     arrays = Arrays()
 
     def candidate(most, ahead, spread, segments=()):
@@ -40,18 +47,33 @@ def lower_machine(
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
     failed: list[LoweringError] = []
-    found = _whole(candidate, spreads[0], failed)
+    wanted = 1 if quick else 2
+    found = _whole(candidate, spreads[0], failed, wanted)
     if not found:
-        found = [plan for spread in spreads[1:] for plan in _whole(candidate, spread, failed)]
-        found += [plan for spread in spreads for plan in _cut(machine, candidate, spread, failed)]
+        found = [
+            plan for spread in spreads[1:] for plan in _whole(candidate, spread, failed, wanted)
+        ]
+        if not found or not quick:
+            found += [
+                plan for spread in spreads for plan in _cut(machine, candidate, spread, failed)
+            ]
     if not found:
         raise failed[0]
-    return _better(found, machine, candidate).lowered()
+    if not quick:
+        return _better(found, machine, candidate).lowered()
+    try:
+        lowered = found[0].lowered()
+        if lowered.memory <= _PLENTY * memory_size:
+            return lowered
+    except LoweringError:
+        pass
+    # What fits by little, if at all, is to be found with the very program.
+    return lower_machine(machine, graph, params, memory_size, keep)
 
 
-def _whole(candidate, spread, failed):
-    """Attempts that keep every map whole: with the largest parts of weights that fit, and with
-    smaller ones, of which more comes beside programs."""
+def _whole(candidate, spread, failed, wanted):
+    """Attempts that keep every map whole, ``wanted`` of them: with the largest parts of weights
+    that fit, and with smaller ones, of which more comes beside programs."""
     for ahead in (True, False):
         found = []
         for most in _PARTS:
@@ -63,7 +85,7 @@ def _whole(candidate, spread, failed):
                     attempt.plan()
             except LoweringError as error:
                 failed.append(error)
-            if len(found) == 2:
+            if len(found) == wanted:
                 break
         if found:
             return found

@@ -161,13 +161,10 @@ def allocate(buffers: Sequence[Buffer], elements: int) -> None:
 
 
 def _first_fit(buffers, elements):
-    placed = []
+    placed = {}  # step -> (address, end) of what is there
     for buffer in buffers:
-        beside = sorted(
-            (b.address, b.address + b.size)
-            for b in placed
-            if b.first <= buffer.last and buffer.first <= b.last
-        )
+        steps = range(buffer.first, buffer.last + 1)
+        beside = sorted([span for step in steps for span in placed.get(step, ())])
         at = 0
         for low, high in beside:
             if at + buffer.size <= low:
@@ -176,7 +173,9 @@ def _first_fit(buffers, elements):
         if at + buffer.size > elements:
             return False
         buffer.address = at
-        placed.append(buffer)
+        span = at, at + buffer.size
+        for step in steps:
+            placed.setdefault(step, []).append(span)
     return True
 
 

@@ -136,6 +136,13 @@ class Steps:
 
     def place(self, elements: int) -> None:
         """Assigns addresses to all buffers; raises Crowded."""
+        self._use()
+        for arrival in self.arrivals:
+            self._come(arrival)
+        self._allocate(elements)
+
+    def _use(self):
+        """Says when each buffer is needed, but for what comes into it."""
         last = len(self.steps) - 1
         for buffer in self.made.buffers:
             buffer.first = buffer.last = None
@@ -146,10 +153,12 @@ class Steps:
                 buffer.use(number, number)
             for transfer in step.outgoing:
                 transfer.buffer.use(number, min(last, number + self.deferred(number)))
-        for arrival in self.arrivals:
-            arrival.transfer.buffer.use(
-                max(0, arrival.at - self.prefetched(arrival.at)), arrival.used
-            )
+
+    def _come(self, arrival):
+        """Says when its buffer is needed."""
+        arrival.transfer.buffer.use(max(0, arrival.at - self.prefetched(arrival.at)), arrival.used)
+
+    def _allocate(self, elements):
         try:
             allocate(self.made.buffers, elements)
         except Crowded as error:
@@ -163,13 +172,29 @@ class Steps:
     def hoist(self, elements: int, cycles: Sequence[float]) -> None:
         """Moves transfers to earlier steps if the program beside them is too short, as far as
         memory allows; ``cycles``: of each step's program."""
+        self._use()
+        # Of each buffer when it is needed but for what comes into it, and that.
+        needed = {id(b): (b.first, b.last) for b in self.made.buffers}
+        into = {}
+        for arrival in self.arrivals:
+            into.setdefault(id(arrival.transfer.buffer), []).append(arrival)
         self.place(elements)
         if not self.ahead:
             return
+
+        def come(arrivals):
+            """After ``arrivals`` have been moved."""
+            for buffer in [arrival.transfer.buffer for arrival in arrivals]:
+                buffer.first, buffer.last = needed[id(buffer)]
+                for arrival in into[id(buffer)]:
+                    self._come(arrival)
+
         for number in range(len(self.steps) - 1, 1, -1):
             if self.steps[number].ordered or self.steps[number - 1].ordered:
                 continue
             coming = [a for a in self.arrivals if a.at == number]
+            if not coming:
+                continue
             over = sum(a.cycles for a in coming) - cycles[number - 1]
             moved = []
             for arrival in sorted(coming, key=lambda a: (-a.used, -a.cycles)):
@@ -178,11 +203,14 @@ class Steps:
                 arrival.at -= 1
                 over -= arrival.cycles
                 moved.append(arrival)
+            come(moved)
             while moved:
                 try:
-                    self.place(elements)
+                    self._allocate(elements)
                     break
                 except Crowded:
-                    for _ in range(-(-len(moved) // 2)):
-                        moved.pop().at += 1
+                    back = [moved.pop() for _ in range(-(-len(moved) // 2))]
+                    for arrival in back:
+                        arrival.at += 1
+                    come(back)
         self.place(elements)

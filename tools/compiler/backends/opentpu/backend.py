@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from ...quantised import Arithmetic, Quantised
 
 __all__ = ["OpenTpu"]
+
+#: Words of a program that is not compared with others where it is only looked at.
+_QUICK = 60_000
 
 
 class OpenTpu(Backend):
@@ -52,7 +55,21 @@ class OpenTpu(Backend):
 
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
         """As the base; ``images``: batch size, up to :meth:`most_images`."""
-        return lower(quantised, self.params, self.memory_size, keep, images, self.main_memory)
+        return lower(
+            quantised,
+            self.params,
+            self.memory_size,
+            keep,
+            images,
+            self.main_memory,
+            _QUICK if self.quick else None,
+        )
+
+    def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
+        """As the base: one candidate that fits is enough."""
+        for part in parts:
+            some = min(images, self.most_images(part.graph))
+            lower(part, self.params, self.memory_size, False, some, self.main_memory, 0)
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         """The double-buffered copy of a program."""

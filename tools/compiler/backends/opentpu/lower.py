@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,8 @@ from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.tools.kernels.inputs import KernelError
 from quintet.tools.kernels.opentpu.chunks import slot_rows
 from quintet.tools.kernels.opentpu.compiler import compile_steps
-from quintet.tools.kernels.opentpu.geometry import JOINS
+from quintet.tools.kernels.opentpu.geometry import JOINS, settle
+from quintet.tools.kernels.opentpu.program import RW, Program
 from quintet.tools.kernels.opentpu.timing import main_memory
 
 from ...graph import Graph, MatMul
@@ -32,6 +33,8 @@ _IMAGES = 64
 
 #: Tensors in main memory, the largest, that are tried at places behind the tiles.
 _FAR_TRIES = 8
+
+_TRANSFERS = (ISA.opcodes["RHM"], ISA.opcodes["WHM"])
 
 _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
 
@@ -57,9 +60,11 @@ def lower(
     keep: bool = False,
     images: int = 1,
     memory: Mapping[str, Any] | None = None,
+    enough: int | None = None,
 ) -> Lowered:
     """Lowers a network by the fastest of some candidate schedules: lines along the maps' rows or
-    columns, with line lengths shared between maps or not."""
+    columns, with line lengths shared between maps or not. ``enough``: words of a program that is
+    taken, without its text, before others are tried."""
     if not 1 <= images <= most_images(quantised.graph, params):
         raise LoweringError(
             f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}"
@@ -73,16 +78,25 @@ def lower(
     candidates: list[_Candidate] = []
     failed: LoweringError | None = None
     for swap in (False,) if flat else (False, True):
+        known: list[Any] = []
         for join in JOINS:
             try:
+                made = Steps(quantised, params, swap=swap, images=images)
+                lines = settle(made.steps, made.planes, join)
+                if lines in known:
+                    continue  # the same lines, so the same program
+                known.append(lines)
                 candidates.append(
                     _lower(quantised, params, memory_size, keep, swap, join, images, seen)
                 )
             except LoweringError as error:
                 failed = failed or error
+            if candidates and enough is not None and len(candidates[-1].words.words) >= enough:
+                return candidates[-1].lowered
     if failed is not None and not candidates:
         raise failed
-    return _with_far(min(candidates, key=_cycles))
+    best = _with_far(min(candidates, key=_cycles))
+    return replace(best.lowered, text=best.words.text(quantised.graph.name))
 
 
 def _cycles(candidate):
@@ -94,9 +108,11 @@ def _cycles(candidate):
 class _Candidate:
     """A candidate lowering of a network: ``lowered``, the ``placement`` of its tensors (name ->
     (host vector, Planes)) if they share memory, else none, and ``again``, which lowers it once more
-    with tensors of these names behind the tiles."""
+    with tensors of these names behind the tiles. The text of the program ``words`` is made of the
+    best alone."""
 
     lowered: Lowered
+    words: Program
     placement: dict
     again: object
 
@@ -109,7 +125,7 @@ def _with_far(best):
         other = best.again(far | {name})
         if _cycles(other) < _cycles(best):
             best, far = other, far | {name}
-    return best.lowered
+    return best
 
 
 def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far=frozenset()):
@@ -152,7 +168,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far
     )
     lowered = Lowered(
         program=program,
-        text=found.program.text(graph.name),
+        text="",
         program_at=found.program_at,
         registers={
             "program_address": found.program_at,
@@ -178,7 +194,7 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far
         params={name: params[name] for name in _NEEDS},
     )
     again = partial(_lower, quantised, params, memory_size, keep, swap, join, images, memory)
-    return _Candidate(lowered, placement if shared else {}, again)
+    return _Candidate(lowered, found.program, placement if shared else {}, again)
 
 
 def _compile(made, *, inputs, stored, params, join, far=None):
@@ -283,4 +299,6 @@ def _layers(steps, compiled, params, times, total):
 
 def _moved(word, n):
     """Bytes of main memory that a word moves, its own among them."""
-    return 14 + {"RW": n * n, "RHM": n * word.count, "WHM": n * word.count}.get(word.mnemonic, 0)
+    if word.opcode == RW:
+        return 14 + n * n
+    return 14 + n * word.count if word.opcode in _TRANSFERS else 14

@@ -2,7 +2,7 @@
 """OPU's implementation of the back-end interface: convolutions with 8-bit weights, 16-bit sums that
 saturate at every tap."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -16,7 +16,7 @@ from ...quantised import Arithmetic, Quantised
 from ..base import Backend, Lowered, Support, moved
 from .form import Form
 from .legalise import legalise
-from .lowering import lower_network
+from .lowering import lower_network, plenty
 from .network import Builder
 from .stages import stages
 from .sums import partial_sums
@@ -167,7 +167,18 @@ class OpuBackend(Backend):
         """As the base; ``images``: batch size of a run, layer by layer, so that weights are loaded
         once for all inputs."""
         form, built = self._built(quantised, not keep, images)
-        return lower_network(quantised.graph, form, built, self.params, self.memory_size)
+        rest = quantised.graph, form, built, self.params, self.memory_size
+        # What fits by little is to be found with the very program.
+        return lower_network(*rest, quick=self.quick and plenty(*rest))
+
+    def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
+        """As the base, without the search for tilings if there is plenty of memory."""
+        # The search for tilings makes programs a little longer: where there is plenty of room, it
+        # does not matter.
+        for part in parts:
+            form, built = self._built(part, True, min(images, self.most_images(part.graph)))
+            if not plenty(part.graph, form, built, self.params, self.memory_size):
+                lower_network(part.graph, form, built, self.params, self.memory_size)
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         """The double-buffered copy of a program."""

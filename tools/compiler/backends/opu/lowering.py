@@ -19,17 +19,32 @@ if TYPE_CHECKING:
     from .form import Form
     from .network import Builder
 
-__all__ = ["lower_network"]
+__all__ = ["lower_network", "plenty"]
 
+#: Programs that are searched for take less than so many times the words of the first found.
+_LONGER = 8
 #: Most bytes of maps that are kept apart so that they stay zero, a share of main memory.
 _APART = 0.75
 
 
-def lower_network(
+def plenty(
     graph: Graph, form: Form, built: Builder, params: Mapping[str, Any], memory_size: int
-) -> Lowered:
-    """The :class:`Lowered` program of a Builder's network; raises :class:`LoweringError`."""
-    compiled, apart = _compiled(built, params, memory_size)
+) -> bool:
+    """Whether what a Builder has built fits main memory with much to spare, found without the
+    search for the best tilings; raises :class:`LoweringError` where an input or output has no
+    layout."""
+    if not built.network.layers:
+        return False
+    try:
+        compiled = compile_network(built.network, params, memory=memory_size, schedule=False)
+    except KernelError:
+        return False
+    _placed(graph, form, built, compiled)
+    return compiled.memory_size + (_LONGER - 1) * len(compiled.data) <= memory_size
+
+
+def _placed(graph, form, built, compiled):
+    """(inputs, outputs, function: names of tensors -> those with a place, by name)."""
 
     def placed(name):
         tensor = built.values[name]
@@ -57,6 +72,21 @@ def lower_network(
         raise LoweringError(
             f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout"
         )
+    return inputs, outputs, all_placed
+
+
+def lower_network(
+    graph: Graph,
+    form: Form,
+    built: Builder,
+    params: Mapping[str, Any],
+    memory_size: int,
+    quick: bool = False,
+) -> Lowered:
+    """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`. ``quick``: as of
+    :func:`~quintet.tools.kernels.opu.compiler.compile_network`."""
+    compiled, apart = _compiled(built, params, memory_size, quick)
+    inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
     stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
     folded = {built.values[name].name for name in form.folds if name in inputs}
@@ -84,7 +114,7 @@ def lower_network(
     )
 
 
-def _compiled(built, params, memory_size):
+def _compiled(built, params, memory_size, quick):
     """(Compiled, whether every tensor has memory of its own): where that fits."""
     network = built.network
     if not network.layers:
@@ -98,12 +128,19 @@ def _compiled(built, params, memory_size):
             memory=int(memory_size * _APART),
             timing=SDRAM,
             local=True,
+            quick=quick,
         ), True
     except KernelError:
         pass
     try:
         return compile_network(
-            network, params, zeroed=True, memory=memory_size, timing=SDRAM, local=True
+            network,
+            params,
+            zeroed=True,
+            memory=memory_size,
+            timing=SDRAM,
+            local=True,
+            quick=quick,
         ), False
     except KernelError as error:
         weights = max(

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """PIM's implementation of the back-end interface."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -57,6 +57,8 @@ __all__ = ["PIMBackend"]
 _ALIGN = 64
 #: What a program's size is rounded up to, so that places behind it hold still.
 _PAGE = 4096
+#: Layers that run together take less code than so many times that of single ones.
+_MORE = 8
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 MOST_AVERAGED = 2047
 
@@ -353,6 +355,23 @@ class PIMBackend(Backend):
     def _lower(self, quantised, joined, at, size=0, spent=None):
         """The program at byte address ``at``, its tensors behind it; ``size``: bytes that it may
         have, ``spent``: (cycles, bytes of main memory) of each stretch, where they are known."""
+        writer, laid, end = self._laid(quantised, joined, at, size)
+        return self._lowered(quantised, writer, laid, at, end, joined, spent)
+
+    def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
+        """As the base, without the search for fused layers if there is plenty of memory."""
+        # Layers that run together take code of their own and less local memory: what does not fit
+        # easily without them is looked at with them.
+        for part in parts:
+            try:
+                _, laid, end = self._laid(part, [], 0)
+            except LoweringError:
+                end, laid = self.memory_size + 1, None
+            if laid is None or end + _MORE * len(laid.data) > self.memory_size:
+                self._laid(part, self._chosen(part), 0)
+
+    def _laid(self, quantised, joined, at, size=0):
+        """(ProgramWriter, program as bytes, end of what it takes of main memory)."""
         # Addresses are offsets of instructions: the program's own size is needed first, and does
         # not depend on them.
         for _ in range(4):
@@ -374,7 +393,7 @@ class PIMBackend(Backend):
                 f"largest tensor is {name} "
                 f"({quantised.graph.tensors[name].size * writer.size(name):,} bytes)"
             )
-        return self._lowered(quantised, writer, laid, at, end, joined, spent)
+        return writer, laid, end
 
     def _lowered(self, quantised, writer, laid, at, end, joined, spent):
         graph, data = quantised.graph, laid.data

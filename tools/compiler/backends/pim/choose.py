@@ -13,7 +13,7 @@ from ..base import LoweringError
 from .arrays.assign import assign
 from .arrays.matrices import matrices_of
 from .arrays.needs import floor, layer_needs, unique
-from .clock.estimate import played
+from .clock.estimate import played, written
 from .homes import cuts, stages_of
 from .joined import IN_PLACE, Joined, may_join
 from .program import ProgramWriter
@@ -71,6 +71,10 @@ def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joine
         plan = rehearsed(joined[0].stages, joined[0].plan, writer)
         if plan.steps != joined[0].plan.steps:
             candidates.append([replace(joined[0], plan=plan), *joined[1:]])
+    if len(candidates) == 1:
+        # Nothing to compare it with: it is enough that it can be written.
+        (joined,) = candidates
+        return joined if joined and written(quantised, params, joined) is not None else []
     best, lowest = [], float("inf")
     for joined in candidates:
         cycles = played(quantised, params, joined, lowest)

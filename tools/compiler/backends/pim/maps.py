@@ -182,7 +182,22 @@ class Products:
             out_size,
             patches,
         )
-        self.pieces = [_pieces(node, matrix, matrices) for matrix in matrices]
+        self._at = _positions(matrices, shape[1])
+        # Of each matrix its group; (row of the window, bytes from there, bytes) of each piece of a
+        # neighbourhood; bytes to its first channel. And its first channel of the result.
+        base, out = matrices[0].first, matrices[0].out
+        self._runs = [
+            (
+                group,
+                [
+                    (r, c * channels * size, columns * matrix.count * size)
+                    for r, c, columns in _pieces(node, matrix, matrices)
+                ],
+                (matrix.first - base) * size,
+            )
+            for matrix, group in zip(matrices, groups, strict=True)
+        ]
+        self._outs = [matrix.out - out for matrix in matrices]
 
     @staticmethod
     def space(node: Conv, matrices: Sequence[Matrix], size: int) -> int:
@@ -215,33 +230,22 @@ class Products:
 
     def steps(self, source_row: Callable[[int], int], results: int) -> Iterator[None]:
         """As :meth:`row`, but yields after every multiplication."""
-        core, node, size = self.core, self.node, self.size
-        base, out = self.matrices[0].first, self.matrices[0].out
-        for x in _positions(self.matrices, self.shape[1]):
-            for matrix, group, pieces in zip(self.matrices, self.groups, self.pieces, strict=True):
-
-                def place(piece, x=x, matrix=matrix):
-                    r, c, _ = piece
-                    return (
-                        source_row(r)
-                        + ((x * node.stride[1] + c) * self.channels + matrix.first - base) * size
-                    )
-
-                source = place(pieces[0])
+        core, size, out_size = self.core, self.size, self.out_size
+        step, widths = self.node.stride[1] * self.channels * size, (8 * size, 8 * out_size)
+        rows = {r: source_row(r) for each in self._runs for r, _, _ in each[1]}
+        for x in self._at:
+            for (group, pieces, first), out in zip(self._runs, self._outs, strict=True):
+                row, offset, _ = pieces[0]
+                source = rows[row] + x * step + first + offset
                 if len(pieces) > 1:
                     source = at = self.patches[0]
                     self.patches.reverse()
-                    for piece in pieces:
-                        count = piece[2] * matrix.count * size
-                        core.move(at, place(piece), count)
+                    for row, offset, count in pieces:
+                        core.move(at, rows[row] + x * step + first + offset, count)
                         at += count
-                core.widths(8 * size, 8 * self.out_size)
-                core.mvmul(
-                    results + (x * self.shape[2] + matrix.out - out) * self.out_size,
-                    source,
-                    group,
-                    self.relu,
-                )
+                core.widths(*widths)
+                target = results + (x * self.shape[2] + out) * out_size
+                core.mvmul(target, source, group, self.relu)
                 yield
 
 

@@ -67,8 +67,8 @@ class _Rehearsal(Play):
     def _core(self, number):
         return _Scratch(self._writer, self.stages, number, self.slots, self._memory)
 
-    def _passed(self, way, at, steps):
-        source, target = self.cores[way[1]], self.cores[way[2]]
+    def _passed(self, way, steps):
+        source, target = (self.cores[number] for number in way.key[1:])
         waits = source.do(), target.do()
         while waits[0] is not None:
             begin = max(source.clock.now, target.clock.now)

@@ -53,11 +53,15 @@ class Rings:
     def __init__(self, graph: Graph, size: Callable[[str], int], nodes: Sequence[Node]):
         self.graph, self.size, self.nodes = graph, size, nodes
         self.margins = margins_of(nodes)
+        self._pitches, self._places = {}, {}
+        for name, margins in self.margins.items():
+            _, width, channels = graph.shape(name)
+            self._places[name] = channels * size(name)
+            self._pitches[name] = (sum(margins) + width) * self._places[name]
 
     def pitch(self, name: str) -> int:
         """Bytes of a row with its margins."""
-        _, width, channels = self.graph.shape(name)
-        return (sum(self.margins[name]) + width) * channels * self.size(name)
+        return self._pitches[name]
 
     def bytes(self, slots: Mapping[str, int], matrices: Mapping[str, list[Matrix]]) -> int:
         """Size in local memory; ``slots``: tensor name -> rows of its ring, ``matrices``: node name
@@ -144,15 +148,12 @@ class Rings:
                 )
 
     def row(self, name: str, y: int, margin: int = 0) -> int:
-        """Local address of a row's first column, or ``margin`` columns before it."""
-        at = self._zero + self.margins[name][0] * self.graph.shape(name)[2] * self.size(name)
+        """Local address of a row's first column, or so many before it."""
+        at = self._zero
         if 0 <= y < self.graph.shape(name)[0]:
-            at += (
-                self._rings[name][0]
-                + self._ranks[name][y] % self._rings[name][1] * self.pitch(name)
-                - self._zero
-            )
-        return at - margin * self.graph.shape(name)[2] * self.size(name)
+            at, slots = self._rings[name]
+            at += self._ranks[name][y] % slots * self._pitches[name]
+        return at + (self.margins[name][0] - margin) * self._places[name]
 
     def row_bytes(self, name: str) -> int:
         """Bytes of a row without its margins."""

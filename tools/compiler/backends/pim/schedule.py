@@ -8,12 +8,9 @@ order in time, and every core's program keeps to it: so none waits for another i
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-from .rings import reads
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .stages import Stages
@@ -61,8 +58,79 @@ class _Core:
     issue: int = 0
     matrix: int = 0
     vector: int = 0
-    row: tuple | None = None  # (node, row, number of the next part)
+    row: tuple | None = None  # (_Making, row, number of the next part)
     steps: list = field(default_factory=list)
+
+
+class _Ring:
+    """A ring's places during a run: ``slots``, rows that it holds; ``ranks``, row -> its number
+    among all that come; ``order``, the rows by these numbers; ``left``, row -> readers that are
+    still to come; ``key``: (core, tensor)."""
+
+    __slots__ = ("key", "left", "order", "ranks", "slots")
+
+    def __init__(self, stages, key, slots):
+        self.key, self.slots = key, slots[key]
+        self.ranks, self.order = stages.ranks[key], stages.orders[key]
+        self.left = dict(stages.uses[key])
+
+    def has_room(self, row: int) -> bool:
+        """Whether there is a place for a row: what lies there has been read by all."""
+        before = self.ranks[row] - self.slots
+        return before < 0 or not self.left[self.order[before]]
+
+
+class _Load:
+    """Rows of a tensor that come from main memory to a core; ``at``: number of the next."""
+
+    __slots__ = ("at", "name", "ring", "rows")
+
+    def __init__(self, name, rows, ring):
+        self.name, self.rows, self.ring, self.at = name, rows, ring, 0
+
+
+class _Making:
+    """Rows of a node's result that a core makes; ``at``: number of the next, ``stands``: when all
+    that it takes is there, ``None`` while something or its place is missing; ``seen``: what of it
+    was found to be there, ``latest``: when the last of that came."""
+
+    __slots__ = (
+        "at",
+        "latest",
+        "matrix",
+        "name",
+        "node",
+        "order",
+        "parts",
+        "ring",
+        "rows",
+        "seen",
+        "sources",
+        "stands",
+    )
+
+    def __init__(self, stages, node, rows, ring, order):
+        self.node, self.name, self.rows, self.ring, self.order = node, node.name, rows, ring, order
+        self.parts = stages.parts(node)
+        self.matrix = self.parts[0].matrix
+        self.sources = [stages.sources[node.name, y] for y in rows]
+        self.at, self.seen, self.latest, self.stands = 0, 0, 0, None
+
+    def next(self) -> None:
+        """Go on to the next row."""
+        self.at += 1
+        self.seen, self.latest, self.stands = 0, 0, None
+
+
+class _Way:
+    """Rows of a tensor that go from one core to another; ``at``: number of the next, ``begin``:
+    when it may go, ``None``: not yet; ``free``: see :meth:`Play._free`, ``None``: not asked."""
+
+    __slots__ = ("at", "begin", "cycles", "free", "key", "order", "ring", "rows")
+
+    def __init__(self, key, rows, ring, order, cycles):
+        self.key, self.rows, self.ring, self.order, self.cycles = key, rows, ring, order, cycles
+        self.at, self.begin, self.free = 0, None, None
 
 
 class Play:
@@ -81,182 +149,209 @@ class Play:
         # Cycles that each core's units have still to do.
         self.owed = {core: list(stages.loads_of_units(core)) for core in stages.cores}
         self.cores = {core: self._core(core) for core in stages.cores}
-        self.ready: dict[tuple[int, str, int], float] = {}  # (core, tensor, row) -> when it stands
-        self.left = {key: Counter(rows) for key, rows in stages.uses.items()}
-        self.at_slot = {key: list(ranks) for key, ranks in stages.ranks.items()}
-        self.on = {
-            core: [(node, stages.made(node, core)) for node in stages.on(core)]
+        self.ready = {core: {} for core in stages.cores}  # core -> (tensor, row) -> when it stands
+        self.rings = {key: _Ring(stages, key, slots) for key in stages.uses}
+        order = {node.name: n for n, node in enumerate(stages.nodes)}
+        self.loads = {core: [] for core in stages.cores}
+        for (name, core), rows in stages.loads.items():
+            self.loads[core].append(_Load(name, rows, self.rings[core, name]))
+        self.makings = {
+            core: [
+                _Making(stages, node, rows, self.rings.get((core, node.output)), -order[node.name])
+                for node, rows in stages.makings[core]
+            ]
             for core in stages.cores
         }
-        self.next_row = {
-            (node.name, core): 0 for core, nodes in self.on.items() for node, _ in nodes
-        }
-        self.next_load, self.next_pass = (
-            dict.fromkeys(stages.loads, 0),
-            dict.fromkeys(stages.ways, 0),
-        )
-        self.order = {node.name: n for n, node in enumerate(stages.nodes)}
-        self.sources = {
-            (node.name, y): reads(stages.graph, node, y)
-            for node in stages.nodes
-            for y in stages.rows.get(node.output, ())
-        }
-        self.stuck: set[tuple[int, str]] = set()
-        self.full: set[tuple[int, str]] = set()
+        self.ways, self.ways_of = [], {core: [] for core in stages.cores}
+        for way, rows in stages.ways.items():
+            name, source, target = way
+            size = stages.rings[target].row_bytes(name)
+            maker = -order[stages.makers[name].name]
+            made = _Way(way, rows, self.rings[target, name], maker, size // _CROSSED + _MEET)
+            self.ways.append(made)
+            for core in (source, target):
+                self.ways_of[core].append(made)
+        self.stuck, self.full = set(), set()
 
     def _core(self, number):
         return _Core()
 
-    def run(self) -> float | None:
-        """Cycles until all is done, or ``None``; an abandoned run is marked ``late``."""
-        best: dict[int, tuple[Any, ...] | None] = dict.fromkeys(self.cores)
-        dirty = set(self.cores)
+    def run(self) -> int | None:
+        """Cycles until all is done, or ``None``; what is given up is ``late``."""
+        best = dict.fromkeys(self.cores)
+        dirty = tuple(self.cores)
         while True:
             for core in dirty:
                 best[core] = self._best(core)
-            dirty = set()
-            possible = {c: move for c, move in best.items() if move is not None}
-            core = min(possible, key=lambda c: possible[c][0], default=None)
-            found = self._pass(best, _FAR if core is None else possible[core][0])
-            if found is not None:
-                at, _, way = found
-                self._meet(way, at)
-                dirty = {way[1], way[2]}
-            elif core is not None:
-                self._work(core, *possible[core])
+            for core in dirty:
+                for way in self.ways_of[core]:
+                    self._look(way)
+            first, limit = None, _FAR
+            for core, found in best.items():
+                if found is not None and (first is None or found[0] < limit):
+                    first, limit = core, found[0]
+            way = self._pass(best, limit)
+            if way is not None:
+                self._meet(way)
+                dirty = way.key[1:]
+            elif first is not None:
+                self._work(first, *best[first])
                 if self.late:
                     return None
-                dirty = {core}
+                dirty = (first,)
             else:
                 break
         if any(
-            self.next_row[node.name, core] < len(rows)
-            for core, nodes in self.on.items()
-            for node, rows in nodes
+            making.at < len(making.rows) for makings in self.makings.values() for making in makings
         ):
             self._find_stuck()
             return None
         return round(max(max(c.issue, c.matrix, c.vector) for c in self.cores.values()))
 
-    def _room(self, core, name, row):
-        """Whether the ring has a place for a row: what lies there has been read by all."""
-        before = self.stages.ranks[core, name][row] - self.slots[core, name]
-        if before < 0 or not self.left[core, name][self.at_slot[core, name][before]]:
+    def _room(self, ring, row):
+        """Whether the ring has a place for a row; those that have not are ``full``."""
+        if ring.has_room(row):
             return True
-        self.full.add((core, name))
+        self.full.add(ring.key)
         return False
 
     def _best(self, number):
         """(when, order, what) of the first thing that a core can do by itself, or ``None``."""
-        core, found = self.cores[number], None
-        for (name, home), at in self.next_load.items():
-            rows = self.stages.loads[name, home]
-            if home == number and at < len(rows) and self._room(number, name, rows[at]):
-                return core.issue, 0, ("load", name, home)
-        for node, rows in self.on[number]:
-            if core.row is not None and core.row[0] is node:
-                when = core.issue
-                part = self.stages.parts(node)[core.row[2]]
-                if not part.matrix and core.row[2]:  # a clip of a row just multiplied
+        core = self.cores[number]
+        issue = core.issue
+        for load in self.loads[number]:
+            if load.at < len(load.rows) and self._room(load.ring, load.rows[load.at]):
+                return issue, 0, load
+        found, least, order = None, 0, 0
+        row, ready = core.row, self.ready[number]
+        for making in self.makings[number]:
+            if row is not None and row[0] is making:
+                when, part = issue, making.parts[row[2]]
+                if not part.matrix and row[2]:  # a clip of a row just multiplied
                     when = max(when, core.matrix + _SETTLE)
-                if found is None or (when, -self.order[node.name]) < found[:2]:
-                    found = when, -self.order[node.name], ("part", node)
-                continue
-            at = self.next_row[node.name, number]
-            if at == len(rows) or core.row is not None and self.stages.parts(node)[0].matrix:
-                continue
-            stands = [
-                self.ready.get((number, *source)) for source in self.sources[node.name, rows[at]]
-            ]
-            if None in stands or not self._room(number, node.output, rows[at]):
-                continue
-            when = max([core.issue, *stands])
-            if found is None or (when, -self.order[node.name]) < found[:2]:
-                found = when, -self.order[node.name], ("part", node)
-        return found
+            else:
+                if making.at == len(making.rows) or row is not None and making.matrix:
+                    continue
+                if making.stands is None and not self._stands(making, ready):
+                    continue
+                when = making.stands if making.stands > issue else issue
+            if found is None or when < least or when == least and making.order < order:
+                found, least, order = making, when, making.order
+        return None if found is None else (least, order, found)
+
+    def _stands(self, making, ready):
+        """Whether a row can be made: all that it takes is there, and a place for it. What stands
+        stays until it is read, and so does a place."""
+        sources = making.sources[making.at]
+        while making.seen < len(sources):
+            when = ready.get(sources[making.seen])
+            if when is None:
+                return False
+            making.latest = max(making.latest, when)
+            making.seen += 1
+        if not self._room(making.ring, making.rows[making.at]):
+            return False
+        making.stands = making.latest
+        return True
+
+    def _look(self, way):
+        """When the next row of a way may go, after something has changed on one of its cores."""
+        way.begin, way.free = None, None
+        if way.at == len(way.rows):
+            return
+        name, source, target = way.key
+        row = way.rows[way.at]
+        stands = self.ready[source].get((name, row))
+        if stands is not None and self._room(way.ring, row):
+            way.begin = max(stands, self.cores[source].issue, self.cores[target].issue)
 
     def _pass(self, best, limit):
-        """The first pass that may come before what its cores could do by themselves, and when;
-        ``limit``: when the first core could. ``None``: none."""
-        found = []
-        for way, at in self.next_pass.items():
-            name, source, target = way
-            rows = self.stages.ways[way]
-            if at == len(rows):
+        """The first pass that may come before what its cores could do by themselves; ``limit``:
+        when the first core could. ``None``: none."""
+        found = None
+        for way in self.ways:
+            begin = way.begin
+            if begin is None:
                 continue
-            stands = self.ready.get((source, name, rows[at]))
-            if stands is not None and self._room(target, name, rows[at]):
-                begin = max(stands, self.cores[source].issue, self.cores[target].issue)
-                if begin <= limit or self._free(way, begin, best):
-                    found.append((begin, -self.order[self.stages.makers[name].name], way))
-        return min(found, default=None)
+            if found is not None and (begin, way.order, way.key) >= (
+                found.begin,
+                found.order,
+                found.key,
+            ):
+                continue
+            if begin > limit:
+                if way.free is None:
+                    way.free = self._free(way, best)
+                if not way.free:
+                    continue
+            found = way
+        return found
 
-    def _free(self, way, at, best):
+    def _free(self, way, best):
         """Whether a pass is to come before what its cores could do first: neither's units would run
         dry meanwhile, or one has nothing to do."""
-        ends = at + self._bytes(way) // _CROSSED + _MEET
-        idle = [c for c in way[1:] if best[c] is None or best[c][0] >= at]
-        slack = [c for c in way[1:] if self.cores[c].matrix >= ends or c in idle]
-        return (
-            len(slack) == 2
-            or len(idle) > 0
-            and all(self.cores[c].issue + _MEET >= at for c in way[1:] if c not in idle)
-        )
+        at, slack, some_idle, others_near = way.begin, True, False, True
+        for number in way.key[1:]:
+            if best[number] is None or best[number][0] >= at:
+                some_idle = True
+                continue
+            core = self.cores[number]
+            slack = slack and core.matrix >= at + way.cycles
+            others_near = others_near and core.issue + _MEET >= at
+        return slack or some_idle and others_near
 
-    def _bytes(self, way):
-        return self.stages.rings[way[2]].row_bytes(way[0])
-
-    def _meet(self, way, at):
-        name, source, target = way
-        row = self.stages.ways[way][self.next_pass[way]]
-        self.next_pass[way] += 1
+    def _meet(self, way):
+        name, source, target = way.key
+        row = way.rows[way.at]
+        way.at += 1
         steps = Step("send", name, row, target), Step("recv", name, row, source)
         for core, step in zip((source, target), steps, strict=True):
             self.cores[core].steps.append(step)
-        self.left[source, name][row] -= 1
-        self.ready[target, name, row] = self._passed(way, at, steps)
+        self.rings[source, name].left[row] -= 1
+        self.ready[target][name, row] = self._passed(way, steps)
 
-    def _passed(self, way, at, steps):
-        """When a pass that begins at ``at`` is over; ``steps``: the sender's and the receiver's."""
-        ends = at + self._bytes(way) // _CROSSED + _MEET
-        self.cores[way[1]].issue = self.cores[way[2]].issue = ends
+    def _passed(self, way, steps):
+        """When a pass is over; ``steps``: the sender's and the receiver's."""
+        _, source, target = way.key
+        ends = way.begin + way.cycles
+        self.cores[source].issue = self.cores[target].issue = ends
         return ends
 
     def _work(self, number, when, _, what):
         core, stages = self.cores[number], self.stages
-        if what[0] == "load":
-            _, name, home = what
-            row = stages.loads[name, home][self.next_load[name, home]]
-            self.next_load[name, home] += 1
-            core.steps.append(Step("load", name, row))
-            self.ready[number, name, row] = self._loaded(core, stages.rings[number].row_bytes(name))
+        if isinstance(what, _Load):
+            row = what.rows[what.at]
+            what.at += 1
+            core.steps.append(Step("load", what.name, row))
+            size = stages.rings[number].row_bytes(what.name)
+            self.ready[number][what.name, row] = self._loaded(core, size)
             return
-        node = what[1]
-        if core.row is not None and core.row[0] is node:
+        node, parts = what.node, what.parts
+        if core.row is not None and core.row[0] is what:
             _, row, at = core.row
         else:
-            row, at = stages.made(node, number)[self.next_row[node.name, number]], 0
-        parts = stages.parts(node)
+            row, at = what.rows[what.at], 0
         core.steps.append(Step("part", node.output, row))
-        ends = self._do(core, parts[at], when)
+        part = parts[at]
+        ends = self._do(core, part, when)
         if self.limit < _FAR:
-            unit = 0 if parts[at].matrix else 1
-            self.owed[number][unit] -= parts[at].cycles
-            busy = core.matrix if parts[at].matrix else core.vector
+            unit = 0 if part.matrix else 1
+            self.owed[number][unit] -= part.cycles
+            busy = core.matrix if part.matrix else core.vector
             self.late = busy + self.owed[number][unit] >= self.limit
         if at + 1 < len(parts):
-            core.row = node, row, at + 1
+            core.row = what, row, at + 1
             return
-        if core.row is not None and core.row[0] is node:
+        if core.row is not None and core.row[0] is what:
             core.row = None
-        self.next_row[node.name, number] += 1
-        for name, r in self.sources[node.name, row]:
-            self.left[number, name][r] -= 1
-        self.ready[number, node.output, row] = ends + _SETTLE
+        for name, r in what.sources[what.at]:
+            self.rings[number, name].left[r] -= 1
+        what.next()
+        self.ready[number][node.output, row] = ends + _SETTLE
         if node.output == stages.last:
             core.steps.append(Step("store", node.output, row))
             self._stored(core)
-            self.left[number, node.output][row] -= 1
+            what.ring.left[row] -= 1
 
     def _loaded(self, core, size):
         core.issue += 6
@@ -283,20 +378,20 @@ class Play:
     def _find_stuck(self):
         """Rings without a place for what could come next."""
 
-        def look(core, name, rows, at):
-            if at < len(rows) and not self._room(core, name, rows[at]):
-                self.stuck.add((core, name))
+        def look(ring, rows, at):
+            if at < len(rows) and not self._room(ring, rows[at]):
+                self.stuck.add(ring.key)
 
-        for (name, core), at in self.next_load.items():
-            look(core, name, self.stages.loads[name, core], at)
-        for way, at in self.next_pass.items():
-            name, source, target = way
-            rows = self.stages.ways[way]
-            if at < len(rows) and (source, name, rows[at]) in self.ready:
-                look(target, name, rows, at)
-        for core, nodes in self.on.items():
-            for node, rows in nodes:
-                look(core, node.output, rows, self.next_row[node.name, core])
+        for loads in self.loads.values():
+            for load in loads:
+                look(load.ring, load.rows, load.at)
+        for way in self.ways:
+            name, source, _ = way.key
+            if way.at < len(way.rows) and (name, way.rows[way.at]) in self.ready[source]:
+                look(way.ring, way.rows, way.at)
+        for makings in self.makings.values():
+            for making in makings:
+                look(making.ring, making.rows, making.at)
 
 
 def plan_stages(stages: Stages, room: Mapping[int, int], *, spare: bool = True) -> Plan | None:

@@ -67,6 +67,9 @@ class Stages:
     ranks : (core, tensor name) -> row -> its number among those of ``uses``
     ways : (tensor name, core, core) -> rows that go from core to core
     loads : (tensor name, core) -> rows that come from main memory
+    orders : (core, tensor name) -> rows of ``ranks``, in order
+    sources : (node name, row of its result) -> (tensor, row) pairs that it takes
+    makings : core -> (node, rows of its result that the core makes) pairs
     """
 
     graph: Graph
@@ -108,6 +111,16 @@ class Stages:
         self.ranks = {key: {y: n for n, y in enumerate(sorted(rows))} for key, rows in uses.items()}
         self.rings = {core: Rings(self.graph, self.size, self.on(core)) for core in self.cores}
         self._parts = {node.name: self._parts_of(node) for node in self.nodes}
+        self.orders = {key: list(ranks) for key, ranks in self.ranks.items()}
+        self.sources = {
+            (node.name, y): reads(self.graph, node, y)
+            for node in self.nodes
+            for y in self.rows.get(node.output, ())
+        }
+        self.makings = {
+            core: [(node, self.made(node, core)) for node in self.on(core)] for core in self.cores
+        }
+        self._units = {core: self._loads_of_units(core) for core in self.cores}
 
     def home(self, node: Node, y: int) -> int:
         """The core that computes row ``y`` of a node's result."""
@@ -160,11 +173,13 @@ class Stages:
 
     def loads_of_units(self, core: int) -> list[int]:
         """Busy cycles of a core's matrix unit and vector unit."""
+        return self._units[core]
+
+    def _loads_of_units(self, core):
         found = [0, 0]
-        for node in self.on(core):
-            rows = len(self.made(node, core))
+        for node, rows in self.makings[core]:
             for part in self.parts(node):
-                found[0 if part.matrix else 1] += rows * part.cycles
+                found[0 if part.matrix else 1] += len(rows) * part.cycles
         return found
 
     def busiest(self) -> float:

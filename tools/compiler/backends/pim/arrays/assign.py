@@ -36,38 +36,61 @@ class Need:
         return max(self.cycles / cores + (self.extra if cores > 1 else 0), self.floor)
 
 
-def _packed(needs, copies, params):
-    """Cores of each need with so many copies, the largest first, each where most is left; or the
-    need that finds no room."""
-    left = [
-        [params["arrays"], params["bias_words"], params["groups"]] for _ in range(params["cores"])
-    ]
-    found = [[] for _ in needs]
-    for n in sorted(range(len(needs)), key=lambda n: (needs[n].homes is None, -needs[n].arrays, n)):
-        need = needs[n]
-        wanted = (need.arrays, need.biases, need.groups)
-        for _ in range(copies[n]):
-            cores = range(params["cores"]) if need.homes is None else need.homes
-            free = [
-                c
-                for c in cores
-                if c not in found[n] and all(h >= w for h, w in zip(left[c], wanted, strict=True))
-            ]
-            if not free:
-                return need
-            core = max(free, key=lambda c: (left[c], -c))
-            left[core] = [h - w for h, w in zip(left[core], wanted, strict=True)]
-            found[n].append(core)
-    return found
+class _Packing:
+    """Which cores hold what, by the number of copies of each need; the same copies are asked for
+    again and again."""
+
+    def __init__(self, needs, params):
+        self.needs, self._found = needs, {}
+        self._cores = range(params["cores"])
+        self._most = [params["arrays"], params["bias_words"], params["groups"]]
+        self._order = sorted(
+            range(len(needs)), key=lambda n: (needs[n].homes is None, -needs[n].arrays, n)
+        )
+
+    def packed(self, copies):
+        """Cores of each need with so many copies, the largest first, each where most is left; or
+        the need that finds no room."""
+        key = tuple(copies)
+        if key not in self._found:
+            self._found[key] = self._pack(key)
+        return self._found[key]
+
+    def _pack(self, copies):
+        left = [self._most[:] for _ in self._cores]
+        found = [[] for _ in self.needs]
+        for n in self._order:
+            need, own = self.needs[n], found[n]
+            arrays, biases, groups = need.arrays, need.biases, need.groups
+            cores = self._cores if need.homes is None else need.homes
+            for _ in range(copies[n]):
+                best = None
+                for c in cores:
+                    have = left[c]
+                    if (
+                        have[0] >= arrays
+                        and have[1] >= biases
+                        and have[2] >= groups
+                        and (best is None or (have, -c) > (left[best], -best))
+                        and c not in own
+                    ):
+                        best = c
+                if best is None:
+                    return need
+                have = left[best]
+                left[best] = [have[0] - arrays, have[1] - biases, have[2] - groups]
+                own.append(best)
+        return found
 
 
 def _total(needs, copies):
     return sum(need.time(count) for need, count in zip(needs, copies, strict=True))
 
 
-def _grown(needs, copies, found, params):
+def _grown(packing, copies, found):
     """More copies, where they gain most for their arrays, until no more fit: ``(copies, cores of
     each)``."""
+    needs = packing.needs
     options = {n for n, need in enumerate(needs) if need.homes is None}
     while options:
         best = max(
@@ -83,7 +106,7 @@ def _grown(needs, copies, found, params):
         ):
             options.discard(best)
             continue
-        tried = _packed(needs, more, params)
+        tried = packing.packed(more)
         if isinstance(tried, Need):
             options.discard(best)
         else:
@@ -101,7 +124,8 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
         The arrays do not hold all.
     """
     copies = [len(need.homes or (0,)) for need in needs]
-    found = _packed(needs, copies, params)
+    packing = _Packing(needs, params)
+    found = packing.packed(copies)
     if isinstance(found, Need):
         raise LoweringError(
             f"takes {found.arrays} arrays, {found.biases} biases and "
@@ -112,7 +136,7 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
             f"a core",
             found.name,
         )
-    copies, found = _grown(needs, copies, found, params)
+    copies, found = _grown(packing, copies, found)
     # What gains most for its arrays need not be the best of all: take copies away where others then
     # gain more.
     better = True
@@ -128,10 +152,10 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
                 if m != n and copies[m] < needs[m].most and needs[m].homes is None
             ):
                 tried = [count - (k == n) + (k == m) for k, count in enumerate(copies)]
-                packed = _packed(needs, tried, params)
+                packed = packing.packed(tried)
                 if isinstance(packed, Need):
                     continue
-                tried, packed = _grown(needs, tried, packed, params)
+                tried, packed = _grown(packing, tried, packed)
                 if _total(needs, tried) < _total(needs, copies):
                     copies, found, better = tried, packed, True
                     break

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from quintet.gateware.cores.pim.isa import ISA
@@ -19,6 +20,10 @@ _ONE = {_OP[name] for name in ("vrelu", "vtanh", "vsigm", "vrsu", "vrsl")}
 _TABLES = {_OP["vtanh"], _OP["vsigm"]}
 _PRODUCTS = {_OP[name] for name in ("vvmul", "vvsll", "vvsra")}
 _STRIDED = {_OP["vavg"], _OP["vmv"]}
+_GLOBAL, _PASSES, _MOVES = (
+    {_OP[a], _OP[b]} for a, b in (("ld", "st"), ("send", "recv"), ("lmv", "lldi"))
+)
+_PRODUCT, _MOVE = _OP["mvmul"], _OP["lmv"]
 _SCALAR = {_OP[name] for name in ("nop", "sldi", "sadd", "ssub", "smul", "saddi", "smuli", "setbw")}
 #: Word of local memory; code in a burst; bursts of code on their way; beats of a burst of data.
 _WORD, _BURST, _FLYING, _BEATS = 8, 64, 4, 64
@@ -77,6 +82,21 @@ class Memory:
             at += 1
 
 
+@lru_cache(1 << 17)
+def _decoded(word):
+    """Opcode, the three registers, length, upper half of an instruction and its bytes of code."""
+    op, high = word & 63, (word >> 32) - ((word >> 63) << 32)
+    short = (
+        word >> 32 == 0
+        or op == _OP["sldi"]
+        and -(1 << 20) <= high < 1 << 20
+        or op == _OP["saddi"]
+        and -(1 << 15) <= high < 1 << 15
+    )
+    a, b, c, d = word >> 6 & 31, word >> 11 & 31, word >> 16 & 31, word >> 21 & 2047
+    return op, a, b, c, d, high, 4 if short else 8
+
+
 class Clock:
     """Clock of one core. ``now``: the cycle in which its next instruction may begin; ``ended``,
     ``moved``: of its stretches, when they ended and how many bytes of main memory they moved."""
@@ -124,6 +144,12 @@ class Clock:
     def _fetch(self, size):
         """The instruction's bytes are there."""
         first, last = self._bytes // _BURST, (self._bytes + size - 1) // _BURST
+        if first == last and first in self._arrived:
+            self.now = max(self.now, self._arrived[first])
+            self._bytes += size
+            if self._bytes // _BURST > first:
+                self._passed[first] = self.now
+            return
         for burst in range(first, last + 1):
             if burst not in self._arrived:
                 asked = max(
@@ -141,24 +167,15 @@ class Clock:
         while self.at < len(self.words):
             while len(self.ended) < len(self.marks) and self.marks[len(self.ended)] <= self.at:
                 self._end()
-            word = int(self.words[self.at])
-            op, high = word & 63, (word >> 32) - ((word >> 63) << 32)
-            a, b, c, d = word >> 6 & 31, word >> 11 & 31, word >> 16 & 31, word >> 21 & 2047
-            short = (
-                word >> 32 == 0
-                or op == _OP["sldi"]
-                and -(1 << 20) <= high < 1 << 20
-                or op == _OP["saddi"]
-                and -(1 << 15) <= high < 1 << 15
-            )
-            self._fetch(4 if short else 8)
-            self._moved += (4 if short else 8) + (d if op in (_OP["ld"], _OP["st"]) else 0)
+            op, a, b, c, d, high, size = _decoded(int(self.words[self.at]))
+            self._fetch(size)
+            self._moved += size + (d if op in _GLOBAL else 0)
             self.at += 1
             if op in _SCALAR:
                 self._scalar(op, a, b, high)
                 continue
             self.now = max(self.now, self.taken + 1)
-            if op in (_OP["send"], _OP["recv"]):
+            if op in _PASSES:
                 place = self.regs[a] + (high >> 3)
                 span = (place, place + d)
                 self.now = max(
@@ -204,21 +221,27 @@ class Clock:
         """When nothing in flight is in the way of what is written and read."""
         when = 0
         for _, theirs, sources, read, done in self.flight:
-            if theirs is not None and (
-                any(_cross(theirs, one) for one in reads)
-                or written is not None
-                and _cross(theirs, written)
-            ):
-                when = max(when, done + 1)
-            elif written is not None and any(_cross(written, one) for one in sources):
-                when = max(when, read + 1)
+            if theirs is not None:
+                low, high = theirs
+                touched = written is not None and low < written[1] and written[0] < high
+                for begin, end in reads:
+                    touched = touched or low < end and begin < high
+                if touched:
+                    if done + 1 > when:
+                        when = done + 1
+                    continue
+            if written is not None:
+                low, high = written
+                for begin, end in sources:
+                    if low < end and begin < high and read + 1 > when:
+                        when = read + 1
         return when
 
     def _offer(self, unit, most, written, reads, free, long):
         """When a command is taken: its checks are over, nothing is in its way, its unit has a
         place."""
         checked = self.now + (4 if long else 3)
-        own = sorted(f[4] for f in self.flight if f[0] == unit)
+        own = sorted([f[4] for f in self.flight if f[0] == unit])
         place = own[-most] + 1 if len(own) >= most else 0
         self.taken = max(checked, self._clear(written, reads), place, free)
         self.now = checked + 1
@@ -231,9 +254,9 @@ class Clock:
 
     def _command(self, op, a, b, c, d, high):
         offset, regs = high >> 3, self.regs
-        if op == _OP["mvmul"]:
+        if op == _PRODUCT:
             self._mvmul(regs[a], regs[b], self.groups[d & 1023])
-        elif op in (_OP["ld"], _OP["st"]):
+        elif op in _GLOBAL:
             place = regs[a] if op == _OP["ld"] else regs[b]
             span = (place, place + d)
             if op == _OP["ld"]:
@@ -252,8 +275,8 @@ class Clock:
                 )
                 done = max(done, self.move_next + 10)
                 self.flight.append(("transfer", None, [span], done, done))
-        elif op in (_OP["lmv"], _OP["lldi"]):
-            moves = op == _OP["lmv"]
+        elif op in _MOVES:
+            moves = op == _MOVE
             to = regs[a] + (offset if high & 1 or not moves else 0)
             source = regs[b] + (offset if high & 2 else 0)
             reads = [(source, source + d)] if moves else []
@@ -335,7 +358,3 @@ class Clock:
             self.events[event] = found[value:]
             self.now = max([self.now, *(t + 5 for t in found[:value])])
         return not self.blocked
-
-
-def _cross(one, other):
-    return one[0] < other[1] and other[0] < one[1]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from ....quantised import Quantised
     from ..joined import Joined
 
-__all__ = ["load_cycles", "played", "program_cycles"]
+__all__ = ["load_cycles", "played", "program_cycles", "written"]
 
 #: Cycles of LOAD: always; for a group whose entry waits among the bursts of all cores' first code,
 #: and for one that is read alone.
@@ -68,6 +68,20 @@ def program_cycles(
     ]
 
 
+def written(
+    quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined]
+) -> ProgramWriter | None:
+    """The :class:`~..program.ProgramWriter` that has written the program with ``joined``; ``None``
+    if it cannot."""
+    writer = ProgramWriter(quantised, params, joined)
+    try:
+        writer.place_all(1 << 20)
+        writer.write()
+    except LoweringError:
+        return None
+    return writer
+
+
 def played(
     quantised: Quantised,
     params: Mapping[str, Any],
@@ -75,12 +89,9 @@ def played(
     most: float = float("inf"),
 ) -> float:
     """Cycles of the program that :class:`~..program.ProgramWriter` makes with ``joined``; infinite
-    if it cannot, or if they are ``most`` or more."""
-    writer = ProgramWriter(quantised, params, joined)
-    try:
-        writer.place_all(1 << 20)
-        writer.write()
-    except LoweringError:
+    where it cannot, or where they are ``most`` or more."""
+    writer = written(quantised, params, joined)
+    if writer is None:
         return float("inf")
     stretches = program_cycles(writer, most=most)
     return sum(cycles for cycles, _ in stretches) if stretches else float("inf")
