@@ -4,7 +4,7 @@ calibration inputs."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -115,7 +115,16 @@ class Quantiser:
     """What :func:`quantise` works with: ``graph`` (its nodes are replaced, never changed),
     ``result``, ``scales`` (of the class given), and of each node its ``arithmetic``."""
 
-    def __init__(self, graph, backend, values, bits, percentile, quick, scales=Scales):
+    def __init__(
+        self,
+        graph: Graph,
+        backend: Backend,
+        values: Mapping[str, Any],
+        bits: int | None,
+        percentile: float | None,
+        quick: bool,
+        scales: Callable[..., Scales] = Scales,
+    ):
         self._rounds, self._feedback = (0, False) if quick else (_ROUNDS, True)
         self.graph, self.backend, self.values = graph, backend, values
         self.result = Quantised(graph=graph)
@@ -125,7 +134,7 @@ class Quantiser:
         )
         self.result.scales = self.scales.of
         self._random = np.random.default_rng(1)
-        self._moved = set()  # tensors that hold an offset less
+        self._moved: set[str] = set()  # tensors that hold an offset less
 
     def _note(self, name, what, value, why):
         self.result.choices.append({"name": name, "what": what, "value": value, "why": why})

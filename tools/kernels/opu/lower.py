@@ -54,10 +54,10 @@ class Lowering:
         self._group = 0
         self._kernels: dict[Hashable, int] = {}
         self._used: dict[Any, Any] = {}
-        self._borders = {}
+        self._borders: dict[Hashable, Any] = {}
         # (layer, taps of a part, piece, ofm) -> units where the first tile of this shape begins in
         # the source, shape of its last load, its parts
-        self._tiles = {}
+        self._tiles: dict[Hashable, Any] = {}
 
     def start_group(self, first: int) -> None:
         """Makes the tensors that hold one group contain the images from ``first`` on."""

@@ -58,11 +58,13 @@ class Part(NamedTuple):
         """The same for loads that lie ``by`` units behind."""
         if not by:
             return self
-        chunks, before, load = [], None, None
-        for chunk in self.chunks:
-            if chunk.load is not before:
-                before = chunk.load
-                load = Load(before.at + by, *before[1:])
+        chunks: list[Chunk] = []
+        for chunk, before in zip(self.chunks, (None, *self.chunks), strict=False):
+            # Chunks of one load go on sharing one.
+            if before is not None and chunk.load is before.load:
+                load = chunks[-1].load
+            else:
+                load = Load(chunk.load.at + by, *chunk.load[1:])
             chunks.append(Chunk(load, *chunk[1:]))
         return Part(self.at, self.n, tuple(chunks), self.slots)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .places import Crowded, allocate
 from .schedule import transfer_cycles
@@ -175,7 +175,7 @@ class Steps:
         self._use()
         # Of each buffer when it is needed but for what comes into it, and that.
         needed = {id(b): (b.first, b.last) for b in self.made.buffers}
-        into = {}
+        into: dict[int, list[Any]] = {}
         for arrival in self.arrivals:
             into.setdefault(id(arrival.transfer.buffer), []).append(arrival)
         self.place(elements)

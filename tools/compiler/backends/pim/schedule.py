@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .stages import Stages
@@ -149,10 +149,11 @@ class Play:
         # Cycles that each core's units have still to do.
         self.owed = {core: list(stages.loads_of_units(core)) for core in stages.cores}
         self.cores = {core: self._core(core) for core in stages.cores}
-        self.ready = {core: {} for core in stages.cores}  # core -> (tensor, row) -> when it stands
+        #: Core -> (tensor, row) -> when it stands.
+        self.ready: dict[int, dict[Any, Any]] = {core: {} for core in stages.cores}
         self.rings = {key: _Ring(stages, key, slots) for key in stages.uses}
         order = {node.name: n for n, node in enumerate(stages.nodes)}
-        self.loads = {core: [] for core in stages.cores}
+        self.loads: dict[int, list[_Load]] = {core: [] for core in stages.cores}
         for (name, core), rows in stages.loads.items():
             self.loads[core].append(_Load(name, rows, self.rings[core, name]))
         self.makings = {
@@ -162,7 +163,8 @@ class Play:
             ]
             for core in stages.cores
         }
-        self.ways, self.ways_of = [], {core: [] for core in stages.cores}
+        self.ways: list[_Way] = []
+        self.ways_of: dict[int, list[_Way]] = {core: [] for core in stages.cores}
         for way, rows in stages.ways.items():
             name, source, target = way
             size = stages.rings[target].row_bytes(name)
@@ -171,14 +173,15 @@ class Play:
             self.ways.append(made)
             for core in (source, target):
                 self.ways_of[core].append(made)
-        self.stuck, self.full = set(), set()
+        self.stuck: set[Any] = set()
+        self.full: set[Any] = set()
 
     def _core(self, number):
         return _Core()
 
     def run(self) -> int | None:
         """Cycles until all is done, or ``None``; what is given up is ``late``."""
-        best = dict.fromkeys(self.cores)
+        best: dict[int, Any] = dict.fromkeys(self.cores)
         dirty = tuple(self.cores)
         while True:
             for core in dirty:
