@@ -115,7 +115,16 @@ class Quantiser:
     """What :func:`quantise` works with: ``graph`` (its nodes are replaced, never changed),
     ``result``, ``scales`` (of the class given), and of each node its ``arithmetic``."""
 
-    def __init__(self, graph, backend, values, bits, percentile, quick, scales=Scales):
+    def __init__(
+        self,
+        graph: Graph,
+        backend: Backend,
+        values: dict[str, np.ndarray],
+        bits: int | None,
+        percentile: float | None,
+        quick: bool,
+        scales: type[Scales] = Scales,
+    ):
         self._rounds, self._feedback = (0, False) if quick else (_ROUNDS, True)
         self.graph, self.backend, self.values = graph, backend, values
         self.result = Quantised(graph=graph)
