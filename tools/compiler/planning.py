@@ -5,7 +5,7 @@ plan."""
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,6 +37,8 @@ __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration
 #: where programs depend on values at all; those that a dry run computes in floating point, to find
 #: tensors that are no finite numbers.
 MOST_CALIBRATION, FEW, LOOKED = 256, 2, 1
+#: Of main memory, by which placeholder numbers may take more than those of the quantiser.
+_MARGIN = 1.25
 
 
 @dataclass(frozen=True)
@@ -160,10 +162,14 @@ def compile_graph(
         near, held = centred(simplify(graph), few)
         if not options.dry and _backend(build).is_narrow(options.bits):
             near = branches_scaled(results_centred(near, few), few)
+    exact = False  # whether placeholder numbers have been found too rough
     while True:
         made = outline(near, build, options, forced_to_host, apart)
         try:
-            steps, parts = _checked(made, given, options, progress)
+            if exact:
+                steps, parts = _steps(made, given, replace(options, dry=False), progress)
+            else:
+                steps, parts = _checked(made, given, options, progress)
             late = {name for part in parts for name in part.apart} - apart
             if not late:
                 if progress is not None:
@@ -172,7 +178,10 @@ def compile_graph(
                 break
             apart |= late
         except LoweringError as error:
-            _bar(made, error, options, forced_to_host)
+            if options.dry and not exact and _may_fit(made.backend, error):
+                exact = True
+            else:
+                _bar(made, error, options, forced_to_host)
     notes = []
     if calibration is None and not made.backend.floating:
         notes.append(
@@ -347,8 +356,18 @@ def _checked(made, calibration, options, progress):
         ], parts
     if progress is not None:
         progress("check memories")
-    backend.check_programs(parts, options.images or 1)
+    try:
+        backend.check_programs(parts, options.images or 1)
+    except LoweringError as error:
+        if not _may_fit(backend, error):
+            raise
     return _steps(made, calibration, options, progress)
+
+
+def _may_fit(backend, error):
+    """Whether main memory is missing so little that the numbers to come may do with less than
+    placeholder numbers, which have a bias for every result."""
+    return error.bytes_needed is not None and error.bytes_needed <= _MARGIN * backend.memory_size
 
 
 def _values(made, calibration, most):

@@ -52,7 +52,7 @@ class Harness(wiring.Component):
             dispatch.words.payload,
             dispatch.words.valid,
             dispatch.items.ready,
-            dispatch.room,
+            dispatch.space,
             dispatch.run,
             dispatch.stop,
             dispatch.allowance,

@@ -23,7 +23,7 @@ def run(
             if ctx.get(dut.swept):
                 break
             await ctx.tick()
-        for name, value in (("room", 1), ("allowance", 1 << 28), ("run", 1)):
+        for name, value in (("space", 1), ("allowance", 1 << 28), ("run", 1)):
             ctx.set(getattr(dut, name), value)
         ctx.set(dut.items.ready, 1)
         fed = 0

@@ -130,7 +130,7 @@ def test_placeholder_numbers_are_those_of_the_quantiser_but_for_values(isa):
             except (InputError, ValuesNeeded):
                 continue
             inputs = {
-                port.tensor: np.random.default_rng(1).normal(size=(4, *port.shape))
+                port.tensor: np.random.default_rng(1).normal(size=(4, *part.shape(port.tensor)))
                 for port in part.inputs
             }
             exact = quantise(part, made.backend, inputs)

@@ -160,7 +160,7 @@ def test_a_fault_of_the_chip_is_not_one_of_the_on_chip_memory(fault, name, found
 
 def test_a_bit_of_the_on_chip_memory():
     board = powered("ulx3s-12f", on_chip=ON_CHIP)
-    board.stick("soc.memory.low.memory", 3, 100, 0)
+    board.stick("soc.memory.low.ram.memory", 3, 100, 0)
     with target_of(board) as target:
         findings = sick(target)
         assert {name for part, name in findings if part == "memory"} == {"on chip: every byte"}

@@ -68,11 +68,12 @@ class LoweringError(InputError):
     node : name of the node of the legalised graph that stands in the way,
         ``None`` where it is no single one
     reason : the text without that name
+    bytes_needed : bytes of main memory that would do, ``None`` if these are not what is missing
     """
 
-    def __init__(self, reason: str, node: str | None = None):
+    def __init__(self, reason: str, node: str | None = None, bytes_needed: int | None = None):
         super().__init__(reason if node is None else f"{node}: {reason}")
-        self.node, self.reason = node, reason
+        self.node, self.reason, self.bytes_needed = node, reason, bytes_needed
 
 
 @dataclass(frozen=True)

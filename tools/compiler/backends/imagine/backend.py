@@ -177,7 +177,8 @@ class IMAGineBackend(Backend):
             raise LoweringError(
                 f"the programs take {at:,} bytes of main memory, there are "
                 f"{self.memory_size:,}; the largest is that of "
-                f"{largest.layers[0].name}, {len(largest.program):,} bytes"
+                f"{largest.layers[0].name}, {len(largest.program):,} bytes",
+                bytes_needed=at,
             )
         return found
 

@@ -158,7 +158,8 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far
         most = max(sizes, key=sizes.get)
         raise LoweringError(
             f"the network takes {found.end} bytes of main memory, there are {memory_size}; "
-            f"largest: {most}, {sizes[most]} bytes"
+            f"largest: {most}, {sizes[most]} bytes",
+            bytes_needed=found.end,
         )
     placement = {
         name: (found.vector(at), planes) for name, (at, planes) in compiled.placement.items()

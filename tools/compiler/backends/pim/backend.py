@@ -391,7 +391,8 @@ class PIMBackend(Backend):
                 f"the network takes {end:,} bytes of main memory, there are "
                 f"{self.memory_size:,}; program and weights take {len(data):,}, the "
                 f"largest tensor is {name} "
-                f"({quantised.graph.tensors[name].size * writer.size(name):,} bytes)"
+                f"({quantised.graph.tensors[name].size * writer.size(name):,} bytes)",
+                bytes_needed=end,
             )
         return writer, laid, end
 
