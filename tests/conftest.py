@@ -13,7 +13,7 @@ os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.envir
 # pytest-xdist are told its width).
 os.environ.pop("COLUMNS", None)
 
-#: Tests that take more than five seconds of processor time, one a line: a test, or a whole function
+#: Tests that take more than 1.5 seconds of processor time, one a line: a test, or a whole function
 #: with its parameters. `python -m pytest --times FILE` writes what each takes.
 SLOW = Path(__file__).with_name("slow.txt")
 
