@@ -41,6 +41,8 @@ class CoreShell(wiring.Component):
     shared_clock : bool
         A further clock domain that the engine asks for is the main clock's; else the design around
         must drive it.
+    outstanding : int
+        Requests of the engine under way, where it has several ports.
 
     Members
     -------
@@ -69,6 +71,7 @@ class CoreShell(wiring.Component):
         family: str | None = None,
         pipelined: bool = False,
         shared_clock: bool = False,
+        outstanding: int = 4,
     ) -> None:
         isa = package.isa.ISA
         self.engine = package.core.variant(params, beat_bytes)(
@@ -95,6 +98,7 @@ class CoreShell(wiring.Component):
         )
         self.ports = len(self.engine.memory)
         self.beat_bytes, self.pipelined = beat_bytes, bool(pipelined)
+        self._outstanding = outstanding
         super().__init__(
             {
                 "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
@@ -122,7 +126,10 @@ class CoreShell(wiring.Component):
             wiring.connect(m, self.engine.memory[0], guard.port)
         else:
             arbiter = MemoryArbiter(
-                beat_bytes=self.beat_bytes, ports=self.ports, buffers=self.engine.port_buffers
+                beat_bytes=self.beat_bytes,
+                ports=self.ports,
+                outstanding=self._outstanding,
+                buffers=self.engine.port_buffers,
             )
             m.submodules.arbiter = hold(arbiter)
             for asks, answers in zip(self.engine.memory, arbiter.port, strict=True):
