@@ -136,10 +136,9 @@ class Fetch(wiring.Component):
         return m
 
     def _ask(self, m, s, word_units, beat_units, burst):
-        """Requests of eight words or one wide beat, the last one shorter. ``left`` are the bytes not
-        yet asked for.
-        The request on offer stands in registers of its own and counts as outstanding. That the next
-        one may be made is said a cycle before."""
+        """Requests of eight words, or of a wide beat; the last one is shorter. ``left`` are the
+        bytes not yet asked for. The request on offer stands in registers of its own and counts as
+        outstanding. That the next one may be made is said a cycle before."""
         size, port = self.beat_bytes, self.memory
         s.left = Signal(32)
         s.address = Signal(32, reset_less=True)
