@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Everything that becomes gates, and the pure Python that says what it must do: instruction sets,
-models, assemblers."""
+"""Gateware, and its specification in pure Python: instruction sets, golden models, assemblers."""
 
 import time
 

@@ -136,7 +136,7 @@ def _file(name, nodes, constants):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
         prog="model", description="Write the digits' networks as ONNX models (extra `compile`)."
     )

@@ -177,7 +177,7 @@ def best_of(made: Callable[[int], tuple[float, Any]], seeds: int) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
         prog="training", description="Train the float network of the digits (extra `train`)."
     )

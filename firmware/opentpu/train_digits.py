@@ -90,7 +90,7 @@ def _norm_logits(weights, norms, inputs):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
         prog="train_digits", description="Train the digits networks (extra `train`)."
     )

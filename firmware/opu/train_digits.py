@@ -148,7 +148,7 @@ def quantise(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
         prog="train_digits", description="Train the digits CNN (extra `train`)."
     )

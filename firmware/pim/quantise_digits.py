@@ -81,7 +81,7 @@ def quantise_cnn(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
         prog="quantise_digits", description="Quantise the digits networks (extra `train`)."
     )

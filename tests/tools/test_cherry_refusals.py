@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What Cherry's kernels and jobs do not take: one clear error each, and nothing written."""
+"""Refusals of Cherry's kernels and jobs: one clear error each, and nothing written."""
 
 import numpy as np
 import pytest

@@ -9,7 +9,7 @@ from quintet.tools.measure.catalogue import find, measures, topics
 
 
 def figures(quintet, *args):
-    """What -> value of a table that misses no bound."""
+    """Values of a table that misses no bound, by their names."""
     ran = quintet("measure", *args, "--json")
     assert ran.code == 0 and not ran.json["missed"], ran.err
     return {row["what"]: row["value"] for rows in ran.json["tables"].values() for row in rows}

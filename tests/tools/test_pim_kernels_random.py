@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's kernel library at random: what is accepted gives on the golden model what plain numpy says,
-whatever the order of layers, shapes, bits, shifts, biases, chunks and cores; all else is one
-:class:`~quintet.tools.kernels.inputs.KernelError`."""
+"""PIM's kernel library at random: a network that it accepts gives on the golden model the results
+of plain numpy, for any order of layers, shapes, bits, shifts, biases, chunks and cores; others
+raise :class:`~quintet.tools.kernels.inputs.KernelError`."""
 
 import pytest
 from hypothesis import HealthCheck, given, settings

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a served board owes its hosts: those that come, that go, that are too many, and that wait
+"""Hosts of a served board: those that come, that go, that are too many, and that wait
 (docs/how/link.md, "Served boards")."""
 
 import contextlib

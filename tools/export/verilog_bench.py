@@ -21,7 +21,8 @@ _BENCH = """\
 // Runs {origin} on {name} and compares what it saves with the golden model. Made by quintet.
 // With {name} in FILE.v and this in FILE_tb.v:
 //   $ iverilog -g2005 -o tb FILE_tb.v FILE.v && vvp tb
-//   $ verilator --binary --timing -Wno-fatal --top-module {name}_tb FILE_tb.v FILE.v && obj_dir/V{name}_tb
+//   $ verilator --binary --timing -Wno-fatal --top-module {name}_tb FILE_tb.v FILE.v
+//   $ obj_dir/V{name}_tb
 `timescale 1ns/1ps
 
 module {name}_tb;
@@ -77,7 +78,8 @@ module {name}_tb;
 
   {name} core (
     .clk(clk), .rst(rst),{far}
-    .bus__adr(adr), .bus__dat_w(dat_w), .bus__dat_r(dat_r), .bus__sel(4'hf), .bus__cyc(cyc), .bus__stb(cyc), .bus__we(we), .bus__ack(ack),
+    .bus__adr(adr), .bus__dat_w(dat_w), .bus__dat_r(dat_r), .bus__sel(4'hf),
+    .bus__cyc(cyc), .bus__stb(cyc), .bus__we(we), .bus__ack(ack),
     .memory__req__payload(req), .memory__req__valid(req_valid), .memory__req__ready(state == IDLE),
     .memory__w__payload(w), .memory__w__valid(w_valid), .memory__w__ready(state == WRITE),
     .memory__r__payload(r), .memory__r__valid(state == READ), .memory__r__ready(r_ready),
@@ -101,7 +103,9 @@ module {name}_tb;
   task expect_byte(input [31:0] address, input [7:0] good);
     if (memory[address / BYTES][8 * (address % BYTES) +: 8] !== good) begin
       errors = errors + 1;
-      if (errors <= 10) $display("byte %h is %h, expected %h", address, memory[address / BYTES][8 * (address % BYTES) +: 8], good);
+      if (errors <= 10)
+        $display("byte %h is %h, expected %h", address,
+                 memory[address / BYTES][8 * (address % BYTES) +: 8], good);
     end
   endtask
 
@@ -112,7 +116,8 @@ module {name}_tb;
     repeat (64) @(posedge clk);
     rst <= 0;
     value = 1;
-    while (value[0]) access(12'h014, 0, 0);    // busy until the reset is over: registers are not written before
+    // Busy until the reset is over: registers are not written before.
+    while (value[0]) access(12'h014, 0, 0);
 {registers}
     access(12'h010, 1, 1);    // start
     access(12'h014, 0, 0);
@@ -125,12 +130,13 @@ module {name}_tb;
     end
 {checks}
     access(12'h080, 0, 0);
-    if (errors == 0) $display("PASS: %0d bytes as the golden model has them, %0d cycles", {saved}, value);
+    if (errors == 0)
+      $display("PASS: %0d bytes as the golden model has them, %0d cycles", {saved}, value);
     else $display("FAIL: %0d errors", errors);
     $finish;
   end
 endmodule
-"""  # noqa: E501
+"""
 
 
 def test_bench(

@@ -37,7 +37,7 @@ _SILENCE, _CYCLES = 40, 16_384
 
 
 class _Exchange:
-    """Frames that go out together, and what comes back, against
+    """Frames that go out together, and their answers, compared with
     :class:`~quintet.tools.link.device_model.DeviceModel`."""
 
     def __init__(self, pipe, soc):
@@ -91,7 +91,7 @@ class _Exchange:
         return len(self._out) > _AT_ONCE - 64 or len(self._expected) > _AT_ONCE
 
     def flush(self):
-        """``None`` if all was answered as the model does, else what was not, in words."""
+        """``None`` if all answers equal the model's, else the difference, in words."""
         out, expected = bytes(self._out), bytes(self._expected)
         self._out, self._expected = bytearray(), bytearray()
         self._pipe.write(out)

@@ -9,7 +9,7 @@ from . import classify, write_shipped
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(prog="quintet.firmware.imagine.digits", description=__doc__)
     parser.add_argument("--on", metavar="TARGET", help="as of quintet run")
     parser.add_argument("--images", type=int, default=540, help="how many of them (%(default)s)")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interface between the mixins of a module: what operations use of each other."""
+"""Interface between the mixins of a module."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ class ReduceOps(ModuleBase):
 
     @staticmethod
     def _reduced(op, x):
-        """What a reduction of columns reads: the matrix, and what its padding must hold."""
+        """Operand of a reduction of columns: the matrix, and the value of its padding."""
         return x, {"sum": ZERO, "max": LOWEST}[op] if x.rows % TILE else None
 
     def _columns(self, op, x, out):

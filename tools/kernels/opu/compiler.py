@@ -287,8 +287,8 @@ class _Writer:
         return emitter, spans
 
     def _end(self, emitter, job, following, spans):
-        """What follows the convolutions of ``job``; in a scheduled program the next one's loads
-        stand before the store."""
+        """End of ``job``: padding, residual and store; in a scheduled program the loads of the next
+        job stand before the store."""
         if self.schedule:
             emitter.pads(job, always=False)
             emitter.load_residual(job)

@@ -151,7 +151,7 @@ class Emitter:
             self._load_ker(part)
 
     def _writes(self, job, read):
-        """Whether ``job`` writes what a Load or Part reads."""
+        """Whether ``job`` writes bytes that a Load or Part reads."""
         low, high = read.span(self.slot_units)
         spans = [job.span(self.slot_units)]
         spans += [(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units) for pad in job.pads]

@@ -294,7 +294,7 @@ class SmallEngine(Engine):
         ]
 
     def _run(self, m, s):
-        """The run, from start to finish."""
+        """Control of a run: start, end and fault."""
         p, control, micro, command = self.params, self.control, self._micro, s.command
         idle, started = Signal(init=1), Signal()
         m.d.comb += [

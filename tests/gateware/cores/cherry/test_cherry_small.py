@@ -246,7 +246,7 @@ def test_lists_beyond_main_memory(bench, name, at):
     ],
 )
 def test_bus_errors(bench, op, address, pc):
-    """Words of header, entry, descriptor, image and rows, each of which fails."""
+    """A bus error at each kind of word: header, entry, descriptor, image and rows."""
     memory, registers = list_of(Descriptor(op, "raw", 0x2000, 0, 3, 8, 32, 8), op == IN)
     case = compare.RunCase("errors", memory, registers)
     got = failing_run(bench, case, address, op == OUT, IDEAL, 0, compare.CYCLES)

@@ -156,7 +156,7 @@ def test_a_backslash_continues_a_comment_in_c(tmp_path):
 
 
 def test_other_layouts_of_the_same_text(tmp_path):
-    """What a Verilog simulator and a C compiler read alike, reads alike."""
+    """White space and line breaks that mean nothing in Verilog and C change no imported word."""
     (tmp_path / "a.mem").write_bytes(
         b"\xef\xbb\xbf/* a\r\n b */ 01" + b"0" * 30 + b"/**/00" + b"0" * 30 + b"//"
     )

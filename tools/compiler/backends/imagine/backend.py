@@ -113,7 +113,7 @@ class IMAGineBackend(Backend):
         numbers = quantised.layers[node.name]
         shift = np.unique(numbers.shift)
         if len(shift) != 1:
-            raise ValueError(f"{node.name}: {len(shift)} shifts; this machine has one a layer")
+            raise ValueError(f"{node.name}: {len(shift)} shifts; this core has one a layer")
         # The bias is added behind the shift, in the result's own unit.
         return Layer(
             numbers.weights,

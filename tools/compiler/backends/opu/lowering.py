@@ -118,7 +118,7 @@ def _compiled(built, params, memory_size, quick):
     """(Compiled, whether every tensor has memory of its own): where that fits."""
     network = built.network
     if not network.layers:
-        raise LoweringError("no node of the network runs on the machine")
+        raise LoweringError("no node of the network runs on the core")
     try:
         return compile_network(
             network,

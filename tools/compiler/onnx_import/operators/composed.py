@@ -173,7 +173,7 @@ def _instance(step):
 
 
 def _nearest(step, length, factor):
-    """The element that each of a longer axis is, as ONNX computes it."""
+    """Source index of each element of an enlarged axis, as ONNX computes it."""
     place = np.arange(length * factor)
     mode = (
         step.attribute("coordinate_transformation_mode", "half_pixel")
@@ -225,8 +225,7 @@ def _factors(step, lengths):
 
 @operator("Resize", "Upsample")
 def _resize(step):
-    """A map enlarged by repeating its elements: each row, or pixel, joined with itself, and seen as
-    several."""
+    """Nearest-neighbour upsampling: each row, or pixel, is concatenated with itself."""
     step.wants("mode", ("nearest",), "nearest")
     view = step.flowing()
     factors = _factors(step, view.lengths)
