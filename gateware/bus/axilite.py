@@ -12,7 +12,6 @@ from .soclib import wishbone
 __all__ = ["AXI4LiteFront"]
 
 
-
 class AXI4LiteFront(wiring.Component):
     """AXI4-Lite slave: an access of 32 bits becomes one classic cycle of a Wishbone bus.
 
@@ -65,9 +64,7 @@ class AXI4LiteFront(wiring.Component):
             registers.we.eq(write),
         ]
         choosing = Signal()
-        m.d.comb += choosing.eq(
-            ~active & ~bus.arready & ~bus.awready & ~bus.rvalid & ~bus.bvalid
-        )
+        m.d.comb += choosing.eq(~active & ~bus.arready & ~bus.awready & ~bus.rvalid & ~bus.bvalid)
         m.d.sync += [bus.arready.eq(0), bus.awready.eq(0), bus.wready.eq(0)]
         with m.If(choosing & (reads | writes)):
             m.d.sync += [

@@ -105,6 +105,8 @@ class AXI4Master(wiring.Component):
         #: Beats, less one, of the write bursts whose data are not all sent.
         self._writes = ShiftQueue(shape=unsigned(8), depth=outstanding)
         self._sent = Signal(8)
+        #: Answers of writes, whether each is an error.
+        self._written = ShiftQueue(shape=1, depth=outstanding)
 
     def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()
@@ -209,7 +211,7 @@ class AXI4Master(wiring.Component):
         """Answers of the bus, put back into the order of the requests."""
         bus, port, head = self.bus, self.port, self._order.o
         answers = m.submodules.answers = self._answers
-        written = m.submodules.written = ShiftQueue(shape=1, depth=self.outstanding)
+        written = m.submodules.written = self._written
         answer = data.View(
             data.StructLayout({"data": 8 * self._beat_bytes, "error": 1, "last": 1}),
             answers.r_data,
@@ -230,9 +232,7 @@ class AXI4Master(wiring.Component):
             answers.r_en.eq(head.valid & ~write & port.r.ready),
             port.ack.valid.eq(head.valid & write & head.payload.final & written.o.valid),
             port.ack.payload.error.eq(written.o.payload | failed),
-            written.o.ready.eq(
-                head.valid & write & (port.ack.ready | ~head.payload.final)
-            ),
+            written.o.ready.eq(head.valid & write & (port.ack.ready | ~head.payload.final)),
             head.ready.eq(
                 Mux(
                     write,

@@ -60,9 +60,7 @@ class NativeMaster(wiring.Component):
         #: Beats of the read buffer that no issued command has reserved.
         self._credits = Signal(range(buffer + 1), init=buffer)
         self._answers = SyncFIFOBuffered(width=8 * beat_bytes, depth=buffer)
-        self._data = RAMQueue(
-            shape=data.StructLayout({"beat": WriteLayout(beat_bytes), "last": 1})
-        )
+        self._data = RAMQueue(shape=data.StructLayout({"beat": WriteLayout(beat_bytes), "last": 1}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -86,11 +84,7 @@ class NativeMaster(wiring.Component):
         free, step, ends, take = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             free.eq(~bus.cmd_valid | bus.cmd_ready),
-            step.eq(
-                active
-                & free
-                & Mux(write, beats.o.valid & queue.space, self._credits != 0)
-            ),
+            step.eq(active & free & Mux(write, beats.o.valid & queue.space, self._credits != 0)),
             ends.eq(step & (left == 0)),
             beats.o.ready.eq(step & write),
             queue.put.eq(step & write),

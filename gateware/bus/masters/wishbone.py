@@ -56,6 +56,13 @@ class WishboneMaster(wiring.Component):
         self._beat_bytes, self._base = beat_bytes, base
         self._bursts, self._hold = bool(bursts), hold
         super().__init__({"port": In(MemoryPort(beat_bytes)), "bus": Out(signature)})
+        # State that the proofs look at (tests/gateware/bus/test_bus_master_proofs.py).
+        # The request that is carried out: `left` transfers after this one.
+        self._busy, self._single, self._left = Signal(), Signal(), Signal(8)
+        #: A cycle with cyc low, after an error or for other masters.
+        self._gap = Signal()
+        #: Transfers since cyc was low, up to `hold`.
+        self._held = Signal(range(hold + 1))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -64,13 +71,9 @@ class WishboneMaster(wiring.Component):
         connect(m, flipped(self.port), buffer.port)
         asked = buffer.memory
 
-        # The request that is carried out.
-        busy, single, write = Signal(), Signal(), Signal()
-        address, left = Signal.like(bus.adr), Signal.like(asked.req.payload.beats)
-        #: A cycle with cyc low, after an error or for other masters.
-        gap = Signal()
-        #: Beats since cyc was low, up to `hold`.
-        held = Signal(range(self._hold + 1))
+        busy, single, left = self._busy, self._single, self._left
+        gap, held = self._gap, self._held
+        address, write = Signal.like(bus.adr), Signal()
         failed = Signal()
 
         done, ends = Signal(), Signal()

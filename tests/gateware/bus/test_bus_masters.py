@@ -94,9 +94,7 @@ def test_campaign(name):
 def test_throughput_with_eight_requests(name, writes):
     """At least 95 % of the port's one beat a cycle, with bursts of eight beats."""
     setting = SETTINGS[name][0]
-    traffic = Traffic(
-        200, longest=8, writes=writes, stall=0, errors=False, flying=8, exact=True
-    )
+    traffic = Traffic(200, longest=8, writes=writes, stall=0, errors=False, flying=8, exact=True)
     options = {} if name == "wishbone" else {"latency": (4, 4)}
     if name == "wishbone":
         beats, cycles = _zero_wait(traffic, seed=1)
@@ -133,9 +131,7 @@ def test_wishbone_registered_feedback_is_faster_than_classic_cycles():
     traffic = Traffic(60, longest=32, stall=0, errors=False, exact=True)
     rates = {}
     for kind in ("feedback", "classic"):
-        beats, cycles, _ = exchange(
-            wishbone, traffic, 4, seed=2, stall=0, errors=False, kind=kind
-        )
+        beats, cycles, _ = exchange(wishbone, traffic, 4, seed=2, stall=0, errors=False, kind=kind)
         rates[kind] = beats / cycles
     assert rates["feedback"] >= 0.92 and rates["classic"] <= 0.5, rates
 
@@ -144,9 +140,7 @@ def test_axi4_reads_and_writes_of_different_pages_overlap():
     """A read behind a write to another page does not wait for the write's answer."""
     rates = {}
     for size in (4096, 1 << 18):
-        traffic = Traffic(
-            200, size=size, longest=8, stall=0, errors=False, flying=8, exact=True
-        )
+        traffic = Traffic(200, size=size, longest=8, stall=0, errors=False, flying=8, exact=True)
         beats, cycles, _ = exchange(
             axi4, traffic, 4, seed=4, stall=0, errors=False, latency=(16, 16)
         )

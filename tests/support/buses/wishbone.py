@@ -95,9 +95,7 @@ class WishboneSlave:
                 drives["bus__err"] = 1
             else:
                 drives["bus__ack"] = 1
-                drives["bus__dat_r"] = int.from_bytes(
-                    self.memory[at : at + self.bytes], "little"
-                )
+                drives["bus__dat_r"] = int.from_bytes(self.memory[at : at + self.bytes], "little")
         self.drives = drives
         return drives
 
