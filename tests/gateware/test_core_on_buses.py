@@ -62,7 +62,8 @@ def copy(length, target=0x800, program=0x100, limit=SIZE):
     """Copies ``length`` bytes; with a window that is too large the run must end with a fault."""
     while (yield STATUS, None) & BUSY:
         pass
-    for register, value in {
+    # Not `yield from`: what the host sends back goes nowhere.
+    for register, value in {  # noqa: UP028
         IRQ_ENABLE: 1,
         PROGRAM: program,
         LENGTH: length,

@@ -82,8 +82,8 @@ class WishboneSlave:
             for lane in range(self.bytes):
                 if asked[2] >> lane & 1:
                     self.memory[at + lane] = asked[4] >> 8 * lane & 0xFF
-        # A slave with registered feedback offers the answer of a burst's next beat at once; it counts
-        # in the cycle in which stb is high.
+        # A slave with registered feedback offers the answer of a burst's next beat at once; it
+        # counts in the cycle in which stb is high.
         following = None
         if asked is not None and not answered:
             following = asked[0]
