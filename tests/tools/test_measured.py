@@ -57,18 +57,19 @@ def test_rows():
                     dsps=8,
                     brams=30,
                     seconds=9.0,
+                    date="2026-11-22",
                     link="usb",
                     clocks={"usb_io": {"asked_mhz": 48.0, "reached_mhz": 56.6}},
                 ),
-                "2": result("b/x/q/1", state="failed: a | b"),
+                "2": result("b/x/q/1", state="failed: a | b", router="router2"),
             }
         )
     )
     assert table[2] == (
         "| `b` over USB | x | p | 1 | 24.0 | 25.0 | usb_io 56.6 of 48 | 5,012 | 1 | 8 | 30 "
-        "| 9.0 |  |"
+        "| 9.0 | 2026-11-22 |  |"
     )
-    assert table[3] == "| `b` | x | q | 1 |  |  |  |  |  |  |  |  | failed: a / b |"
+    assert table[3] == "| `b` | x | q | 1 |  |  |  |  |  |  |  |  |  | by router2; failed: a / b |"
     assert len({line.count("|") for line in table}) == 1
 
 
@@ -79,6 +80,7 @@ def test_taken_over(tmp_path):
             "a/x/p/1",
             luts=2,
             digest="d",
+            date="2026-11-22",
             params={},
             clocks={"main": {}, "array": {}, "netlist.clk": {}},
         ),
@@ -95,6 +97,7 @@ def test_taken_over(tmp_path):
         "state": "built",
         "clocks": {"array": {}},
         "sources": "d",
+        "date": "2026-11-22",
     }
     with pytest.raises(InputError, match="no such table of quintet matrix"):
         take_over({}, tmp_path / "elsewhere")

@@ -166,7 +166,7 @@ def build(
     -------
     dict
         ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` (if it has
-        that), ``clock_asked_mhz``,
+        that), ``date`` of the build (UTC), ``router`` if it is not router1, ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
@@ -208,11 +208,22 @@ def build(
         + (f", {soc.preset}" if soc.preset else "")
     )
     plan = build_plan(board, soc, top, seed, router)
+    who = {
+        "board": board.name,
+        "isa": isa,
+        "link": soc.link["kind"],
+        "preset": soc.preset,
+        "params": soc.params,
+        "seed": seed,
+        **({"run_list": True} if soc.run_list else {}),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        **({} if router == "router1" else {"router": router}),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with file_lock(folder / "build.lock", wait=False):
             return _build_in(
-                folder, plan, board, soc, isa, seed, environment, progress, detail, limit, started
+                folder, plan, board, soc, who, environment, progress, detail, limit, started
             )
     except Locked as error:
         raise BuildError(
@@ -223,7 +234,7 @@ def build(
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
 
 
-def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail, limit, started):
+def _build_in(folder, plan, board, soc, who, environment, progress, detail, limit, started):
     """Runs the tools on ``plan`` in ``folder``; the report."""
     try:
         plan.extract(folder)
@@ -232,15 +243,6 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         (folder / "report.json").unlink(missing_ok=True)
     except OSError as error:
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
-    who = {
-        "board": board.name,
-        "isa": isa,
-        "link": soc.link["kind"],
-        "preset": soc.preset,
-        "params": soc.params,
-        "seed": seed,
-        **({"run_list": True} if soc.run_list else {}),
-    }
     watcher = Watcher(folder, progress, detail)
     watcher.look()
     try:
@@ -262,7 +264,7 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         **logs.figures(board.family, folder, soc.clock_hz, domains),
         "area": area(folder / f"{TOP}.json"),
         "memory": soc.memory_info,
-        "ceilings": ceilings(isa, soc.params, soc.memory_info, soc.clock_hz),
+        "ceilings": ceilings(who["isa"], soc.params, soc.memory_info, soc.clock_hz),
         "seconds": round(time.monotonic() - started, 1),
         "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin")),
     }

@@ -6,6 +6,7 @@ cells of those folders of `quintet matrix`; then, and without any, it writes the
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from . import overview
@@ -25,9 +26,9 @@ def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
     """Lines of the table of all builds."""
     yield (
         "| board | core | preset | seed | asked, MHz | reached | other clocks, of asked | "
-        "logic cells | flip-flops | DSPs | block RAMs | seconds | |"
+        "logic cells | flip-flops | DSPs | block RAMs | seconds | date | |"
     )
-    yield "|---" * 13 + "|"
+    yield "|---" * 14 + "|"
     for cell in sorted(
         cells.values(),
         key=lambda c: (c["isa"], c["board"], c["preset"], c["seed"], c.get("link") or ""),
@@ -53,11 +54,14 @@ def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
             )
         ]
         asked, reached, *rest = map(_number, figures)
-        state = "" if cell["state"] == "built" else cell["state"].replace("|", "/")
+        rest.append(cell.get("date", ""))
+        notes = [f"by {cell['router']}"] if cell.get("router") else []
+        if cell["state"] != "built":
+            notes.append(cell["state"].replace("|", "/"))
         yield (
             f"| `{cell['board']}`{' over USB' if cell.get('link') == 'usb' else ''} | "
             f"{cell['isa']} | {cell['preset']} | {cell['seed']} "
-            f"| {asked} | {reached} | {others} | {' | '.join(rest)} | {state} |"
+            f"| {asked} | {reached} | {others} | {' | '.join(rest)} | {'; '.join(notes)} |"
         )
 
 
@@ -73,7 +77,7 @@ def main(folders: Iterable[str]) -> None:
     for folder in folders:
         cells = take_over(cells, folder)
     PATH.write_text(json.dumps({"cells": cells}, indent=1) + "\n")
-    table = PATH.parent / "performance" / "matrix.md"
+    table = Path(__file__).resolve().parents[2] / "docs" / "performance" / "matrix.md"
     table.write_text(page(table.read_text(), cells))
     overview.write()
 
