@@ -25,6 +25,7 @@ from ...graph import (
     Reshape,
     Slice,
     Softmax,
+    TopK,
     Transpose,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
@@ -399,6 +400,7 @@ def _(node: Transpose, graph):
 
 
 @_judge.register(Softmax)
+@_judge.register(TopK)
 @_judge.register(Lstm)
 @_judge.register(Gru)
 @_judge.register(LayerNorm)
@@ -407,6 +409,7 @@ def _(node, graph):
         HOST,
         {
             "softmax": "softmax, this machine has no exponential",
+            "topk": "top-k, this machine does not sort",
             "lstm": (
                 "gates of an LSTM, this machine multiplies by constants alone and has no sigmoid"
             ),
