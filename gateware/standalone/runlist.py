@@ -216,8 +216,8 @@ def walk(
     write: Callable[[int, bytes], object],
     start: Callable[[], bool],
 ) -> tuple[ListStatus, int, int]:
-    """Golden model of the walk of a list: its status at the end, the runs that were started, and the
-    bytes of the list that were taken (of a command that failed, all).
+    """Golden model of the walk of a list: its status at the end, the runs that were started, and
+    the bytes of the list that were taken (of a command that failed, all).
 
     Parameters
     ----------
