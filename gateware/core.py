@@ -3,12 +3,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any
 
-from amaranth import Module
-from amaranth.hdl import UnusedElaboratable
+from amaranth import Elaboratable, Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -241,15 +239,23 @@ def _shell(sizes, **arguments):
     """The core with the first of these beats that it can be built for; else raises what is wrong
     with the first."""
     refused = None
-    with warnings.catch_warnings():
-        # An engine that refuses its arguments is never elaborated.
-        warnings.simplefilter("ignore", UnusedElaboratable)
-        for beat_bytes in sizes:
-            try:
-                return CoreShell(beat_bytes=beat_bytes, **arguments)
-            except ValueError as error:
-                refused = refused or error.with_traceback(None)
+    for beat_bytes in sizes:
+        try:
+            return CoreShell(beat_bytes=beat_bytes, **arguments)
+        except ValueError as error:
+            _forget(error)
+            refused = refused or error
     raise refused or ValueError(f"no beat of {sizes} bytes suits this core")
+
+
+def _forget(error):
+    """Marks what refused its arguments as used: Amaranth would warn that it never is."""
+    trace = error.__traceback__
+    while trace is not None:
+        made = trace.tb_frame.f_locals.get("self")
+        if isinstance(made, Elaboratable):
+            made._MustUse__used = True
+        trace = trace.tb_next
 
 
 def _check_memory(memory_size, memory_base):
