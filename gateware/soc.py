@@ -284,11 +284,14 @@ class SoC(wiring.Component):
             ]
         return m
 
-    @staticmethod
-    def _walk_lists(m, host):
+    def _walk_lists(self, m, host):
         """The walker of lists of runs, on the bus beside the master ``host``: (walker, bus)."""
         control = {register.name: register.offset for register in COMMON_REGISTERS}["control"]
-        walker = m.submodules.walker = RunListWalker(control=CONTROL_BASE + control)
+        # An iCE40's logic cells are few: registers hold the addresses of its memory and registers.
+        bits = max(18, (self.backing.size - 1).bit_length()) if self.family == "ice40" else 31
+        walker = m.submodules.walker = RunListWalker(
+            control=CONTROL_BASE + control, address_bits=bits
+        )
         share = m.submodules.share = BusShare()
         wiring.connect(m, host, share.first)
         wiring.connect(m, walker.bus, share.second)

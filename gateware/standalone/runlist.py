@@ -12,6 +12,8 @@ from dataclasses import dataclass
 __all__ = [
     "MARK",
     "MAX_BYTES",
+    "MAX_RUNS",
+    "MAX_STEP",
     "RUN_LIST_REGISTERS",
     "Command",
     "Flag",
@@ -22,10 +24,12 @@ __all__ = [
     "walk",
 ]
 
-#: Bits 7 to 5 of every command: memory that holds no list is refused.
-MARK = 0b110
-#: Most bytes that a command moves.
-MAX_BYTES = (1 << 24) - 1
+#: Bits 7 and 6 of every command: memory that holds no list is refused.
+MARK = 0b10
+#: Most bytes of a run that a command moves, and most runs.
+MAX_BYTES, MAX_RUNS = (1 << 16) - 1, 1 << 16
+#: Most words from the last word of a run to the first of the next one.
+MAX_STEP = (1 << 15) - 1
 
 #: name -> (byte offset, access, meaning)
 RUN_LIST_REGISTERS = {
@@ -59,6 +63,7 @@ class Flag(enum.IntFlag):
     INLINE = 4  # those behind the command, else those at a source
     START = 8  # start of the core
     END = 16  # of the list
+    STRIDED = 32  # several runs are moved
 
 
 class ListStatus(enum.IntFlag):
@@ -73,12 +78,25 @@ class ListStatus(enum.IntFlag):
 
 @dataclass(frozen=True)
 class Command:
-    """One command. ``position`` is the index of its first word, ``end`` that behind its last."""
+    """One command.
+
+    Attributes
+    ----------
+    flags : Flag
+    size : bytes of a run
+    destination, source : byte addresses
+    runs : number of runs
+    strides : bytes from a run to the next one, at source and destination
+    data : inline bytes
+    position, end : index of its first word, and that behind its last
+    """
 
     flags: Flag
     size: int
     destination: int
     source: int
+    runs: int
+    strides: tuple[int, int]
     data: bytes
     position: int
     end: int
@@ -112,16 +130,45 @@ class RunList:
 
     def _command(self, flags, size=0, *words):
         if not 0 <= size <= MAX_BYTES:
-            raise ListError(f"a command of {size} bytes: expected at most {MAX_BYTES}")
+            raise ListError(f"a run of {size} bytes: expected at most {MAX_BYTES}")
         for word in words[:2]:
             if word % 4:
                 raise ListError(f"address {word:#x} in a list of runs: expected a multiple of 4")
-        self._words += [size << 8 | MARK << 5 | flags, *words]
+        self._words += [size << 8 | MARK << 6 | flags, *words]
 
     def copy(self, source: int, destination: int, size: int) -> None:
         """Copies ``size`` bytes at once, beside a run that has been started. Addresses are
         multiples of 4."""
-        self._command(Flag.MOVE, size, destination, source)
+        whole = MAX_BYTES & ~3
+        for at in range(0, size, whole):
+            self._command(Flag.MOVE, min(whole, size - at), destination + at, source + at)
+
+    def scatter(self, source: int, destination: int, size: int, stride: int, count: int) -> None:
+        """Copies ``count`` runs of ``size`` bytes, each of which begins at a word at the source,
+        one behind the other, to places ``stride`` bytes apart."""
+        self._strided(source, destination, size, stride, count, 0)
+
+    def gather(self, source: int, destination: int, size: int, stride: int, count: int) -> None:
+        """Copies ``count`` runs of ``size`` bytes that are ``stride`` bytes apart to words one
+        behind the other: the reverse of :meth:`scatter`."""
+        self._strided(source, destination, size, stride, count, 1)
+
+    def _strided(self, source, destination, size, stride, count, side):
+        words = -(-size // 4)
+        step = stride // 4 - words + 1
+        if stride % 4 or not 1 <= step <= MAX_STEP or not 1 <= count <= MAX_RUNS or not size:
+            raise ListError(
+                f"{count} runs of {size} bytes at distances of {stride}: expected 1 to "
+                f"{MAX_RUNS} runs, and a multiple of 4 from {4 * words} to "
+                f"{4 * (words + MAX_STEP - 1)}"
+            )
+        self._command(
+            Flag.MOVE | Flag.STRIDED,
+            size,
+            destination,
+            source,
+            side << 31 | step << 16 | count - 1,
+        )
 
     def run(self, registers: dict[int, int]) -> None:
         """Waits for the run before, writes ``registers`` (byte offset in the control block -> word)
@@ -178,12 +225,15 @@ def decode(data: bytes) -> Iterator[Command]:
     at = 0
     while at < len(words):
         position, word = at, words[at]
-        if word >> 5 & 7 != MARK:
+        if word >> 6 & 3 != MARK or word >> 24:
             raise ListError(f"word {at} of a list of runs = {word:#010x}: expected a command")
-        flags, size = Flag(word & 31), word >> 8
+        flags, size = Flag(word & 63), word >> 8
         at += 1
         destination, source, inline = 0, 0, b""
-        need = (flags & Flag.MOVE != 0) * (1 + (-(-size // 4) if flags & Flag.INLINE else 1))
+        long = -(-size // 4)
+        runs, strides = 1, (4 * long, 4 * long)
+        need = (flags & Flag.MOVE != 0) * (1 + (long if flags & Flag.INLINE else 1))
+        need += flags & Flag.STRIDED != 0
         if at + need > len(words):
             break
         if flags & Flag.MOVE:
@@ -191,15 +241,22 @@ def decode(data: bytes) -> Iterator[Command]:
             at += 1
             if flags & Flag.INLINE:
                 inline = data[4 * at : 4 * at + size]
-                at += -(-size // 4)
+                at += long
             else:
                 source = words[at]
+                at += 1
+            if flags & Flag.STRIDED:
+                runs = (words[at] & 0xFFFF) + 1
+                far = 4 * (long - 1 + (words[at] >> 16 & 0x7FFF))
+                strides = (far, 4 * long) if words[at] >> 31 else (4 * long, far)
                 at += 1
         yield Command(
             flags=flags,
             size=size,
             destination=destination,
             source=source,
+            runs=runs,
+            strides=strides,
             data=inline,
             position=position,
             end=at,
@@ -237,12 +294,14 @@ def walk(
                 return ListStatus.ENDED | ListStatus.FAULT, runs, taken
             taken = 4 * command.end
             if command.flags & Flag.MOVE and command.size:
-                moved = (
-                    command.data
-                    if command.flags & Flag.INLINE
-                    else read(command.source, command.size)
-                )
-                write(command.destination, moved)
+                for run in range(command.runs):
+                    source, place = (run * stride for stride in command.strides)
+                    moved = (
+                        command.data
+                        if command.flags & Flag.INLINE
+                        else read(command.source + source, command.size)
+                    )
+                    write(command.destination + place, moved)
             if command.flags & Flag.START:
                 runs += 1
                 well = start()

@@ -43,9 +43,16 @@ class _Walked:
         return ListStatus(status), self.register("list_runs"), self.register("list_position")
 
 
-@pytest.fixture
-def walked():
+@pytest.fixture(scope="module")
+def only():
     return _Walked()
+
+
+@pytest.fixture
+def walked(only):
+    only.client.reset_core()
+    only.client.fill(0, SIZE)
+    return only
 
 
 def _registers(source, target, key, length=16):
@@ -62,6 +69,8 @@ def _three_runs():
     work.run(_registers(0x210, PLACE + 0x80, 0x22))
     work.wait()
     work.copy(PLACE + 0x80, PLACE + 0x140, 16)
+    work.scatter(SOURCE, 0x600, 3, 12, 4)
+    work.gather(0x600, 0x680, 5, 12, 4)
     work.end()
     return work
 
@@ -81,6 +90,15 @@ def test_runs_and_copies(walked):
     # The last byte of a copy of 15 is left alone.
     assert walked.client.read(PLACE + 0x100, 16) == first[:15] + b"\xee"
     assert walked.client.read(PLACE + 0x140, 16) == third
+    # Runs of three bytes, 12 apart; of five bytes from there, in two words each.
+    apart = bytearray(48)
+    for run in range(4):
+        apart[12 * run : 12 * run + 3] = data[4 * run : 4 * run + 3]
+    assert walked.client.read(0x600, 48) == apart
+    together = bytearray(32)
+    for run in range(4):
+        together[8 * run : 8 * run + 5] = apart[12 * run : 12 * run + 5]
+    assert walked.client.read(0x680, 32) == together
 
 
 def test_golden_model_walks_the_same():
@@ -110,6 +128,8 @@ def test_golden_model_walks_the_same():
     )
     assert found == (DONE, 3, len(work))
     assert memory[PLACE + 0x140 : PLACE + 0x150] == bytes(b ^ 0x22 for b in range(17, 33))
+    assert memory[0x600:0x610] == bytes([1, 2, 3, *[0] * 9, 5, 6, 7, 0])
+    assert memory[0x680:0x690] == bytes([1, 2, 3, 0, 0, 0, 0, 0, 5, 6, 7, 0, 0, 0, 0, 0])
 
 
 def test_fault_ends_the_list_and_names_the_run(walked):
@@ -226,8 +246,9 @@ def test_builder_writes_only_registers_that_change():
     "data, message",
     [
         (bytes(4), "word 0 of a list of runs = 0x00000000: expected a command"),
-        (b"\xc0\0\0\0", "a list of runs without an end"),
-        (b"\xc2\x04\0\0\0\0\0\0", "a list of runs without an end"),
+        (b"\x80\0\0\0", "a list of runs without an end"),
+        (b"\x80\0\0\x01", "word 0 of a list of runs = 0x01000080: expected a command"),
+        (b"\x82\x04\0\0\0\0\0\0", "a list of runs without an end"),
     ],
 )
 def test_damaged_lists_are_refused(data, message):
@@ -239,7 +260,9 @@ def test_damaged_lists_are_refused(data, message):
     "call, message",
     [
         (lambda work: work.copy(2, 0, 4), "address 0x2 in a list of runs: expected a multiple"),
-        (lambda work: work.copy(0, 0, 1 << 24), "a command of 16777216 bytes: expected at most"),
+        (lambda work: work.scatter(0, 0, 4, 6, 2), "2 runs of 4 bytes at distances of 6: expec"),
+        (lambda work: work.gather(0, 0, 8, 4, 2), "a multiple of 4 from 8 to 131072"),
+        (lambda work: work.gather(0, 0, 1 << 16, 1 << 17, 2), "a run of 65536 bytes: expected at"),
         (lambda work: work.run({2: 1}), "register at 0x80000002: expected a multiple of 4"),
     ],
 )
