@@ -471,6 +471,7 @@ class Board:
         size: int | None = None,
         link: str | None = None,
         on_chip: int | None = None,
+        run_list: bool = False,
     ) -> SoC:
         """Creates the SoC of this board, without its pins.
 
@@ -491,6 +492,8 @@ class Board:
             over USB. The board's default one unless given.
         on_chip : int, optional
             Bytes of main memory in block RAM, from address 0; else the preset's.
+        run_list : bool
+            The SoC walks lists of runs; only with a core.
 
         Raises
         ------
@@ -578,6 +581,7 @@ class Board:
                 shared_clock=domain is not None and beside is None,
                 domain_hz=clocks.domain_hz if beside is not None else None,
                 clocking=clocks,
+                run_list=run_list,
             )
         except ParameterError:
             raise

@@ -5,23 +5,26 @@
 from importlib import metadata
 from typing import Any
 
-from amaranth import Module
+from amaranth import Cat, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
+from .bus.share import BusShare
 from .bus.watchdog import BusWatchdog
 from .cores import CorePackage
-from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
+from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, RUN_LIST_BASE, SOC_BASE, info_rom
 from .isa.parameters import Params, params_hash
+from .isa.registers import COMMON_REGISTERS
 from .link.bridge import LinkBridge
 from .link.uartbone import UARTBone
 from .memory.arbiter import MemoryArbiter
 from .memory.front import WishboneFront
 from .memory.partial import PartialWrites
 from .shell.core import CoreShell
+from .standalone.walker import RunListWalker
 
 __all__ = ["SoC"]
 
@@ -67,6 +70,8 @@ class SoC(wiring.Component):
         Frequency that the core's own clock domain really has, where that is known.
     clocking : object
         What the design around knows of its clocks; it is kept and not looked at.
+    run_list : bool
+        The SoC walks lists of runs (:mod:`~.standalone.runlist`); only with a core.
     watchdog : int
         Cycles after which an unanswered bus cycle ends with ``err``; more where the core may take
         longer.
@@ -76,7 +81,7 @@ class SoC(wiring.Component):
     rx : In, tx : Out, byte streams of the link
     busy, fault : Out, state of the core, for an LED
     led : Out, the host wants to find this board
-    interrupt : Out
+    interrupt : Out, of the core, or the end of a list of runs
     reset_request : Out, one cycle: the host asks for a reset of the whole SoC
     memory_pins : the backing's, where it has any
 
@@ -90,6 +95,7 @@ class SoC(wiring.Component):
     memory_info : dict, what it says of main memory: ``size``, ``beat_bytes``, ``kind``;
         with ``on_chip`` these are the other memory's, and ``on_chip`` has the ``size`` and
         ``beat_bytes`` of what is on chip
+    run_list : bool
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
 
@@ -109,6 +115,7 @@ class SoC(wiring.Component):
         shared_clock: bool = False,
         domain_hz: int | None = None,
         clocking: Any = None,
+        run_list: bool = False,
         watchdog: int = 2048,
     ) -> None:
         if (
@@ -119,6 +126,9 @@ class SoC(wiring.Component):
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
         if package is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
+        if package is None and run_list:
+            raise ValueError("A list of runs needs a core")
+        self.run_list = bool(run_list)
         self.board_name, self.clock_hz, self.backing, self.package = (
             board_name,
             clock_hz,
@@ -141,6 +151,7 @@ class SoC(wiring.Component):
                 family=family,
                 pipelined=self.pipelined,
                 shared_clock=shared_clock,
+                tells_end=self.run_list,
             )
         self.domain = self.core.domain if self.core is not None else None
         self.on_chip = getattr(memory, "on_chip", 0)
@@ -166,6 +177,8 @@ class SoC(wiring.Component):
         }
         if self.domain is not None:
             text["domains"] = {self.domain.name: self.domain_hz}
+        if self.run_list:
+            text["run_list"] = True
         self.info = info_rom(
             text=text,
             tag=tag,
@@ -211,7 +224,7 @@ class SoC(wiring.Component):
             )
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
-        registers = m.submodules.registers = SoCRegisters()
+        registers = m.submodules.registers = SoCRegisters(interrupts=1 + self.run_list)
         info = m.submodules.info = ROM(
             data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length())
         )
@@ -225,6 +238,10 @@ class SoC(wiring.Component):
         }
         if self.core is not None:
             slaves["core"] = CONTROL_BASE, self.core.bus
+        master, walker = bridge.bus, None
+        if self.run_list:
+            walker, master = self._walk_lists(m, master)
+            slaves["list"] = RUN_LIST_BASE, walker.registers
         decoder = m.submodules.decoder = BusDecoder(
             windows={name: (base, bus.signature.flip()) for name, (base, bus) in slaves.items()}
         )
@@ -233,7 +250,7 @@ class SoC(wiring.Component):
 
         wiring.connect(m, wiring.flipped(self.rx), bridge.rx)
         wiring.connect(m, bridge.tx, wiring.flipped(self.tx))
-        wiring.connect(m, bridge.bus, watchdog.master)
+        wiring.connect(m, master, watchdog.master)
         wiring.connect(m, watchdog.slave, decoder.bus)
         m.d.comb += [self.led.eq(registers.led), self.reset_request.eq(registers.reset)]
         if hasattr(memory, "pins"):
@@ -258,4 +275,24 @@ class SoC(wiring.Component):
             self.interrupt.eq(core.interrupt),
             registers.interrupt.eq(core.interrupt),
         ]
+        if walker is not None:
+            m.d.comb += [
+                walker.core_busy.eq(core.busy),
+                walker.core_well.eq(core.well),
+                self.interrupt.eq(core.interrupt | walker.interrupt),
+                registers.interrupt.eq(Cat(core.interrupt, walker.interrupt)),
+            ]
         return m
+
+    def _walk_lists(self, m, host):
+        """The walker of lists of runs, on the bus beside the master ``host``: (walker, bus)."""
+        control = {register.name: register.offset for register in COMMON_REGISTERS}["control"]
+        # An iCE40's logic cells are few: registers hold the addresses of its memory and registers.
+        bits = max(18, (self.backing.size - 1).bit_length()) if self.family == "ice40" else 31
+        walker = m.submodules.walker = RunListWalker(
+            control=CONTROL_BASE + control, address_bits=bits
+        )
+        share = m.submodules.share = BusShare()
+        wiring.connect(m, host, share.first)
+        wiring.connect(m, walker.bus, share.second)
+        return walker, share.bus

@@ -85,20 +85,24 @@ def test_an_operator_compiles_and_has_the_values_of_onnx(followed):
         from quintet import compile_model
 
         value = onnx.helper.make_tensor_value_info
-        node = onnx.helper.make_node("Mish", ["x"], ["y"])
         kind = onnx.TensorProto.FLOAT
-        graph = onnx.helper.make_graph([node], "g", [value("x", kind, [1, 16])],
-                                       [value("y", kind, [1, 16])])
-        opsets = [onnx.helper.make_opsetid("", 18)]
+        node = onnx.helper.make_node(
+            "Binarizer", ["x"], ["y"], domain="ai.onnx.ml", threshold=0.25
+        )
+        graph = onnx.helper.make_graph(
+            [node], "g", [value("x", kind, [1, 16])], [value("y", kind, [1, 16])]
+        )
+        opsets = [onnx.helper.make_opsetid(*pair) for pair in (("", 17), ("ai.onnx.ml", 3))]
         model = onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9)
-        onnx.save(model, "mish.onnx")
-        inputs = np.random.default_rng(1).normal(0, 1, (64, 16)).astype("f4")
-        net = compile_model("mish.onnx", "model:pim", calibration=inputs, host_steps=True)
+        onnx.save(model, "binarizer.onnx")
+        # None so near to the threshold that rounding could decide.
+        inputs = np.random.default_rng(1).choice([-1, -0.5, 0, 0.5, 1], (64, 16)).astype("f4")
+        net = compile_model("binarizer.onnx", "model:pim", calibration=inputs, host_steps=True)
         with net.open() as session:
             found = session(inputs)
         evaluator = ReferenceEvaluator(model)
         want = np.concatenate([evaluator.run(None, {"x": x[None]})[0] for x in inputs])
-        assert np.abs(found - want).max() < 0.05, np.abs(found - want).max()
+        assert (found == want).all() and 0 < want.sum() < want.size, np.abs(found - want).max()
         """)
 
 

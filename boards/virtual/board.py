@@ -344,6 +344,7 @@ def open_virtual(
     cache: BuildCache | str | Path | None = None,
     progress: Callable[[str], object] | None = None,
     on_chip: int | None = None,
+    run_list: bool = False,
 ) -> VirtualBoard:
     """Compiles and starts a virtual board.
 
@@ -359,6 +360,7 @@ def open_virtual(
     clock_hz : main clock, for the memory chip's timing; by default the board's
     cache, progress : as of :func:`~.compile.build_library`
     on_chip : bytes of main memory in block RAM; by default the preset's
+    run_list : the SoC walks lists of runs
 
     Returns
     -------
@@ -381,6 +383,7 @@ def open_virtual(
         family=None,
         link="uartbone" if link == "uartbone" else None,
         on_chip=on_chip,
+        run_list=run_list,
     )
     return VirtualBoard(
         board=board,
@@ -397,5 +400,6 @@ def open_virtual(
             clock_hz=soc.clock_hz,
             link=link,
             on_chip=soc.on_chip,
+            run_list=soc.run_list,
         ),
     )

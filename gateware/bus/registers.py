@@ -12,7 +12,11 @@ __all__ = ["SOC_REGISTERS", "SoCRegisters"]
 #: name -> (byte offset, access, meaning)
 SOC_REGISTERS = {
     "soc_ident": (0x00, "r", "bytes `Q S O C`"),
-    "soc_interrupt": (0x04, "r", "bit 0: interrupt of the core"),
+    "soc_interrupt": (
+        0x04,
+        "r",
+        "bit 0: interrupt of the core; bit 1: of the list of runs, in a build that walks them",
+    ),
     "soc_cycles": (0x08, "r", "cycles of the main clock since reset, modulo 2^32"),
     "soc_led": (
         0x0C,
@@ -38,23 +42,25 @@ class SoCRegisters(wiring.Component):
     reset_delay_bits : int
         A reset that is asked for comes when that many low bits of the cycle counter are all ones
         for the second time.
+    interrupts : int
+        How many there are.
 
     Members
     -------
     bus : In, Wishbone of 6 word-address bits, 32 data bits, granularity 8. Whole words only:
         a write with any ``sel`` bit low is ignored.
-    interrupt : In
+    interrupt : In, a bit for each of them
     led, reset : Out. ``reset`` is high for one cycle.
     """
 
-    def __init__(self, *, reset_delay_bits: int = 16) -> None:
+    def __init__(self, *, reset_delay_bits: int = 16, interrupts: int = 1) -> None:
         if not isinstance(reset_delay_bits, int) or not 1 <= reset_delay_bits <= 32:
             raise ValueError(f"Reset delay must be 1 to 32 bits, not {reset_delay_bits!r}")
         self._reset_delay_bits = reset_delay_bits
         super().__init__(
             {
                 "bus": In(wishbone.Signature(addr_width=6, data_width=32, granularity=8)),
-                "interrupt": In(1),
+                "interrupt": In(interrupts),
                 "led": Out(1),
                 "reset": Out(1),
             }

@@ -56,18 +56,20 @@ def test_rows():
                     dsps=8,
                     brams=30,
                     seconds=9.0,
+                    date="2026-11-22",
                     link="usb",
                     clocks={"usb_io": {"asked_mhz": 48.0, "reached_mhz": 56.6}},
                 ),
-                "2": result("b/opu/q/1", state="failed: a | b"),
+                "2": result("b/opu/q/1", state="failed: a | b", router="router2"),
             }
         )
     )
     assert table[:2] == ["### OPU", ""]
     assert table[4] == (
-        "| `b` over USB, p, seed 1 | 25.0 of 24, usb_io 56.6 of 48 | 5,012 | 1 | 8 | 30 | 9.0 |"
+        "| `b` over USB, p, seed 1 | 25.0 of 24, usb_io 56.6 of 48 | 5,012 | 1 | 8, 30 | 9.0 "
+        "| 2026-11-22 |"
     )
-    assert table[5] == "| `b`, q, seed 1 | failed: a / b |  |  |  |  |  |"
+    assert table[5] == "| `b`, q, seed 1 | by router2, failed: a / b |  |  |  |  |  |"
     assert len({line.count("|") for line in table[2:6]}) == 1 and table[6:] == [""]
 
 
@@ -83,6 +85,7 @@ def test_taken_over(tmp_path):
             "a/x/p/1",
             luts=2,
             digest="d",
+            date="2026-11-22",
             params={},
             clocks={"main": {}, "array": {}, "netlist.clk": {}},
         ),
@@ -99,6 +102,7 @@ def test_taken_over(tmp_path):
         "state": "built",
         "clocks": {"array": {}},
         "sources": "d",
+        "date": "2026-11-22",
     }
     with pytest.raises(InputError, match="no such table of quintet matrix"):
         take_over({}, tmp_path / "elsewhere")

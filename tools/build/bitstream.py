@@ -66,6 +66,7 @@ def prepare(
     freq: float | None = None,
     link: str | None = None,
     on_chip: int | None = None,
+    run_list: bool = False,
 ) -> tuple[SoC, BoardTop]:
     """The SoC of a build and its top with the board's pins; arguments are as for :func:`build`."""
     from ...boards.top import BoardTop
@@ -74,7 +75,13 @@ def prepare(
     hz = None if freq is None else round(freq * 1e6)
     try:
         soc = board.make_soc(
-            package=package, preset=preset, params=params, clock_hz=hz, link=link, on_chip=on_chip
+            package=package,
+            preset=preset,
+            params=params,
+            clock_hz=hz,
+            link=link,
+            on_chip=on_chip,
+            run_list=run_list,
         )
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
@@ -121,6 +128,7 @@ def build(
     router: str = "router1",
     on_chip: int | None = None,
     detail: Callable[[str, str], object] = lambda stage, text: None,
+    run_list: bool = False,
 ) -> dict[str, Any]:
     """Builds a bitstream.
 
@@ -151,11 +159,14 @@ def build(
         detours that cost a third of the clock.
     detail : callable(str, str)
         Receives stage and progress within it, about once a second.
+    run_list : bool
+        The SoC walks lists of runs.
 
     Returns
     -------
     dict
-        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``,
+        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` (if it has
+        that), ``date`` of the build (UTC), ``router`` if it is not router1, ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
@@ -190,18 +201,29 @@ def build(
     if package is not None and preset is None and not params:
         _check_fits(board, package)
     environment = tool_environment(board.family)
-    soc, top = prepare(board, package, preset, params, freq, link, on_chip)
+    soc, top = prepare(board, package, preset, params, freq, link, on_chip, run_list)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(
         f"{board.name}: elaborating {isa or 'a SoC without a core'}"
         + (f", {soc.preset}" if soc.preset else "")
     )
     plan = build_plan(board, soc, top, seed, router)
+    who = {
+        "board": board.name,
+        "isa": isa,
+        "link": soc.link["kind"],
+        "preset": soc.preset,
+        "params": soc.params,
+        "seed": seed,
+        **({"run_list": True} if soc.run_list else {}),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        **({} if router == "router1" else {"router": router}),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with file_lock(folder / "build.lock", wait=False):
             return _build_in(
-                folder, plan, board, soc, isa, seed, environment, progress, detail, limit, started
+                folder, plan, board, soc, who, environment, progress, detail, limit, started
             )
     except Locked as error:
         raise BuildError(
@@ -212,7 +234,7 @@ def build(
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
 
 
-def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail, limit, started):
+def _build_in(folder, plan, board, soc, who, environment, progress, detail, limit, started):
     """Runs the tools on ``plan`` in ``folder``; the report."""
     try:
         plan.extract(folder)
@@ -221,14 +243,6 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         (folder / "report.json").unlink(missing_ok=True)
     except OSError as error:
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
-    who = {
-        "board": board.name,
-        "isa": isa,
-        "link": soc.link["kind"],
-        "preset": soc.preset,
-        "params": soc.params,
-        "seed": seed,
-    }
     watcher = Watcher(folder, progress, detail)
     watcher.look()
     try:
@@ -250,7 +264,7 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         **logs.figures(board.family, folder, soc.clock_hz, domains),
         "area": area(folder / f"{TOP}.json"),
         "memory": soc.memory_info,
-        "ceilings": ceilings(isa, soc.params, soc.memory_info, soc.clock_hz),
+        "ceilings": ceilings(who["isa"], soc.params, soc.memory_info, soc.clock_hz),
         "seconds": round(time.monotonic() - started, 1),
         "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin")),
     }

@@ -50,6 +50,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--run-list",
+        action="store_true",
+        help="the SoC walks lists of runs: several inputs in a row without the host",
+    )
+    parser.add_argument(
         "--limit",
         type=float,
         metavar="MINUTES",
@@ -126,6 +131,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             router=args.router,
             on_chip=args.on_chip,
             detail=detail,
+            run_list=args.run_list,
         )
     _show(report, console)
     good = report["clock_met"] and not late(report)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .evaluate import run_graph
-from .graph import Graph, Reduce
+from .graph import INDEX_FUNCTIONS, Graph, Reduce
 from .plan import MachineStep
 from .ports import from_graph, to_graph
 from .quantise.calibration import evenly, fewer
@@ -102,7 +102,7 @@ def _chosen(plan, tensor):
     ]
     for graph in graphs:
         node = graph.maker(tensor)
-        if isinstance(node, Reduce) and node.function == "argmax":
+        if isinstance(node, Reduce) and node.function in INDEX_FUNCTIONS:
             return node.inputs[0]
     return None
 

@@ -10,6 +10,7 @@ from ..errors import InputError
 from .backends import backend_class, backend_names
 from .backends.base import HOST, NO, Backend, Support
 from .graph import (
+    INDEX_FUNCTIONS,
     Affine,
     Binary,
     Conv,
@@ -20,6 +21,7 @@ from .graph import (
     Reshape,
     Softmax,
     Tensor,
+    TopK,
     Transpose,
 )
 
@@ -225,8 +227,8 @@ def _segments(graph, answers):
 
 def _edge(graph, off):
     """Names of the nodes out of ``off`` (those that the core does not run) that the host runs
-    without ``host_steps``: a softmax or argmax at the end, changes of layout of inputs and of
-    outputs."""
+    without ``host_steps``: a softmax, argmax or top-k at the end, changes of layout of inputs and
+    of outputs."""
     made = {node.output: node for node in graph.nodes}
     readers = {}
     for node in graph.nodes:
@@ -235,9 +237,9 @@ def _edge(graph, off):
     last, first = set(), set()
     for node in reversed(graph.nodes):
         final = (
-            isinstance(node, (Softmax, *_LAYOUT))
+            isinstance(node, (Softmax, TopK, *_LAYOUT))
             or isinstance(node, Reduce)
-            and node.function == "argmax"
+            and node.function in INDEX_FUNCTIONS
         )
         if (
             node.name in off

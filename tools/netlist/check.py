@@ -156,6 +156,7 @@ class Subject:
             link="uart",
             family=family,
             on_chip=report.get("memory", {}).get("on_chip", {}).get("size", 0),
+            run_list=report.get("run_list", False),
         )
         settle(made)
         return made

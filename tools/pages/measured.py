@@ -31,10 +31,10 @@ def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
         yield f"### {open_core(isa).isa.ISA.title}"
         yield ""
         yield (
-            "| board, preset, seed | clocks, of asked, MHz | logic cells | flip-flops | DSPs | "
-            "block RAMs | seconds |"
+            "| board, preset, seed | clocks, of asked, MHz | logic cells | flip-flops | "
+            "DSPs, block RAMs | seconds | date |"
         )
-        yield "|---|---" + "|--:" * 5 + "|"
+        yield "|---|---" + "|--:" * 4 + "|---|"
         for cell in sorted(
             (cell for cell in cells.values() if cell["isa"] == isa),
             key=lambda cell: (cell["board"], cell["preset"], cell["seed"], cell.get("link") or ""),
@@ -43,14 +43,18 @@ def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
                 f"`{cell['board']}`{' over USB' if cell.get('link') == 'usb' else ''}, "
                 f"{cell['preset']}, seed {cell['seed']}"
             )
-            figures = [_number(cell.get(name)) for name in ("luts", "ffs", "dsps", "brams")]
-            seconds = _number(cell.get("seconds"))
-            yield f"| {title} | {_clocks(cell)} | {' | '.join(figures)} | {seconds} |"
+            luts, ffs, dsps, brams, seconds = (
+                _number(cell.get(name)) for name in ("luts", "ffs", "dsps", "brams", "seconds")
+            )
+            hard = f"{dsps}, {brams}" if brams else ""
+            columns = (title, _clocks(cell), luts, ffs, hard, seconds, cell.get("date", ""))
+            yield f"| {' | '.join(columns)} |"
         yield ""
 
 
 def _clocks(cell):
-    """The main clock, the others with their names, and the state of a build that is not whole."""
+    """The main clock, the others with their names, another router than the usual one, and the state
+    of a build that is not whole."""
     parts = []
     if cell.get("clock_reached_mhz") is not None:
         parts.append(f"{cell['clock_reached_mhz']:.1f} of {cell['clock_asked_mhz']:g}")
@@ -58,6 +62,8 @@ def _clocks(cell):
         if name in cell["clocks"]:
             clock = cell["clocks"][name]
             parts.append(f"{name} {clock['reached_mhz']:.1f} of {clock['asked_mhz']:g}")
+    if cell.get("router"):
+        parts.append(f"by {cell['router']}")
     if cell["state"] != "built":
         parts.append(cell["state"].replace("|", "/"))
     return ", ".join(parts)

@@ -181,6 +181,7 @@ def open_board_of(
         params=parsed.params,
         trace=trace,
         on_chip=None if (number := parsed.options.get("on_chip")) is None else int(number),
+        run_list=parsed.options.get("run_list") == "yes",
         link=parsed.options.get("link", "pipe").replace("pipe", "bytes"),
         progress=progress,
     )

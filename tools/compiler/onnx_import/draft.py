@@ -242,6 +242,10 @@ class Draft:
         """Whether a tensor may have values less than zero."""
         return view.tensor in self._makers and not never_negative(self._makers.get, view.tensor)
 
+    def is_made(self, view: View) -> bool:
+        """Whether a node makes the tensor; else it is an input of the network."""
+        return view.tensor in self._makers
+
     def integer_input(self, tensor: str, grid: Grid | None = None) -> None:
         """Records what the integers of an input stand for: real numbers on ``grid``, or themselves
         (``None``)."""

@@ -219,6 +219,7 @@ _KINDS = {
 
 _HOST = {
     g.Softmax: "exponentials",
+    g.TopK: "the machine does not sort",
     g.Slice: "elements would have to move",
     g.Lstm: "gates want sigmoid and tanh",
     g.Gru: "gates want sigmoid and tanh",

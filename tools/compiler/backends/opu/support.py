@@ -25,6 +25,7 @@ from ...graph import (
     Reshape,
     Slice,
     Softmax,
+    TopK,
     Transpose,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
@@ -398,6 +399,7 @@ def _(node: Transpose, graph):
 
 
 @_judge.register(Softmax)
+@_judge.register(TopK)
 @_judge.register(Lstm)
 @_judge.register(Gru)
 @_judge.register(LayerNorm)
@@ -406,6 +408,7 @@ def _(node, graph):
         HOST,
         {
             "softmax": "softmax, this core has no exponential",
+            "topk": "top-k, this core does not sort",
             "lstm": (
                 "gates of an LSTM, this core multiplies by constants alone and has no sigmoid"
             ),

@@ -12,7 +12,17 @@ from ..errors import Refused
 from ..step import operator
 
 if TYPE_CHECKING:
+    from ..step import Step
     from ..views import Constant
+
+
+def each(step: Step, name: str, spatial: int) -> list[int]:
+    """Values of an attribute that has a positive integer for each spatial axis, ones if it is
+    missing. Raises :class:`Refused`."""
+    values = list(step.attribute(name, [1] * spatial))
+    if len(values) != spatial or min(values) < 1:
+        raise Refused(f"{name} = {values}: expected one positive integer per spatial axis")
+    return values
 
 
 class _Window:
@@ -24,8 +34,8 @@ class _Window:
         if len(size) != spatial:
             raise Refused(f"kernel_shape {list(size)} on a map of {spatial} axes")
         self.lengths, self.size = list(lengths), list(size)
-        self.stride = self._each(step, "strides", spatial)
-        self.dilation = self._each(step, "dilations", spatial)
+        self.stride = each(step, "strides", spatial)
+        self.dilation = each(step, "dilations", spatial)
         pads = list(step.attribute("pads", [0] * (2 * spatial)))
         if len(pads) != 2 * spatial or min(pads) < 0:
             raise Refused(f"pads = {pads}: expected two non-negative integers per axis")
@@ -52,12 +62,6 @@ class _Window:
                 (self.after, 0),
             ):
                 values.insert(0, value)
-
-    def _each(self, step, name, spatial):
-        values = list(step.attribute(name, [1] * spatial))
-        if len(values) != spatial or min(values) < 1:
-            raise Refused(f"{name} = {values}: expected one positive integer per spatial axis")
-        return values
 
     @property
     def reach(self):
