@@ -85,7 +85,7 @@ class Session:
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
         self._resident: list[MachineStep] = []
-        if _side_by_side([step.lowered for step in plan.machine_steps]):
+        if side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
 
@@ -312,7 +312,7 @@ class Session:
         self.close()
 
 
-def _side_by_side(programs):
+def side_by_side(programs):
     """Whether no two programs take the same memory."""
     spans = sorted(
         (min([p.program_at, *(at for at, *_ in p.constants), *(at for _, at in p.setup)]), p.memory)
