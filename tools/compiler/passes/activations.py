@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Activation, Affine, Binary, Conv, Dense, Node
+from ..graph import Activation, Affine, Binary, Concat, Conv, Dense, Node, Reshape
 
 if TYPE_CHECKING:
     from .editor import Editor
 
-__all__ = ["fuse_activation", "merge_limits", "plainer_activation", "recognise_hard_swish"]
+__all__ = [
+    "fuse_activation",
+    "lift_activation",
+    "merge_limits",
+    "plainer_activation",
+    "recognise_hard_swish",
+]
 
 _FUSED = {"relu", "leaky", "clip"}
 
@@ -75,6 +81,27 @@ def fuse_activation(editor: Editor, node: Node) -> bool:
     if layer is None or layer.activation is not None:
         return False
     editor.join(layer, node, activation=node)
+    return True
+
+
+def lift_activation(editor: Editor, node: Node) -> bool:
+    """Moves an activation behind convolutions whose maps are joined and reshaped (the phases of a
+    transposed convolution) into these convolutions."""
+    if not isinstance(node, Activation) or node.function not in _FUSED:
+        return False
+    last = editor.sole_source(node, Reshape | Concat)
+    joined = last
+    if isinstance(last, Reshape):
+        joined = editor.sole_source(last, Concat)
+    layers = [editor.maker(name, Conv) for name in joined.inputs] if joined is not None else []
+    if not layers or any(
+        layer is None or layer.activation is not None or editor.sole_reader(layer.output) is None
+        for layer in layers
+    ):
+        return False
+    for layer in layers:
+        editor.put(replace(layer, activation=node))
+    editor.join(last, node)
     return True
 
 
