@@ -37,7 +37,7 @@ MEASURES = {
         (),
         _MEMORIES,
         ("mlp", "cnn"),
-        {"cores": 4, "images": 40},
+        {"cores": 4},
     ),
     "area": Measure(
         "what each unit of one core takes of a chip, by yosys alone",

@@ -10,7 +10,7 @@ none is shown.
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +21,9 @@ from ....gateware.cores.pim.image.codes import words_of
 from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, load_program, save_program
-from ....tools.errors import InputError
 from ....tools.measure import Choice, Differs, Row
 from ....tools.measure.case import registers_of
+from ... import digits
 from .builds import MEMORY as SMALL
 from .builds import open_build
 from .case import Case, make_case, run_model
@@ -45,7 +45,7 @@ __all__ = [
     "stream_rows",
 ]
 
-#: Bytes of main memory of the bench: the digits' image and, from the middle on, their GMem.
+#: Bytes of main memory of the bench: the digits' program and, from the middle on, their GMem.
 MEMORY = 1 << 23
 BEATS = {"block": 8, "sdram": 2}
 #: Folder of the dense streams.
@@ -61,6 +61,8 @@ STREAMS = {
     "D": {"block": 850, "sdram": 1150},
     "E": {"block": 2000, "sdram": None},
 }
+#: Images of a digits program, and the cores that share them out.
+IMAGES, _SHARED = 40, 4
 _PACKED = 2
 
 
@@ -307,28 +309,22 @@ def _stream(measured, name):
         )
 
 
-def digits_case(network: str, cores: int, images: int, *, mode: str = "packed") -> Case:
-    """The digits job of ``firmware/pim`` as a case, with its memory filled in."""
-    from .. import digits
-
-    gmem = MEMORY // 2
-    compiled = digits.program(PARAMS, network, images=images, cores=cores, mode=mode, gmem=gmem)
+def digits_case(network: str, cores: int) -> Case:
+    """The first :data:`IMAGES` digits by the program ``digits/<network><cores>.s``, "mlp" or "cnn"
+    on 1 or 4 cores, with memory filled in."""
+    data = load_program(SOFTWARE, Path(__file__).parent / "digits" / f"{network}{cores}.s").data
     memory = np.zeros(MEMORY, np.uint8)
-    data = compiled.data
-    if len(data) > gmem:
-        raise InputError(
-            f"images {images} take a program of {len(data):,} bytes, more than {gmem:,}"
-        )
     memory[: len(data)] = np.frombuffer(data, np.uint8)
-    values = digits.inputs(network, images).view(np.uint8).ravel()
-    memory[compiled.inputs : compiled.inputs + values.size] = values
+    pixels = digits.images(IMAGES)
+    values = digits.with_bias(pixels) if network == "mlp" else pixels
+    memory[MEMORY // 2 : MEMORY // 2 + values.size] = values.view(np.uint8).ravel()
     return Case(
-        f"{network} on {cores}",
+        f"{network}{cores}",
         PARAMS,
         [],
         {"program_address": 0, "program_length": len(data)},
         memory,
-        image=compiled.image,
+        image=image_of(data, PARAMS)[0],
     )
 
 
@@ -336,18 +332,11 @@ def digits_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the digits' networks on one core and on all."""
     compute = {}
     for measured in _measured_builds(choice):
-        cores = measured.params["cores"]
+        cores = _SHARED
         for network in ("mlp", "cnn"):
             if not choice.takes(network):
                 continue
-            one, all_ = (
-                measured.run(
-                    replace(
-                        digits_case(network, n, choice.settings["images"]), name=f"{network}{n}"
-                    )
-                )
-                for n in (1, cores)
-            )
+            one, all_ = (measured.run(digits_case(network, n)) for n in (1, cores))
             if measured.memory == "block":
                 compute[network] = one.cycles
             c = all_.counters
@@ -362,7 +351,7 @@ def digits_rows(choice: Choice) -> Iterator[Row]:
             }
             bound = network == "cnn"
             yield Row(
-                f"{network}, {choice.settings['images']} images",
+                f"{network}, {IMAGES} images",
                 one.cycles / all_.cycles,
                 "times one core",
                 2.8 if bound and measured.memory == "block" else None,
@@ -370,7 +359,7 @@ def digits_rows(choice: Choice) -> Iterator[Row]:
                 more,
             )
             yield Row(
-                f"{network}, {choice.settings['images']} images",
+                f"{network}, {IMAGES} images",
                 all_.cycles / least,
                 "times the limit",
                 1.15 if bound and measured.memory == "sdram" else None,
