@@ -1,28 +1,80 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trains the digits CNN: ``python -m quintet.firmware.opu.train_digits``. Needs the extra
-``train``; takes a minute.
+"""Trains the digits' CNN: ``python -m quintet.firmware.digits.cnn`` writes ``cnn.onnx``. Needs the
+extras ``train`` and ``compile``; takes a minute.
 
 A network in the manner of LeNet on the 8x8 images of the UCI handwritten digits: 3x3 1->16, ReLU,
-2x2 max-pool; 3x3 16->32, ReLU, 2x2 max-pool; 128->64, ReLU; 64->10. The split is that of
-``firmware/digits``: images that are held out decide about nothing.
+2x2 max-pool; 3x3 16->32, ReLU, 2x2 max-pool; 128->64, ReLU; 64->10. The images that are held out
+decide about nothing.
 """
 
 import argparse
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from ..digits.training import augment, load
-from .digits import inputs_of, network_of
-from .float_network import LAYERS, as_matrix, forward
+from quintet.gateware.isa.files import write_whole
 
-__all__ = ["main", "quantise", "train"]
+from . import FOLDER
+from .model import cnn_bytes
+from .training import augment, load
+
+__all__ = ["LAYERS", "forward", "main", "train"]
+
+#: name -> shape of the weights, convolutions [out, in, rows, columns], the others [out, in].
+LAYERS = {"conv1": (16, 1, 3, 3), "conv2": (32, 16, 3, 3), "dense1": (64, 128), "dense2": (10, 64)}
+
+
+def _patches(values):
+    """[images, h, w, c] -> [images, h, w, 9 * c]: 3x3 neighbourhoods, zeros outside; order row,
+    column, channel."""
+    padded = np.pad(values, ((0, 0), (1, 1), (1, 1), (0, 0)))
+    h, w = values.shape[1:3]
+    return np.concatenate(
+        [padded[:, r : r + h, c : c + w] for r in range(3) for c in range(3)], axis=3
+    )
+
+
+def as_matrix(weights: np.ndarray) -> np.ndarray:
+    """Weights as the matrix that rows of inputs are multiplied by."""
+    return (
+        weights.transpose(2, 3, 1, 0).reshape(-1, weights.shape[0])
+        if weights.ndim == 4
+        else weights.T
+    )
+
+
+def _pool(values):
+    n, h, w, c = values.shape
+    return values.reshape(n, h // 2, 2, w // 2, 2, c).max(axis=(2, 4))
+
+
+def forward(
+    model: Mapping[str, tuple[np.ndarray, np.ndarray]], images: np.ndarray
+) -> dict[str, np.ndarray]:
+    """Values of every layer, in float; ``images`` [count, 8, 8, 1] from 0 to 1. ``model``: name ->
+    (weights, bias)."""
+    found = {"image": images}
+    x = images
+    for name in LAYERS:
+        weights, bias = model[name]
+        if weights.ndim == 4:
+            x = _patches(x)
+        elif x.ndim == 4:
+            x = x.reshape(len(x), -1)
+        found[name + ".in"] = x
+        x = x @ as_matrix(weights) + bias
+        if name != "dense2":
+            x = np.maximum(x, 0)
+        found[name] = x
+        if weights.ndim == 4:
+            x = _pool(x)
+            found[name + ".pooled"] = x
+    return found
 
 
 def _unpatch(grads, channels):
-    """Backward pass of :func:`~.float_network._patches`."""
+    """Backward pass of :func:`_patches`."""
     n, h, w, _ = grads.shape
     padded = np.zeros((n, h + 2, w + 2, channels), grads.dtype)
     for k in range(9):
@@ -113,73 +165,21 @@ def train(
     return {name: (weights, bias) for name, (weights, bias) in trained.items()}
 
 
-def _fraction(most, limit, highest=14):
-    """The largest fraction length with which ``most`` stays below ``limit``."""
-    return min(highest, int(np.floor(np.log2(limit / most))))
-
-
-def quantise(
-    model: Mapping[str, tuple[np.ndarray, np.ndarray]], images: np.ndarray
-) -> dict[str, np.ndarray]:
-    """Integer weights and fraction lengths of a float model.
-
-    Parameters
-    ----------
-    model : as :func:`train` returns it
-    images : training images [count, 64], whose values determine the range of each layer
-
-    Returns
-    -------
-    dict of arrays: ``<layer>_w`` int8, ``<layer>_b`` int16, ``<layer>_p`` (fraction lengths of
-    weights, bias and result)
-    """
-    found = forward(model, (images / 16).astype(np.float32).reshape(-1, 8, 8, 1))
-    result = {}
-    for name, (weights, bias) in model.items():
-        p = (
-            _fraction(np.abs(weights).max(), 127.49),
-            _fraction(np.abs(bias).max(), 32767),
-            _fraction(np.quantile(np.abs(found[name]), 0.9999), 127.49),
-        )
-        result[f"{name}_w"] = np.rint(weights * 2.0 ** p[0]).astype(np.int8)
-        result[f"{name}_b"] = np.rint(bias * 2.0 ** p[1]).astype(np.int16)
-        result[f"{name}_p"] = np.array(p, np.int8)
-    return result
-
-
 def main(argv: Sequence[str] | None = None) -> None:
     """The command."""
     parser = argparse.ArgumentParser(
-        prog="train_digits", description="Train the digits CNN (extra `train`)."
+        prog="cnn", description="Train the digits' CNN (extras `train` and `compile`)."
     )
-    parser.add_argument(
-        "--out", type=Path, default=Path(__file__).resolve().parent / "digits" / "weights.npz"
-    )
+    parser.add_argument("--out", type=Path, default=FOLDER / "cnn.onnx")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--epochs", type=int, default=60)
     options = parser.parse_args(argv)
-    from quintet.tools.kernels.opu import run_network
-
     (images, labels), (test, answers), _ = load(parser)
     model = train(images, labels, seed=options.seed, epochs=options.epochs)
-    whole = quantise(model, images)
-
-    def accuracies(some, wanted):
-        floats = forward(model, (some / 16).astype(np.float32).reshape(-1, 8, 8, 1))["dense2"]
-        integers = run_network(network_of(whole, len(some)), {"image": inputs_of(some)})[
-            "dense2"
-        ].reshape(len(some), -1)
-        return [float((logits.argmax(axis=1) == wanted).mean()) for logits in (floats, integers)]
-
-    print("training: float {:.4f}, int8 {:.4f}".format(*accuracies(images, labels)))
-    print("held out: float {:.4f}, int8 {:.4f}".format(*accuracies(test, answers)))
-    for name in LAYERS:
-        print(f"{name}: fraction lengths of weights, bias, result {whole[f'{name}_p'].tolist()}")
-    options.out.parent.mkdir(parents=True, exist_ok=True)
-    floats = {f"{name}_float": w for name, (w, _) in model.items()}
-    floats |= {f"{name}_float_b": b for name, (_, b) in model.items()}
-    arrays: dict[str, Any] = {**whole, **floats}
-    np.savez_compressed(options.out, **arrays)
+    for what, some, wanted in (("training", images, labels), ("held out", test, answers)):
+        scores = forward(model, (some / 16).astype(np.float32).reshape(-1, 8, 8, 1))["dense2"]
+        print(f"{what}: {(scores.argmax(axis=1) == wanted).mean():.4f}")
+    write_whole(options.out, cnn_bytes(model))
     print(f"wrote {options.out}")
 
 

@@ -5,7 +5,7 @@ Weights are random: it measures the core."""
 
 import numpy as np
 
-from quintet.tools.kernels.opu import Network, fold_input, fold_weights
+from ....tools.kernels.opu import Network
 
 __all__ = ["CLASSES", "image", "resnet20"]
 
@@ -41,8 +41,9 @@ def resnet20(
     ----------
     seed : int, of the weights
     by_tap : bool, residuals are added as a tap (see ``Network.conv``) instead of by ``store``
-    fold : bool, the columns of the first layer's taps are folded into channels (``fold_input``),
-        a third of its work; the multiplications on real channels stay the same
+    fold : bool, the columns of the first layer's taps are folded into channels: each position's
+        channels are those of its neighbours, a third of the layer's work; the multiplications on
+        real channels stay the same
     types : str, type set
 
     Returns
@@ -70,10 +71,12 @@ def resnet20(
 
     if fold:
         first, bias = make.weights(16, 3, 3), make.bias(16)
+        # [out, in, rows, columns] -> [out, columns * in, rows, 1].
+        folded = first.transpose(0, 3, 1, 2).reshape(16, 9, 3, 1)
         x = network.conv(
             "first",
             x,
-            fold_weights(first, rows=False),
+            folded,
             bias=bias,
             weight_fraction=7,
             bias_fraction=13,
@@ -107,4 +110,7 @@ def image(seed: int = 6, *, fold: bool = False) -> np.ndarray:
     """A random image, int8 [1, 32, 32, 3], or in the layout of the folded network, [1, 32, 32,
     9]."""
     values = np.random.default_rng(seed).integers(-100, 101, (1, 32, 32, 3)).astype(np.int8)
-    return fold_input(values, (1, 3), padding=(0, 0, 1, 1)) if fold else values
+    if not fold:
+        return values
+    padded = np.pad(values, ((0, 0), (0, 0), (1, 1), (0, 0)))
+    return np.concatenate([padded[:, :, column : column + 32] for column in range(3)], axis=3)
