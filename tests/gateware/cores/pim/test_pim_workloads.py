@@ -3,7 +3,7 @@
 
 import pytest
 
-from quintet.firmware.pim.measure.run import SIMULATOR, dense_case
+from quintet.firmware.pim.measure.run import DENSE, dense_case
 from quintet.firmware.pim.measure.workloads import BOUNDS, MEMORY, PARAMS, WORKLOADS, case_of
 from tests.gateware.cores.pim.bench.compare import run_model
 from tests.support.comparing import registers_of
@@ -44,7 +44,7 @@ def test_their_sizes_are_the_documents():
     assert [sum(len(p.words) for p in WORKLOADS[name]) for name in "ABC"] == [509, 710, 532]
 
 
-@pytest.mark.parametrize("name, instructions", [*zip(SIMULATOR, (190, 358, 262), strict=True)])
+@pytest.mark.parametrize("name, instructions", [*zip(DENSE, (190, 358, 262), strict=True)])
 def test_dense_streams_have_the_same_effect(name, instructions):
     case = case_of(WORKLOADS[name])
     dense = dense_case(case, name)
