@@ -225,7 +225,7 @@ def _asm(m):
             if f in JOBS[m.isa][3] or m.rnd.random() < 0.2
         )
     )
-    passes = m.maybe(0.2, "--pass", lambda: m.of("densify", "strip-nops", "pad-nops"))
+    passes = m.maybe(0.2, "--pass", lambda: m.of("packed", "strip-nops", "pad-nops"))
     return [
         m.core(),
         m.program(),

@@ -1,9 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs as a list of assembler calls, rendered as words or as text with arrays in an .npz
-file."""
+"""Programs as a list of calls of the published assembler, rendered as words."""
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -136,23 +134,3 @@ class ProgramCalls:
     def output_bytes(self) -> int:
         """Number of bytes that the program writes."""
         return 4 * self.params["rows"] * self.vectors
-
-    def text(self, archive: str, comment: str = "") -> str:
-        """The textual form; arrays are read from ``archive``, an .npz file of
-        :meth:`saved_arrays`."""
-        setup = ", ".join(
-            f"{name}={value}" for name, value in setup_of(self.params, self.fraction).items()
-        )
-        lines = [*(f"# {line}" for line in comment.splitlines()), f".setupParams {setup}"]
-        for method, arguments in self.calls:
-            shown = [f'"{archive}:{a}"' if isinstance(a, str) else str(a) for a in arguments]
-            lines.append(f"{method} {', '.join(shown)}".rstrip())
-        return "\n".join(lines) + "\n"
-
-    def saved_arrays(self) -> dict[str, np.ndarray]:
-        """Arrays for the .npz file: the numbers that the integers stand for, in float32, which
-        holds all of them exactly."""
-        scale = Fraction(1, 1 << self.fraction)
-        return {
-            name: (values * float(scale)).astype(np.float32) for name, values in self.arrays.items()
-        }

@@ -1,19 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels for the OPU: networks of convolutions as programs (docs/cores/opu-kernels.md).
+"""Programs of the OPU's networks (docs/cores/opu-kernels.md).
 
 * :class:`Network` takes the layers, numpy arrays with fixed-point positions;
 * :func:`compile_network` makes the program for one build: layout, tiles, order of instructions;
 * :func:`run_network` says in plain numpy what the program must give;
-* :func:`estimate` models the cycles of a program;
-* :func:`write_job` writes a job for ``quintet run``.
+* :func:`estimate` models the cycles of a program.
 """
 
 from ..inputs import KernelError
 from .compiler import compile_network
 from .estimate import SDRAM, Estimate, Timing, estimate
-from .fold import fold_input, fold_weights
 from .graph import Network
-from .jobs import write_job
 from .layers import Layer, Tensor
 from .program import Compiled, LayerSpan, Placed
 from .reference import run_layer, run_network
@@ -33,9 +30,6 @@ __all__ = [
     "Timing",
     "compile_network",
     "estimate",
-    "fold_input",
-    "fold_weights",
     "run_layer",
     "run_network",
-    "write_job",
 ]

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ....kernels.imagine import Layer
+from ....kernels.imagine.layer import Layer
 from ....kernels.imagine.template import (
     kernel_template,
     loader_template,
