@@ -20,9 +20,11 @@ _built = OrderedDict()
 def design(make, *arguments, **options):
     """``make(*arguments, **options)``, made once for all tests that give the same.
 
-    What is made must hold nothing of a test's but what a simulation's reset puts back.
+    What is made must hold nothing of a test's but what a simulation's reset puts back. Arguments
+    are plain data, whose ``repr`` tells all.
     """
     key = make, repr(arguments), repr(sorted(options.items()))
+    assert " at 0x" not in key[1] + key[2], key
     if key not in _designs:
         _designs[key] = make(*arguments, **options)
         while len(_designs) > KEEP:
