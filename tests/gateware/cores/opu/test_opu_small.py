@@ -20,6 +20,7 @@ from tests.gateware.cores.opu.bench import directed as opu_directed
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
 from tests.support.digits_jobs import JOBS
+from tests.support.shares import parts
 
 #: Logic cells and block RAMs of the engine alone (docs/performance/index.md), with some air.
 ENGINE_CELLS = {"up5k": (2450, 22), "hx8k": (3750, 25)}
@@ -29,7 +30,7 @@ NEAR = Behaviour(latency=2)
 bench = opu_checks.bench_fixture(["small", "logic", "logic2"])
 
 
-@pytest.mark.parametrize("part", range(4))
+@parts(4)
 def test_random_programs(bench, part):
     opu_checks.random_programs(bench, range(125 * part, 125 * part + 125))
 
