@@ -205,9 +205,13 @@ class Reader:
         """``pip install`` without the network: packages come from the environment of the tests."""
         wanted = [word for word in words if word != "-e"]
         if "-e" in words:
+            # pip would bring the build requirements from a registry, into a place of their own.
+            tools = self.here.parent / "build-requirements"
+            add_packages(tools, ["setuptools", "wheel"])
             options = "--quiet --no-deps --no-index --no-build-isolation".split()
             pip = [sys.executable, "-m", "pip", "--python", str(self.python), "install"]
-            subprocess.run([*pip, *options, *words], cwd=self.here, check=True)
+            environment = {**self.environment, "PYTHONPATH": str(tools)}
+            subprocess.run([*pip, *options, *words], cwd=self.here, env=environment, check=True)
             return
         for word in wanted:
             file, _, extras = word.partition("[")
