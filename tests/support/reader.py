@@ -52,8 +52,8 @@ _READY = {
     "studio": re.compile(r"quintet studio is at (\S+)"),
     "mlperf": re.compile(r"(.*)\n"),
 }
-#: Seconds that a served board may take to be compiled.
-_COMPILING = 1500
+#: Seconds that a served board may take to be compiled, and to end what it is at.
+_COMPILING, _ENDING = 1500, 600
 _PROGRAMMER = """\
 #!/bin/sh
 # Stands for the programmer: the bitstream is there.
@@ -149,7 +149,7 @@ class Reader:
         while self.serving:
             line, process, _ = self.serving.pop()
             os.killpg(process.pid, signal.SIGINT)
-            code = process.wait(60)
+            code = process.wait(_ENDING)
             assert code in (Exit.OK, Exit.INTERRUPTED), f"{line}: ended with {code}"
 
     def follow(self, page):
