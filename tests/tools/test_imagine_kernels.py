@@ -8,15 +8,15 @@ import pytest
 from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE, levels
-from quintet.tools.kernels.imagine.layer import Layer
-from quintet.tools.kernels.imagine.program import ProgramCalls
-from quintet.tools.kernels.imagine.template import (
+from quintet.tools.compiler.backends.imagine.layer import Layer
+from quintet.tools.compiler.backends.imagine.program import ProgramCalls
+from quintet.tools.compiler.backends.imagine.template import (
     kernel_template,
     loader_template,
     registers_of_layers,
     streamed_template,
 )
-from quintet.tools.kernels.imagine.tiles import Tiles
+from quintet.tools.compiler.backends.imagine.tiles import Tiles
 from quintet.tools.kernels.inputs import KernelError
 
 

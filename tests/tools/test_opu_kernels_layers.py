@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quintet.tools.kernels.opu import (
+from quintet.tools.compiler.backends.opu.codegen import (
     Network,
     compile_network,
     run_layer,

@@ -8,7 +8,7 @@ import pytest
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.tools.kernels.opu import (
+from quintet.tools.compiler.backends.opu.codegen import (
     KernelError,
     Network,
     Tiling,

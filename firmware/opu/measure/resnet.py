@@ -5,7 +5,7 @@ Weights are random: it measures the core."""
 
 import numpy as np
 
-from ....tools.kernels.opu import Network
+from ....tools.compiler.backends.opu.codegen import Network
 
 __all__ = ["CLASSES", "image", "resnet20"]
 

@@ -8,8 +8,8 @@ import pytest
 from quintet.firmware.opu.measure import resnet
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.tools import Job, open_target, run_job
+from quintet.tools.compiler.backends.opu.codegen import compile_network, run_network
 from quintet.tools.examples import FOLDER
-from quintet.tools.kernels.opu import compile_network, run_network
 
 
 def test_it_has_the_multiplications_of_resnet_20():

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from math import inf
 from typing import TYPE_CHECKING, Any
 
-from ....gateware.cores.opu.isa import ISA
-from ..inputs import KernelError
+from ......gateware.cores.opu.isa import ISA
+from .....kernels.inputs import KernelError
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
 from .estimate import Timing, estimate
 from .lower import Lowering

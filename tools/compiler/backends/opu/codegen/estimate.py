@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from ....gateware.cores.opu import geometry
-from ....gateware.cores.opu.model.sequence import Sequence
-from ....gateware.cores.opu.types import SLOT
+from ......gateware.cores.opu import geometry
+from ......gateware.cores.opu.model.sequence import Sequence
+from ......gateware.cores.opu.types import SLOT
 from .estimate_small import SmallMachine
 
 __all__ = ["SDRAM", "Estimate", "Timing", "estimate"]

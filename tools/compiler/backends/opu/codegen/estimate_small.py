@@ -5,7 +5,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from ....gateware.cores.opu.model.sequence import Sequence
+from ......gateware.cores.opu.model.sequence import Sequence
 
 __all__ = ["SmallMachine"]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....gateware.cores.opu.software import SOFTWARE
-from ....gateware.isa.asm import disassemble
-from ..inputs import KernelError, check_names
+from ......gateware.cores.opu.software import SOFTWARE
+from ......gateware.isa.asm import disassemble
+from .....kernels.inputs import KernelError, check_names
 from .memory import Buffer, dtype
 
 if TYPE_CHECKING:

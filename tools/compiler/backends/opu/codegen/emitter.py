@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ....gateware.cores.opu.isa import ISA
+from ......gateware.cores.opu.isa import ISA
 
 if TYPE_CHECKING:
-    from ....gateware.cores.opu.types import TypeSet
+    from ......gateware.cores.opu.types import TypeSet
     from .tiles import Job, Load, Pad, Part
 
 __all__ = ["Emitter", "REGION_CONSTANTS", "REGION_MAPS"]

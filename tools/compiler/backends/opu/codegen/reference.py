@@ -16,7 +16,7 @@ import numpy as np
 from .graph import Network, check_inputs
 
 if TYPE_CHECKING:
-    from ....gateware.cores.opu.types import TypeSet
+    from ......gateware.cores.opu.types import TypeSet
     from .layers import Layer
 
 __all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]

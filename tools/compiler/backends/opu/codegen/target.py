@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ....gateware.cores.opu import geometry
-from ....gateware.cores.opu.isa import MAX_POSITIONS, MAX_TAPS
-from ....gateware.cores.opu.types import SLOT, TypeSet, type_set
+from ......gateware.cores.opu import geometry
+from ......gateware.cores.opu.isa import MAX_POSITIONS, MAX_TAPS
+from ......gateware.cores.opu.types import SLOT, TypeSet, type_set
 
 __all__ = ["Target", "ifm_channels", "ofm_channels"]
 

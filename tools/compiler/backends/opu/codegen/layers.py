@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....gateware.cores.opu.types import SLOT
+from ......gateware.cores.opu.types import SLOT
 
 __all__ = ["BLOCK", "NARROW", "Layer", "Tensor"]
 
