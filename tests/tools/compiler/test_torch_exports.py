@@ -29,10 +29,10 @@ CORES = {
     "efficientnet_lite_block": ("cherry", "opentpu", "opu", "pim"),
     "unet": ("cherry", "imagine", "pim"),
     "super_resolution": ("cherry", "imagine", "pim"),
-    "tcn": ("cherry", "imagine", "opu"),
+    "tcn": ("cherry", "imagine", "opu", "pim"),
     "crnn": ("cherry", "imagine", "pim"),
     "keyword_transformer": ("cherry", "imagine"),
-    "tiny_yolo": ("cherry", "opentpu", "opu"),
+    "tiny_yolo": ("cherry", "opentpu", "opu", "pim"),
     "conv_autoencoder": ("cherry", "imagine", "pim"),
 }
 #: Networks that a core refuses even with host steps: IMAGine multiplies whole matrices, at 256
