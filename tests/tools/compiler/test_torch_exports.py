@@ -96,6 +96,7 @@ def test_on_the_core_alone(exported, name, isa):
     on_core(exported, name, isa, Options())
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name, isa",
     [
