@@ -67,6 +67,7 @@ def prepare(
     link: str | None = None,
     on_chip: int | None = None,
     run_list: bool = False,
+    boot: bool = False,
 ) -> tuple[SoC, BoardTop]:
     """The SoC of a build and its top with the board's pins; arguments are as for :func:`build`."""
     from ...boards.top import BoardTop
@@ -82,6 +83,7 @@ def prepare(
             link=link,
             on_chip=on_chip,
             run_list=run_list,
+            boot=boot,
         )
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
@@ -129,6 +131,7 @@ def build(
     on_chip: int | None = None,
     detail: Callable[[str, str], object] = lambda stage, text: None,
     run_list: bool = False,
+    boot: bool = False,
 ) -> dict[str, Any]:
     """Builds a bitstream.
 
@@ -161,12 +164,15 @@ def build(
         Receives stage and progress within it, about once a second.
     run_list : bool
         The SoC walks lists of runs.
+    boot : bool
+        The SoC starts from a plan image in flash memory.
 
     Returns
     -------
     dict
-        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` (if it has
-        that), ``date`` of the build (UTC), ``router`` if it is not router1, ``clock_asked_mhz``,
+        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` and ``boot``
+        (if it has them), ``date`` of the build (UTC), ``router`` if it is not router1,
+        ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
@@ -201,7 +207,7 @@ def build(
     if package is not None and preset is None and not params:
         _check_fits(board, package)
     environment = tool_environment(board.family)
-    soc, top = prepare(board, package, preset, params, freq, link, on_chip, run_list)
+    soc, top = prepare(board, package, preset, params, freq, link, on_chip, run_list, boot)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(
         f"{board.name}: elaborating {isa or 'a SoC without a core'}"
@@ -216,6 +222,7 @@ def build(
         "params": soc.params,
         "seed": seed,
         **({"run_list": True} if soc.run_list else {}),
+        **({"boot": True} if soc.boot is not None else {}),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **({} if router == "router1" else {"router": router}),
     }

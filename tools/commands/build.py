@@ -55,6 +55,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="the SoC walks lists of runs: several inputs in a row without the host",
     )
     parser.add_argument(
+        "--boot",
+        action="store_true",
+        help="the SoC starts from a plan image in flash memory (quintet image)",
+    )
+    parser.add_argument(
         "--limit",
         type=float,
         metavar="MINUTES",
@@ -132,6 +137,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             on_chip=args.on_chip,
             detail=detail,
             run_list=args.run_list,
+            boot=args.boot,
         )
     _show(report, console)
     good = report["clock_met"] and not late(report)
