@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..base import Lowered, LoweringError
 from .bands import rows_apart
 from .lowering import Lowering
+from .tiling import Limits, tiled
 from .transfers import Arrays
 
 if TYPE_CHECKING:
@@ -24,6 +25,11 @@ _PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
 _TURNS = 12
 #: Share of main memory that the first program found may take.
 _PLENTY = 0.8
+#: Of a tiled network: shares of the scratchpad that a value takes to stay in it, and that the boxes
+#: of an operation take together; tried in this order.
+_SHARES = ((3, 2), (6, 2), (16, 3), (64, 4), (1 << 20, 4), (1 << 20, 16))
+#: Fractional places of an accumulator that stores its sums as elements without a loss.
+FEWEST_PLACES = 9
 #: Cycles of an input's coming that may be worth bands.
 _LONG = 4000
 
@@ -40,10 +46,8 @@ def lower_machine(
     ``quick``, by the first; raises LoweringError if none fits."""
     arrays = Arrays()
 
-    def candidate(most, ahead, spread, segments=()):
-        return Lowering(
-            machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments
-        )
+    def candidate(most, ahead, spread, segments=(), of=machine):
+        return Lowering(of, graph, params, memory_size, keep, arrays, most, ahead, spread, segments)
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
     failed: list[LoweringError] = []
@@ -57,6 +61,8 @@ def lower_machine(
             found += [
                 plan for spread in spreads for plan in _cut(machine, candidate, spread, failed)
             ]
+    if not found:
+        found = _tiled(machine, candidate, params, spreads, keep, failed, wanted)
     if not found:
         raise failed[0]
     if not quick:
@@ -108,6 +114,29 @@ def _cut(machine, candidate, spread, failed):
         except LoweringError as error:
             failed.append(error)
     return []
+
+
+def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
+    """Attempts with large values in main memory, ``wanted`` of them."""
+    elements, partial = 1 << params["log_mem"], params["acc_frac"] == FEWEST_PLACES
+    found = []
+    # What is cached of an operation goes by its identity: all attempts stay.
+    made = []
+    for resident, box in _SHARES:
+        for spread in spreads:
+            limits = Limits(elements // resident, elements // box, spread, partial)
+            made.append(tiled(machine, limits, keep))
+            for most in (elements // 4, elements // 16, elements // 64):
+                try:
+                    attempt = candidate(most, True, spread, of=made[-1])
+                    if attempt.tight() is None:
+                        found.append(attempt.plan())
+                        break
+                except LoweringError as error:
+                    failed.append(error)
+            if len(found) == wanted:
+                return found
+    return found
 
 
 def _better(found, machine, candidate):
