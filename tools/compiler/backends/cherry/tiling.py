@@ -168,7 +168,7 @@ def _window_span(span: Span, step: int, padding: int, reach: int, length: int):
 class _Tiler:
     def __init__(self, machine, limits, keep):
         self._machine, self._limits, self._keep = machine, limits, keep
-        self._outside: dict[int, bool] = {}
+        self._outside: dict[Value, bool] = {}
         self._weights: dict[Any, np.ndarray] = {}
         self._operations: list[Operation] = []
 
@@ -189,24 +189,17 @@ class _Tiler:
         )
         self._views(found)
         found.outside = {
-            ref.value
-            for operation in self._machine.operations
-            for ref in (*operation.refs(), operation.out)
-            if ref.value.data is None and self.is_outside(ref.value)
-        } | {
-            ref.value
-            for ref in found.values.values()
-            if ref.value.data is None and self.is_outside(ref.value)
+            value for value, away in self._outside.items() if away and value.data is None
         }
         return found
 
     def is_outside(self, value: Value) -> bool:
         """Whether a value lies in main memory."""
-        if id(value) not in self._outside:
+        if value not in self._outside:
             limits = self._limits
             most = limits.resident if value.data is None else max(limits.box // 4, 64)
-            self._outside[id(value)] = value.size > 1 and _size(value, limits.spread) > most
-        return self._outside[id(value)]
+            self._outside[value] = value.size > 1 and _size(value, limits.spread) > most
+        return self._outside[value]
 
     def _regroup(self, operation):
         """Elements in another shape: nothing is done if both values lie in main memory."""
