@@ -17,8 +17,9 @@ def packages():
         for folder in [ROOT / name, *sorted((ROOT / name).rglob("*"))]:
             if not folder.is_dir() or "__pycache__" in folder.parts or folder == ROOT / TOP:
                 continue
+            base = ROOT / TOP if folder.is_relative_to(ROOT / TOP) else ROOT
             if any(entry.is_file() for entry in folder.iterdir()):
-                found.append("quintet." + ".".join(folder.relative_to(ROOT).parts))
+                found.append("quintet." + ".".join(folder.relative_to(base).parts))
     return found
 
 

@@ -20,7 +20,7 @@ MAY_IMPORT = {
 #: What imports no Amaranth, not even by way of others.
 PURE = re.compile(
     r"gateware/isa/.*|gateware/cores/\w+/((isa|params|software|operands|storage|image\w*)\.py|"
-    r"(asm|model|image|exchange|densify)/.*)"
+    r"(asm|model|image|exchange)/.*)"
 )
 MOST_FILES, MOST_STATEMENTS = 20, 110
 

@@ -44,16 +44,21 @@ class SoCRegisters(wiring.Component):
         for the second time.
     interrupts : int
         How many there are.
+    tells_cycles : bool
+        There is a member ``cycles``.
 
     Members
     -------
     bus : In, Wishbone of 6 word-address bits, 32 data bits, granularity 8. Whole words only:
         a write with any ``sel`` bit low is ignored.
     interrupt : In, a bit for each of them
+    cycles : Out(32), with ``tells_cycles``
     led, reset : Out. ``reset`` is high for one cycle.
     """
 
-    def __init__(self, *, reset_delay_bits: int = 16, interrupts: int = 1) -> None:
+    def __init__(
+        self, *, reset_delay_bits: int = 16, interrupts: int = 1, tells_cycles: bool = False
+    ) -> None:
         if not isinstance(reset_delay_bits, int) or not 1 <= reset_delay_bits <= 32:
             raise ValueError(f"Reset delay must be 1 to 32 bits, not {reset_delay_bits!r}")
         self._reset_delay_bits = reset_delay_bits
@@ -64,7 +69,9 @@ class SoCRegisters(wiring.Component):
                 "led": Out(1),
                 "reset": Out(1),
             }
+            | ({"cycles": Out(32)} if tells_cycles else {})
         )
+        self._tells_cycles = tells_cycles
         memory_map = MemoryMap(addr_width=8, data_width=8)
         memory_map.add_resource(self, name=("soc",), size=256)
         self.bus.memory_map = memory_map
@@ -76,6 +83,8 @@ class SoCRegisters(wiring.Component):
         wanted, due = Signal(), Signal()
         word = bus.adr[:3]
         m.d.sync += [cycles.eq(cycles + 1), bus.ack.eq(bus.cyc & bus.stb & ~bus.ack)]
+        if self._tells_cycles:
+            m.d.comb += self.cycles.eq(cycles)
         write = bus.cyc & bus.stb & bus.we & bus.sel.all() & ~bus.ack & (bus.adr[3:] == 0)
         with m.If(write & (word == 3)):
             m.d.sync += self.led.eq(bus.dat_w[0])

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """docs/guides/own-soc.md: its example works as it stands there."""
 
+import json
 import re
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from amaranth.sim import Simulator
 from quintet.tools.jobs.job import Job
 from quintet.tools.jobs.runner import run_job
 from quintet.tools.targets.model import ModelTarget
+from tests.support.formal import find_tool
 from tests.support.installed import build_wheel, install, run
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -19,10 +21,28 @@ BUSY, DONE = 1, 2
 
 
 def printed_example():
-    """The Python of the guide."""
+    """The Python of the guide, without LiteX's."""
     text = (ROOT / "docs/guides/own-soc.md").read_text()
-    (source,) = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    blocks = re.findall(r"^```python\n(.*?)^```", text, re.M | re.S)
+    (source,) = (block for block in blocks if "class System" in block)
     return source
+
+
+def place(folder):
+    """Places the example on a 25F; gives nextpnr's report."""
+    names = {"__name__": "example"}
+    exec(compile(printed_example(), "own-soc.md", "exec"), names)
+    (folder / "system.v").write_text(names["convert"](names["System"](), name="system"))
+    for command in (
+        ("yosys", "-q", "-p", "read_verilog system.v; synth_ecp5 -top system -json system.json"),
+        (
+            *("nextpnr-ecp5", "--quiet", "--25k", "--package", "CABGA381", "--seed", "1"),
+            *("--json", "system.json", "--lpf-allow-unconstrained", "--timing-allow-fail"),
+            *("--report", "report.json", "--freq", "25"),
+        ),
+    ):
+        run(find_tool(command[0]), *command[1:], cwd=folder)
+    return json.loads((folder / "report.json").read_text())
 
 
 @pytest.fixture(scope="module")
@@ -97,6 +117,15 @@ def test_a_run_on_the_example(example):
 def test_verilog_of_the_example(example):
     text = example["convert"](example["System"](), name="system")
     assert "module system(" in text and "port$" not in text
+
+
+@pytest.mark.pnr
+@pytest.mark.long
+def test_the_example_fits_a_25f(tmp_path):
+    report = place(tmp_path)
+    used = report["utilization"]
+    assert used["DP16KD"]["used"] >= 32 and used["TRELLIS_COMB"]["used"] < 24_000
+    assert min(clock["achieved"] for clock in report["fmax"].values()) >= 25
 
 
 @pytest.mark.long

@@ -131,7 +131,7 @@ def test_pim(quintet):
 def test_pim_streams(quintet):
     """A build of four cores, which takes the compiler minutes."""
     found = figures(quintet, "pim/streams", "--preset", "four", "--only", "B")
-    assert 0 < found["B, densified"] < found["B"]
+    assert 0 < found["B, dense"] < found["B"]
 
 
 def test_pim_files(quintet):

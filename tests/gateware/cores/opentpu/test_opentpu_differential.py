@@ -13,6 +13,7 @@ from quintet.boards.virtual.bench import IDEAL
 from tests.gateware.cores.opentpu.bench import checks, programs
 from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
 from tests.support.campaigns import random_behaviour
+from tests.support.shares import parts
 
 BUILDS = ("plain4", "ext8", "wide12")
 #: Random programs of a build, and into how many tests they are cut.
@@ -28,7 +29,7 @@ def ext8():
     bench.recover()
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(bench, part):
     checks.random_programs(bench, range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS))
 

@@ -15,6 +15,7 @@ from tests.gateware.cores.opu.bench import compare as opu_compare
 from tests.gateware.cores.opu.bench import directed as opu_directed
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
+from tests.support.shares import parts
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 4
@@ -22,7 +23,7 @@ COUNT, PARTS = 336, 4
 bench = opu_checks.bench_fixture(opu_compare.QUICK)
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(bench, part):
     opu_checks.random_programs(bench, range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS))
 

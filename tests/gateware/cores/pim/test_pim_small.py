@@ -19,6 +19,7 @@ from tests.gateware.cores.pim.test_pim_runs import model_runs
 from tests.support.campaigns import random_behaviour
 from tests.support.checks import Checks
 from tests.support.comparing import bench_fixture, first_difference, registers_of
+from tests.support.shares import parts
 
 #: Random legal programs of each build, into how many tests they are cut, programs of each fault.
 COUNT, PARTS, FAULTS = 250, 5, 4
@@ -37,7 +38,7 @@ def check(bench, cases):
         yield case, outcome
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(bench, part):
     list(
         check(

@@ -5,13 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ....kernels.imagine import Layer
-from ....kernels.imagine.template import (
-    kernel_template,
-    loader_template,
-    registers_of_layers,
-    streamed_template,
-)
 from ....kernels.inputs import KernelError
 from ....text import plain_name
 from ...graph import Conv, Dense, Graph, Lstm, Node
@@ -31,7 +24,14 @@ from ..base import (
     Support,
     moved,
 )
+from .layer import Layer
 from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
+from .template import (
+    kernel_template,
+    loader_template,
+    registers_of_layers,
+    streamed_template,
+)
 
 __all__ = ["IMAGineBackend"]
 

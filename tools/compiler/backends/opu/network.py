@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....kernels.opu import KernelError, Network
 from ...graph import (
     Activation,
     AveragePool,
@@ -28,12 +27,13 @@ from ...graph import (
     Transpose,
 )
 from ..base import LoweringError
+from .codegen import KernelError, Network
 from .fusing import Fusing
 from .support import slice_kernel, window_strides
 
 if TYPE_CHECKING:
-    from ....kernels.opu.layers import Tensor as LibraryTensor
     from ...quantised import Quantised
+    from .codegen.layers import Tensor as LibraryTensor
     from .form import Form
 
 __all__ = ["Builder"]

@@ -10,7 +10,7 @@ from .....gateware.cores.opu.types import SLOT
 from ...layout import Digit, Layout
 
 if TYPE_CHECKING:
-    from ....kernels.opu.program import Placed
+    from .codegen.program import Placed
     from .grid import Grid
 
 __all__ = ["grid_layout", "layout_of"]

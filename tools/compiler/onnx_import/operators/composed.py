@@ -170,6 +170,8 @@ def _clip(step):
 @operator("Min", "Max", "Mean")
 def _of_several(step):
     """Of any number of operands, the constant ones first."""
+    if None in step.operands:
+        raise Refused("an operand is left out")
     chain = Chain(step)
     constants = [
         step.finite("its constant", step.fixed(at, "its constant").data)
