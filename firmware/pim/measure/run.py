@@ -192,7 +192,7 @@ def dense_case(case: Case, name: str) -> Case:
         for w in words_of(core.code, core.mode, core.count)[0]
     ]
     assert case.image is not None  # a stream's case has one
-    return make_case(case.name, case.params, case.image, words, memory, at)
+    return make_case(case.name, dict(case.params), case.image, words, memory, at)
 
 
 def _measured_builds(choice):

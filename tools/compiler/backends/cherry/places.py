@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
 from ....kernels.cherry.views import View
-from ...common.lifetimes import first_fit
+from ...common.lifetimes import Lifetime, first_fit
 from ..base import LoweringError
 from .machine import Ref, Value
 
@@ -151,7 +152,7 @@ def allocate(buffers: Sequence[Buffer], elements: int) -> None:
         lambda b: (b.first - b.last, -b.size),
     ):
         order = sorted(buffers, key=key)
-        addresses = first_fit(order, 0, elements)
+        addresses = first_fit(cast("list[Lifetime]", order), 0, elements)  # all have steps
         if len(addresses) == len(order):
             for buffer, address in zip(order, addresses, strict=True):
                 buffer.address = address
