@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from amaranth import Cat, Module
+from amaranth import Cat, Const, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,7 +17,6 @@ from .bus.share import BusShare
 from .bus.watchdog import BusWatchdog
 from .cores import CorePackage
 from .info import (
-    BOOT_BASE,
     CONTROL_BASE,
     INFO_BASE,
     MEMORY_BASE,
@@ -268,7 +267,7 @@ class SoC(wiring.Component):
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
         registers = m.submodules.registers = SoCRegisters(
-            interrupts=1 + self.run_list, tells_cycles=self.boot is not None
+            interrupts=1 + self.run_list, boots=self.boot is not None
         )
         info = m.submodules.info = ROM(
             data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length())
@@ -285,8 +284,7 @@ class SoC(wiring.Component):
             slaves["core"] = CONTROL_BASE, self.core.bus
         master, walker = bridge.bus, None
         if self.boot is not None:
-            engine, master = self._start_from_flash(m, master, registers)
-            slaves["boot"] = BOOT_BASE, engine.registers
+            master = self._start_from_flash(m, master, registers)
         if self.run_list:
             walker, master = self._walk_lists(m, master)
             slaves["list"] = RUN_LIST_BASE, walker.registers
@@ -338,10 +336,10 @@ class SoC(wiring.Component):
     def _address_bits(self):
         """Bits of the addresses that masters beside the host keep. An iCE40's logic cells are few:
         registers hold the addresses of its memory and registers."""
-        return max(18, (self.backing.size - 1).bit_length()) if self.family == "ice40" else 31
+        return max(17, (self.backing.size - 1).bit_length()) if self.family == "ice40" else 31
 
     def _start_from_flash(self, m, host, registers):
-        """The boot engine and its reader, on the bus beside the master ``host``: (engine, bus)."""
+        """The boot engine and its reader beside the master ``host``; returns the bus of both."""
         powerup_ns = getattr(self.backing, "powerup_ns", None)
         wait = _WAKE_S if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
         tag = self.package.isa.ISA.tag
@@ -363,6 +361,9 @@ class SoC(wiring.Component):
         low = max(1, (self.clock_hz // 6).bit_length() - 1)
         m.d.comb += [
             reader.enable.eq(engine.enable),
+            registers.boot.eq(
+                Cat(engine.enable, engine.ready, engine.refused, Const(0, 1), engine.reason)
+            ),
             self.ready.eq(engine.ready),
             self.blink.eq(
                 engine.refused
@@ -370,7 +371,7 @@ class SoC(wiring.Component):
                 & (registers.cycles[low + 1 : low + 4] < engine.reason)
             ),
         ]
-        return engine, share.bus
+        return share.bus
 
     def _walk_lists(self, m, host):
         """The walker of lists of runs, on the bus beside the master ``host``: (walker, bus)."""
