@@ -26,7 +26,7 @@ _BOARD = "ulx3s-85f"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     parser = Parser(prog="mlperf_tiny", description=__doc__)
     parser.add_argument("folder", help="folder with the networks and data/")
     parser.add_argument("--isa", action="append", choices=sorted(BARS), help="these cores only")

@@ -68,6 +68,8 @@ def prepare(
     freq: float | None = None,
     link: str | None = None,
     on_chip: int | None = None,
+    run_list: bool = False,
+    boot: bool = False,
 ) -> tuple[SoC, BoardTop]:
     """The SoC of a build and its top with the board's pins; arguments are as for :func:`build`."""
     from ...boards.top import BoardTop
@@ -76,7 +78,14 @@ def prepare(
     hz = None if freq is None else round(freq * 1e6)
     try:
         soc = board.make_soc(
-            package=package, preset=preset, params=params, clock_hz=hz, link=link, on_chip=on_chip
+            package=package,
+            preset=preset,
+            params=params,
+            clock_hz=hz,
+            link=link,
+            on_chip=on_chip,
+            run_list=run_list,
+            boot=boot,
         )
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
@@ -131,6 +140,8 @@ def build(
     on_chip: int | None = None,
     placer: str | None = None,
     detail: Callable[[str, str], object] = lambda stage, text: None,
+    run_list: bool = False,
+    boot: bool = False,
 ) -> dict[str, Any]:
     """Builds a bitstream.
 
@@ -164,12 +175,17 @@ def build(
         chooses the places of on-chip memory itself; else the preset's.
     detail : callable(str, str)
         Receives stage and progress within it, about once a second.
+    run_list : bool
+        The SoC walks lists of runs.
+    boot : bool
+        The SoC starts from a plan image in flash memory.
 
     Returns
     -------
     dict
-        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``date`` of the build (UTC),
-        ``router`` and ``placer`` if they are not router1 and heap, ``clock_asked_mhz``,
+        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` and ``boot``
+        (if it has them), ``date`` of the build (UTC), ``router`` and ``placer`` if they are not
+        router1 and heap, ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
@@ -204,7 +220,7 @@ def build(
     if package is not None and preset is None and not params:
         _check_fits(board, package)
     environment = tool_environment(board.family)
-    soc, top = prepare(board, package, preset, params, freq, link, on_chip)
+    soc, top = prepare(board, package, preset, params, freq, link, on_chip, run_list, boot)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(
         f"{board.name}: elaborating {isa or 'a SoC without a core'}"
@@ -219,6 +235,8 @@ def build(
         "preset": soc.preset,
         "params": soc.params,
         "seed": seed,
+        **({"run_list": True} if soc.run_list else {}),
+        **({"boot": True} if soc.boot is not None else {}),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **({} if router == _ROUTER else {"router": router}),
         **({} if placer == _PLACER else {"placer": placer}),

@@ -50,6 +50,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--run-list",
+        action="store_true",
+        help="the SoC walks lists of runs: several inputs in a row without the host",
+    )
+    parser.add_argument(
+        "--boot",
+        action="store_true",
+        help="the SoC starts from a plan image in flash memory (quintet image)",
+    )
+    parser.add_argument(
         "--limit",
         type=float,
         metavar="MINUTES",
@@ -134,6 +144,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
             placer=args.placer,
             on_chip=args.on_chip,
             detail=detail,
+            run_list=args.run_list,
+            boot=args.boot,
         )
     _show(report, console)
     good = report["clock_met"] and not late(report)

@@ -80,6 +80,10 @@ def target_build(
     return _described(name, preset or name.preset, {**name.params, **(params or {})})
 
 
+#: Options of a virtual board that a plan's target keeps.
+_KEPT = ("on_chip", "run_list")
+
+
 def _described(name, preset, params):
     from ...boards import open_board
     from ...gateware.cores import open_core
@@ -107,7 +111,7 @@ def _described(name, preset, params):
         [
             f"preset={preset}",
             *(f"{key}={value}" for key, value in params.items()),
-            *(f"{key}={value}" for key, value in name.options.items() if key == "on_chip"),
+            *(f"{key}={value}" for key, value in name.options.items() if key in _KEPT),
         ]
     )
     place = f"sim:{name.board}/{name.isa}" if name.kind == "sim" else f"model:{name.isa}"

@@ -76,8 +76,8 @@ def plan_rows(
 def plan_object(
     plan: Plan, clock_hz: float | None = None, clock: TimeClock | None = None
 ) -> dict[str, Any]:
-    """Summary of a plan as a JSON object, for a main clock of ``clock_hz``; its clocks are those
-    that its cycles count. ``clock``: the one that times are computed with."""
+    """A plan's summary as a JSON object, for a main clock of ``clock_hz``; its clocks are those
+    that its cycles count. ``clock``: that times are computed with."""
     rows = plan_rows(plan)
     return {
         "network": plan.network,

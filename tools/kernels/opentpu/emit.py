@@ -161,8 +161,7 @@ class Emitter(Pooling, Kernels):
             self.program.rhm(*self._waiting.pop(0))
 
     def _fetch(self, number, step, part):
-        """What part ``part`` of a step needs from main memory; nothing where there is no such
-        part."""
+        """Loads from main memory for part ``part`` of a step; none without such a part."""
         plan = self.plan
         if part >= len(plan.parts[number]):
             return

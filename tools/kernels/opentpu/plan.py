@@ -247,7 +247,7 @@ def _share_placement(plan, names, lives, inputs, stored, far):
 
 
 def _scratch(number, step, plan, streamed):
-    """Items of what a step needs beside tensors that stay."""
+    """Scratch memory of a step beside its tensors."""
     items = []
     for index, name in enumerate(step.sources):
         if name in streamed and name not in step.sources[:index]:
