@@ -19,14 +19,11 @@ from tests.tools.compiler.networks import Builder, graphs, resnet8
 from tests.tools.compiler.test_random_networks import _QUIET, check
 
 
-def build_of(preset, memory_size=1 << 24):
-    params = open_core("cherry").params.SPACE.resolve(preset)
-    return TargetBuild("cherry", preset, params, memory_size, None, None, "model:cherry")
-
-
-def equal(graph, preset):
+def equal(graph, preset, **values):
     """The plan of a network, whose program gives the reference's numbers."""
-    plan = compile_graph(graph, build_of(preset), options=Options())
+    params = open_core("cherry").params.SPACE.resolve(preset, values)
+    build = TargetBuild("cherry", preset, params, 1 << 24, None, None, "model:cherry")
+    plan = compile_graph(graph, build, options=Options())
     found = verify_plan(
         plan, random_inputs(plan), "model", lambda: open_target("model:cherry"), "reference", None
     )
@@ -105,7 +102,7 @@ LAYERS = ("residual", "depthwise", "max", "reduce", "transpose", "softmax", "den
 
 @pytest.mark.parametrize("layer", LAYERS)
 def test_layers_on_maps_beyond_the_scratchpad(layer):
-    equal(of_layer(layer, 14, 13, 6), "hx8k-mini")
+    equal(of_layer(layer, 11, 10, 5), "sim", log_mem=10)
 
 
 @pytest.mark.long

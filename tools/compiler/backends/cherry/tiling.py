@@ -419,7 +419,7 @@ class _Tiler:
                 slice(*span) for span in (taps.down, taps.across, taps.deep, channels)
             )
             weights = operation.weights[down, across]
-            weights = weights[:, :, some] if operation.each else weights[:, :, deep, some]
+            weights = weights[..., some] if operation.each else weights[:, :, deep, some]
             self._weights[key] = (
                 operation.weights if weights.shape == operation.weights.shape else weights
             )
