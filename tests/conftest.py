@@ -26,7 +26,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 #: took a seventh of all processor time.
 COLLECTIONS = (20_000, 10, 10)
 
-#: Tests that take more than 1.5 seconds of processor time, one a line: a test, or a whole function
+#: Tests that take more than a second of processor time, one a line: a test, or a whole function
 #: with its parameters. `python -m pytest --times FILE` writes what each takes.
 SLOW = Path(__file__).with_name("slow.txt")
 
