@@ -150,7 +150,7 @@ class Core(wiring.Component):
         kind = BUSES[bus]
         self._master = None if kind is None else kind(beat_bytes=self.bus_bytes, base=memory_base)
         self._on_wishbone = registers == "wishbone"
-        memory = MemoryPort(beat_bytes) if kind is None else self._master.bus.signature
+        memory = MemoryPort(beat_bytes) if self._master is None else self._master.bus.signature
         super().__init__(
             {
                 "registers": In(

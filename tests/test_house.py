@@ -395,3 +395,11 @@ def test_a_breach_is_found(rule, files, found, tmp_path):
         path.write_text("pass\n" if text is None else _HEAD + text)
     assert found in list(rule(House(tmp_path)))
     assert not list(short_elaborate(House(tmp_path / "nothing")))
+
+
+def test_no_line_is_excused_from_its_length():
+    """Lines of other languages in strings are wrapped by their own language's means."""
+    excuse = "noqa: " + "E501"
+    for folder in ("boards", "firmware", "gateware", "tests", "tools"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert excuse not in path.read_text(encoding="utf-8"), path

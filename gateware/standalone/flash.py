@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reader of SPI flash memory, on one or four data lines."""
 
-from amaranth import Cat, Module, Mux, Signal
-from amaranth.lib import data, enum, stream, wiring
+from amaranth import Cat, Const, Module, Signal
+from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 __all__ = ["FlashPins", "FlashReader", "flash_script"]
@@ -66,8 +66,8 @@ class FlashReader(wiring.Component):
     half : int
         Cycles of half a period of the chip's clock.
     wake : int
-        Cycles from the end of a command to the next one; at least those of the chip's release from
-        power-down (3 us).
+        Least cycles from the end of a command to the next one, which become a power of two; at
+        least those of the chip's release from power-down (3 us).
 
     Members
     -------
@@ -90,79 +90,68 @@ class FlashReader(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pins, o = self.pins, self.o
-        layout = data.StructLayout({"byte": 8, "last": 1})
-        steps = [
-            layout.const({"byte": byte, "last": number == len(command) - 1})
+        bits = [
+            (byte >> bit & 1, number == len(command) - 1 and bit == 0)
             for command in self._script
             for number, byte in enumerate(command)
+            for bit in range(7, -1, -1)
         ]
+        script = Const(sum(bit << at for at, (bit, _) in enumerate(bits)), len(bits))
+        lasts = Const(sum(last << at for at, (_, last) in enumerate(bits)), len(bits))
+
         stage = Signal(_Stage)
-        index = Signal(range(len(steps) + 1))  # byte of the script that comes next
-        step = Signal(layout)
-        with m.Switch(index):
-            for number, value in enumerate(steps):
-                with m.Case(number):
-                    m.d.comb += step.eq(value)
-        pause = Signal(range(self._wake), init=self._wake - 1)
-        shift = Signal(8, reset_less=True)
-        bits = Signal(3, reset_less=True)  # clocks of the byte behind this one
-        final = Signal(reset_less=True)  # byte of its command
+        index = Signal(range(len(bits)))  # bit of the script
+        # Counts to its largest value, and is 0 again behind it.
+        pause = Signal(max(1, (self._wake - 1).bit_length()))
+        clocks = 2 if self._quad else 8
+        shift = Signal(4 if self._quad else 7, reset_less=True)
+        left = Signal(range(clocks))  # clocks of the byte behind this one
         tick = self._ticks(m)
-        reads, sent = Signal(), Signal()  # the script has been sent, but for its last byte
+        reads, last = Signal(), Signal()
         falls, whole, holds = Signal(), Signal(), Signal()
-        following = Signal(8)
+        byte = Signal(8)  # with the bits that come now
         m.d.comb += [
             reads.eq(stage == _Stage.DATA),
-            sent.eq(index == len(steps)),
-            whole.eq(bits == 0),
+            last.eq(lasts.bit_select(index, 1)),
+            whole.eq(reads & (left == 0)),
             # The last bit of a byte waits for the one before to be taken.
-            holds.eq(reads & whole & o.valid & ~o.ready),
+            holds.eq(whole & o.valid & ~o.ready),
             falls.eq(tick & pins.clk & ~holds),
-            pins.dq.o.eq(Cat(shift[7], 0, 1, 1)),
+            pins.dq.o.eq(Cat(script.bit_select(index, 1), 0, 1, 1)),
             # Lines 2 and 3 are write protection and hold until the chip is on four lines. With the
-            # byte of dummy clocks all are released.
-            pins.dq.oe.eq(Mux(sent, 0, 0b1101) if self._quad else 0b1101),
-            following.eq(Cat(pins.dq.i[1], shift[:7])),
+            # byte of dummy clocks, the last one, all are released.
+            pins.dq.oe.eq(0b1101),
+            byte.eq(Cat(pins.dq.i if self._quad else pins.dq.i[1], shift)),
         ]
         if self._quad:
-            with m.If(reads):
-                m.d.comb += following.eq(Cat(pins.dq.i, shift[:4]))
-        clocks = 1 if self._quad else 7  # of a byte of data, behind its first
+            with m.If(reads | (index[3:] == len(bits) // 8 - 1)):
+                m.d.comb += pins.dq.oe.eq(0)
 
         with m.If(o.ready):
             m.d.sync += o.valid.eq(0)
         with m.If(stage == _Stage.PAUSE):
-            m.d.sync += [
-                pause.eq(pause - 1),
-                shift.eq(step.byte),
-                final.eq(step.last),
-                bits.eq(7),
-            ]
-            with m.If(pause == 0):
-                m.d.sync += [stage.eq(_Stage.COMMAND), pins.cs.eq(1), index.eq(index + 1)]
-        with m.Else():
-            with m.If(tick & ~pins.clk):
-                m.d.sync += pins.clk.eq(1)
-            with m.If(falls):
-                m.d.sync += [pins.clk.eq(0), shift.eq(following), bits.eq(bits - 1)]
-        with m.If(falls & whole):
+            m.d.sync += pause.eq(pause + 1)
+            with m.If(pause.all()):
+                m.d.sync += [stage.eq(_Stage.COMMAND), pins.cs.eq(1)]
+        with m.Elif(tick & ~pins.clk):
+            m.d.sync += pins.clk.eq(1)
+        with m.If(falls):
+            m.d.sync += [pins.clk.eq(0), shift.eq(byte)]
             with m.If(reads):
-                m.d.sync += [o.payload.eq(following), o.valid.eq(1), bits.eq(clocks)]
-            with m.Elif(~final):
-                m.d.sync += [
-                    shift.eq(step.byte),
-                    final.eq(step.last),
-                    index.eq(index + 1),
-                    bits.eq(7),
-                ]
-            with m.Elif(sent):
-                m.d.sync += [stage.eq(_Stage.DATA), bits.eq(clocks)]
+                m.d.sync += left.eq(left - 1)
             with m.Else():
-                m.d.sync += [stage.eq(_Stage.PAUSE), pause.eq(self._wake - 1), pins.cs.eq(0)]
+                m.d.sync += index.eq(index + 1)
+            with m.If(whole):
+                m.d.sync += [o.payload.eq(byte), o.valid.eq(1)]
+            with m.If(~reads & last):
+                with m.If(index == len(bits) - 1):
+                    m.d.sync += [stage.eq(_Stage.DATA), left.eq(clocks - 1)]
+                with m.Else():
+                    m.d.sync += [stage.eq(_Stage.PAUSE), pins.cs.eq(0)]
         with m.If(~self.enable):
             m.d.sync += [
                 stage.eq(_Stage.PAUSE),
-                pause.eq(self._wake - 1),
+                pause.eq(0),
                 index.eq(0),
                 pins.cs.eq(0),
                 pins.clk.eq(0),

@@ -52,8 +52,8 @@ _READY = {
     "studio": re.compile(r"quintet studio is at (\S+)"),
     "mlperf": re.compile(r"(.*)\n"),
 }
-#: Seconds that a served board may take to be compiled.
-_COMPILING = 1500
+#: Seconds that a served board may take to be compiled, and to end what it is at.
+_COMPILING, _ENDING = 1500, 600
 _PROGRAMMER = """\
 #!/bin/sh
 # Stands for the programmer: the bitstream is there.
@@ -149,7 +149,7 @@ class Reader:
         while self.serving:
             line, process, _ = self.serving.pop()
             os.killpg(process.pid, signal.SIGINT)
-            code = process.wait(60)
+            code = process.wait(_ENDING)
             assert code in (Exit.OK, Exit.INTERRUPTED), f"{line}: ended with {code}"
 
     def follow(self, page):
@@ -205,9 +205,13 @@ class Reader:
         """``pip install`` without the network: packages come from the environment of the tests."""
         wanted = [word for word in words if word != "-e"]
         if "-e" in words:
+            # pip would bring the build requirements from a registry, into a place of their own.
+            tools = self.here.parent / "build-requirements"
+            add_packages(tools, ["setuptools", "wheel"])
             options = "--quiet --no-deps --no-index --no-build-isolation".split()
             pip = [sys.executable, "-m", "pip", "--python", str(self.python), "install"]
-            subprocess.run([*pip, *options, *words], cwd=self.here, check=True)
+            environment = {**self.environment, "PYTHONPATH": str(tools)}
+            subprocess.run([*pip, *options, *words], cwd=self.here, env=environment, check=True)
             return
         for word in wanted:
             file, _, extras = word.partition("[")
@@ -215,7 +219,7 @@ class Reader:
                 assert (self.here / file).name == self.wheel.name, f"{word}: {self.wheel.name}"
                 word = f"quintet[{extras}" if extras else "quintet"
             try:
-                add_packages(self.site, [word])
+                add_packages(self.site, [word], self.python)
             except metadata.PackageNotFoundError:
                 # A reader's registry has it.
                 assert word in ("ziglang",), word

@@ -53,6 +53,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             "share of main memory"
         ),
     )
+    parser.add_argument(
+        "--resident",
+        action="store_true",
+        help="the board has programs and weights from its flash memory: check them, write none",
+    )
     add_trace(parser)
     add_kept(parser, "the outputs", "outputs")
 
@@ -97,7 +102,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         target = open_target(name, progress=progress)
         if trace is not None:
             trace.record(target)
-        with Session(plan, target, progress, overlap=not args.no_overlap) as session:
+        with Session(
+            plan, target, progress, overlap=not args.no_overlap, resident=args.resident
+        ) as session:
             outputs = _outputs(session, inputs, kept, console)
             report, info = session.report, target.info
             rows = _layers(session, session.check(**inputs), progress) if args.layers else None

@@ -54,6 +54,7 @@ class TargetInfo:
     memory : ``size``, ``beat_bytes``, ``kind`` as the board reports them
     link, version : of the board, if known
     run_list : whether it walks lists of runs
+    boot : whether it starts from flash memory
     """
 
     kind: str
@@ -67,6 +68,7 @@ class TargetInfo:
     link: dict[str, Any] | None = None
     version: str | None = None
     run_list: bool = False
+    boot: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -295,6 +297,11 @@ class Target(ABC):
     def wait_list(self, tick: Callable[[float], object] | None = None) -> ListOutcome:
         """The :class:`ListOutcome` of what :meth:`start_list` began."""
         raise TargetError(f"{self.name}: wait without a list of runs that start_list began")
+
+    def wait_ready(self) -> None:
+        """Waits until the board has started from flash memory; raises ``TargetError`` if it has no
+        such start, or has refused the plan image."""
+        raise TargetError(f"{self.name}: this build does not start from flash memory")
 
     def traffic(self) -> tuple[int, int]:
         """(bytes to the target, bytes from it) that the link has carried so far, or would have

@@ -13,6 +13,7 @@ from ...gateware.cores import core_names, open_core
 from ...gateware.info import RUN_LIST_BASE, SOC_BASE
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.parameters import params_hash
+from ...gateware.standalone.image import BootReason, BootStatus
 from ...gateware.standalone.runlist import RUN_LIST_REGISTERS, ListStatus
 from ..errors import TargetError
 from ..link.client import LinkClient
@@ -27,12 +28,23 @@ BUSY, FAULT, ABORTED = 1, 4, 8
 #: Bytes between two registers that are read along, since a request of its own takes more; bytes of
 #: one request.
 _NEAR, _BLOCK = 24, 256
-#: Place of the cycle counter in the SoC's registers (gateware/bus/registers.py).
-SOC_CYCLES = 0x08
+#: Places of the cycle counter and of the start from flash memory in the SoC's registers
+#: (gateware/bus/registers.py).
+SOC_CYCLES, SOC_BOOT = 0x08, 0x14
 #: The core ends after an abort within this many seconds of the board's time, else it counts as
 #: stuck.
 ABORT_SECONDS = 2.0
 RESET_SECONDS = 2.0
+#: Longest start from flash memory.
+BOOT_SECONDS = 30.0
+_REFUSED = {
+    BootReason.NONE: "its start did not end",
+    BootReason.NO_IMAGE: "flash memory holds none at its place",
+    BootReason.VERSION: "it has a version that this bitstream does not know",
+    BootReason.DAMAGED: "it is damaged",
+    BootReason.BUILD: "it is for another build",
+    BootReason.BUS: "it writes where there is nothing",
+}
 
 
 class LinkTarget(Target):
@@ -67,6 +79,10 @@ class LinkTarget(Target):
         self.control = self.header.control_base
         self._running, self._listing, self._seen = False, False, 0
         self._ended = False  # the core has ended the last run, as far as we saw
+        if self.info.boot:
+            # Nothing that a host writes may be overwritten by the start.
+            self._boot = BootStatus.BUSY
+            self._wait_for_boot()
         self._held: dict[
             str, int
         ] = {}  # registers as they were written since the last reset of the core
@@ -312,6 +328,24 @@ class LinkTarget(Target):
         if not counters and cycle_limit is None and not self._seen & (FAULT | ABORTED):
             return Outcome("done", None, {}, {})
         return self._outcome(cycle_limit)
+
+    # Start from flash memory
+
+    def _wait_for_boot(self):
+        for seconds in self._polls(lambda: self.soc_word(SOC_BOOT), BootStatus.BUSY):
+            if seconds > BOOT_SECONDS:
+                raise self._link_error("the start from flash memory does not end")
+        self._boot = self._seen
+
+    def wait_ready(self) -> None:
+        if not self.info.boot:
+            super().wait_ready()
+        if not self._boot & BootStatus.READY:
+            why = BootReason(self._boot >> 4 & 7)
+            raise TargetError(
+                f"{self.name}: the board refused its plan image: {_REFUSED[why]} (reason "
+                f"{int(why)})"
+            )
 
     # Lists of runs
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TargetName", "open_sim_target", "open_target", "parse_target", "public_name"]
 
 #: Words of a virtual board's query that are no build parameters.
-SIM_OPTIONS = ("link", "load", "on_chip", "run_list", "trace", "trace_from")
+SIM_OPTIONS = ("boot", "link", "load", "on_chip", "run_list", "trace", "trace_from")
 
 
 @dataclass(frozen=True)

@@ -84,7 +84,9 @@ def test_random_traffic(name, beat_bytes):
 @pytest.mark.parametrize("name", SETTINGS)
 def test_campaign(name):
     setting, widths = SETTINGS[name]
-    traffic = Traffic(CAMPAIGN // len(widths), size=1 << 14, errors=setting is not native)
+    traffic = Traffic(
+        CAMPAIGN // len(widths), size=1 << 14, longest=24, errors=setting is not native
+    )
     for beat_bytes in widths:
         exchange(setting, traffic, beat_bytes, seed=100 + beat_bytes, run=run_compiled)
 

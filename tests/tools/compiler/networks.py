@@ -503,15 +503,15 @@ KINDS = {
     "neg": _activation("neg"),
     "abs": _activation("abs"),
     "phases": (_is_map, _phases),
-    "shuffle": (lambda s: _is_map(s) and s[2] % 2 == 0, _shuffle),
     "split": (_is_map, _split),
     "rows": (_is_map, _rows),
     "prelu": (_is_map, _prelu),
-    "reversed": (lambda s: True, _reversed),
 }
-#: Steps that the host alone does, many of them with jumps: the same numbers on reference and
-#: target, but other ones in floats of another width. As :data:`KINDS`.
+#: Steps that go to the host or that the passes rewrite, as :data:`KINDS`. Many have jumps: the same
+#: numbers on reference and target, but other ones in floats of another width.
 HOST_KINDS = {
+    "shuffle": (lambda s: _is_map(s) and s[2] % 2 == 0, _shuffle),
+    "reversed": (lambda s: True, _reversed),
     "topk": (lambda s: True, _top),
     "index": (
         lambda s: True,

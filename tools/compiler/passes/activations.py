@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Activation, Affine, Binary, Concat, Conv, Dense, Node, Reshape
+from ..graph import Activation, Affine, Binary, Concat, Conv, Dense, Node, Reshape, Tensor
 
 if TYPE_CHECKING:
     from .editor import Editor
@@ -99,10 +99,26 @@ def lift_activation(editor: Editor, node: Node) -> bool:
         for layer in layers
     ):
         return False
+    # What held the sums keeps its name; what holds other values gets one of its own.
+    editor.remove(node)
+    inputs = []
     for layer in layers:
-        editor.put(replace(layer, activation=node))
-    editor.join(last, node)
+        inputs.append(_renamed(editor, layer.output))
+        editor.put(replace(layer, output=inputs[-1], activation=node))
+    if last is joined:
+        editor.put(replace(joined, inputs=inputs, output=node.output))
+    else:
+        output = _renamed(editor, joined.output)
+        editor.put(replace(joined, inputs=inputs, output=output))
+        editor.put(replace(last, inputs=[output], output=node.output))
     return True
+
+
+def _renamed(editor, tensor):
+    """A new tensor of the same shape."""
+    name = editor.unused(f"{tensor}_activated", editor.tensors)
+    editor.tensors[name] = Tensor(name, editor.shape(tensor))
+    return name
 
 
 def recognise_hard_swish(editor: Editor, node: Node) -> bool:

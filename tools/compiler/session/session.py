@@ -44,6 +44,9 @@ class Session:
     overlap : bool; without it every run has main memory for itself,
         and so the cycles that the plan's estimate is compared with
 
+    resident : bool; the target has the plan's constants from its flash memory: they are checked and
+        not written
+
     Calling it with an array for each input of the network, positional or by name, gives the
     outputs: an array for one, else a dict by name.
 
@@ -65,13 +68,14 @@ class Session:
         progress: Callable[..., None] | None = None,
         *,
         overlap: bool = True,
+        resident: bool = False,
     ):
         self.plan, self.target, self._progress = plan, target, progress
         if target.info.kind == "model":
             target.configure(like=_info(plan, target))
         plan.check_target(target.info, target.name)
         self._memory, self.runs = (
-            Transfer(target, SessionReport(), progress),
+            Transfer(target, SessionReport(), progress, resident=resident),
             Runs(plan.network, target),
         )
         #: For progress: inputs in all (``None``: those of a call), and inputs before this call.
@@ -82,6 +86,8 @@ class Session:
             and plan.memory_overlapped <= target.info.memory_size
         )
         self._lists = overlap and target.info.run_list
+        if resident:
+            target.wait_ready()
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
         self._resident: list[MachineStep] = []

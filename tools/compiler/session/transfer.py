@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..layout import Layout
+from ..plan import PlanError
 
 if TYPE_CHECKING:
     from ...targets.base import Target
@@ -34,9 +35,17 @@ class Transfer:
     target : Target
     report : SessionReport
     progress : callable(what, done, total) or None
+    resident : bool; constants are in the target's memory already, and are checked only
     """
 
-    def __init__(self, target: Target, report: SessionReport, progress: Callable[..., None] | None):
+    def __init__(
+        self,
+        target: Target,
+        report: SessionReport,
+        progress: Callable[..., None] | None,
+        resident: bool = False,
+    ):
+        self._resident = resident
         self._target, self.report, self._progress = target, report, progress
         self._known: dict[Layout, list[_Piece]] = {}
 
@@ -49,14 +58,20 @@ class Transfer:
         report = (
             None if progress is None else lambda done, total: progress(f"write {what}", done, total)
         )
-        self._target.write(address, content, report)
-        self.report.constant_bytes += len(content)
+        if not self._resident:
+            self._target.write(address, content, report)
+            self.report.constant_bytes += len(content)
         if self._target.info.kind == "model":
             return
         found = self._target.checksum(address, len(content))
         if found != zlib.crc32(content):
             from ...link.errors import LinkError
 
+            if self._resident:
+                raise PlanError(
+                    f"{self._target.name} does not hold this plan: {what} at {address:#x} has "
+                    f"checksum {found:08x}, expected {zlib.crc32(content):08x}"
+                )
             raise LinkError(
                 f"{self._target.name}: {what} at {address:#x} does not read back as written "
                 f"(checksum {found:08x}, expected "

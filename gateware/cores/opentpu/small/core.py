@@ -165,8 +165,8 @@ class SmallEngine(Engine):
             m.d.sync += pending.eq(pending + 1)
 
     def _retire(self, m, s):
-        """Instructions that are not retired yet. In one transfer at most a word a burst comes, and
-        those that were there before."""
+        """Counter of the instructions that are not retired yet; a transfer fetches at most one
+        word per burst."""
         mover, command = self._mover, s.command
         s.issued, s.now = Signal(4), Signal()
         m.d.comb += s.now.eq((s.issued != 0) & ~mover.active & ~mover.trouble)

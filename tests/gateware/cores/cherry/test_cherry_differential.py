@@ -21,15 +21,16 @@ from quintet.gateware.isa.asm import assemble
 from tests.gateware.cores.cherry.bench import compare
 from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.support.comparing import bench_fixture
+from tests.support.shares import parts
 
 #: Random programs of a build, and into how many tests they are cut.
-COUNT, PARTS = 500, 4
+COUNT, PARTS = 500, 10
 
 bench = bench_fixture(compare.open_build, compare.QUICK)
 both = bench_fixture(compare.open_build, (*compare.QUICK, "25f"))
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(both, part):
     for seed in range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS):
         case = compare.program_case(

@@ -64,19 +64,19 @@ def _batch_of_tensors(step, view):
     return chain.of_two("", "add", scaled, shift)
 
 
-def of_channels(
-    step: Step, index: int, name: str, view: View, count: int | None = None
-) -> View | Constant:
-    """An operand with a number for each channel of ``view`` (or ``count``), shaped to broadcast to
-    the view. Raises :class:`Refused`."""
-    count = view.lengths[1] if count is None else count
+def of_channels(step: Step, index: int, name: str, view: View) -> View | Constant:
+    """An operand with a number for each channel of ``view``, shaped to broadcast to the view.
+    Raises :class:`Refused`."""
+    count = view.lengths[1]
     operand = step.operand(index)
     shape = (count, *[1] * (len(view.lengths) - 2))
     if operand is None or tuple(operand.lengths) != (count,):
         found = "nothing" if operand is None else f"shape {tuple(operand.lengths)}"
         raise Refused(f"{name} has {found}: expected {count} numbers")
     if isinstance(operand, Constant):
-        return Constant(step.finite(name, step.fixed(index, name).data).reshape(shape))
+        known = step.fixed(index, name)
+        assert known is not None
+        return Constant(step.finite(name, known.data).reshape(shape))
     return step.draft.seen(step.flowing(index, name), shape)
 
 
@@ -119,27 +119,12 @@ def _group(step):
             f"num_groups = {groups} on an input of shape {lengths}: expected a divisor "
             "of its channels, and an axis behind them"
         )
-    # Before opset 21 a number for each group, since then one for each channel.
-    count = groups if step.opset < 21 else lengths[1]
-    inside = lengths[1] // groups
-    split = step.draft.seen(x, (lengths[0], groups, inside * prod(lengths[2:])))
+    split = step.draft.seen(x, (lengths[0], groups, prod(lengths[1:]) // groups))
     split = step.draft.single_axes(split, [at for at in range(3) if split.lengths[at] > 1 or at])
     divided = standardised(chain, split, [2], float(step.attribute("epsilon", 1e-5)))
-    shape = (groups, 1) if step.opset < 21 else (lengths[1], *[1] * (len(lengths) - 2))
-    if step.opset >= 21:
-        divided = step.draft.seen(divided, lengths)
-    operands = []
-    for at, name in ((1, "scale"), (2, "bias")):
-        operand = step.operand(at)
-        if operand is None or prod(operand.lengths) != count:
-            raise Refused(f"{name}: expected {count} numbers")
-        if isinstance(operand, Constant):
-            data = step.finite(name, step.fixed(at, name).data)
-            operands.append(Constant(data.reshape(shape)))
-        else:
-            operands.append(step.draft.seen(step.flowing(at, name), shape))
-    scaled = chain.of_two("scaled", "mul", divided, operands[0])
-    return step.draft.seen(chain.of_two("", "add", scaled, operands[1]), lengths)
+    scale, bias = (of_channels(step, at, name, x) for at, name in ((1, "scale"), (2, "bias")))
+    scaled = chain.of_two("scaled", "mul", step.draft.seen(divided, lengths), scale)
+    return chain.of_two("", "add", scaled, bias)
 
 
 @operator("MeanVarianceNormalization")

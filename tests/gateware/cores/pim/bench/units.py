@@ -7,7 +7,6 @@ from functools import partial
 
 from amaranth import Module
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.commands import CHUNK_BYTES
 from quintet.gateware.cores.pim.engine.load.groups import GroupStore
@@ -15,6 +14,7 @@ from quintet.gateware.cores.pim.engine.matrix.unit import MatrixUnit
 from quintet.gateware.cores.pim.engine.memory.lmem import MATRIX, TRANSFER, VECTOR, LocalMemory
 from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
 from tests.gateware.cores.pim.bench.sizes import sizes
+from tests.support.simulating import design, simulator
 
 
 def signed(value, bits):
@@ -162,7 +162,7 @@ class UnitBench:
 
     def __init__(self, preset="sim", family=None, parts=("matrix", "vector"), **overrides):
         self.params = sizes(preset, overrides)
-        self.dut = Units(self.params, family, parts)
+        self.dut = design(Units, self.params, family, parts)
 
     def run(self, groups, memory, commands, *, rng=None, traffic=0, spoilt=(), limit=200_000):
         dut, params = self.dut, self.params
@@ -285,7 +285,7 @@ class UnitBench:
                 await self._store(ctx, data, command.fields["src"])
                 state["to_spoil"] -= 1
 
-        sim = Simulator(dut)
+        sim = simulator(dut)
         sim.add_clock(1e-8)
         sim.add_testbench(load)
         for name in sorted({c.unit for c in commands}):
