@@ -38,6 +38,7 @@ COMMANDS = {
     "flash": "load a bitstream into a board",
     "verilog": "write readable Verilog of a SoC or a core",
     "export": "write a compiled network as a C header",
+    "image": "write a compiled network as an image for a board's flash memory",
     "mlperf": "serve a compiled network to MLPerf Tiny's runner",
     "csr": "write the memory map of a SoC for other tools",
     "measure": "measure the performance figures of the documents",

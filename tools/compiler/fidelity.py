@@ -95,8 +95,8 @@ def _real(port, values):
 
 
 def _chosen(plan, tensor):
-    """The tensor that an output numbers the largest element of, else ``None``: numbers of classes
-    have no signal."""
+    """Input of the argmax that makes an output, else ``None``: class numbers have no
+    signal-to-noise ratio."""
     graphs = [
         step.part.graph if isinstance(step, MachineStep) else step.graph for step in plan.steps
     ]
@@ -117,7 +117,7 @@ class _Layers:
     most: float = 0.0
 
     def judge(self, place, before, after):
-        """Takes ``place`` for the worst if it adds more noise than those before."""
+        """Records ``place`` as the worst if it adds more noise than the worst so far."""
         added = 10 ** (-after / 10) - 10 ** (-before / 10)
         if added > self.most:
             self.most, self.worst = added, (place, before, after)

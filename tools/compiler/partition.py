@@ -83,7 +83,7 @@ class Segment:
 
     Attributes
     ----------
-    on_host : bool, by numpy on the host, else on the machine
+    on_host : bool, by numpy on the host, else on the core
     graph : Graph with these nodes;
         its ports are the tensors that come from other segments and that go to them, and the
         network's own
@@ -144,7 +144,7 @@ def partition(
     Parameters
     ----------
     graph : Graph, after the passes
-    backend : Backend of the machine
+    backend : Backend of the core
     host_steps : bool, the host may run any node;
         without it only what stands last (softmax, argmax) or moves an input's or output's elements
     others : bool, ask the other instruction sets about refused nodes
@@ -158,7 +158,7 @@ def partition(
     while True:
         _refuse(graph, backend, answers, host_steps, others)
         segments = _segments(graph, answers)
-        # Cut off from its neighbours a node may be one that the machine does not run: a transpose
+        # Cut off from its neighbours a node may be one that the core does not run: a transpose
         # that only the product reading it does.
         late = {
             node.name: support
@@ -173,7 +173,7 @@ def partition(
 
 
 def _refuse(graph, backend, answers, host_steps, others):
-    """Raises for the nodes that neither the machine nor the host runs; ``answers``: name ->
+    """Raises for the nodes that neither the core nor the host runs; ``answers``: name ->
     Support."""
     at_edge = _edge(graph, {name for name, support in answers.items() if not support.runs})
     refused = [
@@ -202,7 +202,7 @@ def refusal(
 
 def _would_run(backend, graph, node):
     """Whether another machine runs a node. This only adds a hint to a refusal, which a defect in
-    the other machine's check must not replace: a check that fails counts as no."""
+    the other core's check must not replace: a check that fails counts as no."""
     try:
         return backend.check_support(graph, node).runs
     except Exception:
@@ -210,7 +210,7 @@ def _would_run(backend, graph, node):
 
 
 def _segments(graph, answers):
-    """Segments of a network whose nodes run on the machine where ``answers`` says so."""
+    """Segments of a network whose nodes run on the core where ``answers`` says so."""
     places = {node.name: not answers[node.name].runs for node in graph.nodes}
     groups = _grouped(graph, places)
     if len(groups) > 1:
@@ -226,9 +226,9 @@ def _segments(graph, answers):
 
 
 def _edge(graph, off):
-    """Names of the nodes out of ``off`` (those that the machine does not run) that the host runs
-    without being asked: a softmax, argmax or top-k of which the machine needs nothing more, changes
-    of layout of inputs and of outputs."""
+    """Names of the nodes out of ``off`` (those that the core does not run) that the host runs
+    without ``host_steps``: a softmax, argmax or top-k at the end, changes of layout of inputs and
+    of outputs."""
     made = {node.output: node for node in graph.nodes}
     readers = {}
     for node in graph.nodes:
@@ -273,7 +273,7 @@ def neighbours_of(isa: str) -> dict[str, Backend]:
 
 
 def _grouped(graph, on_host):
-    """Nodes in turns of the machine and the host, as few turns as their order lets: (whether on the
+    """Nodes in turns of the core and the host, as few turns as their order lets: (whether on the
     host, nodes)."""
     made = {node.output for node in graph.nodes}
     waiting, done, groups = list(graph.nodes), set(), []

@@ -177,7 +177,7 @@ def decoder():
 @pytest.mark.parametrize("isa", ["cherry", "opentpu", "opu", "pim"])
 @pytest.mark.parametrize("name", ["decoder", "InstanceNormalization", "Elu", "Gelu"])
 def test_on_machines(tmp_path, isa, name):
-    """What a machine has not got goes to the host; Cherry has all of it."""
+    """Operators that a core lacks go to the host; Cherry has all of them."""
     random = np.random.default_rng(3)
     if name == "decoder":
         model = decoder()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is wrong with a node's operands and attributes, said one by one."""
+"""Messages about a node's operands and attributes, one by one."""
 
 import numpy as np
 import pytest

@@ -133,7 +133,7 @@ def test_a_model_that_is_too_large(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "_MOST_BYTES", 20)
     refused(model, tmp_path, "bytes, a model has 20 at most")
     monkeypatch.undo()
-    # Shapes alone take no room in a file.
+    # Shapes alone take no space in a file.
     refused(
         network(node("Relu", ["x"], ["y"]), shape=(1, 1 << 20, 1 << 20)),
         tmp_path,

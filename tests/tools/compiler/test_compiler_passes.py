@@ -236,7 +236,7 @@ def test_limits_in_a_row_are_one():
 
 
 def test_transposes_around_a_sum_go_into_ports_and_dense_weights():
-    """As a network in channels, rows, columns has it: nothing of its order is left."""
+    """A network in the order channels, rows, columns loses all its transposes."""
     b = Builder("n", (4, 6, 5))
     maps = b.add(g.Transpose, order=(1, 2, 0))
     b.conv(4, (3, 3), maps)

@@ -25,7 +25,7 @@ from tests.tools.compiler.operand_cases import operator_names
 from tests.tools.compiler.test_compiler_partition import Machine
 
 #: Refusals of a whole network, which no node can be named for.
-_OF_NO_NODE = ("the network computes nothing", "no node of the network runs on the machine")
+_OF_NO_NODE = ("the network computes nothing", "no node of the network runs on the core")
 #: And those of a result, which no node makes: a constant, or one whose axes lie in another order.
 _OF_A_RESULT = ("(output): is a constant", "y_transpose (transpose)")
 
@@ -37,7 +37,7 @@ def is_named(error):
 
 
 def expected(path, x):
-    """What onnxruntime makes of each input by itself, one row for each; ``None`` where it refuses
+    """Output of onnxruntime for each input by itself, one row each; ``None`` where it refuses
     the model."""
     try:
         session = onnxruntime.InferenceSession(path)

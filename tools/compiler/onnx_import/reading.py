@@ -385,7 +385,7 @@ def _ordered(path, nodes, known):
 
 
 def _check(path, onnx, proto, model):
-    """What onnx's own checker says of the model as a whole."""
+    """Checks the whole model with onnx's own checker."""
     # It wants nodes in order, and knows nothing of weights that are already read.
     by_name = {node.name: node for node in proto.graph.node}
     nodes = [by_name[node.name] for node in model.nodes]

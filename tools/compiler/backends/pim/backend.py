@@ -70,8 +70,8 @@ def _whole(graph, node):
 
 
 def _first_window(rows, columns):
-    """The smallest window that a map of more places than ``vavg`` takes is averaged by first, so
-    that what is left is taken; of equal ones that which passes the map's edges least."""
+    """First window of an average over more positions than ``vavg`` takes: the smallest whose
+    results ``vavg`` can average; of equal ones the one that passes the map's edges least."""
     sizes = []
     for h in range(1, rows + 1):
         most = MOST_AVERAGED // -(-rows // h)  # windows side by side
