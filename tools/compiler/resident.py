@@ -39,8 +39,9 @@ def plan_image(plan: Plan) -> bytes:
             f"{plan.network}: its programs take turns in the same memory: expected programs that "
             f"lie side by side, so that flash memory can hold all"
         )
-    overlapped = plan.memory_overlapped is not None and plan.memory_overlapped <= plan.memory_size
-    memory = np.zeros(plan.memory_overlapped if overlapped else plan.memory, np.uint8)
+    both = plan.memory_overlapped
+    overlapped = both is not None and both <= plan.memory_size
+    memory = np.zeros(both if both is not None and overlapped else plan.memory, np.uint8)
     touched: list[tuple[int, int]] = []
     for step in steps:
         for lowered in (step.lowered, step.buffered_copy if overlapped else None):
