@@ -174,6 +174,7 @@ class SoC(wiring.Component):
         self.family, self.pipelined, self.uartbone = family, bool(pipelined), bool(uartbone)
         self.link, self.clocking, self._domain_hz = dict(link or {}), clocking, domain_hz
         tag, self.params, self.preset, self.core = None, {}, None, None
+        self._outstanding = getattr(memory, "OUTSTANDING", 4)
         if package is not None:
             space = package.params.SPACE
             self.preset = preset or space.default_preset
@@ -188,6 +189,7 @@ class SoC(wiring.Component):
                 pipelined=self.pipelined,
                 shared_clock=shared_clock,
                 tells_end=self.run_list,
+                outstanding=self._outstanding,
             )
         self.domain = self.core.domain if self.core is not None else None
         self.on_chip = getattr(memory, "on_chip", 0)
@@ -309,7 +311,9 @@ class SoC(wiring.Component):
             wiring.connect(m, front.memory, port)
             return m
         core = m.submodules.core = self.core
-        arbiter = m.submodules.arbiter = MemoryArbiter(beat_bytes=memory.beat_bytes, ports=2)
+        arbiter = m.submodules.arbiter = MemoryArbiter(
+            beat_bytes=memory.beat_bytes, ports=2, outstanding=self._outstanding
+        )
         wiring.connect(m, front.memory, arbiter.port[0])
         wiring.connect(m, core.memory, arbiter.port[1])
         wiring.connect(m, arbiter.memory, port)

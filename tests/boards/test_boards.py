@@ -78,7 +78,7 @@ def test_the_registry_has_what_the_board_names(name):
 
 
 def _files(board, soc):
-    """What the tools are given: ``(design as RTLIL, constraints)``."""
+    """Input of the tools: ``(design as RTLIL, constraints)``."""
     platform = board.platform_class()()
     type(platform).required_tools = ()
     plan = platform.prepare(BoardTop(board=board, soc=soc))

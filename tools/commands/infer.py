@@ -124,8 +124,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         from ..compiler.results.report import show_layers
 
         show_layers(console, rows)
+    from ..build.reached import time_clock
     from ..compiler.results.places import build_object
-    from ..compiler.results.report import plan_rows
+    from ..compiler.results.report import clock_object, plan_rows
 
     console.result(
         {
@@ -134,6 +135,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             "target": public_name(name),
             "board": info.board,
             "clock_hz": plan.clock(info.clock_hz),
+            **clock_object(plan, time_clock(info)),
             **report.as_dict(),
             "macs": sum(row["macs"] for row in plan_rows(plan)),
             "inputs_per_second": rates,

@@ -19,7 +19,8 @@ _MODEL_MEMORY = 1 << 25
 class TargetBuild:
     """The build that a network is compiled for: ``isa``, ``preset`` (or ``None``), ``params``,
     ``memory_size`` in bytes, ``board`` (or ``None``), ``clock_hz`` (or ``None``), ``target``: the
-    name to open it by, ``link`` and ``memory``: those entries of the target's info, or ``None``."""
+    name to open it by, ``link`` and ``memory``: those entries of the target's info, or ``None``,
+    ``kind`` as of a target's info."""
 
     isa: str
     preset: str | None
@@ -30,6 +31,7 @@ class TargetBuild:
     target: str
     link: dict[str, Any] | None = None
     memory: dict[str, Any] | None = None
+    kind: str = "sim"
 
 
 def target_build(
@@ -69,6 +71,7 @@ def target_build(
             text,
             info.link,
             info.memory,
+            info.kind,
         )
     if name.isa is None:
         raise InputError(f"--for {text}: expected an ISA behind model:, as in model:opu")
@@ -113,5 +116,14 @@ def _described(name, preset, params):
     )
     place = f"sim:{name.board}/{name.isa}" if name.kind == "sim" else f"model:{name.isa}"
     return TargetBuild(
-        name.isa, preset, resolved, size, name.board, clock, f"{place}?{query}", link, memory
+        name.isa,
+        preset,
+        resolved,
+        size,
+        name.board,
+        clock,
+        f"{place}?{query}",
+        link,
+        memory,
+        name.kind,
     )

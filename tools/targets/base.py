@@ -157,7 +157,7 @@ class Target(ABC):
     def read_runs(
         self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
     ) -> np.ndarray:
-        """Reads what :meth:`write_runs` writes: a uint8 array [count, run]."""
+        """Reads runs of bytes as :meth:`write_runs` writes them: a uint8 array [count, run]."""
         self._check_runs(run, stride, count)
         rows = np.empty((count, run), np.uint8)
         for number in range(count):
