@@ -340,8 +340,9 @@ class SoC(wiring.Component):
 
     def _start_from_flash(self, m, host, registers):
         """The boot engine and its reader beside the master ``host``; returns the bus of both."""
+        # A memory chip must have been set up before the first word.
         powerup_ns = getattr(self.backing, "powerup_ns", None)
-        wait = _WAKE_S if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
+        delay = 0 if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
         tag = self.package.isa.ISA.tag
         engine = m.submodules.boot = BootEngine(
             build=build_hash(tag, params_hash(self.params)), address_bits=self._address_bits
@@ -350,7 +351,8 @@ class SoC(wiring.Component):
             address=self.boot.image_at,
             quad=self.boot.quad,
             half=-(-self.clock_hz // (2 * _FLASH_HZ)),
-            wake=round(wait * self.clock_hz) + 1,
+            wake=round(_WAKE_S * self.clock_hz) + 1,
+            delay=round(delay * self.clock_hz),
         )
         share = m.submodules.boot_share = BusShare()
         wiring.connect(m, reader.o, engine.i)

@@ -226,7 +226,7 @@ def in_lists(
     ready = now()
     for index, group in enumerate(groups):
         session.tell(group[0], lowered)
-        session.runs.start_list(lowered, *following, group[0])
+        session.runs.start_list(lowered, following[0], following[1], group[0])
         try:
             if index:
                 collect(index - 1)
