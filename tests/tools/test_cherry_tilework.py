@@ -4,7 +4,7 @@ their programs, their estimated cycles."""
 
 import numpy as np
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.cherry.model import Model
@@ -12,11 +12,11 @@ from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.compiler.backends.cherry.reference import arithmetic
-from quintet.tools.kernels.cherry import KernelError
-from quintet.tools.kernels.cherry.nests import Nests, ProgramSource, TooLarge
+from quintet.tools.kernels.cherry.nests import Nests, ProgramSource, TooLarge, programs
 from quintet.tools.kernels.cherry.tilework import Costs, Products, chain, products, reduce
 from quintet.tools.kernels.cherry.timing import program_cycles
 from quintet.tools.kernels.cherry.views import View
+from quintet.tools.kernels.inputs import KernelError
 
 PARAMS = SPACE.resolve("85f")
 COSTS = Costs(PARAMS["macs"], PARAMS["banks"])
@@ -25,10 +25,12 @@ NAN = 0x1FF00
 
 
 def run(nests, held, contexts=16):
-    """Elements of the scratchpad (float64) after the nests' program; ``held``: address -> numbers
+    """Elements of the scratchpad (float64) after the nests' programs; ``held``: address -> numbers
     that lie there before, NaN elsewhere."""
     params = SPACE.resolve("85f", {"contexts": contexts})
-    text = "\n".join(ProgramSource(nests.bodies, imem=1024).text("p"))
+    made = programs(nests.bodies, imem=params["imem"])
+    lines = [line for number, source in enumerate(made) for line in source.text(f"p{number}")]
+    text = "\n".join([*lines, *(f".step p{number}" for number in range(len(made)))])
     data = assemble_text(SOFTWARE, text + "\n", params=params).data
     model = Model(params, np.zeros(1 << 16, np.uint8), shuffle=3)
     model.mem[:] = NAN
@@ -115,6 +117,8 @@ def test_products_by_weights_in_tiles(shape, inner, contexts, seed):
     contexts=st.sampled_from([4, 16]),
     seed=st.integers(0, 99),
 )
+# Its four regions have loops of nine lengths, one more than a program has records.
+@example(shape=(5, 5, 9), size=(2, 1), stride=1, contexts=4, seed=0)
 def test_products_channel_by_channel(shape, size, stride, contexts, seed):
     rows, columns, channels = shape
     wide = 4 * -(-channels // 4)
@@ -174,11 +178,7 @@ def test_reduces_of_windows(shape, window, function, seed):
         View(7000, (1, 1, 1), (0, 0, 0)),
         [],
     )
-    try:
-        found = read(run(nests, {0: source, 7000: [start]}), out)
-    except TooLarge:
-        # More than one program's: who asks for it cuts it up.
-        reject()
+    found = read(run(nests, {0: source, 7000: [start]}), out)
     acc = np.full(shape, start)
     for y in range(window[0]):
         for first in range(0, window[1], 4):
@@ -253,6 +253,18 @@ def test_what_no_program_holds_is_refused(what, imem, message):
             nests.move("load", "INPUT", 16 * k if what == "units" else 0, 4, 1)
     with pytest.raises(TooLarge, match=message):
         ProgramSource(nests.bodies, imem=imem)
+
+
+def test_bodies_are_divided_among_as_few_programs_as_hold_them():
+    nests = Nests(16)
+    for k in range(10):
+        nests.begin()
+        with nests.ordered(k + 2):
+            nests("zero ACC")
+    made = programs(nests.bodies, imem=256)
+    assert [source.loops for source in made] == [8, 2]
+    with pytest.raises(TooLarge, match="a program takes 3 instructions, there are 2"):
+        programs(nests.bodies, imem=2)
 
 
 def test_more_iterations_side_by_side_than_contexts_are_refused():

@@ -13,7 +13,7 @@ from ....gateware.cores.cherry.isa import LOOPS, UNITS
 from ....gateware.cores.cherry.tables import FRAC
 from ..inputs import KernelError
 
-__all__ = ["Loop", "Nests", "ProgramSource", "TooLarge", "body_key"]
+__all__ = ["Loop", "Nests", "ProgramSource", "TooLarge", "body_key", "programs"]
 
 
 #: Instructions (text, access or ``None``) and loops, in order.
@@ -41,7 +41,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class _Access:
-    """What an address unit gives: coefficients are pairs (Loop, elements)."""
+    """Addresses that an address unit generates; coefficients are pairs (Loop, elements)."""
 
     address: int
     stride_x: int
@@ -81,7 +81,8 @@ class Nests:
     Attributes
     ----------
     bodies : list of lists, as :class:`ProgramSource` takes them;
-        each may be the last of a program, the next one the first of another
+        each may be the last of a program, the next one the first of another; together they may
+        need more loop records than a program has: :func:`programs` divides them
     """
 
     def __init__(self, contexts: int):
@@ -249,3 +250,23 @@ class ProgramSource:
         head += [f".loop l{record} {count}" for record, (count, _) in records]
         head += [f".apu a{number} {key}" for key, number in self._units.items()]
         return head + self._lines
+
+
+def programs(bodies: Sequence[Body], *, imem: int, acc_frac: int = FRAC) -> list[ProgramSource]:
+    """Divides bodies, in their order, among as few programs as hold them.
+
+    Raises :class:`TooLarge` only if a single body exceeds a program.
+    """
+    found: list[ProgramSource] = []
+    held: list[Body] = []
+    for body in bodies:
+        try:
+            source = ProgramSource([*held, body], imem=imem, acc_frac=acc_frac)
+        except TooLarge:
+            if not held:
+                raise
+            held = []
+            source = ProgramSource([body], imem=imem, acc_frac=acc_frac)
+        found[len(found) - bool(held) :] = [source]
+        held.append(body)
+    return found

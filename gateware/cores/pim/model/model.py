@@ -63,7 +63,7 @@ class Model(GoldenModel):
 
     def global_range(self, address: int, size: int) -> int:
         """Main-memory address of a range of GMem, given by its 64-bit address;
-        :class:`~quintet.gateware.isa.outcome.RunFault` where it leaves GMem."""
+        :class:`~quintet.gateware.isa.outcome.RunFault` if it is out of bounds of GMem."""
         address &= (1 << 64) - 1
         begin = self._gmem_base + address
         if (

@@ -210,7 +210,7 @@ def test_scalar_products(overrides, cycles):
 
 @pytest.mark.parametrize("op", [VectorOp.VTANH, VectorOp.VVMUL])
 def test_scalar_products_after_a_command(op):
-    """What the last command was is of no matter."""
+    """The kind of the command before changes nothing."""
     dut = VectorUnit(params=SPACE.resolve("sim"))
 
     async def memory(ctx):

@@ -32,7 +32,7 @@ ZERO_TOKEN = "zero"
 
 @dataclass
 class Expected:
-    """What a program means: of each unit the operations, and the end."""
+    """Expected result of a program: the operations of each unit, and the end."""
 
     operations: list = field(default_factory=lambda: [[] for _ in range(4)])
     fault: object = None
@@ -259,7 +259,7 @@ class Bench:
         return self.results
 
     def set(self, ctx, signal, value):
-        """Sets what changes: every setting makes the simulator settle."""
+        """Sets a signal if its value changes, because every setting makes the simulator settle."""
         key = repr(signal)
         if self.state.get(key) != value:
             self.state[key] = value
@@ -407,7 +407,7 @@ class Bench:
 
 
 def check(result):
-    """What the front end reported against what the program means."""
+    """Compares the front end's reports with the expected ones."""
     expected = result["expected"]
     assert (result["instructions"], result["operations"]) == (
         expected.instructions,

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every OpenTPU engine must stand, pipelined or small: checks of one bench against the golden
-model."""
+"""Checks of every OpenTPU engine, pipelined or small, on one bench against the golden model."""
 
 import random
 from functools import partial

@@ -51,8 +51,8 @@ class Store:
 
 @dataclass
 class Phase:
-    """What happens at once: loads one after another, convolutions one after another, stores one
-    after another."""
+    """One phase of a random test: loads, convolutions and stores, each one after another, all
+    three at the same time."""
 
     loads: list = field(default_factory=list)
     convs: list = field(default_factory=list)

@@ -243,7 +243,7 @@ class Units:
 
 
 class Result:
-    """What there is to compare, and to measure."""
+    """Results of a run to compare, and to measure."""
 
 
 def run_front(

@@ -101,7 +101,7 @@ def mvmul(group, src, dst, ibiw, obiw, relu):
 
 
 class Units(wiring.Component):
-    """All data units of a processor; the transfer unit's faces are the test's."""
+    """All data units of a processor; the transfer unit's interfaces are the test's."""
 
     def __init__(self, params, family=None, parts=("matrix", "vector")):
         self.params = params
@@ -155,9 +155,9 @@ async def send(ctx, stream, fields):
 class UnitBench:
     """Loads groups and LMem, runs commands in order of each unit, compares LMem.
 
-    ``traffic``: cycles of a hundred in which the transfer faces read, and write (the same bytes
-    again), elsewhere. ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes that
-    come in their place once it has read them).
+    ``traffic``: cycles of a hundred in which the transfer interfaces read, and write (the same
+    bytes again), elsewhere. ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes
+    that come in their place once it has read them).
     """
 
     def __init__(self, preset="sim", family=None, parts=("matrix", "vector"), **overrides):
