@@ -11,7 +11,6 @@ from typing import Any
 from .link.protocol import VERSION as PROTOCOL_VERSION
 
 __all__ = [
-    "BOOT_BASE",
     "CONTROL_BASE",
     "CONTROL_SIZE",
     "INFO_BASE",
@@ -32,8 +31,6 @@ CONTROL_SIZE = 0x1000
 SOC_BASE = 0x8001_0000
 #: Registers of the walker of lists of runs, where a build has one.
 RUN_LIST_BASE = 0x8001_0100
-#: Registers of the start from flash memory, where a build has that.
-BOOT_BASE = 0x8001_0200
 INFO_BASE = 0x8002_0000
 HEADER_WORDS = 16
 MAGIC = b"QNTT"

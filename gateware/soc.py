@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from amaranth import Cat, Module
+from amaranth import Cat, Const, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -17,7 +17,6 @@ from .bus.share import BusShare
 from .bus.watchdog import BusWatchdog
 from .cores import CorePackage
 from .info import (
-    BOOT_BASE,
     CONTROL_BASE,
     INFO_BASE,
     MEMORY_BASE,
@@ -175,6 +174,7 @@ class SoC(wiring.Component):
         self.family, self.pipelined, self.uartbone = family, bool(pipelined), bool(uartbone)
         self.link, self.clocking, self._domain_hz = dict(link or {}), clocking, domain_hz
         tag, self.params, self.preset, self.core = None, {}, None, None
+        self._outstanding = getattr(memory, "OUTSTANDING", 4)
         if package is not None:
             space = package.params.SPACE
             self.preset = preset or space.default_preset
@@ -189,6 +189,7 @@ class SoC(wiring.Component):
                 pipelined=self.pipelined,
                 shared_clock=shared_clock,
                 tells_end=self.run_list,
+                outstanding=self._outstanding,
             )
         self.domain = self.core.domain if self.core is not None else None
         self.on_chip = getattr(memory, "on_chip", 0)
@@ -266,7 +267,7 @@ class SoC(wiring.Component):
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
         registers = m.submodules.registers = SoCRegisters(
-            interrupts=1 + self.run_list, tells_cycles=self.boot is not None
+            interrupts=1 + self.run_list, boots=self.boot is not None
         )
         info = m.submodules.info = ROM(
             data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length())
@@ -283,8 +284,7 @@ class SoC(wiring.Component):
             slaves["core"] = CONTROL_BASE, self.core.bus
         master, walker = bridge.bus, None
         if self.boot is not None:
-            engine, master = self._start_from_flash(m, master, registers)
-            slaves["boot"] = BOOT_BASE, engine.registers
+            master = self._start_from_flash(m, master, registers)
         if self.run_list:
             walker, master = self._walk_lists(m, master)
             slaves["list"] = RUN_LIST_BASE, walker.registers
@@ -311,7 +311,9 @@ class SoC(wiring.Component):
             wiring.connect(m, front.memory, port)
             return m
         core = m.submodules.core = self.core
-        arbiter = m.submodules.arbiter = MemoryArbiter(beat_bytes=memory.beat_bytes, ports=2)
+        arbiter = m.submodules.arbiter = MemoryArbiter(
+            beat_bytes=memory.beat_bytes, ports=2, outstanding=self._outstanding
+        )
         wiring.connect(m, front.memory, arbiter.port[0])
         wiring.connect(m, core.memory, arbiter.port[1])
         wiring.connect(m, arbiter.memory, port)
@@ -334,12 +336,13 @@ class SoC(wiring.Component):
     def _address_bits(self):
         """Bits of the addresses that masters beside the host keep. An iCE40's logic cells are few:
         registers hold the addresses of its memory and registers."""
-        return max(18, (self.backing.size - 1).bit_length()) if self.family == "ice40" else 31
+        return max(17, (self.backing.size - 1).bit_length()) if self.family == "ice40" else 31
 
     def _start_from_flash(self, m, host, registers):
-        """The boot engine and its reader, on the bus beside the master ``host``: (engine, bus)."""
+        """The boot engine and its reader beside the master ``host``; returns the bus of both."""
+        # A memory chip must have been set up before the first word.
         powerup_ns = getattr(self.backing, "powerup_ns", None)
-        wait = _WAKE_S if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
+        delay = 0 if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
         tag = self.package.isa.ISA.tag
         engine = m.submodules.boot = BootEngine(
             build=build_hash(tag, params_hash(self.params)), address_bits=self._address_bits
@@ -348,7 +351,8 @@ class SoC(wiring.Component):
             address=self.boot.image_at,
             quad=self.boot.quad,
             half=-(-self.clock_hz // (2 * _FLASH_HZ)),
-            wake=round(wait * self.clock_hz) + 1,
+            wake=round(_WAKE_S * self.clock_hz) + 1,
+            delay=round(delay * self.clock_hz),
         )
         share = m.submodules.boot_share = BusShare()
         wiring.connect(m, reader.o, engine.i)
@@ -359,6 +363,9 @@ class SoC(wiring.Component):
         low = max(1, (self.clock_hz // 6).bit_length() - 1)
         m.d.comb += [
             reader.enable.eq(engine.enable),
+            registers.boot.eq(
+                Cat(engine.enable, engine.ready, engine.refused, Const(0, 1), engine.reason)
+            ),
             self.ready.eq(engine.ready),
             self.blink.eq(
                 engine.refused
@@ -366,7 +373,7 @@ class SoC(wiring.Component):
                 & (registers.cycles[low + 1 : low + 4] < engine.reason)
             ),
         ]
-        return engine, share.bus
+        return share.bus
 
     def _walk_lists(self, m, host):
         """The walker of lists of runs, on the bus beside the master ``host``: (walker, bus)."""

@@ -43,6 +43,8 @@ class CoreShell(wiring.Component):
         must drive it.
     tells_end : bool
         There is a member ``well``.
+    outstanding : int
+        Requests of the engine under way, where it has several ports.
 
     Members
     -------
@@ -73,6 +75,7 @@ class CoreShell(wiring.Component):
         pipelined: bool = False,
         shared_clock: bool = False,
         tells_end: bool = False,
+        outstanding: int = 4,
     ) -> None:
         isa = package.isa.ISA
         self.engine = package.core.variant(params, beat_bytes)(
@@ -101,6 +104,7 @@ class CoreShell(wiring.Component):
         self._tells_end = tells_end
         self.ports = len(self.engine.memory)
         self.beat_bytes, self.pipelined = beat_bytes, bool(pipelined)
+        self._outstanding = outstanding
         super().__init__(
             {
                 "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
@@ -129,7 +133,10 @@ class CoreShell(wiring.Component):
             wiring.connect(m, self.engine.memory[0], guard.port)
         else:
             arbiter = MemoryArbiter(
-                beat_bytes=self.beat_bytes, ports=self.ports, buffers=self.engine.port_buffers
+                beat_bytes=self.beat_bytes,
+                ports=self.ports,
+                outstanding=self._outstanding,
+                buffers=self.engine.port_buffers,
             )
             m.submodules.arbiter = hold(arbiter)
             for asks, answers in zip(self.engine.memory, arbiter.port, strict=True):

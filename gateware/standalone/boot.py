@@ -6,7 +6,7 @@ from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..bus.soclib import MemoryMap, wishbone
+from ..bus.soclib import wishbone
 from ..link.crc import CRC32, RESIDUE
 from .image import MAGIC, VERSION, BootReason
 
@@ -17,16 +17,15 @@ class _Part(enum.Enum, shape=4):
     """What the next word of the image is."""
 
     MAGIC = 0
-    VERSION = 1
-    BUILD = 2
-    HEADER_SUM = 3
-    ADDRESS = 4
-    LENGTH = 5
-    PLACE_SUM = 6  # CRC-32 of address and length
-    DATA = 7
-    DATA_SUM = 8
-    READY = 9
-    REFUSED = 10
+    BUILD = 1
+    HEADER_SUM = 2
+    ADDRESS = 3
+    PLACE_END = 4
+    PLACE_SUM = 5  # CRC-32 of address and end
+    DATA = 6
+    DATA_SUM = 7
+    READY = 8
+    REFUSED = 9
 
 
 class BootEngine(wiring.Component):
@@ -49,8 +48,6 @@ class BootEngine(wiring.Component):
     i : In(stream.Signature(8)), the image
     enable : Out(1), bytes are wanted
     bus : Out, Wishbone of 30 word-address bits, 32 data bits, granularity 8, with ``err``
-    registers : In, Wishbone of 2 word-address bits, 32 data bits, granularity 8:
-        ``BOOT_REGISTERS``
     ready, refused : Out(1)
     reason : Out(3), a ``BootReason``
     """
@@ -58,8 +55,8 @@ class BootEngine(wiring.Component):
     def __init__(self, *, build: int, address_bits: int = 31) -> None:
         if not isinstance(build, int) or not 0 <= build < 1 << 32:
             raise ValueError(f"Hash of the build must have 32 bits, not {build!r}")
-        if not isinstance(address_bits, int) or not 18 <= address_bits <= 31:
-            raise ValueError(f"Address bits must be 18 to 31, not {address_bits!r}")
+        if not isinstance(address_bits, int) or not 17 <= address_bits <= 31:
+            raise ValueError(f"Address bits must be 17 to 31, not {address_bits!r}")
         self._build, self._address_bits = build, address_bits
         super().__init__(
             {
@@ -70,47 +67,41 @@ class BootEngine(wiring.Component):
                         addr_width=30, data_width=32, granularity=8, features={"err"}
                     )
                 ),
-                "registers": In(wishbone.Signature(addr_width=2, data_width=32, granularity=8)),
                 "ready": Out(1),
                 "refused": Out(1),
                 "reason": Out(3),
             }
         )
-        memory_map = MemoryMap(addr_width=4, data_width=8)
-        memory_map.add_resource(self, name=("boot",), size=16)
-        self.registers.memory_map = memory_map
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        i, bus, registers = self.i, self.bus, self.registers
+        i, bus = self.i, self.bus
         m.submodules.crc = crc = CRC32()
         kept = self._address_bits - 2
         part = Signal(_Part)
-        word = Signal(32, reset_less=True)  # as it comes in
+        word = Signal(24, reset_less=True)  # bytes of it that came before the last
         count = Signal(2)  # bytes of it
         place = Signal(kept + 1, reset_less=True)  # word address, bit 31 above the low ones
-        left = Signal(kept, reset_less=True)  # words of the segment that are still to be written
-        fills = Signal(reset_less=True)
+        # Word address behind the segment; its flags.
+        end = Signal(kept, reset_less=True)
+        fills, last = Signal(reset_less=True), Signal(reset_less=True)
+        following_place, ends = Signal(kept), Signal()
+        m.d.comb += [following_place.eq(place[:kept] + 1), ends.eq(following_place == end)]
         foreign, old = Signal(), Signal()  # another build, another version
         writing, rest = Signal(), Signal()
         # The CRC of a part is judged in the cycle after its last byte; the next one begins by then.
         judged, opens = Signal(), Signal(init=1)
 
-        m.d.sync += registers.ack.eq(registers.cyc & registers.stb & ~registers.ack)
         m.d.comb += [
             self.ready.eq((part == _Part.READY) & ~judged),
             self.refused.eq(part == _Part.REFUSED),
             self.enable.eq(~self.ready & ~self.refused),
         ]
-        with m.If(registers.adr == 0):
-            m.d.comb += registers.dat_r.eq(
-                Cat(self.enable, self.ready, self.refused, Const(0, 1), self.reason)
-            )
 
         # A byte goes through the CRC in two cycles. The last one of a word that is to be written
         # waits until the word before was.
         whole, taken, blocked = Signal(), Signal(), Signal()
-        value = Cat(word[8:], i.payload)
+        value = Cat(word, i.payload)
         m.d.comb += [
             blocked.eq((count == 3) & writing),
             crc.data.eq(i.payload),
@@ -120,7 +111,7 @@ class BootEngine(wiring.Component):
             whole.eq(taken & (count == 3)),
         ]
         with m.If(taken):
-            m.d.sync += [word.eq(value), count.eq(count + 1)]
+            m.d.sync += [word.eq(value[8:]), count.eq(count + 1)]
 
         m.d.sync += [judged.eq(0), opens.eq(0)]
         m.d.comb += crc.init.eq(opens | judged)
@@ -135,28 +126,28 @@ class BootEngine(wiring.Component):
         with m.If(whole):
             with m.Switch(part):
                 with m.Case(_Part.MAGIC):
-                    m.d.comb += following.eq(_Part.VERSION)
-                with m.Case(_Part.VERSION):
                     m.d.comb += following.eq(_Part.BUILD)
-                    m.d.sync += old.eq(value != VERSION)
                 with m.Case(_Part.BUILD):
                     m.d.comb += following.eq(_Part.HEADER_SUM)
-                    m.d.sync += foreign.eq(value != self._build)
                 with m.Case(_Part.HEADER_SUM, _Part.DATA_SUM):
                     m.d.comb += following.eq(_Part.ADDRESS)
                 with m.Case(_Part.ADDRESS):
-                    m.d.comb += following.eq(_Part.LENGTH)
+                    m.d.comb += following.eq(_Part.PLACE_END)
                     m.d.sync += place.eq(Cat(value[2 : 2 + kept], value[31]))
-                with m.Case(_Part.LENGTH):
+                with m.Case(_Part.PLACE_END):
                     m.d.comb += following.eq(_Part.PLACE_SUM)
-                    m.d.sync += [left.eq(value[2 : 2 + kept]), fills.eq(value[31])]
+                    m.d.sync += [
+                        end.eq(value[2 : 2 + kept]),
+                        fills.eq(value[0]),
+                        last.eq(value[1]),
+                    ]
                 with m.Case(_Part.PLACE_SUM):
                     m.d.comb += following.eq(_Part.DATA)
-                    with m.If(left == 0):
+                    with m.If(last):
                         m.d.comb += following.eq(_Part.READY)
                 with m.Case(_Part.DATA):
                     m.d.sync += [writing.eq(1), bus.dat_w.eq(value), rest.eq(0)]
-                    with m.If((left == 1) | fills):
+                    with m.If(ends | fills):
                         m.d.comb += following.eq(_Part.DATA_SUM)
             m.d.sync += part.eq(following)
             with m.Switch(part):
@@ -173,13 +164,25 @@ class BootEngine(wiring.Component):
         m.d.sync += rest.eq(bus.ack | bus.err)
         with m.If(bus.ack):
             m.d.sync += [
-                place[:kept].eq(place[:kept] + 1),
-                left.eq(left - 1),
-                writing.eq(fills & (left != 1)),
+                place[:kept].eq(following_place),
+                writing.eq(fills & ~ends),
             ]
         self._judge(m, part, judged, crc, old, foreign, refuse)
-        with m.If((part == _Part.MAGIC) & whole & (value != int.from_bytes(MAGIC, "little"))):
-            refuse(BootReason.NO_IMAGE)
+        # Bytes of the header, one by one.
+        expected = Signal(8)
+        header = MAGIC + bytes([VERSION]) + self._build.to_bytes(4, "little")
+        with m.Switch(Cat(count, part == _Part.BUILD)):
+            for number, byte in enumerate(header):
+                with m.Case(number):
+                    m.d.comb += expected.eq(byte)
+        with m.If(taken & (i.payload != expected)):
+            with m.If(part == _Part.BUILD):
+                m.d.sync += foreign.eq(1)
+            with m.If(part == _Part.MAGIC):
+                with m.If(count == 3):
+                    m.d.sync += old.eq(1)
+                with m.Else():
+                    refuse(BootReason.NO_IMAGE)
         with m.If(bus.err):
             refuse(BootReason.BUS)
             m.d.sync += writing.eq(0)

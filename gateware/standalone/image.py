@@ -11,8 +11,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 __all__ = [
-    "BOOT_REGISTERS",
     "FILL",
+    "LAST",
     "HEADER_BYTES",
     "MAGIC",
     "VERSION",
@@ -27,26 +27,18 @@ __all__ = [
     "unpack",
 ]
 
-MAGIC = b"QPLN"
+#: First bytes of an image; its version is the fourth one.
+MAGIC = b"QPL"
 VERSION = 1
 #: Bytes of the header, its CRC-32 included.
-HEADER_BYTES = 16
-#: In the length of a segment: its one word is repeated.
-FILL = 1 << 31
-
-#: name -> (byte offset, access, meaning)
-BOOT_REGISTERS = {
-    "boot_status": (
-        0x00,
-        "r",
-        "bit 0 the image is being read, bit 1 ready, bit 2 refused; [6:4] why: 1 no image, 2 "
-        "another version, 3 damaged, 4 an image of another build, 5 a bus cycle failed",
-    ),
-}
+HEADER_BYTES = 12
+#: In the end of a segment, a byte address: its one word is repeated; there is none, and no further
+#: one.
+FILL, LAST = 1, 2
 
 
 class BootStatus(enum.IntFlag):
-    """Bits of the register ``boot_status``."""
+    """Bits of the register ``soc_boot``."""
 
     BUSY = 1
     READY = 2
@@ -54,7 +46,7 @@ class BootStatus(enum.IntFlag):
 
 
 class BootReason(enum.IntEnum):
-    """Why an image was refused: bits 6 to 4 of ``boot_status``, and the number of blinks."""
+    """Why an image was refused: bits 6 to 4 of ``soc_boot``, and the number of blinks."""
 
     NONE = 0
     NO_IMAGE = 1
@@ -112,7 +104,7 @@ def pack(build: int, segments: Iterable[Segment]) -> bytes:
     ValueError
         A segment is no whole words, or is empty.
     """
-    out = [_summed(MAGIC + struct.pack("<II", VERSION, build))]
+    out = [_summed(MAGIC + struct.pack("<BI", VERSION, build))]
     for segment in segments:
         if segment.address % 4 or len(segment.data) % 4 or not segment.data:
             raise ValueError(
@@ -124,12 +116,16 @@ def pack(build: int, segments: Iterable[Segment]) -> bytes:
                 f"segment at {segment.address:#x}: expected one word to repeat, found "
                 f"{len(segment.data)} bytes"
             )
-        if not 0 < segment.size < FILL:
-            raise ValueError(f"segment at {segment.address:#x} of {segment.size} bytes: too long")
-        length = segment.size | (FILL if segment.repeat != 1 else 0)
-        out.append(_summed(struct.pack("<II", segment.address, length)))
+        end = segment.address + segment.size
+        if end >> 32 or (segment.address ^ (end - 4)) >> 31:
+            raise ValueError(
+                f"segment at {segment.address:#x} of {segment.size} bytes: expected one that ends "
+                f"below {0x8000_0000 if segment.address < 0x8000_0000 else 1 << 32:#x}"
+            )
+        end |= FILL if segment.repeat != 1 else 0
+        out.append(_summed(struct.pack("<II", segment.address, end)))
         out.append(_summed(segment.data))
-    out.append(_summed(struct.pack("<II", 0, 0)))
+    out.append(_summed(struct.pack("<II", 0, LAST)))
     return b"".join(out)
 
 
@@ -151,12 +147,12 @@ def unpack(data: bytes, build: int | None = None) -> Image:
         at += size + 4
         return found[:size]
 
-    if data[:4] != MAGIC:
+    if data[:3] != MAGIC:
         raise ImageError(
-            f"plan image: expected the bytes {MAGIC!r} first, found {data[:4]!r}",
+            f"plan image: expected the bytes {MAGIC!r} first, found {bytes(data[:3])!r}",
             BootReason.NO_IMAGE,
         )
-    version, found = struct.unpack("<4xII", take(HEADER_BYTES - 4, "the header"))
+    version, found = struct.unpack("<3xBI", take(HEADER_BYTES - 4, "the header"))
     if version != VERSION:
         raise ImageError(f"plan image of version {version}: expected {VERSION}", BootReason.VERSION)
     if build is not None and found != build:
@@ -165,10 +161,15 @@ def unpack(data: bytes, build: int | None = None) -> Image:
         )
     segments: list[Segment] = []
     while True:
-        address, length = struct.unpack("<II", take(8, "a segment's header"))
-        size, fills = length & ~FILL, bool(length & FILL)
-        if not size:
+        address, end = struct.unpack("<II", take(8, "a segment's header"))
+        size, fills = (end & ~3) - address, bool(end & FILL)
+        if end & LAST:
             return Image(found, tuple(segments))
+        if size <= 0 or address % 4:
+            raise ImageError(
+                f"plan image: a segment from {address:#x} to {end:#x}: expected whole words",
+                BootReason.DAMAGED,
+            )
         body = take(4 if fills else size, "a segment")
         segments.append(Segment(address, body, size // 4 if fills else 1))
 

@@ -55,8 +55,8 @@ class RunListWalker(wiring.Component):
             raise ValueError(
                 f"Address of the start must be a multiple of 4 below 2^32, not {control!r}"
             )
-        if not isinstance(address_bits, int) or not 18 <= address_bits <= 31:
-            raise ValueError(f"Address bits must be 18 to 31, not {address_bits!r}")
+        if not isinstance(address_bits, int) or not 17 <= address_bits <= 31:
+            raise ValueError(f"Address bits must be 17 to 31, not {address_bits!r}")
         self._control, self._address_bits = control, address_bits
         signature = wishbone.Signature(
             addr_width=30, data_width=32, granularity=8, features={"err"}

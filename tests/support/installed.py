@@ -17,6 +17,12 @@ __all__ = ["PACKAGES", "add_packages", "build_wheel", "install", "install_base",
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ("gateware", "boards", "tools", "firmware")
+_PROGRAM = """\
+#!{0}
+import sys
+from {1} import {2}
+sys.exit({2}())
+"""
 _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
 
 
@@ -97,7 +103,7 @@ def install_base(wheel, home):
     """Makes an environment ``home`` as ``pip install quintet`` does on a new machine: the wheel
     with what it requires, and neither extras nor the programs of this environment."""
     python, site = _install_wheel(wheel, home)
-    add_packages(site, metadata.distribution("quintet").requires or [])
+    add_packages(site, metadata.distribution("quintet").requires or [], python)
     environment = _environment()
     folders = environment.get("PATH", "").split(os.pathsep)
     own = str(Path(sys.executable).parent)
@@ -106,9 +112,10 @@ def install_base(wheel, home):
     return python, site, environment
 
 
-def add_packages(site, requirements):
+def add_packages(site, requirements, python=None):
     """Links packages of this environment, with what they require, into the folder ``site`` of
-    another one, as ``pip install`` brings them there from a registry.
+    another one, as ``pip install`` brings them there from a registry; with its ``python`` also
+    their programs.
 
     Raises
     ------
@@ -127,6 +134,11 @@ def add_packages(site, requirements):
             if ".." not in file.parts and not (site / place).exists():
                 (site / place).parent.mkdir(parents=True, exist_ok=True)
                 (site / place).symlink_to(dist.locate_file(place))
+        for entry in dist.entry_points if python else ():
+            program = python.parent / entry.name
+            if entry.group == "console_scripts" and not program.exists():
+                program.write_text(_PROGRAM.format(python, entry.module, entry.attr))
+                program.chmod(0o755)
 
 
 def _tops(dist):

@@ -219,7 +219,7 @@ class Reader:
                 assert (self.here / file).name == self.wheel.name, f"{word}: {self.wheel.name}"
                 word = f"quintet[{extras}" if extras else "quintet"
             try:
-                add_packages(self.site, [word])
+                add_packages(self.site, [word], self.python)
             except metadata.PackageNotFoundError:
                 # A reader's registry has it.
                 assert word in ("ziglang",), word

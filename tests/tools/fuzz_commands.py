@@ -409,6 +409,7 @@ def _build(m):
         *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")),
         *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")),
+        *m.maybe(0.2, "--placer", lambda: m.of("heap", "static")),
         *m.maybe(0.1, "--check"),
         *m.maybe(0.9, "-o", lambda: out),
     ], [out, "out"]

@@ -42,6 +42,8 @@ __all__ = [
 
 # A higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
+#: The usual algorithms of nextpnr, where neither a preset nor the command names others.
+_PLACER, _ROUTER = "heap", "router1"
 # Not `-dsp` for ice40: it takes SB_MAC16 instances for its own and strips them of clock, registers
 # and mode.
 _SYNTH = {"ecp5": "", "ice40": ""}
@@ -91,10 +93,16 @@ def prepare(
 
 
 def build_plan(
-    board: Board, soc: SoC, top: BoardTop, seed: int = 1, router: str = "router1"
+    board: Board,
+    soc: SoC,
+    top: BoardTop,
+    seed: int = 1,
+    router: str | None = None,
+    placer: str | None = None,
 ) -> BuildPlan:
     """Amaranth's plan of a build: all files and the script that runs the tools. ``soc`` and ``top``
     are those of :func:`prepare`."""
+    placer, router = _algorithms(soc, placer, router)
     with elaborating(
         f"{soc.package.name if soc.package else 'a SoC'} {soc.preset or 'without a core'} for "
         f"{board.name}"
@@ -103,10 +111,11 @@ def build_plan(
             top,
             TOP,
             do_build=False,
-            **_mapped_scripts(_engine(soc), board, soc.params, getattr(soc, "backing", None)),
+            **_mapped_scripts(_engine(soc), board, soc.params, _placed_memory(soc, placer)),
             synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
             nextpnr_opts=(
-                f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report "
+                f"{_placer_option(placer)}--router {router} {_NEXTPNR[board.family]} "
+                f"--seed {seed} --report "
                 f"{TOP}.report.json --timing-allow-fail"
             ),
             ecppack_opts="--compress",
@@ -127,8 +136,9 @@ def build(
     progress: Callable[[str], object] = lambda text: None,
     link: str | None = None,
     limit: float | None = None,
-    router: str = "router1",
+    router: str | None = None,
     on_chip: int | None = None,
+    placer: str | None = None,
     detail: Callable[[str, str], object] = lambda stage, text: None,
     run_list: bool = False,
     boot: bool = False,
@@ -157,9 +167,12 @@ def build(
         Seconds that the tools may take: routing of a crowded design may never end.
     on_chip : int, optional
         Bytes of main memory in block RAM; else the preset's.
-    router : str
+    router : str, optional
         nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by
-        detours that cost a third of the clock.
+        detours that cost a third of the clock; else the preset's.
+    placer : str, optional
+        nextpnr's: ``"heap"``, or ``"static"``, which spreads a crowded design over the FPGA and
+        chooses the places of on-chip memory itself; else the preset's.
     detail : callable(str, str)
         Receives stage and progress within it, about once a second.
     run_list : bool
@@ -171,8 +184,8 @@ def build(
     -------
     dict
         ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` and ``boot``
-        (if it has them), ``date`` of the build (UTC), ``router`` if it is not router1,
-        ``clock_asked_mhz``,
+        (if it has them), ``date`` of the build (UTC), ``router`` and ``placer`` if they are not
+        router1 and heap, ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
@@ -213,7 +226,8 @@ def build(
         f"{board.name}: elaborating {isa or 'a SoC without a core'}"
         + (f", {soc.preset}" if soc.preset else "")
     )
-    plan = build_plan(board, soc, top, seed, router)
+    placer, router = _algorithms(soc, placer, router)
+    plan = build_plan(board, soc, top, seed, router, placer)
     who = {
         "board": board.name,
         "isa": isa,
@@ -224,7 +238,8 @@ def build(
         **({"run_list": True} if soc.run_list else {}),
         **({"boot": True} if soc.boot is not None else {}),
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
-        **({} if router == "router1" else {"router": router}),
+        **({} if router == _ROUTER else {"router": router}),
+        **({} if placer == _PLACER else {"placer": placer}),
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -295,6 +310,27 @@ def _check_fits(board, package):
 def write_report(folder: str | Path, report: Mapping[str, Any]) -> None:
     """Writes a build's report into its folder."""
     (Path(folder) / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+
+
+def _algorithms(soc, placer, router):
+    """Placer and router of a build: those given, the preset's, or the usual ones."""
+    preset = None
+    if soc.package is not None:
+        preset = soc.package.params.SPACE.presets.get(soc.preset)
+    return (
+        placer or getattr(preset, "placer", None) or _PLACER,
+        router or getattr(preset, "router", None) or _ROUTER,
+    )
+
+
+def _placer_option(placer):
+    return "" if placer == _PLACER else f"--placer {placer} "
+
+
+def _placed_memory(soc, placer):
+    """Main memory whose block RAMs get places, or ``None``. nextpnr's static placer counts block
+    RAMs with fixed places as an overlap that it can never remove, and does not end."""
+    return getattr(soc, "backing", None) if placer == _PLACER else None
 
 
 def _engine(soc):

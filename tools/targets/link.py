@@ -10,10 +10,10 @@ from contextlib import contextmanager
 import numpy as np
 
 from ...gateware.cores import core_names, open_core
-from ...gateware.info import BOOT_BASE, RUN_LIST_BASE, SOC_BASE
+from ...gateware.info import RUN_LIST_BASE, SOC_BASE
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.parameters import params_hash
-from ...gateware.standalone.image import BOOT_REGISTERS, BootReason, BootStatus
+from ...gateware.standalone.image import BootReason, BootStatus
 from ...gateware.standalone.runlist import RUN_LIST_REGISTERS, ListStatus
 from ..errors import TargetError
 from ..link.client import LinkClient
@@ -28,8 +28,9 @@ BUSY, FAULT, ABORTED = 1, 4, 8
 #: Bytes between two registers that are read along, since a request of its own takes more; bytes of
 #: one request.
 _NEAR, _BLOCK = 24, 256
-#: Place of the cycle counter in the SoC's registers (gateware/bus/registers.py).
-SOC_CYCLES = 0x08
+#: Places of the cycle counter and of the start from flash memory in the SoC's registers
+#: (gateware/bus/registers.py).
+SOC_CYCLES, SOC_BOOT = 0x08, 0x14
 #: The core ends after an abort within this many seconds of the board's time, else it counts as
 #: stuck.
 ABORT_SECONDS = 2.0
@@ -331,8 +332,7 @@ class LinkTarget(Target):
     # Start from flash memory
 
     def _wait_for_boot(self):
-        offset = BOOT_BASE - SOC_BASE + BOOT_REGISTERS["boot_status"][0]
-        for seconds in self._polls(lambda: self.soc_word(offset), BootStatus.BUSY):
+        for seconds in self._polls(lambda: self.soc_word(SOC_BOOT), BootStatus.BUSY):
             if seconds > BOOT_SECONDS:
                 raise self._link_error("the start from flash memory does not end")
         self._boot = self._seen

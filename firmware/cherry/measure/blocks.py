@@ -16,6 +16,7 @@ from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble
 from ....tools.kernels.cherry.stored import from_array
 from ....tools.measure import Choice, Differs, Row
+from ....tools.measure.compare import compare_runs
 from .workloads import FOLDER
 
 __all__ = ["FORMATS", "product", "product_rows"]
@@ -71,9 +72,5 @@ def _cycles(target, params, fmt, compare):
         raise Differs(f"the run ended as {got.status}, {got.fault}")
     if compare:
         expected = Model(params, memory, races=False).run(registers)
-        if expected.status != "done" or not np.array_equal(target.board.chip[:_MEMORY], memory):
-            raise Differs("gateware and model differ in main memory")
-        for name, value in expected.counters.items():
-            if got.counters[name] != value:
-                raise Differs(f"counter {name} is {got.counters[name]}, expected {value}")
+        compare_runs("the product", got, expected, target.board.chip[:_MEMORY], memory)
     return got.counters["cycles"]

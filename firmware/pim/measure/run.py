@@ -23,6 +23,7 @@ from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, load_program, save_program
 from ....tools.measure import Choice, Differs, Row
 from ....tools.measure.case import registers_of
+from ....tools.measure.compare import SHARED_COUNTERS, compare_runs
 from ... import digits
 from .builds import MEMORY as SMALL
 from .builds import open_build
@@ -150,22 +151,7 @@ class MeasuredBuild:
             chip[: case.memory.size] = case.memory
             outcome = self.target.run(registers_of(case), 50_000_000)
             load, got = self.target.read_register("load_cycles"), chip[: case.memory.size]
-        if (outcome.status, expected.status) != ("done", "done"):
-            raise Differs(
-                f"{case.name}: the run ended as {outcome.status}, {outcome.fault}; the model "
-                f"as {expected.status}"
-            )
-        if not np.array_equal(got, memory):
-            raise Differs(
-                f"{case.name}: memory differs from the model's, first at "
-                f"{int(np.flatnonzero(got != memory)[0]):#x}"
-            )
-        for name in ("instructions", "operations", "bytes_read", "bytes_written"):
-            if outcome.counters[name] != expected.counters[name]:
-                raise Differs(
-                    f"{case.name}: counter {name} is {outcome.counters[name]}, not "
-                    f"{expected.counters[name]}"
-                )
+        compare_runs(case.name, outcome, expected, got, memory, SHARED_COUNTERS)
         return Run(outcome.counters["cycles"] - load, load, outcome.counters)
 
 
@@ -192,7 +178,7 @@ def dense_case(case: Case, name: str) -> Case:
         for w in words_of(core.code, core.mode, core.count)[0]
     ]
     assert case.image is not None  # a stream's case has one
-    return make_case(case.name, case.params, case.image, words, memory, at)
+    return make_case(case.name, dict(case.params), case.image, words, memory, at)
 
 
 def _measured_builds(choice):
@@ -200,7 +186,7 @@ def _measured_builds(choice):
     for preset in choice.presets:
         for memory in choice.memories if preset == "85f" else ("block",):
             yield MeasuredBuild(
-                memory, choice.settings["cores"], None if preset == "85f" else preset
+                memory, choice.settings.get("cores", 4), None if preset == "85f" else preset
             )
 
 

@@ -32,7 +32,7 @@ def test_what_is_packed_is_read():
 
 def test_every_damaged_byte_is_found():
     """Of a 4 KiB image, every byte with every other value of two bits and some more."""
-    image = pack(BUILD, [Segment(0x40, random.Random(2).randbytes(4096 - 16 - 12 - 4 - 12))])
+    image = pack(BUILD, [Segment(0x40, random.Random(2).randbytes(4096 - 12 - 12 - 4 - 12))])
     assert len(image) == 4096
     draw = random.Random(3)
     for at in range(len(image)):
@@ -44,7 +44,7 @@ def test_every_damaged_byte_is_found():
             assert caught.value.reason in (BootReason.DAMAGED, BootReason.NO_IMAGE), at
 
 
-@pytest.mark.parametrize("end", [0, 3, 4, 15, 16, 20, 27, 28, 100, len(IMAGE) - 1])
+@pytest.mark.parametrize("end", [0, 2, 3, 11, 12, 16, 23, 24, 100, len(IMAGE) - 1])
 def test_image_that_is_cut_off(end):
     with pytest.raises(ImageError, match="plan image: "):
         unpack(IMAGE[:end], BUILD)
@@ -71,7 +71,7 @@ def test_image_of_another_version(monkeypatch):
         (Segment(0, bytes(6)), "segment at 0x0 of 6 bytes: expected whole words"),
         (Segment(0, b""), "segment at 0x0 of 0 bytes: expected whole words, one or more"),
         (Segment(0, bytes(8), 2), "segment at 0x0: expected one word to repeat, found 8 bytes"),
-        (Segment(0, bytes(4), 1 << 29), "segment at 0x0 of 2147483648 bytes: too long"),
+        (Segment(4, bytes(4), 1 << 29), "segment at 0x4 of 2147483648 bytes: expected one that en"),
     ],
 )
 def test_segments_that_cannot_be_packed(segment, message):

@@ -142,6 +142,30 @@ def test_linear_resize_by_a_whole_factor_is_convolutions(tmp_path):
     assert kinds.count("depthwise") == 4 and "dense" not in kinds
 
 
+# Volumes of one slice
+
+
+@pytest.mark.parametrize(
+    "shape, kernel, attributes",
+    [
+        ((1, 3, 1, 5, 6), (1, 3, 3), {"pads": [0, 1, 1, 0, 1, 1]}),
+        ((1, 3, 1, 5, 6), (3, 3, 2), {"pads": [1, 0, 1, 1, 0, 0], "strides": [2, 2, 1]}),
+        ((1, 3, 5, 6, 1), (2, 3, 1), {"dilations": [2, 1, 1]}),
+        ((1, 4, 5, 1, 6), (2, 1, 2), {"group": 2}),
+    ],
+)
+def test_convolution_of_a_volume_of_one_slice(tmp_path, shape, kernel, attributes):
+    weights = normal(4, shape[1] // attributes.get("group", 1), *kernel)
+    check(one("Conv", shape, [weights, normal(4)], **attributes), tmp_path)
+
+
+@pytest.mark.parametrize("operator", ["MaxPool", "AveragePool", "GlobalAveragePool"])
+def test_pool_of_a_volume_of_one_slice(tmp_path, operator):
+    pool = {"kernel_shape": [1, 2, 2], "strides": [1, 2, 1], "pads": [0, 0, 0, 0, 1, 1]}
+    attributes = {} if operator.startswith("Global") else pool
+    check(one(operator, (1, 3, 1, 5, 6), **attributes), tmp_path)
+
+
 # Elements
 
 

@@ -136,12 +136,9 @@ def merge_selections(editor: Editor, node: Node) -> bool:
     if chosen is not None and len(chosen) <= len(first.weights):
         editor.join(first, node, **_of_channels(first, chosen))
         return True
-    chosen = _chosen(first)
-    if chosen is None:
+    if _chosen(first) is None:
         return False
-    weights = np.zeros((*node.weights.shape[:3], first.weights.shape[3]))
-    np.add.at(weights, (..., chosen), node.weights)
-    editor.swallow(first, node, weights=weights)
+    editor.swallow(first, node, weights=node.weights @ first.weights[:, 0, 0])
     return True
 
 

@@ -298,7 +298,7 @@ class Session:
         which they wait for the host, packed."""
         with self.runs.about(lowered, number, "read"):
             return {
-                name: self._memory.get(placed.layout, waiting and waiting[name])
+                name: self._memory.get(placed.layout, None if waiting is None else waiting[name])
                 for name, placed in self._read(lowered, keep).items()
             }
 

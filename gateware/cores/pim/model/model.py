@@ -104,8 +104,9 @@ class Model(GoldenModel):
         table, flags = self.reg["core_table"], self.reg["run_flags"]
         at = table or self.reg["program_address"]
         inside = self.window.base <= at
-        data = (
-            self.memory[at : min(self.window.limit, self.memory.size)].tobytes() if inside else b""
+        # A view: of main memory's megabytes a program reads kilobytes.
+        data = memoryview(
+            self.memory[at : min(self.window.limit, self.memory.size)] if inside else b""
         )
         most = len(data) if table else self.reg["program_length"]
         self._image_at = at
@@ -124,7 +125,7 @@ class Model(GoldenModel):
             core.start(
                 entry,
                 at,
-                data[entry.code : entry.code + entry.code_bytes],
+                bytes(data[entry.code : entry.code + entry.code_bytes]),
                 keep_lmem=flags >> 1 & 1,
             )
 

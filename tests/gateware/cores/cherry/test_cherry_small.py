@@ -150,12 +150,14 @@ def test_special_functions_of_random_tiles(bench):
     assert not problems and got.status == "done"
 
 
-def test_aborts(bench):
-    CHECKS.aborts(bench, 6, 30000)
+@shares
+def test_aborts(bench, share):
+    CHECKS.aborts(bench, some(6, share), 30000)
 
 
-def test_core_resets_at_random_cycles(bench):
-    CHECKS.core_resets(bench, 4, latest=30000)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    CHECKS.core_resets(bench, some(4, share), latest=30000)
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,7 @@ from tests.gateware.cores.opu.bench import directed as opu_directed
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
 from tests.support.digits_jobs import JOBS
-from tests.support.shares import parts
+from tests.support.shares import parts, shares, some
 
 #: Logic cells and block RAMs of the engine alone (docs/performance/index.md), with some air.
 ENGINE_CELLS = {"up5k": (2450, 22), "hx8k": (3750, 25)}
@@ -52,20 +52,23 @@ def test_many_random_programs(bench, part):
     opu_checks.random_programs(bench, range(10_000 + 250 * part, 10_000 + 250 * part + 250))
 
 
-def test_aborts_and_restarts(bench):
-    opu_checks.aborts(bench, 25, 9000, NEAR, every=1)
+@shares
+def test_aborts_and_restarts(bench, share):
+    opu_checks.aborts(bench, some(25, share), 9000, NEAR, every=1)
 
 
 def test_stores_cut_short_by_an_abort(bench):
     opu_checks.stores_cut_short(bench, 29)
 
 
-def test_bus_errors(bench):
-    opu_checks.bus_errors(bench, 50, 3, NEAR)
+@shares
+def test_bus_errors(bench, share):
+    opu_checks.bus_errors(bench, some(50, share), some(3, share, 0), NEAR)
 
 
-def test_core_resets_at_random_cycles(bench):
-    opu_checks.core_resets(bench, 20)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    opu_checks.core_resets(bench, some(20, share))
 
 
 # Cycles (specification, section 10)

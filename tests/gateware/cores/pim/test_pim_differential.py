@@ -54,13 +54,17 @@ def test_directed_programs(bench, group):
         assert not problems, (case.name, problems)
 
 
-def test_aborts_and_restarts(bench):
-    CHECKS.aborts(bench, 20, 6000, IDEAL)
+@shares
+def test_aborts_and_restarts(bench, share):
+    CHECKS.aborts(bench, some(20, share), 6000, IDEAL)
 
 
-def test_bus_errors(bench):
-    CHECKS.bus_errors(bench, 20, 4, IDEAL, address=compare.some_address, every=10)
+@shares
+def test_bus_errors(bench, share):
+    least = some(4, share)
+    CHECKS.bus_errors(bench, some(20, share), least, IDEAL, address=compare.some_address, every=10)
 
 
-def test_core_resets_at_random_cycles(bench):
-    CHECKS.core_resets(bench, 10, latest=5000)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    CHECKS.core_resets(bench, some(10, share), latest=5000)

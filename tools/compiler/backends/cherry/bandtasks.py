@@ -28,16 +28,11 @@ class BandTasks:
             *later,
             *(ref.value for _, ref in self._all_wanted() if not whole(ref)),
         }
-        bands = Bands(
-            operations,
-            number,
-            lasting
-            | {
-                value
-                for value in made
-                if value not in {r.value for o in operations for r in o.refs()}
-            },
-        )
+        read = {ref.value for operation in operations for ref in operation.refs()}
+        lasting |= made - read
+        # The search for segments asks for the same bands again and again.
+        key = "bands", self._number, end, number, frozenset(map(id, lasting & (made | read)))
+        bands = self.arrays_of.once(key, lambda: Bands(operations, number, lasting))
         buffers = {
             value: self.buffer(self._rows_size(rows), value.name or "intermediate result")
             for value, rows in bands.rolling.items()
@@ -62,9 +57,11 @@ class BandTasks:
             self._slide(bands, band, before, places, operations[0])
             for operation, first, last in bands.done[band]:
                 if last > first:
-                    self._band(
-                        operation, row_part(operation, first, last), places, bands, band, weights
+                    part = self.arrays_of.once(
+                        ("rows", id(operation), first, last),
+                        partial(row_part, operation, first, last),
                     )
+                    self._band(operation, part, places, bands, band, weights)
                     self._leave_rows(operation, places, (first, last - first))
                 if band == number - 1 and operation.out.value not in places:
                     self._outgoing(operation, self.tasks[-1])

@@ -4,26 +4,36 @@ that fits is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ..base import Lowered, LoweringError
 from .bands import rows_apart
 from .lowering import Lowering
+from .machine import Regroup
+from .places import geometry
+from .tiling import Limits, tiled
 from .transfers import Arrays
 
 if TYPE_CHECKING:
     from ...graph import Graph
-    from .machine import Machine
+    from .machine import Machine, Value
 
 __all__ = ["lower_machine"]
 
 #: Elements of a part of weights that are tried, the largest first.
 _PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
-#: Segments that are looked for.
-_TURNS = 12
+#: Segments that are looked for, numbers of bands that are tried, and candidates that one search
+#: for segments looks at in vain: of networks for which it finds some, those are at most a third as
+#: many; the same where the first program that fits is enough.
+_TURNS, _BANDS, _LOOKS, _FEW_LOOKS = 12, (2, 4, 8, 16), 160, 60
 #: Share of main memory that the first program found may take.
 _PLENTY = 0.8
+#: Of a tiled network: shares of the scratchpad that a value takes to stay in it, and that the boxes
+#: of an operation take together; tried in this order.
+_SHARES = ((3, 2), (6, 2), (16, 3), (64, 4), (1 << 20, 4), (1 << 20, 16))
+#: Fractional places of an accumulator that stores its sums as elements without a loss.
+FEWEST_PLACES = 9
 #: Cycles of an input's coming that may be worth bands.
 _LONG = 4000
 
@@ -40,23 +50,28 @@ def lower_machine(
     ``quick``, by the first; raises LoweringError if none fits."""
     arrays = Arrays()
 
-    def candidate(most, ahead, spread, segments=()):
-        return Lowering(
-            machine, graph, params, memory_size, keep, arrays, most, ahead, spread, segments
-        )
+    def candidate(most, ahead, spread, segments=(), of=machine):
+        return Lowering(of, graph, params, memory_size, keep, arrays, most, ahead, spread, segments)
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
     failed: list[LoweringError] = []
     wanted = 1 if quick else 2
-    found = _whole(candidate, spreads[0], failed, wanted)
+
+    def whole(spread):
+        # Where maps alone are too many, one attempt says what is missing.
+        hopeless = _exceeds(machine, spread, 1 << params["log_mem"])
+        return _whole(candidate, spread, failed, wanted, hopeless)
+
+    found = whole(spreads[0])
     if not found:
-        found = [
-            plan for spread in spreads[1:] for plan in _whole(candidate, spread, failed, wanted)
-        ]
-        if not found or not quick:
-            found += [
-                plan for spread in spreads for plan in _cut(machine, candidate, spread, failed)
-            ]
+        found = [plan for spread in spreads[1:] for plan in whole(spread)]
+        for spread in () if found and quick else spreads:
+            looks = _FEW_LOOKS if quick else _LOOKS
+            found += _cut(machine, candidate, spread, failed, looks)
+            if found and quick:
+                break
+    if not found:
+        found = _tiled(machine, candidate, params, spreads, keep, failed, wanted)
     if not found:
         raise failed[0]
     if not quick:
@@ -71,12 +86,34 @@ def lower_machine(
     return lower_machine(machine, graph, params, memory_size, keep)
 
 
-def _whole(candidate, spread, failed, wanted):
+def _exceeds(machine, spread, elements):
+    """Whether values that are needed at a time exceed the scratchpad, whatever weights take."""
+    uses: dict[Value, tuple[int, int]] = {}
+    for number, operation in enumerate(machine.operations):
+        for ref in (*operation.refs(), operation.out):
+            if ref.value.data is None:
+                uses[ref.value] = uses.get(ref.value, (number, 0))[0], number
+    for number, operation in enumerate(machine.operations):
+        live = [value for value, (first, last) in uses.items() if first <= number <= last]
+        taken = sum(geometry(value, spread)[2] for value in live)
+        # A result may take the place of an operand, and a reshape goes by way of main memory.
+        if not isinstance(operation, Regroup):
+            if taken - geometry(operation.out.value, spread)[2] > elements:
+                return True
+            if not any(ref.value.shape == operation.out.value.shape for ref in operation.refs()):
+                if taken > elements:
+                    return True
+    return False
+
+
+def _whole(candidate, spread, failed, wanted, hopeless):
     """Attempts that keep every map whole, ``wanted`` of them: with the largest parts of weights
     that fit, and with smaller ones, of which more comes beside programs."""
     for ahead in (True, False):
         found = []
         for most in _PARTS:
+            if failed and hopeless:
+                return []
             try:
                 attempt = candidate(most, ahead, spread)
                 if attempt.tight() is None:
@@ -92,15 +129,15 @@ def _whole(candidate, spread, failed, wanted):
     return []
 
 
-def _cut(machine, candidate, spread, failed):
+def _cut(machine, candidate, spread, failed, most_looks):
     """An attempt that does operations in bands where maps are too large."""
+    looks = iter(range(most_looks))
     for most, ahead in ((_PARTS[0], True), (_PARTS[2], True), (_PARTS[-1], False)):
-        segments = in_bands(
-            machine,
-            lambda segments, most=most, ahead=ahead: candidate(
-                most, ahead, spread, segments
-            ).tight(),
-        )
+
+        def tight(segments, most=most, ahead=ahead):
+            return candidate(most, ahead, spread, segments).tight()
+
+        segments = in_bands(machine, tight, looks)
         if segments is None:
             continue
         try:
@@ -108,6 +145,29 @@ def _cut(machine, candidate, spread, failed):
         except LoweringError as error:
             failed.append(error)
     return []
+
+
+def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
+    """Attempts with large values in main memory, ``wanted`` of them."""
+    elements, partial = 1 << params["log_mem"], params["acc_frac"] == FEWEST_PLACES
+    found = []
+    # What is cached of an operation goes by its identity: all attempts stay.
+    made = []
+    for resident, box in _SHARES:
+        for spread in spreads:
+            limits = Limits(elements // resident, elements // box, spread, partial)
+            made.append(tiled(machine, limits, keep))
+            for most in (elements // 4, elements // 16, elements // 64):
+                try:
+                    attempt = candidate(most, True, spread, of=made[-1])
+                    if attempt.tight() is None:
+                        found.append(attempt.plan())
+                        break
+                except LoweringError as error:
+                    failed.append(error)
+            if len(found) == wanted:
+                return found
+    return found
 
 
 def _better(found, machine, candidate):
@@ -133,10 +193,13 @@ def _better(found, machine, candidate):
 
 
 def in_bands(
-    machine: Machine, tight: Callable[[list[tuple[int, int, int]]], int | None]
+    machine: Machine,
+    tight: Callable[[list[tuple[int, int, int]]], int | None],
+    looks: Iterator[int],
 ) -> list[tuple[int, int, int]] | None:
     """Chooses segments of operations to run in bands so that everything fits: list of (first
-    operation, end, number of bands); ``None`` if no choice fits.
+    operation, end, number of bands); ``None`` if no choice fits, or if so many candidates
+    were of no use that ``looks`` is exhausted.
 
     ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if
     it is nowhere.
@@ -147,13 +210,13 @@ def in_bands(
         at = tight(segments)
         if at is None:
             return segments
-        segments = _segment(apart, at, segments, tight)
+        segments = _segment(apart, at, segments, tight, looks)
         if segments is None:
             break
     return None
 
 
-def _segment(apart, at, segments, tight):
+def _segment(apart, at, segments, tight, looks):
     """``segments`` and the shortest run of operations around number ``at`` that, in bands, lets the
     scratchpad get further; it takes in those that it meets."""
     for length in range(2, 13):
@@ -162,11 +225,19 @@ def _segment(apart, at, segments, tight):
             if end > len(apart) or not all(apart[first:end]):
                 continue
             others = [s for s in segments if s[1] <= first or end <= s[0]]
-            for bands in (2, 4, 8, 16):
-                if (first, end, bands) in segments:
-                    continue
-                tried = sorted([*others, (first, end, bands)])
-                stuck = tight(tried)
-                if stuck is None or stuck >= end:
-                    return tried
+            tried = [
+                sorted([*others, (first, end, bands)])
+                for bands in _BANDS
+                if (first, end, bands) not in segments
+            ]
+            # What most bands do not achieve, fewer bands do not either.
+            if not tried or not _gets_past(end, tight(tried[-1])):
+                if next(looks, None) is None:
+                    return None
+                continue
+            return next(some for some in tried if _gets_past(end, tight(some)))
     return None
+
+
+def _gets_past(end, stuck):
+    return stuck is None or stuck >= end

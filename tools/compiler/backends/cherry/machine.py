@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 __all__ = [
+    "Box",
     "Chain",
     "Machine",
     "Operation",
@@ -31,6 +32,17 @@ def three(shape: Sequence[int]) -> tuple[int, ...]:
     return (*(1,) * (3 - len(shape)), *shape)
 
 
+@dataclass(frozen=True, eq=False)
+class Box:
+    """The part of a value in main memory, from element ``start`` on, that a value of the scratchpad
+    is: it comes from there before its first use, leaves for there when it is complete, or both."""
+
+    value: Value
+    start: tuple[int, ...]
+    comes: bool = False
+    leaves: bool = False
+
+
 @dataclass(eq=False)
 class Value:
     """A tensor: an activation, or a constant (``data``: float64 elements).
@@ -41,6 +53,7 @@ class Value:
     tight : columns follow each other without room between them,
         so that a window's row of channels is one run
     border : [top, left, bottom, right] elements around it that readers want to be ``around``
+    box : the part of a value in main memory that it is, ``None`` if it is a value of its own
     """
 
     shape: tuple[int, ...]
@@ -49,6 +62,7 @@ class Value:
     tight: bool = False
     border: list[int] = field(default_factory=lambda: [0, 0, 0, 0])
     around: float = 0.0
+    box: Box | None = None
 
     @property
     def size(self) -> int:
@@ -166,6 +180,7 @@ class Product(Operation):
     parts : as a chain's, the first of which reads ACC
     each : every channel by itself
     padding : (top, left)
+    results : pixels of the convolution that it is a box of; ``None`` if it is whole
     """
 
     source: Ref
@@ -176,6 +191,7 @@ class Product(Operation):
     stride: tuple[int, int] = (1, 1)
     dilation: tuple[int, int] = (1, 1)
     padding: tuple[int, int] = (0, 0)
+    results: int | None = None
 
     def refs(self) -> list[Ref]:
         """The Refs that it reads."""
@@ -244,9 +260,11 @@ class Machine:
     outputs : dict, tensor name -> Ref; ``None`` until :func:`~.fuse.fuse` fills it
     values : dict, tensor name -> Ref
     operations : list
+    outside : values that lie in main memory; boxes of them are brought to the scratchpad
     """
 
     inputs: dict[str, Value] = field(default_factory=dict)
     outputs: dict[str, Ref | None] = field(default_factory=dict)
     values: dict[str, Ref] = field(default_factory=dict)
     operations: list[Operation] = field(default_factory=list)
+    outside: set[Value] = field(default_factory=set)

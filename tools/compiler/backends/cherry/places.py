@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
 from ....kernels.cherry.views import View
-from ...common.lifetimes import first_fit
+from ...common.lifetimes import Lifetime, first_fit
 from ..base import LoweringError
 from .machine import Ref, Value
 
@@ -141,22 +142,29 @@ def edges(value: Value, place: Place, low: int, high: int, sides: bool) -> list[
     return found
 
 
+#: Orders in which buffers are placed, the first that fits is taken.
+_ORDERS: tuple[Callable[[Any], tuple[int, ...]], ...] = (
+    lambda b: (-b.size, b.first),
+    lambda b: (b.first, -b.size),
+    lambda b: (b.first - b.last, -b.size),
+)
+
+
 def allocate(buffers: Sequence[Buffer], elements: int) -> None:
     """Assigns addresses so that buffers with overlapping lifetimes are disjoint; raises Crowded if
     they do not fit."""
     buffers = [buffer for buffer in buffers if buffer.first is not None]
-    for key in (
-        lambda b: (-b.size, b.first),
-        lambda b: (b.first, -b.size),
-        lambda b: (b.first - b.last, -b.size),
-    ):
+    if not buffers:
+        return
+    step, needed, most = _peak(buffers)
+    # Where one step alone takes too much, no order of the buffers helps.
+    for key in _ORDERS if needed <= elements else ():
         order = sorted(buffers, key=key)
-        addresses = first_fit(order, 0, elements)
+        addresses = first_fit(cast("list[Lifetime]", order), 0, elements)  # all have steps
         if len(addresses) == len(order):
             for buffer, address in zip(order, addresses, strict=True):
                 buffer.address = address
             return
-    step, needed, most = _peak(buffers)
     names = ", ".join(f"{b.what} {b.size:,}" for b in most[:4])
     raise Crowded(
         step,
@@ -167,8 +175,10 @@ def allocate(buffers: Sequence[Buffer], elements: int) -> None:
 
 def _peak(buffers):
     """(step, elements, buffers by size) where most is needed at a time."""
-    steps = np.arange(max(b.last for b in buffers) + 1)
-    needed = sum(b.size * ((steps >= b.first) & (steps <= b.last)) for b in buffers)
+    change = np.zeros(max(b.last for b in buffers) + 2, np.int64)
+    np.add.at(change, [b.first for b in buffers], [b.size for b in buffers])
+    np.subtract.at(change, [b.last + 1 for b in buffers], [b.size for b in buffers])
+    needed = change.cumsum()[:-1]
     step = int(needed.argmax())
     there = sorted((b for b in buffers if b.first <= step <= b.last), key=lambda b: -b.size)
     return step, int(needed[step]), there

@@ -2,6 +2,7 @@
 """Tasks of the operations: placement of their values, and their DMA transfers."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ from .emit import Emitter, cuts, packed_weights
 from .machine import Chain, Machine, Product, Ref, Regroup, Value
 from .operations import streamed
 from .places import Buffer, Place, borders, geometry
-from .transfers import MOST, Arrays, Main, Task, Transfer, moved, whole
+from .transfers import MOST, Arrays, Main, Task, Transfer, boxed, moved, whole
 
 __all__ = ["Tasks"]
 
@@ -73,6 +74,10 @@ class Tasks(BandTasks):
         ]
         for name, value in machine.inputs.items():
             self.arrays[name] = main.take(4 * value.size)
+        #: Value -> address of its array, of those that lie in main memory.
+        self.outside: dict[Value, int] = {}
+        self._held: dict[Any, list[Transfer]] = {}
+        self._lay_outside()
         self._remaining: dict[Value, int] = {}
         for operation in machine.operations:
             self._remaining[operation.out.value] = self._remaining.get(operation.out.value, 0) + 1
@@ -91,6 +96,33 @@ class Tasks(BandTasks):
                 self._number += 1
         self._leave_unmade()
 
+    def _lay_outside(self):
+        """Places of the values that lie in main memory; what is only seen in another shape lies
+        where it did."""
+        machine = self.machine
+        if not machine.outside:
+            return
+        same = {
+            operation.out.value: operation.source.value
+            for operation in machine.operations
+            if isinstance(operation, Regroup)
+            and {operation.out.value, operation.source.value} <= machine.outside
+        }
+        made = [operation.out.value for operation in machine.operations]
+        boxes = [value.box.value for value in made if value.box is not None]
+        for value in dict.fromkeys([*machine.inputs.values(), *boxes, *made]):
+            if value not in machine.outside:
+                continue
+            if machine.inputs.get(value.name) is value:
+                self.outside[value] = self.arrays[value.name]
+            elif value in same:
+                self.outside[value] = self.outside[same[value]]
+            else:
+                self.outside[value] = self.main.take(4 * value.size)
+        for name, ref in self._everything_wanted:
+            if ref.value in self.outside and name not in self.arrays:
+                self.arrays[name] = self.outside[ref.value]
+
     def buffer(self, size: int, what: str) -> Buffer:
         """Adds a buffer."""
         # The last tile of a narrow view may reach three elements further.
@@ -104,6 +136,11 @@ class Tasks(BandTasks):
             self._lay(value)
             if value.data is not None:
                 self._constant(value, task)
+            elif value.box is not None:
+                if value.box.comes:
+                    there = value.box.value
+                    task.incoming += boxed("in", self.places[value], value.box, self.outside[there])
+                    task.ordered |= there not in self.machine.inputs.values()
             elif value.name in self.machine.inputs and self.machine.inputs[value.name] is value:
                 task.incoming += moved(
                     "in", self.places[value], value.shape, self.arrays[value.name]
@@ -247,7 +284,10 @@ class Tasks(BandTasks):
         key = id(operation.weights), number
         if key in self._weights:
             return self._weights[key], []
-        elements = self.arrays_of.once((id(operation), cut), lambda: packed_weights(operation, cut))
+        box = operation.results is not None
+        results = operation.results or results
+        of = id(operation.weights if box else operation)
+        elements = self.arrays_of.once((of, cut), lambda: packed_weights(operation, cut))
         fmt = (
             "bf16"
             if not operation.each and streamed(operation.weights, results, self.params)
@@ -256,6 +296,8 @@ class Tasks(BandTasks):
         buffer = self.buffer(elements.size, f"weights of {operation.node}")
         if operation.weights.size <= (1 << self.params["log_mem"]) // _SHARE:
             self._weights[key] = buffer
+        if box and (of, cut) in self._held:
+            return buffer, [replace(one, buffer=buffer) for one in self._held[of, cut]]
         incoming = []
         for first in range(0, elements.size, _PIECE):
             some = elements[first : first + _PIECE]
@@ -270,20 +312,35 @@ class Tasks(BandTasks):
                     self.main.hold(some, fmt, f"weights of {operation.node}"),
                 )
             )
+        self._held[of, cut] = incoming
         return buffer, incoming
 
     def _regroup(self, operation):
         """By way of main memory: out under one shape, in under the other."""
         source, out = operation.source, operation.out
+        if source.value in self.outside and out.value in self.outside:
+            self._remaining[out.value] -= 1
+            return
+        if source.value in self.outside:
+            self._come(operation, self.outside[source.value])
+            return
         if not whole(source):
             copied = Ref.of(Value(source.shape))
             self._copied(operation.node, source, copied)
             source = copied
-        array = self.main.take(4 * source.value.size)
+        array = self.outside.get(out.value) or self.main.take(4 * source.value.size)
         leaving = Task(operation.node and (operation.node,), lambda emitter: None)
         self.place(source.value, leaving)
         leaving.outgoing += moved("out", self.places[source.value], source.shape, array)
         self._append(leaving)
+        if out.value in self.outside:
+            self._remaining[out.value] -= 1
+            return
+        self._come(operation, array)
+
+    def _come(self, operation, array):
+        """The result of a :class:`Regroup` from its array in main memory."""
+        out = operation.out
         coming = Task((operation.node,), lambda emitter: None, ordered=True)
         self.place(out.value, coming)
         coming.incoming += moved("in", self.places[out.value], out.shape, array)
@@ -304,6 +361,9 @@ class Tasks(BandTasks):
         value = operation.out.value
         self._remaining[value] -= 1
         if not self._remaining[value]:
+            if value.box is not None and value.box.leaves:
+                there = self.outside[value.box.value]
+                task.outgoing += boxed("out", self.places[value], value.box, there)
             for name, ref in self._wanted(value):
                 self._leave(name, ref, task)
 
@@ -319,5 +379,7 @@ class Tasks(BandTasks):
     def _leave_unmade(self):
         """Tensors that are inputs or constants, or parts of them, seen otherwise."""
         for value in list(dict.fromkeys(ref.value for ref in self.machine.values.values())):
+            if value in self.outside:
+                continue
             for name, ref in self._wanted(value):
                 self._leave(name, ref)

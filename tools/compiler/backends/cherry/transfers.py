@@ -16,9 +16,9 @@ from .places import Buffer, Place
 
 if TYPE_CHECKING:
     from .emit import Emitter
-    from .machine import Ref
+    from .machine import Box, Ref
 
-__all__ = ["MOST", "Arrays", "Main", "Transfer", "Task", "moved", "whole"]
+__all__ = ["MOST", "Arrays", "Main", "Transfer", "Task", "boxed", "moved", "whole"]
 
 #: Rows of a descriptor and columns of its rows, at most.
 MOST = 65535
@@ -193,3 +193,28 @@ def moved(
             mem_pitch=pixel,
         ).split()
     return found
+
+
+def boxed(op: str, place: Place, box: Box, main: int) -> list[Transfer]:
+    """Transfers of a box of a value whose array lies at ``main`` in fp32, C order."""
+    _, width, depth = box.value.shape
+    rows, columns, channels = place.shape
+    row, pixel, _ = place.strides
+    first = main + 4 * ((box.start[0] * width + box.start[1]) * depth + box.start[2])
+
+    def transfer(y, number, cols, pitch, mem_pitch):
+        return Transfer(
+            op,
+            place.buffer,
+            place.lead + y * row,
+            number,
+            cols,
+            main=first + 4 * y * width * depth,
+            pitch=pitch,
+            mem_pitch=mem_pitch,
+        ).split()
+
+    together = columns * channels
+    if columns == 1 or (channels == depth == pixel and together <= MOST):
+        return transfer(0, rows, together, 4 * width * depth, row)
+    return [part for y in range(rows) for part in transfer(y, columns, channels, 4 * depth, pixel)]

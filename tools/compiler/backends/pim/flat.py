@@ -243,9 +243,17 @@ def average_channels(
     what: str,
 ) -> None:
     """Global average pooling of ``channels`` (first, end) of a map that is stored position by
-    position."""
+    position, in parts that local memory holds."""
     places, (first, end) = shape[0] * shape[1], channels
-    count = end - first
+    count, mark = end - first, core.used
+    most = max(1, (core.params["lmem_bytes"] - mark) // ((places + 1) * size))
+    if count > most:
+        parts = -(-count // most)
+        edges = [first + count * k // parts for k in range(parts + 1)]
+        for part in zip(edges, edges[1:], strict=False):
+            core.used = mark
+            average_channels(core, pointer, source, shape, target, size, part, what)
+        return
     at, y = core.allocate(places * count * size, what), core.allocate(count * size, what)
     for k in range(places):
         core.load(

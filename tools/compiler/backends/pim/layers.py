@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,13 +45,7 @@ def emit_layer(
     elif isinstance(node, Dense):
         _dense(writer, node, groups)
     elif isinstance(node, MaxPool):
-        _rows(
-            writer,
-            node,
-            lambda core, pointer: PoolRows(
-                core, pointer, node, _source(writer, node), _target(writer, node)
-            ),
-        )
+        _pool(writer, node)
     elif isinstance(node, AveragePool):
         channels = writer.graph.shape(node.output)[-1]
         for core, pointer, cut in zip(
@@ -88,39 +83,53 @@ def emit_layer(
         _elements(writer, node)
 
 
-def _rows(writer, node, make):
-    """A layer by rows, shared out over all cores."""
-    rows = writer.map_shape(node.output)[0]
+def _pool(writer, node):
+    """A max pooling layer by rows, shared out over all cores, in pieces that local memory holds."""
+    source, target = _source(writer, node), _target(writer, node)
     for core, pointer, (first, end) in zip(
-        writer.cores, writer.pointers, share(rows, len(writer.cores)), strict=True
+        writer.cores, writer.pointers, share(target[1][0], len(writer.cores)), strict=True
     ):
-        if first < end:
-            make(core, pointer).emit(first, end)
+        if first >= end:
+            continue
+        mark = core.used
+        for piece in PoolRows.pieces(node, source, target, _room(core)):
+            core.used = mark
+            PoolRows(core, pointer, node, source, target, *piece).emit(first, end)
+
+
+def _room(core):
+    """Bytes of local memory that are free."""
+    return core.params["lmem_bytes"] - core.used
 
 
 def _conv(writer, node, held, groups):
-    target = _target(writer, node)
+    source, target = _source(writer, node), _target(writer, node)
     for matrices, cores in held:
-        count = target[1][1] * sum(m.outputs for m in matrices)
+        outputs = sum(m.outputs for m in matrices)
         for c, (first, end) in zip(cores, share(target[1][0], len(cores)), strict=True):
             if first >= end:
                 continue
             core, pointer = writer.cores[c], writer.pointers[c]
             mark, numbers = core.used, {id(m): group for m, group in groups[node.name, c]}
-            ConvRows(
-                core,
-                pointer,
-                node,
-                matrices,
-                [numbers[id(m)] for m in matrices],
-                _source(writer, node),
-                target,
-                writer.relu(node),
-                lambda at, core=core, count=count: writer.clip(
-                    core, node.activation, node.output, at, count
-                ),
-            ).emit(first, end)
-            core.used = mark
+            for piece in ConvRows.pieces(node, matrices, source, target, _room(core)):
+                results = piece.result if piece is not None else (0, target[1][1])
+                ConvRows(
+                    core,
+                    pointer,
+                    node,
+                    matrices,
+                    [numbers[id(m)] for m in matrices],
+                    source,
+                    target,
+                    writer.relu(node),
+                    partial(_clip, writer, node, core, (results[1] - results[0]) * outputs),
+                    piece,
+                ).emit(first, end)
+                core.used = mark
+
+
+def _clip(writer, node, core, count, at):
+    writer.clip(core, node.activation, node.output, at, count)
 
 
 def _dense(writer, node, groups):

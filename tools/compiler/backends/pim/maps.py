@@ -5,6 +5,7 @@ results stored row by row."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -26,6 +27,50 @@ def share(total: int, parts: int) -> list[tuple[int, int]]:
     return list(zip(cuts, cuts[1:], strict=False))
 
 
+@dataclass(frozen=True)
+class Columns:
+    """Columns of a layer's results that a band works on: ``result`` and ``source`` as (first,
+    behind last), zeros ``left`` and ``right`` of the source's."""
+
+    result: tuple[int, int]
+    source: tuple[int, int]
+    left: int
+    right: int
+
+
+def slots_of(
+    window: tuple[int, int],
+    stride: tuple[int, int],
+    height: int,
+    padding: tuple[int, int, int, int],
+) -> int:
+    """Source rows that a band holds: one stride more than a window."""
+    return min(window[0] + stride[0], height + padding[0] + padding[2])
+
+
+def _columns_of(node, width, first, end):
+    """The :class:`Columns` of results ``first`` to ``end`` - 1 of a layer with windows."""
+    low = first * node.stride[1] - node.padding[1]
+    high = (end - 1) * node.stride[1] - node.padding[1] + node.window[1]
+    source = max(low, 0), min(high, width)
+    return Columns((first, end), source, source[0] - low, high - source[1])
+
+
+def column_pieces(
+    node: Conv | MaxPool, width: int, columns: int, least: int, fits: Callable[[Columns], bool]
+) -> list[Columns | None]:
+    """Splits a layer's columns into as few pieces as ``fits`` takes, of at least ``least`` columns;
+    ``None``: all of them. Where none are small enough, the smallest."""
+    most = max(1, columns // least)
+    for number in range(1, most + 1):
+        found = [_columns_of(node, width, *cut) for cut in share(columns, number)]
+        if number == 1:
+            found = [Columns(found[0].result, (0, width), node.padding[1], node.padding[3])]
+        if all(map(fits, found)) or number == most:
+            return [None] if number == 1 else list(found)
+    raise AssertionError("unreachable")
+
+
 class Band:
     """Rows ``first`` to ``end`` - 1 of a layer's results on one core, and the line buffers of their
     source rows.
@@ -38,6 +83,7 @@ class Band:
     window, stride, padding : of the layer; ``padding`` (top, left, bottom, right)
     taken, given : channels of the source and of the results that the band works on (first,
         behind last), ``None``: all
+    columns : of the results, ``None``: all
     """
 
     def __init__(
@@ -52,21 +98,25 @@ class Band:
         what: str,
         taken: tuple[int, int] | None = None,
         given: tuple[int, int] | None = None,
+        columns: Columns | None = None,
     ):
         self.core, self.pointer, self.what = core, pointer, what
         (
-            (self.source_at, (self.height, self.width, self._all), self.size),
+            (self.source_at, (self.height, self._wide, self._all), self.size),
             (self.target_at, shape, self.out_size),
         ) = source, target
-        self._all_out = shape[2]
+        self._all_out, self._wide_out = shape[2], shape[1]
+        self.columns = columns or Columns((0, shape[1]), (0, self._wide), padding[1], padding[3])
+        self.width = self.columns.source[1] - self.columns.source[0]
+        shape = (shape[0], self.columns.result[1] - self.columns.result[0], shape[2])
         self.first, end = taken or (0, self._all)
         self.out, out_end = given or (0, self._all_out)
         self.channels, self.shape = end - self.first, (*shape[:2], out_end - self.out)
         self.window, self.stride, self.padding = window, stride, padding
-        left, right = padding[1], padding[3]
+        left, right = self.columns.left, self.columns.right
         self.pitch = (left + self.width + right) * self.channels * self.size
         # One stride more than a window: the next rows come while these are worked on.
-        self.slots = min(window[0] + stride[0], self.height + padding[0] + padding[2])
+        self.slots = slots_of(window, stride, self.height, padding)
         self.ring = core.allocate(self.slots * self.pitch, what)
         row = self.shape[1] * self.shape[2] * self.out_size
         self.results = [core.allocate(row, what) for _ in range(2)]
@@ -91,12 +141,14 @@ class Band:
         if self._held.get(slot) == y:
             return
         inner = self.width * self.channels * self.size
-        at, real = self.row(y) + self.padding[1] * self.channels * self.size, y - self.padding[0]
+        at, real = self.row(y) + self.columns.left * self.channels * self.size, y - self.padding[0]
+        first = real * self._wide + self.columns.source[0]
         self._held[slot] = y
         if not 0 <= real < self.height:
             self.core.fill(at, 0, inner)
         elif self.channels == self._all:
-            self.core.load(at, self.pointer, inner, self.source_at + real * inner)
+            position = self.channels * self.size
+            self.core.load(at, self.pointer, inner, self.source_at + first * position)
         else:
             count = self.channels * self.size
             for x in range(self.width):
@@ -104,23 +156,22 @@ class Band:
                     at + x * count,
                     self.pointer,
                     count,
-                    self.source_at + ((real * self.width + x) * self._all + self.first) * self.size,
+                    self.source_at + ((first + x) * self._all + self.first) * self.size,
                 )
 
     def store(self, y: int, results: int) -> None:
         """Stores a row of results."""
         columns, count = self.shape[1], self.shape[2] * self.out_size
+        first = y * self._wide_out + self.columns.result[0]
         if self.shape[2] == self._all_out:
-            self.core.store(
-                self.pointer, results, columns * count, self.target_at + y * columns * count
-            )
+            self.core.store(self.pointer, results, columns * count, self.target_at + first * count)
             return
         for x in range(columns):
             self.core.store(
                 self.pointer,
                 results + x * count,
                 count,
-                self.target_at + ((y * columns + x) * self._all_out + self.out) * self.out_size,
+                self.target_at + ((first + x) * self._all_out + self.out) * self.out_size,
             )
 
     def rows(self, first: int, end: int) -> Iterator[tuple[int, int]]:
@@ -275,6 +326,7 @@ class ConvRows:
         target: tuple[int, tuple[int, int, int], int],
         relu: bool,
         behind: Callable[[int], None],
+        columns: Columns | None = None,
     ):
         self.node, self.behind = node, behind
         first, last = matrices[0], matrices[-1]
@@ -289,6 +341,7 @@ class ConvRows:
             node.name,
             (first.first, last.first + last.count),
             (first.out, last.out + last.outputs),
+            columns,
         )
         space = Products.space(node, matrices, self.band.size)
         self.products = Products(
@@ -303,6 +356,29 @@ class ConvRows:
             relu,
             [core.allocate(space // 2, node.name) for _ in range(2)] if space else [],
         )
+
+    @staticmethod
+    def pieces(
+        node: Conv,
+        matrices: Sequence[Matrix],
+        source: tuple[int, tuple[int, int, int], int],
+        target: tuple[int, tuple[int, int, int], int],
+        room: int,
+    ) -> list[Columns | None]:
+        """Pieces of the columns whose bands ``room`` bytes of local memory hold."""
+        (_, (height, width, _), size), (_, shape, out_size) = source, target
+        first, last = matrices[0], matrices[-1]
+        channels, outputs = last.first + last.count - first.first, last.out + last.outputs
+        slots = slots_of(node.window, node.stride, height, node.padding)
+        space = Products.space(node, matrices, size)
+
+        def fits(columns):
+            wide = columns.left + columns.source[1] - columns.source[0] + columns.right
+            results = columns.result[1] - columns.result[0]
+            taken = slots * wide * channels * size + space
+            return taken + 2 * results * (outputs - first.out) * out_size <= room
+
+        return column_pieces(node, width, shape[1], max(m.wide for m in matrices), fits)
 
     def _source_row(self, y: int, r: int) -> int:
         return self.band.row(y * self.node.stride[0] + r)
@@ -338,11 +414,16 @@ def pool_row(
     shape: tuple[int, int],
     columns: int,
     size: int,
+    piece: tuple[int, Columns] | None = None,
 ) -> None:
     """Emits one row of max pooling from the local addresses ``rows``: rows by ``vvmax`` into
     ``tall``, then columns position by position. ``shape``: columns and channels of the source.
-    Positions outside the map are skipped."""
+    Positions outside the map are skipped. ``piece``: (columns of the whole source, the
+    :class:`Columns` that are worked on)."""
     width, channels = shape
+    whole, first, before = width, 0, 0
+    if piece is not None:
+        whole, first, before = piece[0], piece[1].result[0], piece[1].source[0]
     core.widths(8 * size, 8 * size)
     if len(rows) > 1:
         core.vector2("vvmax", tall, rows[0], rows[1], width * channels, size=size)
@@ -351,7 +432,7 @@ def pool_row(
     else:
         tall = rows[0]
     for x in range(columns):
-        taken = spans(node, width, x, 1)
+        taken = [column - before for column in spans(node, whole, first + x, 1)]
         at = results + x * channels * size
         if len(taken) == 1:
             core.move(at, tall + taken[0] * channels * size, channels * size)
@@ -378,12 +459,52 @@ class PoolRows:
         node: MaxPool,
         source: tuple[int, tuple[int, int, int], int],
         target: tuple[int, tuple[int, int, int], int],
+        columns: Columns | None = None,
+        channels: tuple[int, int] | None = None,
     ):
         self.core, self.node, self.size = core, node, source[2]
+        self._piece = None if columns is None else (source[1][1], columns)
         self.band = Band(
-            core, pointer, source, target, node.window, node.stride, (0, 0, 0, 0), node.name
+            core,
+            pointer,
+            source,
+            target,
+            node.window,
+            node.stride,
+            (0, 0, 0, 0),
+            node.name,
+            channels,
+            channels,
+            columns and replace(columns, left=0, right=0),
         )
         self.tall = core.allocate(self.band.pitch, node.name)
+
+    @staticmethod
+    def pieces(
+        node: MaxPool,
+        source: tuple[int, tuple[int, int, int], int],
+        target: tuple[int, tuple[int, int, int], int],
+        room: int,
+    ) -> list[tuple[Columns | None, tuple[int, int] | None]]:
+        """Pieces of the columns and channels (``None``: all) whose bands ``room`` bytes of local
+        memory hold."""
+        (_, (height, width, channels), size), (_, shape, out_size) = source, target
+        slots = slots_of(node.window, node.stride, height, (0, 0, 0, 0))
+
+        def fits(columns, count):
+            wide = columns.source[1] - columns.source[0]
+            results = columns.result[1] - columns.result[0]
+            return ((slots + 1) * wide * size + 2 * results * out_size) * count <= room
+
+        for parts in range(1, channels + 1):
+            count = -(-channels // parts)
+            found = column_pieces(node, width, shape[1], 1, partial(fits, count=count))
+            if parts == channels or all(c is None or fits(c, count) for c in found):
+                some: list[tuple[int, int] | None] = [None]
+                if parts > 1:
+                    some = [*share(channels, parts)]
+                return [(piece, cut) for cut in some for piece in found]
+        raise AssertionError("unreachable")
 
     def emit(self, first: int, end: int) -> None:
         """Emits rows ``first`` to ``end`` - 1."""
@@ -401,6 +522,7 @@ class PoolRows:
                 (band.width, band.channels),
                 band.shape[1],
                 self.size,
+                self._piece,
             )
             band.store(y, band.results[y % 2])
 

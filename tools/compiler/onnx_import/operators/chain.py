@@ -160,8 +160,9 @@ class Chain:
             target = replace(leader, shape=tuple(shape))
             tensor = self.draft.conform(one, target)
             if isinstance(one, Constant):
-                data = self.step.finite("its constant", self.draft.graph.tensors[tensor].data)
-                tensor = self.draft.constant(np.array(np.broadcast_to(data, shape)))
+                conformed = np.asarray(self.draft.graph.tensors[tensor].data)
+                data = np.broadcast_to(self.step.finite("its constant", conformed), shape)
+                tensor = self.draft.constant(np.array(data))
             tensors.append(tensor)
         result = self.draft.add(Concat, *tensors, output=self._output(part), part=part, axis=own)
         return self.draft.view(result, leader.axes, grid=leader.grid, integer=leader.integer)

@@ -74,7 +74,9 @@ def of_channels(step: Step, index: int, name: str, view: View) -> View | Constan
         found = "nothing" if operand is None else f"shape {tuple(operand.lengths)}"
         raise Refused(f"{name} has {found}: expected {count} numbers")
     if isinstance(operand, Constant):
-        return Constant(step.finite(name, step.fixed(index, name).data).reshape(shape))
+        known = step.fixed(index, name)
+        assert known is not None
+        return Constant(step.finite(name, known.data).reshape(shape))
     return step.draft.seen(step.flowing(index, name), shape)
 
 

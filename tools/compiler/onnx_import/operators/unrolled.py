@@ -100,7 +100,8 @@ def unrolled(step: Step) -> list[View | None]:
         for at in range(directions)
     ]
     hidden = made[0][1].lengths[1]
-    chain, results = Chain(step), []
+    chain = Chain(step)
+    results: list[View | None] = []
     names = [name if name in step.used else "" for name in (*step.outputs, "", "", "")[:3]]
     for kind, name in enumerate(names):
         if not name:
