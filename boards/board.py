@@ -30,6 +30,7 @@ __all__ = [
     "BlockRAM",
     "Board",
     "Bridge",
+    "Flash",
     "UARTLink",
     "USBPort",
 ]
@@ -85,6 +86,19 @@ class USBPort:
         from ..gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
 
         return {"kind": self.kind, "vendor": VENDOR_ID, "product": PRODUCT_ID}
+
+
+@dataclass(frozen=True)
+class Flash:
+    """SPI flash memory that holds the bitstream: ``size`` in bytes, ``image_at`` the place of a
+    plan image behind every bitstream of the board, the platform's ``resource``, and whether it has
+    four data lines once they are enabled by status register 2 (as Winbond's)."""
+
+    size: int
+    image_at: int
+    quad: bool = False
+    resource: str = "spi_flash_4x"
+    number: int = 0
 
 
 class _Memory:
@@ -267,6 +281,7 @@ class Board:
     programmers : tuple of str, programs that can load it, the first one preferred
     busy_led, fault_led : (resource, number), or with the name of a part of it,
         as of a three-coloured LED; ``None``: the board has no LED for it
+    flash : Flash or None, flash memory from which a SoC can start
     clock_pad : bool, iCE40: the oscillator's pin is that of the PLL
     held_high : tuple of (resource, number), or with the name of a part of it:
         pins that must stand high
@@ -289,6 +304,7 @@ class Board:
     busy_led: PinName | None
     fault_led: PinName | None
     usb: USBPort | None = None
+    flash: Flash | None = None
     bridges: tuple[Bridge, ...] = field(default=())
     clock_pad: bool = False
     held_high: tuple[PinName, ...] = field(default=())
@@ -471,6 +487,8 @@ class Board:
         size: int | None = None,
         link: str | None = None,
         on_chip: int | None = None,
+        run_list: bool = False,
+        boot: bool = False,
     ) -> SoC:
         """Creates the SoC of this board, without its pins.
 
@@ -491,12 +509,16 @@ class Board:
             over USB. The board's default one unless given.
         on_chip : int, optional
             Bytes of main memory in block RAM, from address 0; else the preset's.
+        run_list : bool
+            The SoC walks lists of runs; only with a core.
+        boot : bool
+            The SoC starts from flash memory; only with a core.
 
         Raises
         ------
         BoardError
-            The board has not got that link, or its memory or its serial line cannot have that
-            clock.
+            The board has not got that link, or no flash memory to start from, or its memory or its
+            serial line cannot have that clock.
         ParameterError
             No preset fits, a parameter is wrong, or the core cannot have these sizes beside this
             board's memory, or its primitives in its FPGA.
@@ -508,7 +530,7 @@ class Board:
         from ..gateware.isa.parameters import CAPACITIES, LACKS, ParameterError
         from ..gateware.primitives.pll import PLLError
         from ..gateware.shell.domains import requested_domain
-        from ..gateware.soc import SoC
+        from ..gateware.soc import FlashBoot, SoC
         from .clocking import clocking
 
         resolved, domain = {}, None
@@ -523,6 +545,13 @@ class Board:
                     f"{' and '.join(lacks)}, "
                     f"which its {self.fpga} does not have"
                 )
+        if boot and self.flash is None:
+            from . import BoardError
+
+            raise BoardError(
+                f"{self.name} cannot start from flash memory: expected a board whose table names "
+                f"it ({', '.join(boards_with_flash())})"
+            )
         asked_hz = clock_hz or round(self.clock_for(package, preset) * 1e6)
         capacity = CAPACITIES[self.fpga] if family == "own" else None
         family = self.family if family == "own" else family
@@ -578,6 +607,10 @@ class Board:
                 shared_clock=domain is not None and beside is None,
                 domain_hz=clocks.domain_hz if beside is not None else None,
                 clocking=clocks,
+                run_list=run_list,
+                boot=FlashBoot(self.flash.image_at, self.flash.quad)
+                if boot and self.flash is not None
+                else None,
             )
         except ParameterError:
             raise
@@ -588,3 +621,10 @@ class Board:
             raise ParameterError(
                 f"{package.name} {preset} cannot be built for {self.name}: {error}"
             ) from None
+
+
+def boards_with_flash() -> list[str]:
+    """Names of the boards that can start from flash memory."""
+    from . import board_names, open_board
+
+    return [name for name in board_names() if open_board(name).flash is not None]

@@ -38,10 +38,11 @@ def rows() -> Iterator[str]:
             f"{board.memory.kind}{f' ({part})' if part else ''} |"
         )
     yield ""
-    yield "| name | links | programmers |"
-    yield "|---|---|---|"
+    yield "| name | links | programmers | plan image in flash memory |"
+    yield "|---|---|---|---|"
     for board in boards:
-        yield f"| `{board.name}` | {_links(board)} | {', '.join(board.programmers)} |"
+        image = "" if board.flash is None else f"from {_size(board.flash.image_at)} on"
+        yield f"| `{board.name}` | {_links(board)} | {', '.join(board.programmers)} | {image} |"
 
 
 def page(text: str) -> str:

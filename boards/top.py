@@ -6,7 +6,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from amaranth import Cat, ClockDomain, Const, Elaboratable, Module, Mux, Signal, Value
+from amaranth import (
+    Cat,
+    ClockDomain,
+    Const,
+    Elaboratable,
+    Instance,
+    Module,
+    Mux,
+    Signal,
+    Value,
+)
 from amaranth.lib import io, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
@@ -170,6 +180,8 @@ class BoardTop(Elaboratable):
             self._serial_link(m, platform)
 
         self._leds(m, platform)
+        if soc.boot is not None:
+            self._flash(m, platform)
         m.submodules.held = HeldPins(pins=board.held_high)
         if board.memory.kind == "SDRAM":
             self._sdram(m, platform, pll)
@@ -217,7 +229,13 @@ class BoardTop(Elaboratable):
 
     def _leds(self, m, platform):
         requested = {}
-        for name, lit in (("busy", self.soc.busy), ("fault", self.soc.fault)):
+        lights = {"busy": self.soc.busy, "fault": self.soc.fault}
+        if self.soc.boot is not None:
+            lights = {
+                "busy": self.soc.busy | self.soc.ready,
+                "fault": self.soc.fault | self.soc.blink,
+            }
+        for name, lit in lights.items():
             led = getattr(self.board, f"{name}_led")
             if led is None:
                 continue
@@ -229,6 +247,33 @@ class BoardTop(Elaboratable):
                 "o", getattr(port, *part) if part else port
             )
             m.d.comb += buffer.o.eq(lit | self.soc.led)
+
+    def _flash(self, m, platform):
+        """Pins of flash memory. An ECP5's clock of it is no pin of the user's."""
+        flash, pins = self.board.flash, self.soc.flash_pins
+        port = platform.request(flash.resource, flash.number, dir="-")
+        m.submodules.flash_cs = cs = io.Buffer("o", port.cs)
+        m.d.comb += cs.o.eq(pins.cs)
+        if self.board.family == "ecp5":
+            m.submodules.flash_clk = Instance("USRMCLK", i_USRMCLKI=pins.clk, i_USRMCLKTS=Const(0))
+        else:
+            m.submodules.flash_clk = clk = io.Buffer("o", port.clk)
+            m.d.comb += clk.o.eq(pins.clk)
+        if hasattr(port, "dq"):
+            for line in range(4):
+                m.submodules[f"flash_dq{line}"] = buffer = io.Buffer("io", port.dq[line])
+                m.d.comb += [
+                    buffer.o.eq(pins.dq.o[line]),
+                    buffer.oe.eq(pins.dq.oe[line]),
+                    pins.dq.i[line].eq(buffer.i),
+                ]
+            return
+        m.submodules.flash_copi = copi = io.Buffer("o", port.copi)
+        m.submodules.flash_cipo = cipo = io.Buffer("i", port.cipo)
+        m.d.comb += [copi.o.eq(pins.dq.o[0]), pins.dq.i[1].eq(cipo.i)]
+        for name in ("wp", "hold"):
+            m.submodules[f"flash_{name}"] = buffer = io.Buffer("o", getattr(port, name))
+            m.d.comb += buffer.o.eq(0)  # never asserted
 
     def _sdram(self, m, platform, pll):
         ports = platform.request(self.board.memory.resource, dir="-")

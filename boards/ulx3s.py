@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Radiona ULX3S: ECP5 with 32 MiB of 16-bit SDR SDRAM and an FT231X."""
 
-from .board import SDRAM, Board, Bridge, UARTLink, USBPort
+from .board import SDRAM, Board, Bridge, Flash, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
@@ -23,13 +23,16 @@ def _board(size, fpga):
         title=f"Radiona ULX3S {size}",
         fpga=fpga,
         part=f"LFE5U-{size}-6BG381C",
-        platform=f"amaranth_boards.ulx3s:ULX3S_{size}_Platform",
+        platform=f"quintet.boards.platforms.ulx3s:ULX3S{size}Platform",
         oscillator="clk25",
         oscillator_hz=25_000_000,
         clock_mhz=80,
         memory=_SDRAM,
         link=UARTLink(baud=3_000_000),
         usb=USBPort(),
+        # Boards were made with flash memories of several makers, whose four data lines are enabled
+        # in different ways.
+        flash=Flash(size=16 << 20, image_at=4 << 20, resource="spi_flash_1x"),
         bridges=(Bridge(0x0403, 0x6015, "FT231X"),),
         programmers=("openFPGALoader", "fujprog"),
         busy_led=("led", 0),

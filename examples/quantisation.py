@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What quantisation costs: signal-to-noise ratio of the digits' scores on each core, and by the
+"""Cost of quantisation: signal-to-noise ratio of the digits' scores on each core, and by the
 percentile of the calibration's values that the OPU's scales reach to."""
 
 import numpy as np

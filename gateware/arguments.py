@@ -8,6 +8,7 @@ __all__ = [
     "FAMILIES",
     "check_beat_bytes",
     "check_family",
+    "check_integer",
     "check_kind",
     "check_memory_size",
     "is_integer",
@@ -20,6 +21,28 @@ FAMILIES = (None, "ecp5", "ice40")
 def is_integer(value: object) -> bool:
     """Whether ``value`` is an int, and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
+
+
+def check_integer(
+    name: str, value: Any, low: int, high: int | None = None, *, power_of_two: bool = False
+) -> None:
+    """Refuse, with a ``ValueError`` that calls it ``name``, what is no integer from ``low`` to
+    ``high`` (``None``: no upper bound), or no power of two among them."""
+    if (
+        is_integer(value)
+        and value >= low
+        and (high is None or value <= high)
+        and not (power_of_two and value & (value - 1))
+    ):
+        return
+    kind = "a power of two" if power_of_two else "an integer"
+    if high is not None:
+        expected = f"{kind} from {low} to {high}"
+    elif low < 2 and not power_of_two:
+        expected = "a positive integer" if low else "a non-negative integer"
+    else:
+        expected = f"{kind} of at least {low}"
+    raise ValueError(f"{name} must be {expected}, not {value!r}")
 
 
 def check_family(family: object) -> None:

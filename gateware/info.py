@@ -16,6 +16,7 @@ __all__ = [
     "INFO_BASE",
     "MEMORY_BASE",
     "PROTOCOL_VERSION",
+    "RUN_LIST_BASE",
     "SOC_BASE",
     "Info",
     "InfoError",
@@ -28,6 +29,8 @@ MEMORY_BASE = 0x0000_0000
 CONTROL_BASE = 0x8000_0000
 CONTROL_SIZE = 0x1000
 SOC_BASE = 0x8001_0000
+#: Registers of the walker of lists of runs, where a build has one.
+RUN_LIST_BASE = 0x8001_0100
 INFO_BASE = 0x8002_0000
 HEADER_WORDS = 16
 MAGIC = b"QNTT"

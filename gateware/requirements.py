@@ -13,7 +13,7 @@ __all__ = ["extra_command", "package_command"]
 
 
 def _requirements(extra):
-    """What quintet's metadata asks for: with ``extra``, or always (``None``)."""
+    """Requirements of quintet's metadata for ``extra``, or of the base install (``None``)."""
     try:
         lines = importlib.metadata.requires("quintet") or []
     except importlib.metadata.PackageNotFoundError:

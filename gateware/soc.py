@@ -2,28 +2,57 @@
 """The generator: link, bus, memory and core from one configuration (docs/how/contracts.md, section
 4)."""
 
+from dataclasses import dataclass
 from importlib import metadata
 from typing import Any
 
-from amaranth import Module
+from amaranth import Cat, Const, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
+from .bus.share import BusShare
 from .bus.watchdog import BusWatchdog
 from .cores import CorePackage
-from .info import CONTROL_BASE, INFO_BASE, MEMORY_BASE, SOC_BASE, info_rom
+from .info import (
+    CONTROL_BASE,
+    INFO_BASE,
+    MEMORY_BASE,
+    RUN_LIST_BASE,
+    SOC_BASE,
+    info_rom,
+)
 from .isa.parameters import Params, params_hash
+from .isa.registers import COMMON_REGISTERS
 from .link.bridge import LinkBridge
 from .link.uartbone import UARTBone
 from .memory.arbiter import MemoryArbiter
 from .memory.front import WishboneFront
 from .memory.partial import PartialWrites
 from .shell.core import CoreShell
+from .standalone.boot import BootEngine
+from .standalone.flash import FlashPins, FlashReader
+from .standalone.image import build_hash
+from .standalone.walker import RunListWalker
 
-__all__ = ["SoC"]
+__all__ = ["FlashBoot", "SoC"]
+
+#: Most Hz of the clock of flash memory: half of what READ (0x03) of a usual chip allows.
+_FLASH_HZ = 25_000_000
+#: Seconds from the release of flash memory from power-down to its next command, and beyond the
+#: power-up of a memory chip until a controller has set it up.
+_WAKE_S, _SET_UP_S = 4e-6, 20e-6
+
+
+@dataclass(frozen=True)
+class FlashBoot:
+    """Start from flash memory: address of the plan image in it, and whether it is read on four data
+    lines."""
+
+    image_at: int
+    quad: bool
 
 
 def _version():
@@ -67,6 +96,11 @@ class SoC(wiring.Component):
         Frequency that the core's own clock domain really has, where that is known.
     clocking : object
         What the design around knows of its clocks; it is kept and not looked at.
+    run_list : bool
+        The SoC walks lists of runs (:mod:`~.standalone.runlist`); only with a core.
+    boot : FlashBoot or None
+        The SoC starts from a plan image in flash memory (:mod:`~.standalone.image`); only with a
+        core.
     watchdog : int
         Cycles after which an unanswered bus cycle ends with ``err``; more where the core may take
         longer.
@@ -76,7 +110,10 @@ class SoC(wiring.Component):
     rx : In, tx : Out, byte streams of the link
     busy, fault : Out, state of the core, for an LED
     led : Out, the host wants to find this board
-    interrupt : Out
+    flash_pins : Out(FlashPins()), with ``boot``
+    ready, blink : Out, with ``boot``, for LEDs: a plan image was read; the reason for which it was
+        refused, in blinks
+    interrupt : Out, of the core, or the end of a list of runs
     reset_request : Out, one cycle: the host asks for a reset of the whole SoC
     memory_pins : the backing's, where it has any
 
@@ -90,6 +127,8 @@ class SoC(wiring.Component):
     memory_info : dict, what it says of main memory: ``size``, ``beat_bytes``, ``kind``;
         with ``on_chip`` these are the other memory's, and ``on_chip`` has the ``size`` and
         ``beat_bytes`` of what is on chip
+    run_list : bool
+    boot : FlashBoot or None
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
     """
 
@@ -109,6 +148,8 @@ class SoC(wiring.Component):
         shared_clock: bool = False,
         domain_hz: int | None = None,
         clocking: Any = None,
+        run_list: bool = False,
+        boot: FlashBoot | None = None,
         watchdog: int = 2048,
     ) -> None:
         if (
@@ -119,6 +160,11 @@ class SoC(wiring.Component):
             raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
         if package is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
+        if package is None and run_list:
+            raise ValueError("A list of runs needs a core")
+        if package is None and boot is not None:
+            raise ValueError("A start from flash memory needs a core")
+        self.run_list, self.boot = bool(run_list), boot
         self.board_name, self.clock_hz, self.backing, self.package = (
             board_name,
             clock_hz,
@@ -128,6 +174,7 @@ class SoC(wiring.Component):
         self.family, self.pipelined, self.uartbone = family, bool(pipelined), bool(uartbone)
         self.link, self.clocking, self._domain_hz = dict(link or {}), clocking, domain_hz
         tag, self.params, self.preset, self.core = None, {}, None, None
+        self._outstanding = getattr(memory, "OUTSTANDING", 4)
         if package is not None:
             space = package.params.SPACE
             self.preset = preset or space.default_preset
@@ -141,6 +188,8 @@ class SoC(wiring.Component):
                 family=family,
                 pipelined=self.pipelined,
                 shared_clock=shared_clock,
+                with_run_ok=self.run_list,
+                outstanding=self._outstanding,
             )
         self.domain = self.core.domain if self.core is not None else None
         self.on_chip = getattr(memory, "on_chip", 0)
@@ -166,6 +215,10 @@ class SoC(wiring.Component):
         }
         if self.domain is not None:
             text["domains"] = {self.domain.name: self.domain_hz}
+        if self.run_list:
+            text["run_list"] = True
+        if self.boot is not None:
+            text["boot"] = {"image_at": self.boot.image_at, "quad": self.boot.quad}
         self.info = info_rom(
             text=text,
             tag=tag,
@@ -189,6 +242,8 @@ class SoC(wiring.Component):
         }
         if hasattr(memory, "pins"):
             members["memory_pins"] = memory.signature.members["pins"]
+        if boot is not None:
+            members |= {"flash_pins": Out(FlashPins()), "ready": Out(1), "blink": Out(1)}
         super().__init__(members)
 
     @property
@@ -211,7 +266,9 @@ class SoC(wiring.Component):
             )
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
-        registers = m.submodules.registers = SoCRegisters()
+        registers = m.submodules.registers = SoCRegisters(
+            interrupts=1 + self.run_list, boots=self.boot is not None
+        )
         info = m.submodules.info = ROM(
             data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length())
         )
@@ -225,6 +282,12 @@ class SoC(wiring.Component):
         }
         if self.core is not None:
             slaves["core"] = CONTROL_BASE, self.core.bus
+        master, walker = bridge.bus, None
+        if self.boot is not None:
+            master = self._start_from_flash(m, master, registers)
+        if self.run_list:
+            walker, master = self._walk_lists(m, master)
+            slaves["list"] = RUN_LIST_BASE, walker.registers
         decoder = m.submodules.decoder = BusDecoder(
             windows={name: (base, bus.signature.flip()) for name, (base, bus) in slaves.items()}
         )
@@ -233,7 +296,7 @@ class SoC(wiring.Component):
 
         wiring.connect(m, wiring.flipped(self.rx), bridge.rx)
         wiring.connect(m, bridge.tx, wiring.flipped(self.tx))
-        wiring.connect(m, bridge.bus, watchdog.master)
+        wiring.connect(m, master, watchdog.master)
         wiring.connect(m, watchdog.slave, decoder.bus)
         m.d.comb += [self.led.eq(registers.led), self.reset_request.eq(registers.reset)]
         if hasattr(memory, "pins"):
@@ -248,7 +311,9 @@ class SoC(wiring.Component):
             wiring.connect(m, front.memory, port)
             return m
         core = m.submodules.core = self.core
-        arbiter = m.submodules.arbiter = MemoryArbiter(beat_bytes=memory.beat_bytes, ports=2)
+        arbiter = m.submodules.arbiter = MemoryArbiter(
+            beat_bytes=memory.beat_bytes, ports=2, outstanding=self._outstanding
+        )
         wiring.connect(m, front.memory, arbiter.port[0])
         wiring.connect(m, core.memory, arbiter.port[1])
         wiring.connect(m, arbiter.memory, port)
@@ -258,4 +323,65 @@ class SoC(wiring.Component):
             self.interrupt.eq(core.interrupt),
             registers.interrupt.eq(core.interrupt),
         ]
+        if walker is not None:
+            m.d.comb += [
+                walker.core_busy.eq(core.busy),
+                walker.core_ok.eq(core.run_ok),
+                self.interrupt.eq(core.interrupt | walker.interrupt),
+                registers.interrupt.eq(Cat(core.interrupt, walker.interrupt)),
+            ]
         return m
+
+    @property
+    def _address_bits(self):
+        """Bits of the addresses that masters beside the host keep. An iCE40's logic cells are few:
+        registers hold the addresses of its memory and registers."""
+        return max(17, (self.backing.size - 1).bit_length()) if self.family == "ice40" else 31
+
+    def _start_from_flash(self, m, host, registers):
+        """The boot engine and its reader beside the master ``host``; returns the bus of both."""
+        # A memory chip must have been set up before the first word.
+        powerup_ns = getattr(self.backing, "powerup_ns", None)
+        delay = 0 if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
+        tag = self.package.isa.ISA.tag
+        engine = m.submodules.boot = BootEngine(
+            build=build_hash(tag, params_hash(self.params)), address_bits=self._address_bits
+        )
+        reader = m.submodules.flash = FlashReader(
+            address=self.boot.image_at,
+            quad=self.boot.quad,
+            half=-(-self.clock_hz // (2 * _FLASH_HZ)),
+            wake=round(_WAKE_S * self.clock_hz) + 1,
+            delay=round(delay * self.clock_hz),
+        )
+        share = m.submodules.boot_share = BusShare()
+        wiring.connect(m, reader.o, engine.i)
+        wiring.connect(m, reader.pins, wiring.flipped(self.flash_pins))
+        wiring.connect(m, host, share.first)
+        wiring.connect(m, engine.bus, share.second)
+        # Blinks of about a sixth of a second, as many as the reason's number, in a row of eight.
+        low = max(1, (self.clock_hz // 6).bit_length() - 1)
+        m.d.comb += [
+            reader.enable.eq(engine.enable),
+            registers.boot.eq(
+                Cat(engine.enable, engine.ready, engine.refused, Const(0, 1), engine.reason)
+            ),
+            self.ready.eq(engine.ready),
+            self.blink.eq(
+                engine.refused
+                & registers.cycles[low]
+                & (registers.cycles[low + 1 : low + 4] < engine.reason)
+            ),
+        ]
+        return share.bus
+
+    def _walk_lists(self, m, host):
+        """The walker of lists of runs, on the bus beside the master ``host``: (walker, bus)."""
+        control = {register.name: register.offset for register in COMMON_REGISTERS}["control"]
+        walker = m.submodules.walker = RunListWalker(
+            control=CONTROL_BASE + control, address_bits=self._address_bits
+        )
+        share = m.submodules.share = BusShare()
+        wiring.connect(m, host, share.first)
+        wiring.connect(m, walker.bus, share.second)
+        return walker, share.bus

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The rules of the tree: who may import whom, which rooms are pure Python, how large folders and
+"""The rules of the tree: who may import whom, which packages are pure Python, how large folders and
 methods may grow."""
 
 import ast
@@ -19,14 +19,15 @@ MAY_IMPORT = {
 }
 #: What imports no Amaranth, not even by way of others.
 PURE = re.compile(
-    r"gateware/isa/.*|gateware/cores/\w+/((isa|params|software|operands|storage|image\w*)\.py|(asm|model|image|exchange|densify)/.*)"
+    r"gateware/isa/.*|gateware/cores/\w+/((isa|params|software|operands|storage|image\w*)\.py|"
+    r"(asm|model|image|exchange)/.*)"
 )
 MOST_FILES, MOST_STATEMENTS = 20, 110
 
 
 class House:
     """A tree of sources. Imports inside functions count as those at the top do; what is found by
-    its name (rooms, boards, commands) does not. Imports for types alone (``if TYPE_CHECKING:``) are
+    its name (cores, boards, commands) does not. Imports for types alone (``if TYPE_CHECKING:``) are
     among ``imports`` and not among ``runs``.
 
     Attributes
@@ -107,14 +108,14 @@ def direction(house):
         )
 
 
-def rooms_apart(house):
+def cores_apart(house):
     """No core imports another."""
     for path, imported in house.imports.items():
-        room = re.match(r"gateware/cores/\w+/", path)
+        core = re.match(r"gateware/cores/\w+/", path)
         yield from (
             f"{path} imports {other}"
             for other in imported
-            if room and re.match(r"gateware/cores/\w+/", other) and not other.startswith(room[0])
+            if core and re.match(r"gateware/cores/\w+/", other) and not other.startswith(core[0])
         )
 
 
@@ -184,7 +185,7 @@ def licensed(house):
                 yield f"{path.as_posix()} begins with {first.strip()!r}"
 
 
-def rooms_say_what_they_are(house):
+def packages_say_what_they_are(house):
     for folder in sorted({Path(path).parent.as_posix() for path in house.trees}):
         init = house.trees.get(f"{folder}/__init__.py")
         if init is None or not ast.get_docstring(init):
@@ -192,7 +193,7 @@ def rooms_say_what_they_are(house):
 
 
 def children_end_with_us(house):
-    """What runs other programs ends them when it is ended: gateware/processes.py does."""
+    """Processes are started through gateware/processes.py, which ends them with their parent."""
     bare = ("run", "Popen", "call", "check_call", "check_output", "getoutput")
     for path, tree in house.trees.items():
         if path == "gateware/processes.py":
@@ -270,13 +271,13 @@ RULES = (
     typed,
     field_words,
     children_end_with_us,
-    rooms_apart,
+    cores_apart,
     pure,
     no_circle,
     small_folders,
     short_elaborate,
     licensed,
-    rooms_say_what_they_are,
+    packages_say_what_they_are,
 )
 
 
@@ -342,7 +343,7 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
             "boards/a.py: subprocess.Popen, expected run_child of gateware/processes.py",
         ),
         (
-            rooms_apart,
+            cores_apart,
             {"gateware/cores/a/x.py": "from ..b.y import z", "gateware/cores/b/y.py": ""},
             "gateware/cores/a/x.py imports gateware/cores/b/y.py",
         ),
@@ -384,7 +385,7 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
         ),
         (licensed, {"tests/a.py": None, "boards/b.hpp": None}, "tests/a.py begins with 'pass'"),
         (licensed, {"boards/b.hpp": None}, "boards/b.hpp begins with 'pass'"),
-        (rooms_say_what_they_are, {"tools/a/b.py": ""}, "tools/a/__init__.py has no docstring"),
+        (packages_say_what_they_are, {"tools/a/b.py": ""}, "tools/a/__init__.py has no docstring"),
     ],
 )
 def test_a_breach_is_found(rule, files, found, tmp_path):
@@ -394,3 +395,11 @@ def test_a_breach_is_found(rule, files, found, tmp_path):
         path.write_text("pass\n" if text is None else _HEAD + text)
     assert found in list(rule(House(tmp_path)))
     assert not list(short_elaborate(House(tmp_path / "nothing")))
+
+
+def test_no_line_is_excused_from_its_length():
+    """Lines of other languages in strings are wrapped by their own language's means."""
+    excuse = "noqa: " + "E501"
+    for folder in ("boards", "firmware", "gateware", "tests", "tools"):
+        for path in (ROOT / folder).rglob("*.py"):
+            assert excuse not in path.read_text(encoding="utf-8"), path

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The wheel holds every room, and works in an environment of its own."""
+"""The wheel holds every package, and works in an environment of its own."""
 
 import json
 import zipfile
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.installed import ROOMS, build_wheel, install, run
+from tests.support.installed import PACKAGES, build_wheel, install, run
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -17,13 +17,13 @@ def wheel(tmp_path_factory):
     return build_wheel(tmp_path_factory.mktemp("wheel"))
 
 
-def test_every_file_of_every_room_is_in_the_wheel(wheel):
+def test_every_file_of_every_package_is_in_the_wheel(wheel):
     with zipfile.ZipFile(wheel) as archive:
         names = set(archive.namelist())
     expected = {
         f"quintet/{path.relative_to(wheel.parent / 'source').as_posix()}"
-        for room in ROOMS
-        for path in (wheel.parent / "source" / room).rglob("*")
+        for name in PACKAGES
+        for path in (wheel.parent / "source" / name).rglob("*")
         if path.is_file()
     }
     # What is the package itself lies in a folder of its own.
@@ -47,8 +47,8 @@ def test_wheel_in_an_empty_environment(wheel, tmp_path):
     cores = json.loads(
         run(python.parent / "quintet", "cores", "--json", cwd=tmp_path, env=environment)
     )["cores"]
-    rooms = sorted(path.parent.name for path in (ROOT / "gateware" / "cores").glob("*/isa.py"))
-    assert sorted(core["name"] for core in cores) == rooms and "opentpu" in rooms
+    packages = sorted(path.parent.name for path in (ROOT / "gateware" / "cores").glob("*/isa.py"))
+    assert sorted(core["name"] for core in cores) == packages and "opentpu" in packages
 
 
 def test_an_example_of_the_wheel_runs_in_an_empty_folder(wheel, tmp_path):

@@ -15,7 +15,7 @@ __all__ = ["FOLDER", "PREFIX", "example_files", "is_example_place", "is_named_ex
 PREFIX = "example:"
 #: Where they lie, in a checkout and in an installed package.
 FOLDER = Path(__file__).resolve().parents[1] / "firmware"
-_SUFFIXES = {".a", ".bin", ".gz", ".md", ".npy", ".npz", ".onnx", ".s", ".toml"}
+_SUFFIXES = {".a", ".bin", ".c", ".gz", ".md", ".npy", ".npz", ".onnx", ".s", ".toml"}
 
 
 @cache

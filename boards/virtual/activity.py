@@ -166,7 +166,7 @@ class ActivityProbe(wiring.Component):
         return found
 
     def _memory(self, m, port):
-        """Whether the core's memory owes answers to reads, and to writes."""
+        """Whether reads, and writes, of the core are outstanding at its memory."""
         beats, requests = Signal(32), Signal(32)
         asked = port.req.valid & port.req.ready
         writes = port.req.payload.write

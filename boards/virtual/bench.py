@@ -20,6 +20,7 @@ from .compile import build_library
 from .core_top import BareCore, ShellCore
 from .native import Functions
 from .simulation import Simulation, SimulationError
+from .sources import made_from
 
 if TYPE_CHECKING:
     from ...gateware.cores import CorePackage
@@ -146,7 +147,21 @@ class CoreBench(Simulation):
             package=package, params=self.params, beat_bytes=beat_bytes, memory_size=memory_size
         )
         super().__init__(
-            build_library(top, harness="bench.cpp", trace=trace, cache=cache, progress=progress)
+            build_library(
+                top,
+                harness="bench.cpp",
+                trace=trace,
+                cache=cache,
+                progress=progress,
+                made_from=lambda: made_from(
+                    None,
+                    package,
+                    top=type(top).__name__,
+                    params=self.params,
+                    beat_bytes=beat_bytes,
+                    memory_size=memory_size,
+                ),
+            )
         )
         if top.domain is not None:
             self.second_clock(top.domain.ratio)

@@ -27,6 +27,10 @@
 #endif
 #define BOARD_CHIP (BOARD_SDRAM || BOARD_SRAM)
 
+#if BOARD_FLASH
+#include "spi_flash.hpp"
+#endif
+
 using namespace quintet;
 
 // Wires between the FPGA and its memory chip, as they should be until a test spoils them.
@@ -79,6 +83,10 @@ struct Board : Simulation {
 	std::unique_ptr<AsyncSram> chip;
 #endif
 
+#if BOARD_FLASH
+	std::unique_ptr<SpiFlash> flash;
+#endif
+
 #if QUINTET_REGISTERS
 	RegisterRecord record;
 	std::vector<Watched> words;
@@ -120,6 +128,11 @@ struct Board : Simulation {
 			address(chunks(top.p_pads____a)[0], false), flag(top.p_pads____oe), chunks(top.p_pads____we)[0], chunks(top.p_pads____be)[0],
 			wires.data(chunks(top.p_pads____d____o)[0]), flag(top.p_pads____d____oe)));
 #endif
+#if BOARD_FLASH
+		if (flash)
+			chunks(top.p_flash____dq____i)[0] = flash->cycle(flag(top.p_flash____cs), flag(top.p_flash____clk),
+				chunks(top.p_flash____dq____o)[0], chunks(top.p_flash____dq____oe)[0]);
+#endif
 #if BOARD_WIRE
 		flag(top.p_rx__line, line.send(cycle, to_board));
 #endif
@@ -159,6 +172,9 @@ struct Board : Simulation {
 		}
 #if BOARD_CHIP
 		if (chip->violation()) fail(std::string(BOARD_SDRAM ? "SDRAM chip: " : "SRAM chip: ") + chip->violation());
+#endif
+#if BOARD_FLASH
+		if (flash && flash->violation()) fail(std::string("flash memory: ") + flash->violation());
 #endif
 		return from_board.size();
 	}
@@ -200,6 +216,18 @@ void board_configure(Board *h, const BoardConfig *c) {
 	for (uint32_t i = 0; i < c->reset_cycles; i++) h->cycle_once();
 	h->reset(false);
 }
+
+#if BOARD_FLASH
+// Flash memory with these contents, from address 0; `dies_after` so many bytes that were read.
+void board_flash(Board *h, const uint8_t *data, uint64_t count, uint64_t size, uint64_t period_ps, uint64_t dies_after) {
+	h->flash.reset(new SpiFlash(data, count, size, period_ps));
+	h->flash->dies_after = dies_after;
+}
+
+uint64_t board_flash_read(Board *h) { return h->flash ? h->flash->read_bytes : 0; }
+int board_ready(Board *h) { return flag(h->top.p_ready); }
+int board_blink(Board *h) { return flag(h->top.p_blink); }
+#endif
 
 uint64_t board_run(Board *h, uint64_t cycles, uint64_t wanted, uint64_t silence) { return h->run(cycles, wanted, silence); }
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,6 +35,7 @@ __all__ = [
     "REGISTER_FUNCTIONS",
     "BoardConfig",
     "BoardSimulation",
+    "FlashContents",
     "VirtualBoard",
     "VirtualPipe",
     "describe_chip",
@@ -98,6 +99,24 @@ REGISTER_FUNCTIONS: Functions = {
 }
 
 
+#: What a library with flash memory exports.
+FLASH_FUNCTIONS: Functions = {
+    "board_flash": (None, [_H, ctypes.c_char_p, _U64, _U64, _U64, _U64]),
+    "board_flash_read": (_U64, [_H]),
+    "board_ready": (ctypes.c_int, [_H]),
+    "board_blink": (ctypes.c_int, [_H]),
+}
+
+
+@dataclass(frozen=True)
+class FlashContents:
+    """Contents of a virtual board's flash memory: a plan ``image`` at its place, all else erased.
+    ``dies_after``: bytes that are read until it loses its power."""
+
+    image: bytes = b""
+    dies_after: int | None = None
+
+
 class BoardSimulation(Simulation):
     """The compiled design of one virtual board (``board.cpp``)."""
 
@@ -120,7 +139,9 @@ class BoardSimulation(Simulation):
         "board_chip_counts": (None, [_H, ctypes.POINTER(_U64 * 5)]),
     }
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, flash: bool = False) -> None:
+        if flash:
+            self.FUNCTIONS = {**self.FUNCTIONS, **FLASH_FUNCTIONS}
         if library.registers is not None:
             self.FUNCTIONS = {
                 **self.FUNCTIONS,
@@ -216,7 +237,8 @@ class VirtualBoard(SimulatedBoard):
 
     ``made_from`` is as of :func:`~.compile.build_library`: only who made ``soc`` knows.
     ``reset_cycles``: int, that the reset at power-up lasts. ``before``: callable(BoardSimulation)
-    called before it; then the library has its registers.
+    called before it; then the library has its registers. ``flash`` : of a SoC that starts from it;
+    erased unless given.
     """
 
     def __init__(
@@ -233,6 +255,7 @@ class VirtualBoard(SimulatedBoard):
         made_from: Callable[[], str | None] | None = None,
         reset_cycles: int = 4,
         before: Callable[[BoardSimulation], object] | None = None,
+        flash: FlashContents | None = None,
     ) -> None:
         if link not in ("bytes", "wire", "uartbone"):
             raise ValueError(f"link = {link!r}: expected bytes, wire or uartbone")
@@ -243,7 +266,7 @@ class VirtualBoard(SimulatedBoard):
         self.library = build_library(
             top,
             harness="board.cpp",
-            include=[_CHIPS] if top.part else [],
+            include=[_CHIPS] if top.part or soc.boot else [],
             trace=trace is not None,
             cache=cache,
             progress=progress,
@@ -257,9 +280,12 @@ class VirtualBoard(SimulatedBoard):
                 "BOARD_SDRAM": int(soc.backing.kind == "SDRAM"),
                 "BOARD_WIRE": int(baud is not None),
                 "BOARD_SRAM": int(soc.backing.kind == "SRAM"),
+                **({"BOARD_FLASH": 1} if soc.boot is not None else {}),
             },
         )
-        self.simulation = BoardSimulation(self.library)
+        self.simulation = BoardSimulation(self.library, flash=soc.boot is not None)
+        if soc.boot is not None:
+            self._insert_flash(board, flash or FlashContents())
         if soc.domain is not None:
             self.simulation.second_clock(soc.domain.ratio)
         if trace is not None:
@@ -286,6 +312,37 @@ class VirtualBoard(SimulatedBoard):
         self.simulation.c.board_configure(self.simulation.handle, config)
         name = f"sim:{board.name}/{soc.package.name if soc.package else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
+
+    def _insert_flash(self, board, flash):
+        boot = self.soc.boot
+        contents = b"\xff" * boot.image_at + flash.image
+        if len(contents) > board.flash.size:
+            raise ValueError(
+                f"flash memory of {board.name}: an image of {len(flash.image)} bytes at "
+                f"{boot.image_at:#x}: expected at most {board.flash.size - boot.image_at}"
+            )
+        self.simulation.c.board_flash(
+            self.simulation.handle,
+            contents,
+            len(contents),
+            board.flash.size,
+            -int(-1e12 // self.clock_hz),
+            (1 << 64) - 1 if flash.dies_after is None else flash.dies_after,
+        )
+
+    @property
+    def ready(self) -> bool:
+        """Whether a plan image was read from flash memory (the LED)."""
+        return self.soc.boot is not None and bool(
+            self.simulation.c.board_ready(self.simulation.handle)
+        )
+
+    @property
+    def blink(self) -> bool:
+        """The LED that tells why a plan image was refused."""
+        return self.soc.boot is not None and bool(
+            self.simulation.c.board_blink(self.simulation.handle)
+        )
 
     @property
     def busy(self) -> bool:
@@ -344,6 +401,8 @@ def open_virtual(
     cache: BuildCache | str | Path | None = None,
     progress: Callable[[str], object] | None = None,
     on_chip: int | None = None,
+    run_list: bool = False,
+    flash: FlashContents | None = None,
 ) -> VirtualBoard:
     """Compiles and starts a virtual board.
 
@@ -359,6 +418,8 @@ def open_virtual(
     clock_hz : main clock, for the memory chip's timing; by default the board's
     cache, progress : as of :func:`~.compile.build_library`
     on_chip : bytes of main memory in block RAM; by default the preset's
+    run_list : the SoC walks lists of runs
+    flash : the SoC starts from flash memory with these contents
 
     Returns
     -------
@@ -381,6 +442,8 @@ def open_virtual(
         family=None,
         link="uartbone" if link == "uartbone" else None,
         on_chip=on_chip,
+        run_list=run_list,
+        boot=flash is not None,
     )
     return VirtualBoard(
         board=board,
@@ -389,6 +452,7 @@ def open_virtual(
         trace=trace,
         cache=cache,
         progress=progress,
+        flash=flash,
         made_from=lambda: made_from(
             board,
             package,
@@ -397,5 +461,7 @@ def open_virtual(
             clock_hz=soc.clock_hz,
             link=link,
             on_chip=soc.on_chip,
+            run_list=soc.run_list,
+            boot=soc.boot,
         ),
     )

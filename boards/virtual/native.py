@@ -111,7 +111,7 @@ class SimulatedBoard(ABC):
 
     @property
     def lit(self) -> bool | str | None:
-        """Whether its lights are lit, if they can be seen."""
+        """State of the board's LEDs; ``None`` if it has none that can be seen."""
         return None
 
     def advance(self, cycles: int, wanted: int = 1 << 62, silence: int = 1 << 62) -> None:

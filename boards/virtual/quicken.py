@@ -28,7 +28,7 @@ def _eval_body(source):
 
 
 def _edge(statement):
-    """``(test, body)`` of what happens at an edge of a clock and nowhere else; ``(None,
+    """``(test, body)`` of a statement that only a clock edge executes; ``(None,
     statement)`` for all other statements."""
     head = _EDGE.match(statement)
     if head is None or statement_end(statement, head.end() - 1) != len(statement):

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digest of all sources of a virtual board's design, which identifies the design without the
-elaboration that would take most of the time of opening a cached board."""
+"""Digest of all sources of a design of this package, a virtual board's or a core bench's, which
+identifies the design without the elaboration that would take most of the time of opening it when it
+is in the cache."""
 
 from __future__ import annotations
 
@@ -33,9 +34,6 @@ def source_digest(folders: Iterable[Path], before: float) -> str | None:
 
     ``None`` if one of them was modified after ``before`` (seconds since 1970): the imported code
     may be an older version.
-
-    ``None`` where one of them was touched after ``before`` (seconds since 1970): what was imported
-    may be an older state of it.
     """
     total = hashlib.sha256()
     for folder in folders:
@@ -65,17 +63,19 @@ def _versions():
     return found
 
 
-def made_from(board: Board, package: CorePackage | None, **configuration: object) -> str | None:
+def made_from(
+    board: Board | None, package: CorePackage | None, **configuration: object
+) -> str | None:
     """Text of sources, package versions and configuration, or ``None`` if they are not known for
     certain: boards and cores from other packages, and sources modified since this process began.
 
     Parameters
     ----------
-    board : Board
+    board : Board, or None if the design is a core alone
     package : CorePackage or None
     configuration : whatever else the design depends on, of types whose ``repr`` tells all
     """
-    if not {type(board), type(board.memory), type(board.link)} <= _OWN:
+    if board is not None and not {type(board), type(board.memory), type(board.link)} <= _OWN:
         return None
     if package is not None and not getattr(package, "import_name", "").startswith(_CORES):
         return None

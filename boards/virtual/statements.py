@@ -22,7 +22,8 @@ _CLOSING = {"(": ")", "{": "}", "[": "]"}
 #: A type, then the name that is declared: `auto x = `, `value<8> x = `, `const bool x;`, `value<8>
 #: x{`.
 _DECLARED = re.compile(
-    r"\s*(?:const\s+)?(?!return\b|else\b)[A-Za-z_][\w:]*(?:<[^;=(){}]*>)?[\s&*]+(\w+)\s*(?:=(?!=)|;|\{|\()"
+    r"\s*(?:const\s+)?(?!return\b|else\b)[A-Za-z_][\w:]*(?:<[^;=(){}]*>)?[\s&*]+(\w+)\s*"
+    r"(?:=(?!=)|;|\{|\()"
 )
 
 

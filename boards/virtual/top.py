@@ -10,6 +10,7 @@ from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...gateware.standalone.flash import FlashPins
 from .activity import ActivityProbe
 from .clocks import SECOND_CLOCK, drive_second
 
@@ -35,6 +36,7 @@ class VirtualTop(wiring.Component):
     pads : Out(SDRAMPins) or Out(SRAMPins), where the SoC has a memory chip:
         lines behind the registers of the I/O cells
     busy, fault, interrupt, reset_request : Out
+    flash : Out(FlashPins()), ready, blink : Out, where the SoC starts from flash memory
     second_clk : In(1), where the core has a clock domain of its own
     activity : Out, where there is a core: what it is at,
         as :class:`~.activity.ActivityProbe` has it
@@ -50,6 +52,8 @@ class VirtualTop(wiring.Component):
         self.part = soc.backing.part if hasattr(soc, "memory_pins") else None
         if self.part is not None:
             members["pads"] = soc.backing.signature.members["pins"]
+        if soc.boot is not None:
+            members |= {"flash": Out(FlashPins()), "ready": Out(1), "blink": Out(1)}
         self.domain = soc.domain
         self.probe = ActivityProbe(soc=soc) if soc.core is not None else None
         if self.probe is not None:
@@ -63,6 +67,9 @@ class VirtualTop(wiring.Component):
             # Behind the SoC, whose signals it is given by their elaboration.
             m.submodules.probe = self.probe
             wiring.connect(m, self.probe, wiring.flipped(self.activity))
+        if soc.boot is not None:
+            wiring.connect(m, soc.flash_pins, wiring.flipped(self.flash))
+            m.d.comb += [self.ready.eq(soc.ready), self.blink.eq(soc.blink)]
         drive_second(m, self)
         m.d.comb += [
             self.busy.eq(soc.busy),

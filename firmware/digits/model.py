@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The digits' networks as ONNX models: ``python -m quintet.firmware.digits.model`` writes
-``cnn.onnx`` and ``mlp.onnx`` again (extra ``compile``).
+``mlp.onnx`` again (extra ``compile``).
 
-Weights are trained ones before any quantisation: of the CNN by ``python -m
-quintet.firmware.opu.train_digits``, of the MLP (64-32-10) by ``python -m
-quintet.firmware.digits.training``. The input is an image of 64 pixels from 0 to 16, as
-``digits.npz`` has them; the outputs are the scores of the ten digits.
+Weights are trained ones before any quantisation: of the CNN by :mod:`.cnn`, which writes
+``cnn.onnx``, of the MLP (64-32-10) by :mod:`.training`. The input is an image of 64 pixels from 0
+to 16, as ``digits.npz`` has them; the outputs are the scores of the ten digits.
 """
 
 import argparse
@@ -15,39 +14,29 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from quintet.gateware.isa.files import load_archive, write_whole
+from quintet.gateware.isa.files import write_whole
 from quintet.gateware.requirements import extra_command
 
 from . import BIAS, FOLDER, float_weights
 
 __all__ = ["cnn_bytes", "main", "mlp_bytes"]
 
-_WEIGHTS = FOLDER.parent / "opu" / "digits" / "weights.npz"
-
-
 #: Operator, inputs, output, name, attributes.
 _Node: TypeAlias = tuple[str, list[str], str, str, dict[str, Any]]
 
 
-def cnn_bytes(weights: Mapping[str, np.ndarray]) -> bytes:
-    """The CNN's ONNX file as bytes, from float weights by name: ``conv1_float`` [out, in, rows,
-    columns] with ``conv1_float_b`` and so on."""
-    # Scores come from a map that the OPU flattens by rows, columns, channels; ONNX flattens
-    # channels first.
-    hidden = weights["dense1_float"].reshape(64, 2, 2, 32).transpose(0, 3, 1, 2).reshape(64, 128)
+def cnn_bytes(model: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> bytes:
+    """The CNN's ONNX file as bytes, from float weights and biases by layer."""
+    # The trainer flattens the last map by rows, columns, channels; ONNX flattens channels first.
+    hidden = model["dense1"][0].reshape(64, 2, 2, 32).transpose(0, 3, 1, 2).reshape(64, 128)
     constants = {
         "shape": np.array([-1, 1, 8, 8], np.int64),
         "sixteenth": np.float32(1 / 16),
         "dense1.weight": hidden,
     }
+    constants.update({f"{layer}.weight": model[layer][0] for layer in ("conv1", "conv2", "dense2")})
     constants.update(
-        {f"{layer}.weight": weights[f"{layer}_float"] for layer in ("conv1", "conv2", "dense2")}
-    )
-    constants.update(
-        {
-            f"{layer}.bias": weights[f"{layer}_float_b"]
-            for layer in ("conv1", "conv2", "dense1", "dense2")
-        }
+        {f"{layer}.bias": model[layer][1] for layer in ("conv1", "conv2", "dense1", "dense2")}
     )
     nodes: list[_Node] = [
         ("Reshape", ["pixels", "shape"], "map", "reshape", {}),
@@ -136,25 +125,18 @@ def _file(name, nodes, constants):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
-        prog="model", description="Write the digits' networks as ONNX models (extra `compile`)."
+        prog="model", description="Write the digits' MLP as an ONNX model (extra `compile`)."
     )
-    parser.add_argument(
-        "--weights", type=Path, default=_WEIGHTS, help="weights.npz of train_digits"
-    )
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the models")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the model")
     options = parser.parse_args(argv)
     try:
-        models = {
-            "cnn.onnx": cnn_bytes(load_archive(options.weights)),
-            "mlp.onnx": mlp_bytes(*float_weights()),
-        }
+        data = mlp_bytes(*float_weights())
     except ImportError:
         parser.error(f"needs onnx: {extra_command('compile')}")
-    for name, data in models.items():
-        write_whole(options.out / name, data)
-        print(f"wrote {options.out / name}")
+    write_whole(options.out / "mlp.onnx", data)
+    print(f"wrote {options.out / 'mlp.onnx'}")
 
 
 if __name__ == "__main__":

@@ -89,24 +89,15 @@ def train(
     images: np.ndarray,
     labels: np.ndarray,
     *,
-    prepare: Callable[[np.ndarray], np.ndarray],
     seed: int,
-    limits: Sequence[int] | None = None,
-    epochs: int = 300,
-    rate: float = 0.005,
-    temperature: float = 10.0,
+    epochs: int = 100,
+    rate: float = 0.02,
     shift: float = 0.3,
 ) -> list[np.ndarray]:
-    """Trains a two-layer network by Adam on the cross-entropy of ``logits / temperature``.
-
-    ``prepare``: callable, pixels [count, 64] -> inputs. ``limits``: largest weights of the two
-    layers, which are rounded to integers in the forward pass and whose sums are kept small;
-    ``None``: a float network. Returns the list of two float32 weight matrices (integers where there
-    are limits).
-    """
+    """Trains a two-layer network by Adam on the cross-entropy. Returns its weights, two float32
+    matrices."""
     rng = np.random.default_rng(seed)
-    plain = limits is not None
-    scale: Sequence[float] = (1 / 16, 1.0) if limits is None else limits
+    scale = (1 / 16, 1.0)
     weights = [
         rng.normal(0, scale[0] * 0.35, (64, HIDDEN)),
         rng.normal(0, scale[1] * 0.5, (HIDDEN, 10)),
@@ -116,33 +107,19 @@ def train(
     second = [np.zeros_like(w) for w in weights]
     size, step = 64, 0
     steps = epochs * (len(images) // size)
-    temperature = temperature if plain else 1.0
-
-    def used():
-        return (
-            [np.clip(np.rint(w), -m, m) for w, m in zip(weights, limits, strict=True)]
-            if limits is not None
-            else weights
-        )
-
     for _ in range(epochs):
         order = rng.permutation(len(images))
-        inputs = prepare(augment(images, rng, shift)).astype(np.float32)
+        inputs = with_bias(augment(images, rng, shift)).astype(np.float32)
         for at in range(0, len(images) - size + 1, size):
             index = order[at : at + size]
-            w1, w2 = used()
+            w1, w2 = weights
             sums = inputs[index] @ w1
             hidden = np.maximum(sums, 0)
             logits = hidden @ w2
-            grad = np.exp((logits - logits.max(axis=1, keepdims=True)) / temperature)
+            grad = np.exp(logits - logits.max(axis=1, keepdims=True))
             grad /= grad.sum(axis=1, keepdims=True)
             grad[np.arange(size), labels[index]] -= 1
-            grad /= temperature
-            if plain:  # keep well inside a byte
-                grad += 0.01 * (np.maximum(logits - 80, 0) + np.minimum(logits + 80, 0))
             back = (grad @ w2.T) * (sums > 0)
-            if plain:
-                back += 0.01 * (np.maximum(sums - 108, 0) + np.minimum(sums + 108, 0))
             step += 1
             speed = rate * 0.5 * (1 + np.cos(np.pi * step / steps)) + 1e-4
             for k, slope in enumerate((inputs[index].T @ back, hidden.T @ grad)):
@@ -150,11 +127,8 @@ def train(
                 second[k] = 0.99 * second[k] + 0.01 * slope * slope
                 move = first[k] / (1 - 0.9**step) / (np.sqrt(second[k] / (1 - 0.99**step)) + 1e-8)
                 weights[k] -= speed * scale[k] * move
-                if limits is not None:
-                    weights[k] = np.clip(weights[k], -limits[k] - 0.49, limits[k] + 0.49)
-                else:
-                    weights[k] *= 1 - 0.02 * speed
-    return used()
+                weights[k] *= 1 - 0.02 * speed
+    return weights
 
 
 def accuracy(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -177,7 +151,7 @@ def best_of(made: Callable[[int], tuple[float, Any]], seeds: int) -> Any:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
         prog="training", description="Train the float network of the digits (extra `train`)."
     )
@@ -190,9 +164,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     (images, labels), (test, answers), held = load(parser)
 
     def made(seed):
-        weights = train(
-            images, labels, prepare=with_bias, seed=seed, epochs=options.epochs, rate=0.02
-        )
+        weights = train(images, labels, seed=seed, epochs=options.epochs)
         logits = np.maximum(with_bias(images) @ weights[0], 0) @ weights[1]
         score = accuracy(logits, labels), margin(logits, labels)
         print(

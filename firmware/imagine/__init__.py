@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs and jobs for IMAGine (docs/cores/imagine-kernels.md)."""
+"""Jobs for IMAGine, and its measurements."""

@@ -15,7 +15,7 @@ import numpy as np
 from quintet.gateware.isa.files import FileError, load_archive
 from quintet.tools.errors import InputError
 
-__all__ = ["BARS", "NETWORKS", "PRESETS", "Inputs", "load_inputs"]
+__all__ = ["BARS", "NETWORKS", "PEERS", "PRESETS", "Inputs", "Peer", "load_inputs", "presets_of"]
 
 
 @dataclass(frozen=True)
@@ -41,6 +41,44 @@ NETWORKS = {
 }
 #: Presets of the ULX3S-85F that a core is measured with, where not the board's own.
 PRESETS = {"opentpu": "85f-8x8-conv"}
+#: Further presets of a board that ``--board`` measures a core with, beside its default.
+_BESIDE = {("ulx3s-85f", "opentpu"): ("85f-8x8-conv", "85f-16x16-fast")}
+
+
+def presets_of(board: str, isa: str) -> tuple[str | None, ...]:
+    """Presets that a core is measured with on a board; ``None`` is the board's default."""
+    return _BESIDE.get((board, isa), (None,))
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Another system's published times of one inference: ``milliseconds`` by the network's name."""
+
+    name: str
+    milliseconds: dict[str, float]
+    source: str
+
+
+_LOGS = "MLPerf Tiny, published logs"
+#: Systems that the table of times shows beside the cores.
+PEERS = (
+    Peer(
+        "GAP9",
+        {"resnet8": 0.62, "ds_cnn": 0.48, "mobilenet": 1.12, "autoencoder": 0.18},
+        _LOGS,
+    ),
+    Peer(
+        "fpgaConvNet, ZedBoard",
+        {"resnet8": 0.41, "ds_cnn": 0.32, "mobilenet": 9.5},
+        _LOGS,
+    ),
+    Peer(
+        "STM32H7A3",
+        {"resnet8": 51.9, "ds_cnn": 15.4, "mobilenet": 29.6, "autoencoder": 1.8},
+        _LOGS,
+    ),
+    Peer("hls4ml, Pynq-Z2", {"resnet8": 27.3}, _LOGS),
+)
 #: Most cycles of one input for each core: required, aimed at. IMAGine's are those of
 #: the array beside the stream of weights (docs/performance/imagine.md).
 BARS = {

@@ -4,6 +4,10 @@
 For every network and core: accuracy by the reference in numpy, cycles of one input on the virtual
 ULX3S-85F beside what was estimated, and, with --verify, whether every tensor of every layer is
 equal on reference, golden model and virtual board.
+
+With --board: cycles on that virtual board, the clock that place and route has reached for the
+preset, the time of one input, and what other systems have published. Energy stays empty until a
+board is measured.
 """
 
 import sys
@@ -11,23 +15,25 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from quintet.boards import open_board
 from quintet.tools.console import Console
 from quintet.tools.errors import Exit, InputError, QuintetError
 
 from ..commandline import Parser, guarded
-from . import BARS, NETWORKS, PRESETS, load_inputs
+from . import BARS, NETWORKS, PEERS, PRESETS, load_inputs, presets_of
 
 _BOARD = "ulx3s-85f"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     parser = Parser(prog="mlperf_tiny", description=__doc__)
     parser.add_argument("folder", help="folder with the networks and data/")
     parser.add_argument("--isa", action="append", choices=sorted(BARS), help="these cores only")
     parser.add_argument(
         "--network", action="append", choices=sorted(NETWORKS), help="these networks only"
     )
+    parser.add_argument("--board", help="table of times on this board")
     parser.add_argument("--preset", help="this build of one core (with --isa)")
     parser.add_argument(
         "--limit",
@@ -49,7 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     return guarded("mlperf_tiny", lambda: _command(args, Console(args.json)))
 
 
-def _measure(args, isa, network, progress):
+def _measure(args, isa, preset, network, progress):
     """One cell, a dict."""
     from quintet.tools.compiler.onnx_import import import_onnx
     from quintet.tools.compiler.results.comparison import compare_network
@@ -59,11 +65,10 @@ def _measure(args, isa, network, progress):
     port = graph.inputs[0]
     x, y = data.x[: args.limit], None if data.y is None else data.y[: args.limit]
     began = time.monotonic()
-    preset = args.preset or PRESETS.get(isa)
     target = isa + (f"?preset={preset}" if preset else "")
     found = compare_network(
         graph,
-        _BOARD,
+        args.board or _BOARD,
         [target],
         {port.name: data.calibration},
         {port.name: x},
@@ -74,7 +79,7 @@ def _measure(args, isa, network, progress):
         progress=progress,
     )
     cell = found.cells[0]
-    required, aim = BARS[isa].get(network.name, (None, None))
+    required, aim = (None, None) if args.board else BARS[isa].get(network.name, (None, None))
     return {
         "network": network.name,
         "isa": isa,
@@ -82,6 +87,9 @@ def _measure(args, isa, network, progress):
         "refusal": cell.refusal,
         "cycles": cell.cycles,
         "measured": cell.measured,
+        "time_hz": cell.time_hz,
+        "clock_note": cell.clock_note,
+        "milliseconds": cell.milliseconds,
         "estimated": cell.estimated,
         "required": required,
         "aim": aim,
@@ -104,16 +112,44 @@ def _command(args, console):
         raise InputError(f"--limit {args.limit}: expected at least 1")
     if args.preset and len(args.isa or BARS) != 1:
         raise InputError(f"--preset {args.preset}: expected one --isa that it is a preset of")
+    if args.board:
+        open_board(args.board)
     cells = []
     with console.progress() as progress:
         for name in args.network or NETWORKS:
             for isa in args.isa or BARS:
-                try:
-                    cells.append(_measure(args, isa, NETWORKS[name], progress))
-                except QuintetError as error:
-                    cells.append({"network": name, "isa": isa, "refusal": str(error)})
-                print(_line(cells[-1]), file=sys.stderr, flush=True)
-    console.table(
+                for preset in _presets(args, isa):
+                    try:
+                        cells.append(_measure(args, isa, preset, NETWORKS[name], progress))
+                    except QuintetError as error:
+                        cells.append(
+                            {
+                                "network": name,
+                                "isa": isa,
+                                "preset": preset,
+                                "refusal": str(error),
+                            }
+                        )
+                    print(_line(cells[-1]), file=sys.stderr, flush=True)
+    if args.board:
+        console.table(*_times(args.network or NETWORKS, cells))
+    else:
+        console.table(*_quality(cells))
+    console.result({"board": args.board or _BOARD, "cells": cells})
+    late = [cell for cell in cells if cell.get("equal") is False]
+    return Exit.NO if late else Exit.OK
+
+
+def _presets(args, isa):
+    """Presets to measure a core with."""
+    if args.preset:
+        return (args.preset,)
+    return presets_of(args.board, isa) if args.board else (PRESETS.get(isa),)
+
+
+def _quality(cells):
+    """Cycles and accuracy as a table: (columns, rows)."""
+    return (
         (
             "network",
             "core",
@@ -129,9 +165,43 @@ def _command(args, console):
         ),
         [_row(cell) for cell in cells],
     )
-    console.result({"board": _BOARD, "cells": cells})
-    late = [cell for cell in cells if cell.get("equal") is False]
-    return Exit.NO if late else Exit.OK
+
+
+def _times(networks, cells):
+    """Times of one inference, those of other systems behind each network's own: (columns, rows)."""
+    rows = []
+    for name in networks:
+        for cell in (cell for cell in cells if cell["network"] == name):
+            core = (name, cell["isa"], cell.get("preset") or "")
+            if cell["refusal"]:
+                rows.append((*core, "refused", *[""] * 4))
+                continue
+            time, hz = cell["milliseconds"], cell["time_hz"]
+            rows.append(
+                (
+                    *core,
+                    f"{cell['cycles']:,}" + ("" if cell["measured"] else "*"),
+                    f"{hz / 1e6:.1f}" if hz else "-",
+                    f"{time:.3f}" if time else "-",
+                    "",
+                    cell["clock_note"],
+                )
+            )
+        rows += [
+            (name, peer.name, "", "", "", f"{peer.milliseconds[name]:g}", "", peer.source)
+            for peer in PEERS
+            if name in peer.milliseconds
+        ]
+    return (
+        "network",
+        "core or system",
+        "preset",
+        ">cycles",
+        ">clock, MHz",
+        ">ms",
+        ">energy, µJ",
+        "source",
+    ), rows
 
 
 def _line(cell):

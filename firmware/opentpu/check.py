@@ -147,7 +147,7 @@ def run(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     made = parser("check", "Compare application, simulator and hardware.")
     made.add_argument(
         "--float",

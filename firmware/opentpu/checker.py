@@ -22,7 +22,7 @@ _FILES = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     parser = check.parser("checker", "Compare gt32 with sim32, and hw8 with sim8.")
     for name, text in _FILES.items():
         parser.add_argument(

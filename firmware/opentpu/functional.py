@@ -197,7 +197,7 @@ def main(
     prog: str = "functional",
     names: Mapping[str, str] | None = None,
 ) -> int:
-    """The command. ``names``: of the files that it writes, by mode."""
+    """Command line of this module. ``names``: names of the files that it writes, by mode."""
     names = names or {"int8": "int8.npy", "float32": "float32.npy"}
     parser = Parser(prog=prog, description="Simulate an OpenTPU program in int8 and float32.")
     parser.add_argument("program", type=Path, help="assembly (.a, .s) or binary (.out, .bin)")

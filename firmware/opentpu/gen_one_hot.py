@@ -39,7 +39,7 @@ def _number(text):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
         prog="gen_one_hot", description="Write random int8 data as .npy."
     )

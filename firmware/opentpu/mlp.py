@@ -73,7 +73,7 @@ def make_job(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(prog="mlp", description="Write a job that measures the core.")
     parser.add_argument("folder", type=Path)
     parser.add_argument(

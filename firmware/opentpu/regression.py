@@ -60,7 +60,7 @@ def _correlation(a, b):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(
         prog="regression", description="Train the regression example (extra `train`)."
     )

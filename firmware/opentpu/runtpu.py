@@ -98,7 +98,7 @@ def _run(options):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     parser = Parser(
         prog="runtpu", description="Run an OpenTPU program on a core, virtual or physical."
     )

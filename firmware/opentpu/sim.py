@@ -14,7 +14,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     return functional.main(argv, prog="sim", names={"int8": "sim8.npy", "float32": "sim32.npy"})
 
 

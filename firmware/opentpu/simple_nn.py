@@ -121,7 +121,7 @@ def quantise(weights: Sequence[np.ndarray], inputs: np.ndarray) -> tuple[list[np
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The command."""
+    """Command line of this module."""
     parser = Parser(prog="simple_nn", description="Train the simple two-layer network.")
     parser.add_argument(
         "--path",

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs and jobs for the OPU (docs/cores/opu-kernels.md)."""
+"""Jobs for the OPU, and its measurements."""

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks and jobs for PIM."""
+"""Jobs for PIM, and its measurements."""

@@ -254,4 +254,5 @@ class StudioTarget:
             info.board,
             info.clock_hz,
             self.name,
+            kind=info.kind,
         )

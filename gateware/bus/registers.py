@@ -12,7 +12,11 @@ __all__ = ["SOC_REGISTERS", "SoCRegisters"]
 #: name -> (byte offset, access, meaning)
 SOC_REGISTERS = {
     "soc_ident": (0x00, "r", "bytes `Q S O C`"),
-    "soc_interrupt": (0x04, "r", "bit 0: interrupt of the core"),
+    "soc_interrupt": (
+        0x04,
+        "r",
+        "bit 0: interrupt of the core; bit 1: of the list of runs, in a build that walks them",
+    ),
     "soc_cycles": (0x08, "r", "cycles of the main clock since reset, modulo 2^32"),
     "soc_led": (
         0x0C,
@@ -26,6 +30,13 @@ SOC_REGISTERS = {
         "bit 0: reset of the whole SoC, 2^16 to 2^17 cycles later, once the answer has left "
         "the FPGA",
     ),
+    "soc_boot": (
+        0x14,
+        "r",
+        "start from flash memory, in a build that has it: bit 0 the plan image is being read, bit "
+        "1 ready, bit 2 refused; [6:4] why: 1 no image, 2 another version, 3 damaged, 4 an image "
+        "of another build, 5 a bus cycle failed",
+    ),
 }
 
 
@@ -38,27 +49,36 @@ class SoCRegisters(wiring.Component):
     reset_delay_bits : int
         A reset that is asked for comes when that many low bits of the cycle counter are all ones
         for the second time.
+    interrupts : int
+        How many there are.
+    boots : bool
+        There are members ``cycles`` and ``boot``.
 
     Members
     -------
     bus : In, Wishbone of 6 word-address bits, 32 data bits, granularity 8. Whole words only:
         a write with any ``sel`` bit low is ignored.
-    interrupt : In
+    interrupt : In, a bit for each of them
+    cycles : Out(32), boot : In(7), the register ``soc_boot``; with ``boots``
     led, reset : Out. ``reset`` is high for one cycle.
     """
 
-    def __init__(self, *, reset_delay_bits: int = 16) -> None:
+    def __init__(
+        self, *, reset_delay_bits: int = 16, interrupts: int = 1, boots: bool = False
+    ) -> None:
         if not isinstance(reset_delay_bits, int) or not 1 <= reset_delay_bits <= 32:
             raise ValueError(f"Reset delay must be 1 to 32 bits, not {reset_delay_bits!r}")
         self._reset_delay_bits = reset_delay_bits
         super().__init__(
             {
                 "bus": In(wishbone.Signature(addr_width=6, data_width=32, granularity=8)),
-                "interrupt": In(1),
+                "interrupt": In(interrupts),
                 "led": Out(1),
                 "reset": Out(1),
             }
+            | ({"cycles": Out(32), "boot": In(7)} if boots else {})
         )
+        self._boots = boots
         memory_map = MemoryMap(addr_width=8, data_width=8)
         memory_map.add_resource(self, name=("soc",), size=256)
         self.bus.memory_map = memory_map
@@ -70,6 +90,8 @@ class SoCRegisters(wiring.Component):
         wanted, due = Signal(), Signal()
         word = bus.adr[:3]
         m.d.sync += [cycles.eq(cycles + 1), bus.ack.eq(bus.cyc & bus.stb & ~bus.ack)]
+        if self._boots:
+            m.d.comb += self.cycles.eq(cycles)
         write = bus.cyc & bus.stb & bus.we & bus.sel.all() & ~bus.ack & (bus.adr[3:] == 0)
         with m.If(write & (word == 3)):
             m.d.sync += self.led.eq(bus.dat_w[0])
@@ -93,4 +115,7 @@ class SoCRegisters(wiring.Component):
                     m.d.comb += bus.dat_r.eq(cycles)
                 with m.Case(3):
                     m.d.comb += bus.dat_r.eq(Cat(self.led, Const(0, 31)))
+                if self._boots:
+                    with m.Case(5):
+                        m.d.comb += bus.dat_r.eq(self.boot)
         return m

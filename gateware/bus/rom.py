@@ -5,6 +5,7 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In
 
+from ..arguments import check_integer
 from .soclib import MemoryMap, wishbone
 
 __all__ = ["ROM"]
@@ -30,8 +31,7 @@ class ROM(wiring.Component):
 
     def __init__(self, *, data: bytes, size: int = 4096) -> None:
         data = bytes(data)
-        if not isinstance(size, int) or isinstance(size, bool) or size < 8 or size & (size - 1):
-            raise ValueError(f"Size of a ROM must be a power of two of at least 8, not {size!r}")
+        check_integer("Size of a ROM", size, 8, power_of_two=True)
         if not data or len(data) > size:
             raise ValueError(f"Contents of a ROM must be 1 to {size} bytes, not {len(data)}")
         self._halves = [int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2)]

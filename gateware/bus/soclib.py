@@ -9,5 +9,6 @@ classes do not match these.
 import luna_soc  # noqa: F401  (its import makes ``amaranth_soc`` importable)
 from amaranth_soc import csr, wishbone
 from amaranth_soc.memory import MemoryMap
+from amaranth_soc.wishbone import sram
 
-__all__ = ["MemoryMap", "csr", "wishbone"]
+__all__ = ["MemoryMap", "csr", "sram", "wishbone"]

@@ -5,6 +5,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
 from .soclib import wishbone
 
 __all__ = ["BusWatchdog"]
@@ -34,15 +35,7 @@ class BusWatchdog(wiring.Component):
     """
 
     def __init__(self, *, limit: int = 2048, patience: int = 1) -> None:
-        if (
-            not isinstance(limit, int)
-            or isinstance(limit, bool)
-            or limit < 16
-            or limit & (limit - 1)
-        ):
-            raise ValueError(
-                f"Limit of a bus cycle must be a power of two of at least 16, not {limit!r}"
-            )
+        check_integer("Limit of a bus cycle", limit, 16, power_of_two=True)
         self.limit = max(limit, 1 << (patience - 1).bit_length())
         signature = wishbone.Signature(
             addr_width=30, data_width=32, granularity=8, features={"err"}

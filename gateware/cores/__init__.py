@@ -77,7 +77,8 @@ def _packages():
 
 
 def _load(entry):
-    """Imports what every list of cores reads of a plug-in, so that a fault shows here."""
+    """Imports the modules of a plug-in that every list of cores reads, so that its errors
+    show here."""
     _ = importlib.import_module(f"{entry.value}.isa").ISA.name
     _ = importlib.import_module(f"{entry.value}.params").SPACE.presets
 

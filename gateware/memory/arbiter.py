@@ -10,6 +10,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from ..arguments import check_integer
 from ..parts.queues import ShiftQueue
 from .port import MemoryPort, RequestLayout
 
@@ -56,17 +57,8 @@ class MemoryArbiter(wiring.Component):
     def __init__(
         self, *, beat_bytes: int, ports: int, outstanding: int = 4, buffers: int | Iterable[int] = 0
     ) -> None:
-        if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= 16:
-            raise ValueError(f"Number of ports must be an integer from 1 to 16, not {ports!r}")
-        if (
-            not isinstance(outstanding, int)
-            or isinstance(outstanding, bool)
-            or not 1 <= outstanding <= 64
-        ):
-            raise ValueError(
-                f"Number of outstanding requests must be an integer from 1 to 64, not "
-                f"{outstanding!r}"
-            )
+        check_integer("Number of ports", ports, 1, 16)
+        check_integer("Number of outstanding requests", outstanding, 1, 64)
         if isinstance(buffers, int) and not isinstance(buffers, bool):
             buffers = (buffers,) * ports
         try:

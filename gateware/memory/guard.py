@@ -6,7 +6,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_beat_bytes
+from ..arguments import check_beat_bytes, check_integer
 from .port import MAX_BEATS, MemoryPort, RequestLayout
 
 __all__ = ["WindowGuard"]
@@ -56,15 +56,7 @@ class WindowGuard(wiring.Component):
 
     def __init__(self, *, beat_bytes: int, outstanding: int = 7, pipelined: bool = False) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16, 32, 64))
-        if (
-            not isinstance(outstanding, int)
-            or isinstance(outstanding, bool)
-            or not 1 <= outstanding <= 63
-        ):
-            raise ValueError(
-                f"Number of outstanding requests must be an integer from 1 to 63, not "
-                f"{outstanding!r}"
-            )
+        check_integer("Number of outstanding requests", outstanding, 1, 63)
         self.beat_bytes = beat_bytes
         self.outstanding = outstanding
         self.pipelined = bool(pipelined)

@@ -5,7 +5,7 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
 
-from ..parts.queues import StreamBuffer
+from ..parts.queues import RAMQueue, StreamBuffer
 from .partial import PartialWrites
 from .pipelined import PipelinedBlockRAM
 from .port import MemoryPort
@@ -19,7 +19,8 @@ class OnChipMemory(wiring.Component):
     """Hybrid main memory: block RAM below `on_chip`, `rest` from there on, at unchanged addresses.
 
     The lowest `on_chip` bytes of `rest` are never used. Latency: a cycle of the split, and that of
-    `PipelinedBlockRAM`, or of `rest`. Throughput: one beat per cycle, of `rest` one of its beats.
+    `PipelinedBlockRAM`, or of `rest` and a cycle. Throughput: one beat per cycle, of `rest` one of
+    its beats.
 
     Parameters
     ----------
@@ -46,6 +47,9 @@ class OnChipMemory(wiring.Component):
 
     #: Partial beats reach both memories as they are; what `rest` needs for them stands inside.
     masks = True
+    #: Requests under way, here and in the arbiters in front: a read of the other memory takes many
+    #: cycles, and only with others behind it are both memories at work.
+    OUTSTANDING = 8
 
     def __init__(
         self,
@@ -63,7 +67,9 @@ class OnChipMemory(wiring.Component):
         for name in ("part", "powerup_ns"):
             if hasattr(rest, name):
                 setattr(self, name, getattr(rest, name))
-        self._split = MemorySplit(beat_bytes=beat_bytes, border=on_chip, size=rest.size)
+        self._split = MemorySplit(
+            beat_bytes=beat_bytes, border=on_chip, size=rest.size, outstanding=self.OUTSTANDING
+        )
         self._low = PipelinedBlockRAM(size=on_chip, beat_bytes=beat_bytes, family=family)
         self._adapter = None
         if beat_bytes != rest.beat_bytes:
@@ -101,7 +107,15 @@ class OnChipMemory(wiring.Component):
         writes = m.submodules.writes = StreamBuffer(shape=port.w.payload.shape())
         wiring.connect(m, split.high.w, writes.i)
         wiring.connect(m, writes.o, port.w)
-        for name in ("req", "r", "ack"):
+        # The other memory reads on while the split returns answers of block RAM.
+        answers = m.submodules.answers = RAMQueue(shape=port.r.payload.shape())
+        m.d.comb += [
+            answers.entry.eq(port.r.payload),
+            answers.put.eq(port.r.valid & answers.space),
+            port.r.ready.eq(answers.space),
+        ]
+        wiring.connect(m, answers.o, split.high.r)
+        for name in ("req", "ack"):
             wiring.connect(m, getattr(split.high, name), getattr(port, name))
         if hasattr(rest, "pins"):
             wiring.connect(m, rest.pins, wiring.flipped(self.pins))

@@ -5,7 +5,7 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_beat_bytes
+from ..arguments import check_beat_bytes, check_integer
 from ..parts.queues import ShiftQueue, StreamBuffer
 from .port import MAX_BEATS, MemoryPort, RequestLayout
 from .width import NOBODYS
@@ -56,15 +56,7 @@ class MemorySplit(wiring.Component):
                 f"Border must be a multiple of 64 between 0 and the memory's {size} bytes, "
                 f"not {border!r}"
             )
-        if (
-            not isinstance(outstanding, int)
-            or isinstance(outstanding, bool)
-            or not 2 <= outstanding <= 64
-        ):
-            raise ValueError(
-                "Number of outstanding requests must be an integer from 2 to 64, "
-                f"not {outstanding!r}"
-            )
+        check_integer("Number of outstanding requests", outstanding, 2, 64)
         self._beat_bytes, self._border, self._size, self._outstanding = (
             beat_bytes,
             border,

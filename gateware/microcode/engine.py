@@ -214,7 +214,7 @@ class MicroMachine(RegisterMachine):
             m.d.sync += begun.eq((begun | self.ran) & ~self.finished)
 
     def _give(self, m, s):
-        """What leaves, to the machine's own sinks as well."""
+        """Output instructions: strobes of the sinks, among them the core's own registers."""
         m.d.comb += [
             self.sinks.eq((1 << s.x[:4]) & s.at(Op.OUT).replicate(len(self.sinks))),
             self.counts.eq(s.x & s.at(Op.CNT).replicate(len(self.counts))),

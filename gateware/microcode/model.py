@@ -230,7 +230,7 @@ class MachineModel:
         self.classes[self._stall] = self.classes.get(self._stall, 0) + cycles
 
     def _other(self, op, x):
-        """What the inner loops seldom do; returns further cycles."""
+        """Executes an instruction that is rare in inner loops; returns its further cycles."""
         a = self.a
         if op == _OUT:
             if x == 0:

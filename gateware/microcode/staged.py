@@ -48,8 +48,7 @@ class RegisterMachine(wiring.Component):
 
 class StagedMachine(RegisterMachine):
     """Base class of pipelined machines that execute a micro-instruction of up to 32 bits a cycle,
-    in two stages: in the first its operand is addressed and what steers the second is decoded, in
-    the second all else is done.
+    in two stages: the first addresses the operand and decodes, the second executes.
 
     Members
     -------

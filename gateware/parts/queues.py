@@ -13,6 +13,8 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
+
 __all__ = ["PairQueue", "RAMQueue", "ShiftQueue", "StreamBuffer"]
 
 
@@ -41,8 +43,7 @@ class ShiftQueue(wiring.Component):
     """
 
     def __init__(self, *, shape: ShapeLike, depth: int) -> None:
-        if not isinstance(depth, int) or isinstance(depth, bool) or depth < 1:
-            raise ValueError(f"Depth must be a positive integer, not {depth!r}")
+        check_integer("Depth", depth, 1)
         self.depth = depth
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
         # Without reset, as in a StreamBuffer.

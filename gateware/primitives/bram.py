@@ -13,7 +13,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..arguments import check_family, is_integer
+from ..arguments import check_family, check_integer
 
 __all__ = ["BlockRAM"]
 
@@ -31,8 +31,7 @@ _ICE40_MODE = {16: 0, 8: 1, 4: 2, 2: 3}
 
 
 def _integer(name, value, low, high):
-    if not is_integer(value) or not low <= value <= high:
-        raise ValueError(f"{name} must be an integer from {low} to {high}, not {value!r}")
+    check_integer(f"{name}", value, low, high)
 
 
 def best_shape(family: str, width: int, depth: int) -> tuple[int, int]:

@@ -13,7 +13,7 @@ from amaranth.hdl import ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family, check_kind
+from ..arguments import check_family, check_integer, check_kind
 
 __all__ = ["MultiplierArray", "array_product", "check_limit", "mult18"]
 
@@ -62,8 +62,7 @@ class MultiplierArray(wiring.Component):
         width: int = 8,
         family: str | None = None,
     ) -> None:
-        if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
-            raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
+        check_integer("Number of lanes", lanes, 1)
         check_kind(kind)
         check_limit(dsp_limit)
         check_family(family)

@@ -13,20 +13,14 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..arguments import check_family
+from ..arguments import check_family, check_integer
 from .bram import BlockRAM
 
 __all__ = ["DualPortRAM", "HalvesRAM"]
 
 
 def _depth(depth, most):
-    if (
-        not isinstance(depth, int)
-        or isinstance(depth, bool)
-        or not 2 <= depth <= most
-        or depth & (depth - 1)
-    ):
-        raise ValueError(f"Depth must be a power of two from 2 to {most}, not {depth!r}")
+    check_integer("Depth", depth, 2, most, power_of_two=True)
     return ceil_log2(depth)
 
 

@@ -5,7 +5,7 @@ from amaranth import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family
+from ..arguments import check_family, check_integer
 
 __all__ = ["KeptRegister"]
 
@@ -29,8 +29,7 @@ class KeptRegister(wiring.Component):
     """
 
     def __init__(self, *, width: int, family: str | None = None) -> None:
-        if not isinstance(width, int) or isinstance(width, bool) or width < 1:
-            raise ValueError(f"Width must be a positive integer, not {width!r}")
+        check_integer("Width", width, 1)
         check_family(family)
         self.width, self.family = width, family
         super().__init__({"d": In(width), "q": Out(width)})

@@ -13,7 +13,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..arguments import check_family, is_integer
+from ..arguments import check_family, check_integer
 from .floorplan import memory_places
 from .kept import KeptRegister
 
@@ -69,8 +69,7 @@ class MaskedRAM(wiring.Component):
 
     def __init__(self, *, width: int, depth: int, family: str | None = None) -> None:
         for name, value, high in (("Width", width, 64), ("Depth", depth, 1 << 20)):
-            if not is_integer(value) or not 1 <= value <= high:
-                raise ValueError(f"{name} must be an integer from 1 to {high}, not {value!r}")
+            check_integer(f"{name}", value, 1, high)
         check_family(family)
         self.width, self.depth, self.family = width, depth, family
         self.latency = 3 if len(banks_of(depth)) == 1 else 4

@@ -9,7 +9,7 @@ from amaranth import ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family, check_kind
+from ..arguments import check_family, check_integer, check_kind
 from .dsp import MultiplierArray
 
 __all__ = ["PipelinedMultipliers"]
@@ -43,16 +43,12 @@ class PipelinedMultipliers(wiring.Component):
         kind: str = "dsp",
         family: str | None = None,
     ) -> None:
-        if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 1:
-            raise ValueError(f"Number of lanes must be a positive integer, not {lanes!r}")
+        check_integer("Number of lanes", lanes, 1)
         check_kind(kind)
         check_family(family)
         most = 16 if kind == "lut" or family == "ice40" else 18
         for name, width in (("a", a_width), ("b", b_width)):
-            if not isinstance(width, int) or isinstance(width, bool) or not 2 <= width <= most:
-                raise ValueError(
-                    f"Width of operand {name} must be an integer from 2 to {most}, not {width!r}"
-                )
+            check_integer(f"Width of operand {name}", width, 2, most)
         self.lanes, self.a_width, self.b_width, self.kind, self.family = (
             lanes,
             a_width,

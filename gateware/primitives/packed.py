@@ -18,7 +18,7 @@ from amaranth import Cat, Const, Module, Mux, Shape, Signal, Value, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family
+from ..arguments import check_family, check_integer
 from .dsp import array_product, check_limit, mult18
 
 __all__ = ["UNPACK_LATENCY", "PackedProducts", "part_shapes", "unpack", "unpack_sums"]
@@ -79,8 +79,7 @@ class PackedProducts(wiring.Component):
     def __init__(
         self, *, pairs: int, dsp_limit: int | None = None, family: str | None = None
     ) -> None:
-        if not isinstance(pairs, int) or isinstance(pairs, bool) or pairs < 1:
-            raise ValueError(f"Number of pairs must be a positive integer, not {pairs!r}")
+        check_integer("Number of pairs", pairs, 1)
         check_limit(dsp_limit)
         check_family(family)
         if family == "ice40":

@@ -5,7 +5,7 @@ from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family, check_kind
+from ..arguments import check_family, check_integer, check_kind
 from .rows import row_product
 
 __all__ = ["PairSums"]
@@ -33,8 +33,7 @@ class PairSums(wiring.Component):
     """
 
     def __init__(self, *, pairs: int, kind: str = "dsp", family: str | None = None) -> None:
-        if not isinstance(pairs, int) or isinstance(pairs, bool) or pairs < 1:
-            raise ValueError(f"Number of pairs must be a positive integer, not {pairs!r}")
+        check_integer("Number of pairs", pairs, 1)
         check_kind(kind)
         check_family(family)
         if family == "ecp5" and kind == "dsp":

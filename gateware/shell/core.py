@@ -41,6 +41,10 @@ class CoreShell(wiring.Component):
     shared_clock : bool
         A further clock domain that the engine asks for is the main clock's; else the design around
         must drive it.
+    with_run_ok : bool
+        There is a member ``run_ok``.
+    outstanding : int
+        Requests of the engine under way, where it has several ports.
 
     Members
     -------
@@ -48,6 +52,7 @@ class CoreShell(wiring.Component):
         the register block, with a ``memory_map`` of its registers
     memory : Out, :class:`MemoryPort` of ``beat_bytes``
     busy, fault, interrupt : Out
+    run_ok : Out, with ``with_run_ok``: the last run ended, without a fault and without an abort
 
     Attributes
     ----------
@@ -69,6 +74,8 @@ class CoreShell(wiring.Component):
         family: str | None = None,
         pipelined: bool = False,
         shared_clock: bool = False,
+        with_run_ok: bool = False,
+        outstanding: int = 4,
     ) -> None:
         isa = package.isa.ISA
         self.engine = package.core.variant(params, beat_bytes)(
@@ -92,9 +99,12 @@ class CoreShell(wiring.Component):
             # few: registers hold main memory's addresses and the limit behind them.
             sampled=pipelined,
             address_bits=memory_size.bit_length() if family == "ice40" else 32,
+            with_run_ok=with_run_ok,
         )
+        self._with_run_ok = with_run_ok
         self.ports = len(self.engine.memory)
         self.beat_bytes, self.pipelined = beat_bytes, bool(pipelined)
+        self._outstanding = outstanding
         super().__init__(
             {
                 "bus": In(wishbone.Signature(addr_width=10, data_width=32, granularity=8)),
@@ -103,6 +113,7 @@ class CoreShell(wiring.Component):
                 "fault": Out(1),
                 "interrupt": Out(1),
             }
+            | ({"run_ok": Out(1)} if with_run_ok else {})
         )
         self.bus.memory_map = register_map(isa, absent)
 
@@ -122,7 +133,10 @@ class CoreShell(wiring.Component):
             wiring.connect(m, self.engine.memory[0], guard.port)
         else:
             arbiter = MemoryArbiter(
-                beat_bytes=self.beat_bytes, ports=self.ports, buffers=self.engine.port_buffers
+                beat_bytes=self.beat_bytes,
+                ports=self.ports,
+                outstanding=self._outstanding,
+                buffers=self.engine.port_buffers,
             )
             m.submodules.arbiter = hold(arbiter)
             for asks, answers in zip(self.engine.memory, arbiter.port, strict=True):
@@ -143,4 +157,6 @@ class CoreShell(wiring.Component):
             self.fault.eq(control.fault),
             self.interrupt.eq(control.interrupt),
         ]
+        if self._with_run_ok:
+            m.d.comb += self.run_ok.eq(control.run_ok)
         return m

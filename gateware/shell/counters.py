@@ -7,6 +7,8 @@ from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from ..arguments import check_integer
+
 __all__ = ["Prescalers"]
 
 
@@ -46,8 +48,7 @@ class Prescalers(wiring.Component):
         for name, width in bits.items():
             if not isinstance(width, int) or not 1 <= width <= 32:
                 raise ValueError(f"Increment of {name} must be 1 to 32 bits wide, not {width!r}")
-        if not isinstance(gap, int) or gap < 1:
-            raise ValueError(f"Gap between readings must be a positive integer, not {gap!r}")
+        check_integer("Gap between readings", gap, 1)
         self._bits, self._gap, self._sampled = dict(bits), gap, sampled
         super().__init__(
             {

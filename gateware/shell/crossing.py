@@ -8,6 +8,8 @@ from amaranth.lib import memory, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
+
 __all__ = ["CountCrossing", "CrossingFIFO"]
 
 
@@ -53,13 +55,7 @@ class CrossingFIFO(wiring.Component):
     def __init__(
         self, *, shape: ShapeLike, depth: int, w_domain: str, r_domain: str, small: bool = False
     ) -> None:
-        if (
-            not isinstance(depth, int)
-            or isinstance(depth, bool)
-            or not 4 <= depth <= 4096
-            or depth & (depth - 1)
-        ):
-            raise ValueError(f"Depth must be a power of two from 4 to 4096, not {depth!r}")
+        check_integer("Depth", depth, 4, 4096, power_of_two=True)
         self.depth, self._w, self._r, self._small = depth, w_domain, r_domain, small
         super().__init__(
             {
@@ -197,8 +193,7 @@ class CountCrossing(wiring.Component):
 
     def __init__(self, *, events: int, bits: int, domain: str) -> None:
         for name, value, most in (("events", events, 256), ("bits", bits, 8)):
-            if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-                raise ValueError(f"{name} must be an integer from 1 to {most}, not {value!r}")
+            check_integer(f"{name}", value, 1, most)
         if bits < 2:
             raise ValueError(f"bits must be at least 2, not {bits}")
         if not isinstance(domain, str) or domain == "sync":

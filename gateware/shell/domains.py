@@ -52,8 +52,8 @@ class DomainRequest:
 
 
 def requested_domain(engine: Engine | type[Engine], params: Params) -> DomainRequest | None:
-    """The :class:`DomainRequest` of an engine or its class (or ``None``), of what its
-    ``domains(params)`` returns.
+    """The :class:`DomainRequest` that ``domains(params)`` of an engine or its class returns, or
+    ``None``.
 
     Raises
     ------

@@ -13,7 +13,7 @@ from amaranth.hdl import ValueLike
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_beat_bytes, check_family, check_memory_size
+from ..arguments import check_beat_bytes, check_family, check_integer, check_memory_size
 from ..isa.parameters import Capacity, Params
 from ..isa.registers import Counter, Register, StallClass
 from ..memory.port import MemoryPort
@@ -109,25 +109,11 @@ class EngineControl(wiring.Signature):
         part_bits: Mapping[str, int] | tuple[()] = (),
     ) -> None:
         counters = tuple(counters)
-        if not isinstance(views, int) or isinstance(views, bool) or not 1 <= views <= 64:
-            raise ValueError(f"Number of views must be an integer from 1 to 64, not {views!r}")
-        if (
-            not isinstance(cycle_bits, int)
-            or isinstance(cycle_bits, bool)
-            or not 1 <= cycle_bits <= 8
-        ):
-            raise ValueError(f"Bits of cycles must be an integer from 1 to 8, not {cycle_bits!r}")
+        check_integer("Number of views", views, 1, 64)
+        check_integer("Bits of cycles", cycle_bits, 1, 8)
         if cycle_bits > 1 and views > 1:
             raise ValueError(f"A core has {views} views or cycles of {cycle_bits} bits, not both")
-        if (
-            not isinstance(retired_bits, int)
-            or isinstance(retired_bits, bool)
-            or not 1 <= retired_bits <= 16
-        ):
-            raise ValueError(
-                f"Bits of retired instructions must be an integer from 1 to 16, not "
-                f"{retired_bits!r}"
-            )
+        check_integer("Bits of retired instructions", retired_bits, 1, 16)
         if cycle_bits > 1 and retired_bits > 1:
             raise ValueError(
                 f"Retired instructions of {retired_bits} bits need cycles of 1 bit, not "

@@ -13,7 +13,7 @@ __all__ = ["settle"]
 
 
 def settle(component: wiring.Component) -> None:
-    """Silences Amaranth's warning about a component, and those it holds, never being elaborated."""
+    """Silences Amaranth's warning that a component, or one within it, was never elaborated."""
     left, seen = [component], set()
     while left:
         value = left.pop()

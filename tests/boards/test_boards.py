@@ -49,6 +49,10 @@ def test_the_registry_has_what_the_board_names(name):
         found = platform.lookup(*resource[:2])
         assert not resource[2:] or resource[2] in {part.name for part in found.ios}
     assert all(name in PROGRAMMERS for name in board.programmers)
+    if board.flash is not None:
+        flash = {s.name for s in platform.lookup(board.flash.resource, board.flash.number).ios}
+        assert {"cs", "clk", "dq"} <= flash or {"cs", "copi", "cipo", "wp", "hold"} <= flash
+        assert 0 < board.flash.image_at < board.flash.size
     assert (board.usb is not None) == ("usb" in board.links) and board.link.kind in board.links
     if board.usb is not None:
         usb = {s.name: s.ios[0] for s in platform.lookup(board.usb.resource, board.usb.number).ios}
@@ -74,7 +78,7 @@ def test_the_registry_has_what_the_board_names(name):
 
 
 def _files(board, soc):
-    """What the tools are given: ``(design as RTLIL, constraints)``."""
+    """Input of the tools: ``(design as RTLIL, constraints)``."""
     platform = board.platform_class()()
     type(platform).required_tools = ()
     plan = platform.prepare(BoardTop(board=board, soc=soc))

@@ -238,7 +238,7 @@ def test_a_clock_that_the_pll_cannot_make_is_refused():
 
 
 def test_a_clock_that_the_pll_makes_too_slow_for_the_serial_line():
-    """What was asked for would do; what the PLL makes of it does not."""
+    """The clock asked for is fast enough for the baud rate; the one that the PLL makes is not."""
     board = open_board("icepi-zero")
     assert clocking(board, 12_010_000).hz == 12_009_804
     with pytest.raises(

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Presets of each core for each board: what its FPGA has the primitives for, and the room."""
+"""Presets of each core for each board: those whose primitives its FPGA has and whose cells
+fit."""
 
 import re
 from dataclasses import replace
@@ -23,7 +24,7 @@ ICE40 = [
 ]
 
 
-#: (board, core) that have no room for each other: of the small Cherry nothing can be left out but
+#: (board, core) that do not fit together: of the small Cherry nothing can be left out but
 #: what its ISA has.
 WITHOUT = {("fomu", "cherry")}
 

@@ -1,14 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The images of the digits, their split and their float network."""
 
-import runpy
-import sys
-
 import numpy as np
+import onnx
 import pytest
+from onnx.reference import ReferenceEvaluator
 
 from quintet.firmware import digits
-from quintet.firmware.digits import training
+from quintet.firmware.digits import cnn, model, training
 from quintet.firmware.opentpu import digits as opentpu
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools import Job
@@ -63,28 +62,58 @@ def test_training_script(tmp_path, capsys):
         assert all(np.array_equal(new[k], shipped[k]) for k in ("images", "labels", "held_out"))
 
 
-@pytest.mark.parametrize(
-    "isa, given, message",
-    [
-        (
-            "opu",
-            ["--preset", "up5k", "--images", "0"],
-            "argument --images: expected 1 to 540, not 0",
-        ),
-        (
-            "pim",
-            ["--preset", "up5k", "--images", "541"],
-            "argument --images: expected 1 to 540, not 541",
-        ),
-        ("opu", ["--preset", "up5k", "--memory", "100"], "bytes of memory"),
-        ("opentpu", ["--preset", "up5k-4x4", "--norm"], "this build has no ext_norm"),
-    ],
-)
-def test_what_the_commands_refuse(isa, given, message, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(sys, "argv", ["digits", *given, "--out", str(tmp_path)])
-    with pytest.raises(SystemExit, match="2"):
-        runpy.run_module(f"quintet.firmware.{isa}.digits", run_name="__main__")
-    assert message in capsys.readouterr().err and not any(tmp_path.iterdir())
+def test_training_of_the_cnn(tmp_path, capsys):
+    """A short training already gives a usable network, in the form that ships."""
+    pytest.importorskip("sklearn")
+    out = tmp_path / "cnn.onnx"
+    cnn.main(["--out", str(out), "--epochs", "4"])
+    assert float(capsys.readouterr().out.split("held out: ")[1][:6]) > 0.85
+    new, shipped = (onnx.load(path).graph for path in (out, digits.FOLDER / "cnn.onnx"))
+    assert [node.SerializeToString() for node in new.node] == [
+        node.SerializeToString() for node in shipped.node
+    ]
+    assert [(one.name, list(one.dims)) for one in new.initializer] == [
+        (one.name, list(one.dims)) for one in shipped.initializer
+    ]
+
+
+def test_the_models_that_ship_recognise_the_digits():
+    for name, correct in (("cnn", 535), ("mlp", 531)):
+        session = ReferenceEvaluator(str(digits.FOLDER / f"{name}.onnx"))
+        [scores] = session.run(None, {"pixels": digits.images().astype(np.float32)})
+        assert digits.result(scores).correct == correct
+
+
+def test_the_mlp_is_that_of_its_weights(tmp_path):
+    model.main(["--out", str(tmp_path)])
+    assert (tmp_path / "mlp.onnx").read_bytes() == (digits.FOLDER / "mlp.onnx").read_bytes()
+
+
+def test_gradients_are_those_of_the_loss():
+    rng = np.random.default_rng(1)
+    network = {
+        name: [rng.normal(0, 0.3, shape), rng.normal(0, 0.1, shape[0])]
+        for name, shape in cnn.LAYERS.items()
+    }
+    images, weights = rng.random((3, 8, 8, 1)), rng.normal(0, 1, (3, 10))
+
+    def loss():
+        return float((cnn.forward(network, images)["dense2"] * weights).sum())
+
+    slopes = cnn._backward(network, cnn.forward(network, images), weights)
+    for name in cnn.LAYERS:
+        for k in (0, 1):
+            flat = network[name][k].ravel()
+            for index in rng.integers(0, flat.size, 4):
+                before = flat[index]
+                flat[index] = before + 1e-5
+                high = loss()
+                flat[index] = before - 1e-5
+                low = loss()
+                flat[index] = before
+                assert slopes[name][k].ravel()[index] == pytest.approx(
+                    (high - low) / 2e-5, rel=1e-3, abs=1e-6
+                )
 
 
 def test_a_job_of_a_build_of_other_sizes_says_what_it_recognised(tmp_path):

@@ -44,7 +44,7 @@ def browser(size="1280,1000"):
 
 
 def complaints(driver):
-    """What the browser has complained of since it was last asked."""
+    """Errors of the browser's console since the last call."""
     return [
         entry["message"]
         for entry in driver.get_log("browser")

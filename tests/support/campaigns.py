@@ -89,7 +89,8 @@ def aborted(draw, check_aborted, cycles):
 
 
 def bus_error(draw, check_bus_error, address):
-    """The program, while every access of a kind to the beat at ``address(case, rng)`` fails."""
+    """Runs the program with a bus error at every access of a kind to the beat at ``address(case,
+    rng)``."""
 
     def step(check, bench, seed, rng, behaviour):
         case = draw(seed, bench.params, rng)

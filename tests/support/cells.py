@@ -78,7 +78,8 @@ integer i;
 initial for (i = 0; i < 1024; i = i + 1) mem[i] = 0;
 generate if (DATA_WIDTH_A == 36) begin
   wire clash = enA & WEA & adA[13:5] == adB[13:5];
-  wire [17:0] lowBits = {{{{9{{clash & adA[1]}}}}, {{9{{clash & adA[0]}}}}}}, highBits = {{{{9{{clash & adA[3]}}}}, {{9{{clash & adA[2]}}}}}};
+  wire [17:0] lowBits = {{{{9{{clash & adA[1]}}}}, {{9{{clash & adA[0]}}}}}};
+  wire [17:0] highBits = {{{{9{{clash & adA[3]}}}}, {{9{{clash & adA[2]}}}}}};
   always @(posedge CLKA) begin
     if (enA & WEA) begin
       if (adA[0]) mem[{{adA[13:5], 1'b0}}][8:0] <= diA[8:0];
@@ -86,17 +87,22 @@ generate if (DATA_WIDTH_A == 36) begin
       if (adA[2]) mem[{{adA[13:5], 1'b1}}][8:0] <= diB[8:0];
       if (adA[3]) mem[{{adA[13:5], 1'b1}}][17:9] <= diB[17:9];
     end
-    if (enB) begin qA <= mem[{{adB[13:5], 1'b0}}] ^ lowBits; qB <= mem[{{adB[13:5], 1'b1}}] ^ highBits; end
+    if (enB) begin
+      qA <= mem[{{adB[13:5], 1'b0}}] ^ lowBits;
+      qB <= mem[{{adB[13:5], 1'b1}}] ^ highBits;
+    end
     if (OCEA) oA <= qA;
     if (OCEB) oB <= qB;
   end
 end else if (DATA_WIDTH_A < 18) begin
-  // Words of 9 bits, of which narrower ports use eight, from the lowest address on; port A has the first say.
+  // Words of 9 bits, of which narrower ports use eight, from the lowest address on; port A has the
+  // first say.
   localparam LOW = DATA_WIDTH_A == 9 ? 3 : DATA_WIDTH_A == 4 ? 2 : DATA_WIDTH_A == 2 ? 1 : 0;
   localparam [17:0] ONES = (1 << DATA_WIDTH_A) - 1;
   reg [8:0] narrow [0:2047];
   initial for (i = 0; i < 2048; i = i + 1) narrow[i] = 0;
-  wire [2:0] fromA = DATA_WIDTH_A == 9 ? 3'd0 : adA[2:0], fromB = DATA_WIDTH_A == 9 ? 3'd0 : adB[2:0];
+  wire [2:0] fromA = DATA_WIDTH_A == 9 ? 3'd0 : adA[2:0];
+  wire [2:0] fromB = DATA_WIDTH_A == 9 ? 3'd0 : adB[2:0];
   wire same = adA[13:LOW] == adB[13:LOW], wA = enA & WEA, wB = enB & WEB;
   always @(posedge CLKA) begin
     if (wB) narrow[adB[13:3]] <= narrow[adB[13:3]] & ~(ONES << fromB) | (diB & ONES) << fromB;
@@ -120,7 +126,7 @@ end else begin
   end
 end endgenerate
 endmodule
-"""  # noqa: E501
+"""
 
 
 def mult18x18d():

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every engine of a core must stand: checks of one bench against the golden model, whatever
-the ISA."""
+"""Checks of every engine of a core on one bench against the golden model, for any ISA."""
 
 import random
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every comparison of a core's gateware with its golden model does, whatever the ISA.
+"""Comparison of a core's gateware with its golden model, for any ISA.
 
 A *case* has ``name``, ``params``, ``memory`` (the image), ``registers``; what its words are is the
 ISA's affair.
@@ -62,7 +62,7 @@ def first_difference(got, expected):
 
 
 def class_problems(outcome):
-    """What is wrong with the classes of the cycles: a list, empty if they add up."""
+    """Errors of the cycle classes: a list, empty if the classes add up."""
     c = outcome.counters
     classes = (
         c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a design cut into functions must hold: every name declared before its use, and every
+"""Rules of a design that is cut into functions: every name declared before its use, and every
 statement still there, in order.
 
 It reads C++ by tokens of its own and not by what it checks.

@@ -7,7 +7,7 @@ import numpy as np
 
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.gateware.cores.opu.params import SPACE
-from quintet.tools.kernels.opu import Network, compile_network, run_network
+from quintet.tools.compiler.backends.opu.codegen import Network, compile_network, run_network
 
 __all__ = ["build", "check", "random_network", "random_values", "random_weights"]
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.types import type_set
-from quintet.tools.kernels.opu import KernelError, Network, Tiling
+from quintet.tools.compiler.backends.opu.codegen import KernelError, Network, Tiling
 
 __all__ = ["make_network"]
 

@@ -14,7 +14,7 @@ def small(tmp_path):
 
 
 class Ran:
-    """What a command gave: ``code``, ``out``, ``err``, and ``json`` (the object on standard
+    """Result of a command: ``code``, ``out``, ``err``, and ``json`` (the object on standard
     output)."""
 
     def __init__(self, code, out, err):

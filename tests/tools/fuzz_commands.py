@@ -225,7 +225,7 @@ def _asm(m):
             if f in JOBS[m.isa][3] or m.rnd.random() < 0.2
         )
     )
-    passes = m.maybe(0.2, "--pass", lambda: m.of("densify", "strip-nops", "pad-nops"))
+    passes = m.maybe(0.2, "--pass", lambda: m.of("packed", "strip-nops", "pad-nops"))
     return [
         m.core(),
         m.program(),
@@ -409,6 +409,7 @@ def _build(m):
         *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")),
         *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")),
+        *m.maybe(0.2, "--placer", lambda: m.of("heap", "static")),
         *m.maybe(0.1, "--check"),
         *m.maybe(0.9, "-o", lambda: out),
     ], [out, "out"]
@@ -441,6 +442,11 @@ def _verilog(m):
                 *m.maybe(0.4, "--family", lambda: m.of("ecp5", "ice40")),
                 *m.maybe(0.5, "--beat-bytes", lambda: m.of(2, 4, 8, 16)),
                 *m.maybe(0.4, "--memory-size", lambda: m.of("64K", "32M", 64, 65536, "2048M", "1")),
+                *m.maybe(0.4, "--bus", lambda: m.of("wishbone", "axi4", "native", "port")),
+                *m.maybe(0.2, "--bus-width", lambda: m.of(8, 16, 32, 64, 128)),
+                *m.maybe(0.2, "--registers", lambda: m.of("wishbone", "axi4-lite")),
+                *m.maybe(0.2, "--memory-base", lambda: m.of(0, "0x40000000", "0x1", "here")),
+                *m.maybe(0.1, "--package"),
             ],
         )
     )

@@ -94,7 +94,7 @@ def _start(case, place, temporary, closed):
 
 
 def _ends_group(process):
-    """Whether something of the command's session was still there; it is ended."""
+    """Kills the command's process group; whether a process of it was still running."""
     with contextlib.suppress(ProcessLookupError, PermissionError):
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

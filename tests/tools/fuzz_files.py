@@ -210,7 +210,7 @@ def _other(rnd, path):
         path.symlink_to(rnd.choice(("/dev/zero", "/dev/null", "/dev/full", "/dev/tty")))
     elif kind == "large":
         with open(path, "wb") as file:
-            file.truncate(3 << 30)  # a hole: it takes no room
+            file.truncate(3 << 30)  # a hole: it takes no space
 
 
 def _broken(rnd, data, suffix):

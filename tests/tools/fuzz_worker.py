@@ -35,17 +35,32 @@ for word in "$@"; do
   last=$word
 done
 say() { echo "$1"; [ -n "$log" ] && echo "$1" >> "$log"; }
-[ -n "$report" ] || { case "$*" in *-q\ -*) cat > /dev/null; echo "module top(); endmodule";; esac; }
+[ -n "$report" ] || {
+  case "$*" in *-q\ -*) cat > /dev/null; echo "module top(); endmodule";; esac
+}
 case "$FUZZ_TOOLS" in
   fails) say "ERROR: as the fuzzer wants it"; exit 1;;
-  room) [ -z "$report" ] || { say "Info: ICESTORM_LC: 9999/ 5280 1%"; say "Info: TRELLIS_COMB: 99999/ 24288 1%"; say "ERROR: no BELs remaining"; exit 1; };;
-  ok) [ -z "$report" ] || { say "Info: Max frequency for clock 'clk': 50.00 MHz (PASS at 12.00 MHz)"
-      say "Info: Max frequency for clock 'two': 50.00 MHz (PASS at 12.00 MHz)"; say "Info: Max frequency for clock 'three': 50.00 MHz (PASS at 48.00 MHz)"
-      echo '{"utilization": {}, "critical_paths": []}' > "$report"; }
-    case "$0" in *pack) for word in "$@"; do :; done; echo bits > "$word"; echo bits > top.bit; echo bits > top.bin;; esac;;
+  room)
+    [ -z "$report" ] || {
+      say "Info: ICESTORM_LC: 9999/ 5280 1%"
+      say "Info: TRELLIS_COMB: 99999/ 24288 1%"
+      say "ERROR: no BELs remaining"
+      exit 1
+    };;
+  ok)
+    [ -z "$report" ] || {
+      say "Info: Max frequency for clock 'clk': 50.00 MHz (PASS at 12.00 MHz)"
+      say "Info: Max frequency for clock 'two': 50.00 MHz (PASS at 12.00 MHz)"
+      say "Info: Max frequency for clock 'three': 50.00 MHz (PASS at 48.00 MHz)"
+      echo '{"utilization": {}, "critical_paths": []}' > "$report"
+    }
+    case "$0" in *pack)
+      for word in "$@"; do :; done
+      echo bits > "$word"; echo bits > top.bit; echo bits > top.bin;;
+    esac;;
 esac
 exit 0
-"""  # noqa: E501
+"""
 _CHILD = r"""#!/bin/sh
 # Stands for a build of the matrix.
 last= out=
@@ -53,10 +68,14 @@ for word in "$@"; do [ "$last" = -o ] && out=$word; last=$word; done
 case "$FUZZ_TOOLS" in
   ok) echo '{"board": "b", "clock_reached_mhz": 50.0, "clocks": {}, "luts": 5}'; exit 0;;
   fails) echo '{"error": "the build failed: ERROR", "exit": 2}'; exit 2;;
-  room) mkdir -p "$out"; echo '{"luts": 9}' > "$out/report.json"; echo '{"error": "does not fit: needs 9 of 5 logic cells", "exit": 2}'; exit 2;;
+  room)
+    mkdir -p "$out"
+    echo '{"luts": 9}' > "$out/report.json"
+    echo '{"error": "does not fit: needs 9 of 5 logic cells", "exit": 2}'
+    exit 2;;
 esac
 exit 3
-"""  # noqa: E501
+"""
 _PROGRAMMERS = (
     "openFPGALoader",
     "iceprog",
@@ -229,7 +248,7 @@ class Worker:
         )
 
     def run(self, seed):
-        """What is wrong with the way in which the command of ``seed`` ends; its result: ``args``,
+        """Troubles of how the command of ``seed`` ends; its result: ``args``,
         ``code``, ``out``, ``err``, ``troubles``."""
         case, place = self.prepare(seed)
         before = _contents(place)

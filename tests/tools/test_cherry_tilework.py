@@ -12,11 +12,11 @@ from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
 from quintet.tools.compiler.backends.cherry.reference import arithmetic
-from quintet.tools.kernels.cherry import KernelError
 from quintet.tools.kernels.cherry.nests import Nests, ProgramSource, TooLarge, programs
 from quintet.tools.kernels.cherry.tilework import Costs, Products, chain, products, reduce
 from quintet.tools.kernels.cherry.timing import program_cycles
 from quintet.tools.kernels.cherry.views import View
+from quintet.tools.kernels.inputs import KernelError
 
 PARAMS = SPACE.resolve("85f")
 COSTS = Costs(PARAMS["macs"], PARAMS["banks"])

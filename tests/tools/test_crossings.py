@@ -80,7 +80,7 @@ def test_a_clock_of_no_known_frequency_meets_nothing():
 
 @pytest.fixture
 def tools(monkeypatch):
-    """A build whose tools write what they are told, in no time: a function of the delay from the
+    """A build whose tools write given results at once: a function of the delay from the
     main clock to the core's."""
 
     def make(delay):

@@ -17,7 +17,7 @@ from quintet.tools.options import sizes
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
-#: What stands between backticks and is no command.
+#: Code between backticks that is no command.
 _PROSE = ("quintet link", "quintet COMMAND --help")
 
 
@@ -51,7 +51,7 @@ def options_of(command):
 
 
 def usage_error(line):
-    """What is wrong with a ``quintet`` command, or ``None``. A mention that leaves the arguments
+    """Error of a ``quintet`` command, or ``None``. A mention that leaves the arguments
     out names options that there are."""
     argv = shlex.split(line, comments=True)[1:]
     for stop in ("&", "&&", ">", "|"):
@@ -84,7 +84,7 @@ def test_commands_are_taken(document):
 
 
 def module_error(module):
-    """What is wrong with ``python -m module``, or ``None``."""
+    """Error of ``python -m module``, or ``None``."""
     spec = importlib.util.find_spec(module)
     if spec is None:
         return f"no module {module}"
@@ -102,8 +102,7 @@ def test_modules_exist():
 
 
 def test_no_command_needs_the_tests():
-    """Figures are measured by an installed package, which has no tests; what tests are run by alone
-    may need them."""
+    """No printed command but pytest itself needs the tests, which an installed package lacks."""
     for document in DOCUMENTS:
         assert not re.search(
             r"PYTHONPATH=tests|python -m "

@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from quintet.gateware.standalone.image import Segment, pack
 from quintet.tools.build.flash import (
     PROGRAMMERS,
     CopyProgrammer,
@@ -14,7 +15,8 @@ from quintet.tools.build.flash import (
     find_bitstream,
     flash,
 )
-from quintet.tools.errors import InputError, NoDeviceError
+from quintet.tools.cli import main
+from quintet.tools.errors import Exit, InputError, NoDeviceError
 
 
 def fake(folder, name, body="sys.exit(0)"):
@@ -189,3 +191,55 @@ def test_a_serial_device_takes_the_bitstream(tmp_path, build, monkeypatch):
     )
     assert flash("blackice-mx", ("STM32",), build)["programmer"] == "STM32"
     assert device.read_bytes() == b"bits"
+
+
+def _image(tmp_path):
+    path = tmp_path / "plan.img"
+    path.write_bytes(pack(7, [Segment(0, b"1234")]))
+    return path
+
+
+@pytest.mark.parametrize(
+    "board, name, expected",
+    [
+        ("icebreaker", "iceprog", ["-o", "1048576"]),
+        (
+            "ulx3s-85f",
+            "openFPGALoader",
+            ["--board", "ulx3s", "--write-flash", "--offset", "4194304", "--file-type", "raw"],
+        ),
+    ],
+)
+def test_plan_image_goes_to_its_place(bin_folder, build, tmp_path, board, name, expected):
+    """Both files are written, the image first: the last call is the bitstream's."""
+    log = tmp_path / "log"
+    fake(bin_folder, name, f"open({str(log)!r}, 'a').write(json.dumps(sys.argv[1:]) + '\\n')")
+    (build / "top.bin").write_bytes(b"bits")
+    (build / ("top.bin" if board != "icebreaker" else "top.bit")).unlink()
+    image = _image(tmp_path)
+    arguments = ["flash", board, str(build), "--permanent", "--plan", str(image)]
+    assert main(arguments) == Exit.OK
+    first, second = (json.loads(line) for line in log.read_text().splitlines())
+    assert first[: len(expected)] == expected and first[-1].endswith("plan.bin")
+    assert second[-1].endswith(("top.bin", "top.bit"))
+
+
+@pytest.mark.parametrize(
+    "board, more, message",
+    [
+        ("icebreaker", [], "expected --permanent with it"),
+        ("hx8k-breakout", ["--permanent"], "hx8k-breakout cannot start from flash memory"),
+    ],
+)
+def test_plan_images_that_cannot_be_written(build, tmp_path, capsys, board, more, message):
+    image = _image(tmp_path)
+    assert main(["flash", board, str(build), "--plan", str(image), *more]) == Exit.BAD_INPUT
+    assert message in capsys.readouterr().err
+
+
+def test_damaged_plan_image_is_not_written(build, tmp_path, capsys):
+    image = _image(tmp_path)
+    image.write_bytes(image.read_bytes()[:-1])
+    arguments = ["flash", "icebreaker", str(build), "--plan", str(image), "--permanent"]
+    assert main(arguments) == Exit.BAD_INPUT
+    assert "a segment's header at byte" in capsys.readouterr().err

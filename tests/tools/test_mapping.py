@@ -15,27 +15,41 @@ from quintet.tools.build.toolchain import find_tool
 #: and comparisons, whose carries are read.
 VERILOG = """
 module top(input [16:0] a, b, input ci, s, input [3:0] short,
-           output [16:0] same, output [15:0] even_add, even_sub, even_ci, even_signed, output [6:0] odd_add, odd_sub, odd_either, odd_ci,
-           output [5:0] step, output [4:0] least, output [4:0] many, output [7:0] negative, output [7:0] comparisons, output [3:0] none, output middle,
-           output [5:0] x0, x1, x2, x3, x4, x5, y0, y1, y2, y3, y4, y5, co0, co1, co2, co3, co4, co5, output [6:0] x6, y6, co6);
+           output [16:0] same, output [15:0] even_add, even_sub, even_ci, even_signed,
+           output [6:0] odd_add, odd_sub, odd_either, odd_ci,
+           output [5:0] step, output [4:0] least, output [4:0] many, output [7:0] negative,
+           output [7:0] comparisons, output [3:0] none, output middle,
+           output [5:0] x0, x1, x2, x3, x4, x5, y0, y1, y2, y3, y4, y5,
+           output [5:0] co0, co1, co2, co3, co4, co5, output [6:0] x6, y6, co6);
 assign same = a + b;
-assign even_add = a[15:0] + b[15:0], even_sub = a[15:0] - b[15:0], even_ci = a[15:0] + b[15:0] + ci;
+assign even_add = a[15:0] + b[15:0], even_sub = a[15:0] - b[15:0];
+assign even_ci = a[15:0] + b[15:0] + ci;
 assign even_signed = $signed(a[8:0]) + $signed(b[11:0]);
-assign odd_add = a[6:0] + b[6:0], odd_sub = a[6:0] - b[6:0], odd_either = s ? a[6:0] - b[6:0] : a[6:0] + b[6:0], odd_ci = a[6:0] + b[6:0] + ci;
-assign step = a[5:0] + 1, least = a[4:0] - b[4:0], many = a[4:0] + b[4:0] + short, negative = -a[7:0], none = short + a[3:0];
-assign comparisons = {a[15:0] < b[15:0], a[6:0] <= b[6:0], $signed(a[7:0]) > $signed(b[7:0]), $signed(a[4:0]) >= $signed(b[4:0]),
+assign odd_add = a[6:0] + b[6:0], odd_sub = a[6:0] - b[6:0];
+assign odd_either = s ? a[6:0] - b[6:0] : a[6:0] + b[6:0], odd_ci = a[6:0] + b[6:0] + ci;
+assign step = a[5:0] + 1, least = a[4:0] - b[4:0], many = a[4:0] + b[4:0] + short;
+assign negative = -a[7:0], none = short + a[3:0];
+assign comparisons = {a[15:0] < b[15:0], a[6:0] <= b[6:0],
+                      $signed(a[7:0]) > $signed(b[7:0]), $signed(a[4:0]) >= $signed(b[4:0]),
                       a[9:0] < 10'd700, a[10:0] > 11'd41, a[8:0] < 9'd12, a[7:0] >= b[7:0]};
 assign middle = a[6:0] + b[6:0] > 7'd90;
 // Every carry out, for each value of CI and BI.
-\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6)) alu0(.A(a[5:0]), .B(b[5:0]), .CI(1'b0), .BI(1'b0), .X(x0), .Y(y0), .CO(co0));
-\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6)) alu1(.A(a[5:0]), .B(b[5:0]), .CI(1'b1), .BI(1'b0), .X(x1), .Y(y1), .CO(co1));
-\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6)) alu2(.A(a[5:0]), .B(b[5:0]), .CI(1'b0), .BI(1'b1), .X(x2), .Y(y2), .CO(co2));
-\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6)) alu3(.A(a[5:0]), .B(b[5:0]), .CI(1'b1), .BI(1'b1), .X(x3), .Y(y3), .CO(co3));
-\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6)) alu4(.A(a[5:0]), .B(b[5:0]), .CI(ci), .BI(s), .X(x4), .Y(y4), .CO(co4));
-\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6)) alu5(.A(a[5:0]), .B(b[5:0]), .CI(1'b1), .BI(s), .X(x5), .Y(y5), .CO(co5));
-\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(7), .B_WIDTH(7), .Y_WIDTH(7)) alu6(.A(a[6:0]), .B(b[6:0]), .CI(ci), .BI(s), .X(x6), .Y(y6), .CO(co6));
+\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6))
+  alu0(.A(a[5:0]), .B(b[5:0]), .CI(1'b0), .BI(1'b0), .X(x0), .Y(y0), .CO(co0));
+\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6))
+  alu1(.A(a[5:0]), .B(b[5:0]), .CI(1'b1), .BI(1'b0), .X(x1), .Y(y1), .CO(co1));
+\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6))
+  alu2(.A(a[5:0]), .B(b[5:0]), .CI(1'b0), .BI(1'b1), .X(x2), .Y(y2), .CO(co2));
+\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6))
+  alu3(.A(a[5:0]), .B(b[5:0]), .CI(1'b1), .BI(1'b1), .X(x3), .Y(y3), .CO(co3));
+\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6))
+  alu4(.A(a[5:0]), .B(b[5:0]), .CI(ci), .BI(s), .X(x4), .Y(y4), .CO(co4));
+\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(6), .B_WIDTH(6), .Y_WIDTH(6))
+  alu5(.A(a[5:0]), .B(b[5:0]), .CI(1'b1), .BI(s), .X(x5), .Y(y5), .CO(co5));
+\\$alu #(.A_SIGNED(0), .B_SIGNED(0), .A_WIDTH(7), .B_WIDTH(7), .Y_WIDTH(7))
+  alu6(.A(a[6:0]), .B(b[6:0]), .CI(ci), .BI(s), .X(x6), .Y(y6), .CO(co6));
 endmodule
-"""  # noqa: E501
+"""
 #: The same twice: as it was written, and out of the cells.
 PROOF = """
 design -stash mapped

@@ -9,7 +9,7 @@ from quintet.tools.measure.catalogue import find, measures, topics
 
 
 def figures(quintet, *args):
-    """What -> value of a table that misses no bound."""
+    """Values of a table that misses no bound, by their names."""
     ran = quintet("measure", *args, "--json")
     assert ran.code == 0 and not ran.json["missed"], ran.err
     return {row["what"]: row["value"] for rows in ran.json["tables"].values() for row in rows}
@@ -43,9 +43,9 @@ def test_topics_are_folders():
         (("opu/layers", "--memory", "x"), "--memory of opu/layers 'x': expected ideal, sdram"),
         (("sdram", "--memory", "x"), "--memory x: sdram/patterns has no such choice"),
         (("opu/workloads", "--only", "W11"), "--only of opu/workloads 'W11': did you mean W1"),
-        (("pim/digits", "--set", "image=3"), "--set of pim/digits 'image': did you mean images?"),
-        (("pim/digits", "--set", "images"), "--set images: expected name=value"),
-        (("pim/digits", "--set", "images=few"), "--set images=few: expected a whole number"),
+        (("pim/files", "--set", "counts=3"), "--set of pim/files 'counts': did you mean count?"),
+        (("pim/files", "--set", "count"), "--set count: expected name=value"),
+        (("pim/files", "--set", "count=few"), "--set count=few: expected a whole number"),
         (("imagine/clock", "--set", "freq=high"), "--set freq=high: expected a number"),
         (("opu/layers", "--set", "a=1"), "--set a=1: opu/layers has no settings"),
         (("opu/layers", "-P", "a=1"), "-P a: opu/layers is measured on presets as they are"),
@@ -131,7 +131,7 @@ def test_pim(quintet):
 def test_pim_streams(quintet):
     """A build of four cores, which takes the compiler minutes."""
     found = figures(quintet, "pim/streams", "--preset", "four", "--only", "B")
-    assert 0 < found["B, densified"] < found["B"]
+    assert 0 < found["B, dense"] < found["B"]
 
 
 def test_pim_files(quintet):

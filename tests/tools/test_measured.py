@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of measured builds: what is taken over, how it is told, and that the documents are
-current."""
+"""Tables of measured builds: import of cells, their rows, and that the documents are current."""
 
 import json
 from pathlib import Path
@@ -49,7 +48,7 @@ def test_rows():
         rows(
             {
                 "1": result(
-                    "b/x/p/1",
+                    "b/opu/p/1",
                     clock_asked_mhz=24.0,
                     clock_reached_mhz=25.0,
                     luts=5012,
@@ -57,19 +56,26 @@ def test_rows():
                     dsps=8,
                     brams=30,
                     seconds=9.0,
+                    date="2026-11-22",
                     link="usb",
                     clocks={"usb_io": {"asked_mhz": 48.0, "reached_mhz": 56.6}},
                 ),
-                "2": result("b/x/q/1", state="failed: a | b"),
+                "2": result("b/opu/q/1", state="failed: a | b", router="router2"),
             }
         )
     )
-    assert table[2] == (
-        "| `b` over USB | x | p | 1 | 24.0 | 25.0 | usb_io 56.6 of 48 | 5,012 | 1 | 8 | 30 "
-        "| 9.0 |  |"
+    assert table[:2] == ["### OPU", ""]
+    assert table[4] == (
+        "| `b` over USB, p, seed 1 | 25.0 of 24, usb_io 56.6 of 48 | 5,012 | 1 | 8, 30 | 9.0 "
+        "| 2026-11-22 |"
     )
-    assert table[3] == "| `b` | x | q | 1 |  |  |  |  |  |  |  |  | failed: a / b |"
-    assert len({line.count("|") for line in table}) == 1
+    assert table[5] == "| `b`, q, seed 1 | by router2, failed: a / b |  |  |  |  |  |"
+    assert len({line.count("|") for line in table[2:6]}) == 1 and table[6:] == [""]
+
+
+def test_a_core_has_a_table():
+    table = list(rows({"1": result("b/pim/p/1"), "2": result("a/cherry/p/1")}))
+    assert [line for line in table if line.startswith("#")] == ["### Cherry", "### PIM"]
 
 
 def test_taken_over(tmp_path):
@@ -79,6 +85,7 @@ def test_taken_over(tmp_path):
             "a/x/p/1",
             luts=2,
             digest="d",
+            date="2026-11-22",
             params={},
             clocks={"main": {}, "array": {}, "netlist.clk": {}},
         ),
@@ -95,6 +102,7 @@ def test_taken_over(tmp_path):
         "state": "built",
         "clocks": {"array": {}},
         "sources": "d",
+        "date": "2026-11-22",
     }
     with pytest.raises(InputError, match="no such table of quintet matrix"):
         take_over({}, tmp_path / "elsewhere")

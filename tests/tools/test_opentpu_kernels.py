@@ -25,8 +25,9 @@ from quintet.tools.kernels.opentpu.step import (
     PoolStep,
     Step,
     bias_tiles,
-    kinds,
     packed_biases,
+    packed_rows,
+    packed_sizes,
     spread_of,
 )
 from quintet.tools.kernels.opentpu.timing import SDRAM16, Memory, main_memory, word_times
@@ -114,24 +115,33 @@ def test_bias_tiles_add_up(values, n):
     assert all(len(tiles) == 1 for tiles in bias_tiles(np.full(n, 127 * 127 * (n - 1)), n))
 
 
-@pytest.mark.parametrize("n", [2, 4, 16])
+@pytest.mark.parametrize("n", [4, 10, 16])
 def test_packed_biases_share_tiles(n):
-    """Each kind of constant vector takes its block's bias out of the tile; one that is too large
-    has a tile of its own."""
-    most, rng = 127 * 127 + 63, np.random.default_rng(n)
-    bias = rng.integers(-most, most + 1, (2 * kinds(n) + 3, n))
-    bias[0], bias[1] = most, -most
-    bias[2, 0] = most + 1
-    vectors = constant_vectors(3, n, packed=2).astype(np.int64)
-    assert vectors.shape == (3 + 2 * kinds(n), n)
-    packed = packed_biases(bias.ravel(), n)
-    assert packed[2] is None
-    found = [one for one in packed if one is not None]
-    assert len({one.tile.tobytes() for one in found}) == -(-len(found) // kinds(n))
-    for one, block in zip(packed, bias, strict=True):
-        if one is not None:
-            for vector in vectors[3 + 2 * one.kind :][:2]:
-                assert np.array_equal(vector @ one.tile.astype(np.int64), block)
+    """Each slot's constant vector takes its block's bias out of the tile; a bias that is too large
+    has a tile of its own, and the others leave no tile but the last one of a size unfilled."""
+    rng, sizes = np.random.default_rng(n), packed_sizes(n)
+    limits = {rows: 127 * 127 * (rows - 1) + 63 for rows in sizes}
+    bias = np.concatenate(
+        [rng.integers(-most, most + 1, (2 * (n // rows) + 3, n)) for rows, most in limits.items()]
+    )
+    bias[0], bias[1] = limits[2], -limits[2]
+    bias[2, 0] = limits[sizes[-1]] + 1
+    found = packed_biases(bias.ravel(), n, sizes)
+    assert found[2] is None and packed_rows(bias, n)[:3] == [2, 2, None]
+    vectors = constant_vectors(3, n, packed=dict.fromkeys(sizes, 2)).astype(np.int64)
+    assert vectors.shape == (3 + 2 * sum(n // rows for rows in sizes), n)
+    for one, block in zip(found, bias, strict=True):
+        if one is None:
+            continue
+        behind = sum(2 * (n // rows) for rows in sizes if rows < one.rows)
+        for vector in vectors[3 + behind + 2 * one.slot :][:2]:
+            assert np.array_equal(vector @ one.tile.astype(np.int64), block)
+    taken = sum(one.rows for one in found if one is not None)
+    most_left = sum(rows - 1 for rows in sizes) + n % sizes[-1]
+    tiles = len({one.tile.tobytes() for one in found if one is not None})
+    assert tiles * (n - n % sizes[-1]) <= taken + n + most_left
+    # Of sizes that have no constant vectors none is packed.
+    assert all(one is None or one.rows == 2 for one in packed_biases(bias, n, [2]))
 
 
 @given(

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.opu.model.model import Model
-from quintet.tools.kernels.opu import (
+from quintet.tools.compiler.backends.opu.codegen import (
     SDRAM,
     KernelError,
     Network,

@@ -7,14 +7,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from quintet.tools.kernels.opu import (
-    KernelError,
+from quintet.tools.compiler.backends.opu.codegen import (
     Network,
     compile_network,
-    fold_input,
-    fold_weights,
     run_layer,
-    run_network,
 )
 from tests.support.kernels_opu_support import (
     build,
@@ -315,42 +311,3 @@ def test_random_networks(part):
             schedule=chance.random() < 0.7,
             varied=False,
         )
-
-
-@pytest.mark.parametrize("rows", (False, True))
-def test_folded_taps_give_the_same_convolution(rows):
-    rng = np.random.default_rng(12)
-    weights, values = random_weights(rng, 5, 2, 3, 4, most=6), rng.integers(-20, 21, (2, 9, 8, 2))
-    plain, folded = Network(batch=2), Network(batch=2)
-    options = {"weight_fraction": 7, "fraction": 9}
-    plain.conv(
-        "y",
-        plain.input("x", (9, 8, 2), fraction=5),
-        weights,
-        stride=(2, 1),
-        padding=(1, 1, 2, 1),
-        **options,
-    )
-    taps, down = ((3, 4), 2) if rows else ((1, 4), 1)
-    given = fold_input(
-        values, taps, stride=(down, 1), padding=(1, 1, 2, 1) if rows else (0, 0, 2, 1)
-    )
-    x = folded.input("x", given.shape[1:], fraction=5)
-    rest = {} if rows else {"stride": (2, 1), "padding": (1, 1, 0, 0)}
-    folded.conv("y", x, fold_weights(weights, rows=rows), **rest, **options)
-    wanted = run_network(plain, {"x": values})["y"]
-    assert np.array_equal(run_network(folded, {"x": given})["y"], wanted) and np.ptp(wanted) > 100
-    check(folded, build(), {"x": given})
-
-
-@pytest.mark.parametrize(
-    "shape, taps, message",
-    [
-        ((1, 4, 4, 8), (3, 3), "3 x 3 taps of 8 channels do not fit 64 channels"),
-        ((1, 2, 4, 1), (3, 3), "3 x 3 taps do not fit values of 2 x 4"),
-        ((4, 4, 1), (3, 3), "values must be"),
-    ],
-)
-def test_folds_refused(shape, taps, message):
-    with pytest.raises(KernelError, match=message):
-        fold_input(np.zeros(shape, int), taps)

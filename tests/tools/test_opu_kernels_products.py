@@ -5,7 +5,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.tools.kernels.opu import KernelError, Network
+from quintet.tools.compiler.backends.opu.codegen import KernelError, Network
 from tests.support.kernels_opu_support import build, check, random_values, random_weights
 
 _SIDES = st.one_of(st.integers(1, 9), st.sampled_from((15, 16, 17, 63, 64, 65, 100, 128, 130)))

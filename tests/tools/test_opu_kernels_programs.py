@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the OPU's kernel library writes: text, jobs, memory, order of instructions, estimates, and
+"""Output of the OPU's kernel library: text, jobs, memory, order of instructions, estimates, and
 its refusals."""
 
 import numpy as np
@@ -8,8 +8,7 @@ import pytest
 from quintet.gateware.cores.opu.isa import ISA
 from quintet.gateware.cores.opu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.tools import Job
-from quintet.tools.kernels.opu import (
+from quintet.tools.compiler.backends.opu.codegen import (
     KernelError,
     Network,
     Tiling,
@@ -17,7 +16,6 @@ from quintet.tools.kernels.opu import (
     compile_network,
     estimate,
     run_network,
-    write_job,
 )
 from tests.support.kernels_opu_support import build, check, random_values, random_weights
 
@@ -159,31 +157,6 @@ def test_estimate():
     single = build("85f-p64", ifm_banks=1, ofm_banks=1)
     many = compile_network(chain(3, 32, 16), params)
     assert estimate(many.words, single).cycles > estimate(many.words, params).cycles
-
-
-def test_job(tmp_path):
-    network = chain(2)
-    params = build()
-    values = random_values(np.random.default_rng(3), network)
-    compiled = compile_network(network, params, program_at=0x1000)
-    for binary in (False, True):
-        path = write_job(
-            tmp_path, f"job{binary}", compiled, values, comment="Two\nlines", binary=binary
-        )
-        job = Job.load(path)
-        assert job.program_at == 0x1000 and path.read_text().startswith("# Two\n# lines\n")
-        assert [load.at for load in job.loads] == [
-            compiled.constants_at,
-            compiled.inputs["x"].address,
-        ]
-        from quintet.tools import open_target, run_job
-
-        with open_target("model:opu") as target:
-            result = run_job(job, target)
-        saved = result.tensors[f"job{binary}_l1.npy"]
-        assert np.array_equal(
-            compiled.outputs["l1"].unpack(saved), run_network(network, values)["l1"]
-        )
 
 
 def test_a_result_with_a_border():
@@ -423,9 +396,8 @@ def spoilt(index, value, kind=float):
         ([1], "inputs are list, expected arrays by name: x"),
     ],
 )
-def test_inputs_are_refused_alike(values, message, tmp_path):
-    """By plain numpy, by the memory image, by the loads, and by the job, which is then not
-    written."""
+def test_inputs_are_refused_alike(values, message):
+    """By plain numpy, by the memory image and by the loads."""
     network, x = network_and_input()
     conv(network, x)
     compiled = compile_network(network, build())
@@ -433,12 +405,10 @@ def test_inputs_are_refused_alike(values, message, tmp_path):
         lambda: run_network(network, values),
         lambda: compiled.image(values),
         lambda: compiled.loads(values),
-        lambda: write_job(tmp_path / "out", "mine", compiled, values),
     ):
         with pytest.raises(KernelError) as caught:
             use()
         assert str(caught.value) == message
-    assert not (tmp_path / "out").exists()
 
 
 def test_whole_floats_are_integers():
@@ -458,7 +428,7 @@ def test_whole_floats_are_integers():
         assert np.array_equal(compiled.image({"x": same}), compiled.image({"x": values}))
 
 
-def test_names_refused(tmp_path):
+def test_names_refused():
     network = Network()
     for name in ("a/b", "a:b", 'a"', "", "a b", 5):
         with pytest.raises(
@@ -467,14 +437,6 @@ def test_names_refused(tmp_path):
             network.input(name, (1, 1, 1), fraction=0)
     with pytest.raises(KernelError, match="input constants: the name is taken"):
         network.input("constants", (1, 1, 1), fraction=0)
-    network, x = network_and_input()
-    conv(network, x)
-    compiled = compile_network(network, build())
-    with pytest.raises(KernelError, match="job 'a/b': the name must be"):
-        write_job(tmp_path / "out", "a/b", compiled, {"x": spoilt((), 0)})
-    with pytest.raises(KernelError, match="job a: cycles is 0, expected an integer from 1 to "):
-        write_job(tmp_path / "out", "a", compiled, {"x": spoilt((), 0)}, cycles=0)
-    assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from quintet.tools.kernels.opu import KernelError, Network, Tiling, compile_network
+from quintet.tools.compiler.backends.opu.codegen import (
+    KernelError,
+    Network,
+    Tiling,
+    compile_network,
+)
 from tests.support.campaigns import Campaign
 from tests.support.kernels_opu_support import build, check, random_values, random_weights
 from tests.support.opu_network_maker import make_network

@@ -11,7 +11,7 @@ import pytest
 from quintet.boards import board_names
 from quintet.tools.errors import InputError
 from quintet.tools.pages import builds, results
-from quintet.tools.pages.results import documents, figure, lines, page, read, unmarked
+from quintet.tools.pages.results import MOST_COLUMNS, documents, figure, lines, page, read, unmarked
 from tests.tools.test_documented_commands import module_error, usage_error
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,8 @@ OTHERS = [
 #: What only a measurement gives: a clock with a decimal, thousands of cycles, cells, a rate of the
 #: link, inputs right.
 FIGURE = re.compile(
-    r"(?<![\w.,])(\d[\d,]*\.\d+\s+MHz|\d{1,3}(,\d{3})+\s+cycles|\d[\d,]*\s+(TRELLIS_\w+|logic\s+cells|LUT4|kB/s)|\d+\s+of\s+540)\b"
+    r"(?<![\w.,])(\d[\d,]*\.\d+\s+MHz|\d{1,3}(,\d{3})+\s+cycles|"
+    r"\d[\d,]*\s+(TRELLIS_\w+|logic\s+cells|LUT4|kB/s)|\d+\s+of\s+540)\b"
 )
 ROW = {
     "what": "a",
@@ -99,7 +100,7 @@ def made(measurement, row):
 
 
 def command_error(line):
-    """What is wrong with a command that measures, or ``None``."""
+    """Error of a command that measures, or ``None``."""
     words = shlex.split(line)
     if words[0] == "quintet":
         return usage_error(line)
@@ -219,6 +220,36 @@ def test_tables():
         and table[4] == "| a | 1 | 97.0 | 10,804 |  | missed |"
     )
     assert len({line.count("|") for line in table[2:]}) == 1
+
+
+def test_wide_tables_are_folded_and_split():
+    """Seeds and notes go to the row's name, then figures to several tables of the same rows."""
+    row = {**ROW, "seed": 1, "note": "missed", "values": dict.fromkeys("abcdefghi", 5)}
+
+    def table(columns):
+        measurement = {**MADE["measurements"]["x/y"], "rows": [row]}
+        return list(lines({**measurement, "columns": dict.fromkeys(columns, "")}))[2:]
+
+    assert table("abcd")[-1] == "| a | 1 | 5 | 5 | 5 | 5 | missed |"
+    assert table("abcde")[-1] == "| a, seed 1 | 5 | 5 | 5 | 5 | 5 | missed |"
+    assert table("abcdef")[-1] == "| a, seed 1 (missed) | 5 | 5 | 5 | 5 | 5 | 5 |"
+    assert [line for line in table("abcdefghi") if "--" not in line] == [
+        "| what | a | b | c | d |",
+        "| a, seed 1 (missed) | 5 | 5 | 5 | 5 |",
+        "",
+        "| what | e | f | g | h | i |",
+        "| a, seed 1 (missed) | 5 | 5 | 5 | 5 | 5 |",
+    ]
+
+
+@pytest.mark.parametrize("document", documents(), ids=lambda path: path.stem)
+def test_tables_have_at_most_seven_columns(document):
+    widths = [
+        line.count("|") - 1
+        for line in document.read_text().splitlines()
+        if re.fullmatch(r"\|([-:]+\|)+", line)
+    ]
+    assert max(widths, default=0) <= MOST_COLUMNS
 
 
 def test_pages():

@@ -380,7 +380,8 @@ def test_build_report(quintet, monkeypatch):
         "dir": "here",
         "link": None,
         "limit": None,
-        "router": "router1",
+        "router": None,
+        "placer": None,
     }
     ran = quintet("build", "icebreaker", "opentpu")
     assert (

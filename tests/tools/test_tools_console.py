@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What commands show: tables, JSON, progress on a terminal and nowhere else."""
+"""Output of commands: tables, JSON, progress on a terminal and nowhere else."""
 
 import io
 import json

@@ -13,7 +13,7 @@ import xml.etree.ElementTree as ElementTree
 import pytest
 
 from quintet.boards import open_board
-from quintet.gateware.info import CONTROL_BASE, SOC_BASE
+from quintet.gateware.info import CONTROL_BASE, RUN_LIST_BASE, SOC_BASE
 from quintet.tools.export.csrmap import FORMATS, memory_map
 from tests.support.tiny_core import PACKAGE
 
@@ -37,6 +37,15 @@ def test_registers(tiny):
     )
     assert by_name["soc_led"].address == SOC_BASE + 0xC
     assert len({r.address for r in tiny.registers}) == len(tiny.registers) == len(by_name)
+
+
+def test_registers_of_lists_of_runs():
+    soc = open_board("icebreaker").make_soc(
+        package=PACKAGE, preset="sim", family=None, run_list=True
+    )
+    found = {r.name: (r.address, r.access) for r in memory_map(soc).registers}
+    assert found["list_start"] == (RUN_LIST_BASE, "wo")
+    assert found["list_status"] == (RUN_LIST_BASE + 4, "rw")
 
 
 def test_every_form_says_the_same(tiny):

@@ -30,7 +30,7 @@ def programs(job):
 
 
 def saves(job):
-    """What is saved where; the suffix of a file's name is added where it lacks."""
+    """Files of the saves; a missing suffix of a file's name is added."""
     for save in job.saves:
         found = save.recognition
         name = (

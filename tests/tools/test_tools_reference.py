@@ -8,6 +8,7 @@ import pytest
 from quintet.gateware.bus.registers import SOC_REGISTERS
 from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from quintet.gateware.standalone.runlist import RUN_LIST_REGISTERS
 from quintet.tools.pages.reference import MARKER, control_block_page, main, reference_page
 
 
@@ -29,6 +30,7 @@ def test_control_block_page_names_everything():
         *(r.name for r in COMMON_REGISTERS),
         *(f"cnt_{c.name}" for c in COMMON_COUNTERS),
         *SOC_REGISTERS,
+        *RUN_LIST_REGISTERS,
     ):
         assert f"`{name}`" in page, name
 

@@ -11,30 +11,52 @@ from quintet.tools import Job, open_target, run_job
 from quintet.tools.errors import JobError
 from quintet.tools.jobs.job import Run, Save
 from quintet.tools.jobs.verify import compare, verify_job
-from quintet.tools.kernels.imagine import KernelError, Layer, Resident, write_job
 from quintet.tools.targets.model import ModelTarget
 
 PARAMS = SPACE.resolve("sim", {"rows": 4, "cols": 2, "reg_width": 16, "depth": 512})
 TARGET = "model:imagine?rows=4&cols=2&depth=512"
 
 
-def layer():
-    rng = np.random.default_rng(4)
-    return Layer(rng.integers(-900, 900, (6, 40)), rng.integers(-99, 99, 6), fraction=4, name="one")
+SETUP = (
+    ".setupParams regCnt=30, resvRegCnt=2, maxLevel=0, fracWidth=4, mvBlockDim=(4, 2), "
+    "pimDepth=512\n"
+)
+LOADER = 'mv_LOADMAT 3, "w.npy"\nmv_LOADVEC_COL 4, "b.npy"\n'
+KERNEL = """mv_LOADVEC_ROW 2, "{}"
+mv_MULTFXP 0, 2, 3
+mv_ALLACCUM 0, 0
+vv_serialEn
+mv_add 0, 0, 4
+mv_SYNC
+vv_parallelEn
+"""
 
 
 @pytest.fixture
 def resident(tmp_path):
-    """A job: loader, then the kernel for two vectors; the layer and the vectors."""
-    made, rng = Resident([layer()], PARAMS), np.random.default_rng(5)
-    vectors = [rng.integers(-900, 900, 40) for _ in range(2)]
-    path = write_job(
-        tmp_path,
-        "mine",
-        [made.loader(), *(made.kernel(0, [x]) for x in vectors)],
-        comment="loader, kernels",
-    )
-    return path, made, vectors
+    """A job of three programs: one that loads weights and biases, then their product with each of
+    two vectors; and the products."""
+    rng = np.random.default_rng(4)
+    weights, bias = rng.integers(-900, 900, (4, 32)), rng.integers(-99, 99, 4)
+    vectors = rng.integers(-900, 900, (2, 32))
+    np.save(tmp_path / "w.npy", weights / 16)
+    np.save(tmp_path / "b.npy", bias / 16)
+    texts, lines, results = [LOADER], ['core = "imagine"'], []
+    for index, vector in enumerate(vectors):
+        np.save(tmp_path / f"x{index}.npy", vector / 16)
+        texts.append(KERNEL.format(f"x{index}.npy"))
+        results.append(((weights * vector >> 4).sum(axis=1) + bias).astype(np.int16).tolist())
+    for index, text in enumerate(texts):
+        (tmp_path / f"mine_{index}.s").write_text(SETUP + text)
+        at, out = 0x1000 + 0x4000 * index, 0x10000 + 64 * index
+        lines += ["[[run]]", f'program = "mine_{index}.s"', f"program_at = {at}"]
+        lines += [f"registers = {{ output_at = {out}, output_limit = {out + 64} }}"]
+    for index in (1, 2):
+        lines += ["[[save]]", f'file = "mine_{index}_y.npy"', f"at = {0x10000 + 64 * index}"]
+        lines += ['dtype = "int16"', "shape = [1, 4, 2]"]
+    path = tmp_path / "mine.toml"
+    path.write_text("\n".join(lines) + "\n")
+    return path, results
 
 
 def small_job(*calls, **options):
@@ -57,12 +79,11 @@ def small_job(*calls, **options):
 
 
 def test_weights_stay_between_programs(resident):
-    path, made, vectors = resident
+    path, wanted = resident
     with open_target(TARGET) as target:
         result = run_job(Job.load(path), target)
-    for index, x in enumerate(vectors):
-        y = result.tensors[f"mine_{index + 1}_y.npy"]
-        assert made.results(0, y[..., 0]).tolist() == layer().reference(x).tolist()
+    for index, values in enumerate(wanted):
+        assert result.tensors[f"mine_{index + 1}_y.npy"][0, :, 0].tolist() == values
     assert [step.name for step in result.image.steps] == [
         "mine_0.s",
         "mine_1.s",
@@ -76,7 +97,7 @@ def test_weights_stay_between_programs(resident):
 
 def test_the_programs_are_there_without_being_run(resident):
     """The kernel alone gives something else: what the first test sees comes from the loader."""
-    path, made, vectors = resident
+    path, _ = resident
     job = Job.load(path)
     job.runs = job.runs[1:]
     with open_target(TARGET) as target:
@@ -85,7 +106,7 @@ def test_the_programs_are_there_without_being_run(resident):
 
 
 def test_report(resident, quintet, tmp_path):
-    path, _, _ = resident
+    path, _ = resident
     ran = quintet("run", path, "--on", TARGET, "--out", tmp_path / "out", "--json")
     values = ran.json
     assert ran.code == 0 and [run["program"] for run in values["runs"]] == [
@@ -110,7 +131,7 @@ def test_a_single_program_is_one_run(small, quintet):
 
 
 def test_faults_name_the_program(resident, quintet):
-    path, _, _ = resident
+    path, _ = resident
     source = path.with_name("mine_1.s")
     source.write_text(source.read_text() + ".word 0xffffffff\n")
     ran = quintet("run", path, "--on", TARGET, "--json")
@@ -186,7 +207,7 @@ def test_one_program_may_run_twice():
 def test_verify_names_program_and_instruction(resident):
     """The first difference is written by the second kernel; counters are compared program by
     program."""
-    path, _, _ = resident
+    path, _ = resident
     job = Job.load(path)
 
     def opener(name, change=False):
@@ -228,7 +249,7 @@ def test_verify_names_program_and_instruction(resident):
     b.outcomes[1].counters["bytes_read"] -= 1
     b.outcomes[2].values["vectors"] += 1
     assert compare(job, a, b).troubles == [
-        "register vectors of run[2] (mine_2.s) differs: 0x2 on A, 0x3 on B"
+        "register vectors of run[2] (mine_2.s) differs: 0x1 on A, 0x2 on B"
     ]
     b.outcomes.pop()
     assert compare(job, a, b).troubles[0] == "A ended in run[2] (mine_2.s), B in run[1] (mine_1.s)"
@@ -335,15 +356,3 @@ def test_refused_from_python():
         Job(core="imagine")
     with pytest.raises(JobError, match=r"job: run\[1\].program = .*: is empty"):
         Job(core="imagine", runs=[Run(b"1234", 0), Run(b"", 64)]).image(PARAMS, 4096)
-
-
-def test_written_jobs_refused(tmp_path):
-    with pytest.raises(KernelError, match="job x: no program, expected at least one"):
-        write_job(tmp_path, "x", [])
-    other = SPACE.resolve("sim", {"rows": 4, "cols": 2, "depth": 1024})
-    with pytest.raises(KernelError, match="job x: program 1 is for another build than program 0"):
-        write_job(
-            tmp_path,
-            "x",
-            [Resident([layer()], PARAMS).loader(), Resident([layer()], other).loader()],
-        )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a served board owes its hosts: those that come, that go, that are too many, and that wait
+"""Hosts of a served board: those that come, that go, that are too many, and that wait
 (docs/how/link.md, "Served boards")."""
 
 import contextlib
@@ -187,8 +187,8 @@ class Losing(Pipe):
 
 
 def test_lost_frames_cost_round_trips_of_the_board(kind):
-    """25 million cycles a second of the board's time, of which 400,000 are simulated: a retry after
-    the 0.1 s of a board of its own would take 6 s of the wall."""
+    """A retry waits 0.1 s of the board's time: 2.5 million cycles, which would take 6 s at
+    400,000 simulated cycles a second."""
     with served(SlowBoard(400_000), kind) as name:
         line = Losing(open_pipe(name), every=8)
         client = LinkClient(ServedPipe(line), seed=1)

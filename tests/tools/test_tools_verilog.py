@@ -55,6 +55,14 @@ def test_core():
     assert re.search(r"\bstall_operand\b|\bprogram_address\b|\bweight", module)
 
 
+def test_core_on_a_bus():
+    text = verilog_core("opentpu", "sim", memory_size=1 << 16, bus="axi4", registers="axi4-lite")
+    header, module = text.split("\n\n", 1)
+    assert "memory on axi4 of 32 bits from 0x0, registers on axi4-lite" in header
+    for port in ("registers__awaddr", "memory__awaddr", "memory__rdata", "interrupt"):
+        assert f" {port}" in header and re.search(rf"^  (in|out)put .*\b{port};", module, re.M)
+
+
 # What is done to the text that yosys writes
 
 YOSYS = r"""
@@ -154,6 +162,18 @@ def test_second_clock_stands_in_the_header():
     "args, word",
     [
         (("ulx3s-85f", "opentpu", "--memory-size", "64K"), "--memory-size belong to --core"),
+        (("--core", "opentpu", "--bus-width", "64"), "--bus-width, --registers and --memory-base"),
+        (("ulx3s-85f", "opentpu", "--bus", "axi4"), "--bus belongs to --core"),
+        (("--core", "opentpu", "--registers", "axi4-lite"), "--memory-base to --bus"),
+        (
+            ("--core", "opentpu", "--bus", "axi4", "--memory-base", "end"),
+            "--memory-base end: expected an address",
+        ),
+        (
+            ("--core", "opentpu", "--bus", "axi4", "--memory-base", "64"),
+            "memory_base = 64: expected a multiple of 33554432 bytes",
+        ),
+        (("--core", "opentpu", "--package"), "--package goes with --core and -o FILE.v"),
         (
             ("--core", "opentpu", "--memory-size", "64k"),
             "--memory-size 64k: expected a multiple of 64 bytes",
@@ -275,6 +295,30 @@ def test_bench_with_icarus(bench, tmp_path):
     shutil.copy(folder / "core.v", tmp_path)
     out = simulate(tmp_path, *ICARUS)
     assert "FAIL: 1 errors" in out and re.search(r"byte \w+ is \w\w, expected 5a", out)
+
+
+BUSES = {
+    "wishbone": ("--bus", "wishbone", "--memory-base", "0x40000000"),
+    "axi4": ("--bus", "axi4", "--registers", "axi4-lite", "--bus-width", "64"),
+    "native": ("--bus", "native", "--bus-width", "16", "--memory-base", "0x10000"),
+    "wishbone of 8 bits": ("--bus", "wishbone", "--bus-width", "8", "--registers", "axi4-lite"),
+}
+
+
+@pytest.mark.parametrize("bus", BUSES)
+def test_bench_on_a_bus(bus, quintet, tmp_path):
+    """The exported masters and slaves work with models that are written in Verilog."""
+    if not shutil.which("iverilog"):
+        pytest.skip("no Icarus Verilog here")
+    job = ROOT / "firmware/opentpu/programs/small.toml"
+    ran = quintet(
+        *("verilog", "--core", "opentpu", "--preset", "sim", "--memory-size", "64K"),
+        *BUSES[bus],
+        *("-o", tmp_path / "core.v", "--bench", job, "--package"),
+    )
+    assert ran.code == 0, ran.err
+    assert {path.suffix for path in tmp_path.iterdir()} == {".v", ".core", ".xml", ".rdl"}
+    assert BENCHES["opentpu"][-1] in simulate(tmp_path, *ICARUS)
 
 
 @pytest.mark.long

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board in Python behind the face of ``LinkClient``: memory, control block, info ROM, and the
-golden model as its core."""
+"""A board in Python behind the interface of ``LinkClient``: memory, control block, info ROM, and
+the golden model as its core."""
 
 import json
 import struct
@@ -84,7 +84,7 @@ class FakeBoard:
     def _put(self, offset, value, size=4):
         self.block[offset : offset + size] = int(value).to_bytes(size, "little")
 
-    # The face of LinkClient, and of its pipe's clock
+    # The interface of LinkClient, and of its pipe's clock
 
     @property
     def pipe(self):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A virtual board without a simulation: the link's protocol in Python, at a speed of choice, with
-the face that a server needs."""
+the interface that a server needs."""
 
 import socket
 import struct

@@ -42,6 +42,8 @@ __all__ = [
 
 # A higher timing weight of the placer gains some percent.
 _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
+#: The usual algorithms of nextpnr, where neither a preset nor the command names others.
+_PLACER, _ROUTER = "heap", "router1"
 # Not `-dsp` for ice40: it takes SB_MAC16 instances for its own and strips them of clock, registers
 # and mode.
 _SYNTH = {"ecp5": "", "ice40": ""}
@@ -66,6 +68,8 @@ def prepare(
     freq: float | None = None,
     link: str | None = None,
     on_chip: int | None = None,
+    run_list: bool = False,
+    boot: bool = False,
 ) -> tuple[SoC, BoardTop]:
     """The SoC of a build and its top with the board's pins; arguments are as for :func:`build`."""
     from ...boards.top import BoardTop
@@ -74,7 +78,14 @@ def prepare(
     hz = None if freq is None else round(freq * 1e6)
     try:
         soc = board.make_soc(
-            package=package, preset=preset, params=params, clock_hz=hz, link=link, on_chip=on_chip
+            package=package,
+            preset=preset,
+            params=params,
+            clock_hz=hz,
+            link=link,
+            on_chip=on_chip,
+            run_list=run_list,
+            boot=boot,
         )
         return soc, BoardTop(board=board, soc=soc)
     except PLLError as error:
@@ -82,10 +93,16 @@ def prepare(
 
 
 def build_plan(
-    board: Board, soc: SoC, top: BoardTop, seed: int = 1, router: str = "router1"
+    board: Board,
+    soc: SoC,
+    top: BoardTop,
+    seed: int = 1,
+    router: str | None = None,
+    placer: str | None = None,
 ) -> BuildPlan:
     """Amaranth's plan of a build: all files and the script that runs the tools. ``soc`` and ``top``
     are those of :func:`prepare`."""
+    placer, router = _algorithms(soc, placer, router)
     with elaborating(
         f"{soc.package.name if soc.package else 'a SoC'} {soc.preset or 'without a core'} for "
         f"{board.name}"
@@ -94,10 +111,11 @@ def build_plan(
             top,
             TOP,
             do_build=False,
-            **_mapped_scripts(_engine(soc), board, soc.params, getattr(soc, "backing", None)),
+            **_mapped_scripts(_engine(soc), board, soc.params, _placed_memory(soc, placer)),
             synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
             nextpnr_opts=(
-                f"--router {router} {_NEXTPNR[board.family]} --seed {seed} --report "
+                f"{_placer_option(placer)}--router {router} {_NEXTPNR[board.family]} "
+                f"--seed {seed} --report "
                 f"{TOP}.report.json --timing-allow-fail"
             ),
             ecppack_opts="--compress",
@@ -118,9 +136,12 @@ def build(
     progress: Callable[[str], object] = lambda text: None,
     link: str | None = None,
     limit: float | None = None,
-    router: str = "router1",
+    router: str | None = None,
     on_chip: int | None = None,
+    placer: str | None = None,
     detail: Callable[[str, str], object] = lambda stage, text: None,
+    run_list: bool = False,
+    boot: bool = False,
 ) -> dict[str, Any]:
     """Builds a bitstream.
 
@@ -146,16 +167,25 @@ def build(
         Seconds that the tools may take: routing of a crowded design may never end.
     on_chip : int, optional
         Bytes of main memory in block RAM; else the preset's.
-    router : str
+    router : str, optional
         nextpnr's: ``"router1"``, or ``"router2"``, which goes on where wires are crowded, by
-        detours that cost a third of the clock.
+        detours that cost a third of the clock; else the preset's.
+    placer : str, optional
+        nextpnr's: ``"heap"``, or ``"static"``, which spreads a crowded design over the FPGA and
+        chooses the places of on-chip memory itself; else the preset's.
     detail : callable(str, str)
         Receives stage and progress within it, about once a second.
+    run_list : bool
+        The SoC walks lists of runs.
+    boot : bool
+        The SoC starts from a plan image in flash memory.
 
     Returns
     -------
     dict
-        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``clock_asked_mhz``,
+        ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` and ``boot``
+        (if it has them), ``date`` of the build (UTC), ``router`` and ``placer`` if they are not
+        router1 and heap, ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
@@ -190,18 +220,32 @@ def build(
     if package is not None and preset is None and not params:
         _check_fits(board, package)
     environment = tool_environment(board.family)
-    soc, top = prepare(board, package, preset, params, freq, link, on_chip)
+    soc, top = prepare(board, package, preset, params, freq, link, on_chip, run_list, boot)
     folder = Path(dir or f"out/build/{board.name}-{isa or 'none'}-{soc.preset or 'none'}-{seed}")
     progress(
         f"{board.name}: elaborating {isa or 'a SoC without a core'}"
         + (f", {soc.preset}" if soc.preset else "")
     )
-    plan = build_plan(board, soc, top, seed, router)
+    placer, router = _algorithms(soc, placer, router)
+    plan = build_plan(board, soc, top, seed, router, placer)
+    who = {
+        "board": board.name,
+        "isa": isa,
+        "link": soc.link["kind"],
+        "preset": soc.preset,
+        "params": soc.params,
+        "seed": seed,
+        **({"run_list": True} if soc.run_list else {}),
+        **({"boot": True} if soc.boot is not None else {}),
+        "date": time.strftime("%Y-%m-%d", time.gmtime()),
+        **({} if router == _ROUTER else {"router": router}),
+        **({} if placer == _PLACER else {"placer": placer}),
+    }
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with file_lock(folder / "build.lock", wait=False):
             return _build_in(
-                folder, plan, board, soc, isa, seed, environment, progress, detail, limit, started
+                folder, plan, board, soc, who, environment, progress, detail, limit, started
             )
     except Locked as error:
         raise BuildError(
@@ -212,7 +256,7 @@ def build(
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
 
 
-def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail, limit, started):
+def _build_in(folder, plan, board, soc, who, environment, progress, detail, limit, started):
     """Runs the tools on ``plan`` in ``folder``; the report."""
     try:
         plan.extract(folder)
@@ -221,14 +265,6 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         (folder / "report.json").unlink(missing_ok=True)
     except OSError as error:
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
-    who = {
-        "board": board.name,
-        "isa": isa,
-        "link": soc.link["kind"],
-        "preset": soc.preset,
-        "params": soc.params,
-        "seed": seed,
-    }
     watcher = Watcher(folder, progress, detail)
     watcher.look()
     try:
@@ -250,7 +286,7 @@ def _build_in(folder, plan, board, soc, isa, seed, environment, progress, detail
         **logs.figures(board.family, folder, soc.clock_hz, domains),
         "area": area(folder / f"{TOP}.json"),
         "memory": soc.memory_info,
-        "ceilings": ceilings(isa, soc.params, soc.memory_info, soc.clock_hz),
+        "ceilings": ceilings(who["isa"], soc.params, soc.memory_info, soc.clock_hz),
         "seconds": round(time.monotonic() - started, 1),
         "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin")),
     }
@@ -274,6 +310,27 @@ def _check_fits(board, package):
 def write_report(folder: str | Path, report: Mapping[str, Any]) -> None:
     """Writes a build's report into its folder."""
     (Path(folder) / "report.json").write_text(json.dumps(report, indent=2) + "\n")
+
+
+def _algorithms(soc, placer, router):
+    """Placer and router of a build: those given, the preset's, or the usual ones."""
+    preset = None
+    if soc.package is not None:
+        preset = soc.package.params.SPACE.presets.get(soc.preset)
+    return (
+        placer or getattr(preset, "placer", None) or _PLACER,
+        router or getattr(preset, "router", None) or _ROUTER,
+    )
+
+
+def _placer_option(placer):
+    return "" if placer == _PLACER else f"--placer {placer} "
+
+
+def _placed_memory(soc, placer):
+    """Main memory whose block RAMs get places, or ``None``. nextpnr's static placer counts block
+    RAMs with fixed places as an overlap that it can never remove, and does not end."""
+    return getattr(soc, "backing", None) if placer == _PLACER else None
 
 
 def _engine(soc):

@@ -38,6 +38,9 @@ class Programmer:
     suffixes: tuple[str, ...]
     install: str
     board_names: tuple[tuple[str, str], ...] = ()
+    #: Arguments that write a file's bytes into flash memory from ``{offset}`` on, ``None`` if it
+    #: cannot do that.
+    data: tuple[str, ...] | None = None
 
     def able(self, permanent: bool) -> bool:
         """Whether it can load the FPGA itself, or (``permanent``) its flash memory."""
@@ -47,21 +50,31 @@ class Programmer:
         """Whether the program is on the PATH."""
         return shutil.which(self.name) is not None
 
-    def command(self, board: str, bitstream: str, permanent: bool) -> list[str]:
-        """The program's command line."""
+    def command(
+        self, board: str, file: str, permanent: bool, offset: int | None = None
+    ) -> list[str]:
+        """The program's command line; ``offset``: the file is no bitstream, and belongs there in
+        flash memory."""
         theirs = dict(self.board_names).get(board, board)
         template = self.permanent if permanent else self.volatile
+        if offset is not None:
+            template = self.data
         assert template is not None  # see `able`
         return [
             self.name,
-            *(part.format(bitstream=bitstream, board=theirs) for part in template),
+            *(part.format(bitstream=file, board=theirs, offset=offset) for part in template),
         ]
 
     def load(
-        self, board: str, bitstream: Path, permanent: bool, timeout: float
+        self,
+        board: str,
+        bitstream: Path,
+        permanent: bool,
+        timeout: float,
+        offset: int | None = None,
     ) -> tuple[str, list[str]]:
         """Runs the program; returns its output and the command."""
-        command = self.command(board, str(bitstream), permanent)
+        command = self.command(board, str(bitstream), permanent, offset)
         try:
             done = run_child(
                 command,
@@ -105,6 +118,8 @@ class CopyProgrammer:
     keeps: bool
     volumes: tuple[str, ...] = ()
     usb: tuple[int, int] | tuple[()] = ()
+    #: It takes bitstreams only.
+    data: None = None
 
     def able(self, permanent: bool) -> bool:
         """Whether it can load the FPGA itself, or (``permanent``) its flash memory."""
@@ -165,6 +180,16 @@ PROGRAMMERS = {
                 ("orangecrab-25f", "orangeCrab"),
                 ("orangecrab-85f", "orangeCrab"),
             ),
+            data=(
+                "--board",
+                "{board}",
+                "--write-flash",
+                "--offset",
+                "{offset}",
+                "--file-type",
+                "raw",
+                "{bitstream}",
+            ),
         ),
         Programmer(
             "fujprog",
@@ -179,6 +204,7 @@ PROGRAMMERS = {
             ("{bitstream}",),
             (".bin",),
             "apt-get install fpga-icestorm, or the package of your system",
+            data=("-o", "{offset}", "{bitstream}"),
         ),
         Programmer(
             "dfu-util",
@@ -219,8 +245,11 @@ PROGRAMMERS = {
 }
 
 
-def choose_programmer(names: Sequence[str], permanent: bool) -> Programmer | CopyProgrammer:
-    """The first of a board's programmers that is present and can write the requested memory.
+def choose_programmer(
+    names: Sequence[str], permanent: bool, data: bool = False
+) -> Programmer | CopyProgrammer:
+    """The first of a board's programmers that is present and can write the requested memory;
+    ``data``: also what is no bitstream, into flash memory.
 
     Raises
     ------
@@ -228,6 +257,10 @@ def choose_programmer(names: Sequence[str], permanent: bool) -> Programmer | Cop
         None is there; the message says what to install.
     """
     able = [PROGRAMMERS[n] for n in names if PROGRAMMERS[n].able(permanent)]
+    if data:
+        able = [programmer for programmer in able if programmer.data is not None]
+    if data and not able:
+        raise NoDeviceError("no programmer of this board can write a plan image to flash memory")
     if not able:
         way = "its flash memory" if permanent else "the FPGA itself (use --permanent)"
         raise NoDeviceError(f"no programmer of this board can write to {way}")
@@ -269,9 +302,10 @@ def flash(
     *,
     permanent: bool = False,
     timeout: int = 300,
+    image: tuple[Path, int] | None = None,
 ) -> dict[str, Any]:
     """Loads the bitstream at ``path`` into ``board`` (its name), with the first usable one of
-    ``names``.
+    ``names``. ``image``: a plan image and its place in flash memory, which is written first.
 
     Returns
     -------
@@ -285,13 +319,17 @@ def flash(
         No bitstream; no programmer, or it failed (its last line is in the message) or did not end
         in ``timeout`` seconds.
     """
-    programmer = choose_programmer(names, permanent)
+    programmer = choose_programmer(names, permanent, data=image is not None)
     bitstream = find_bitstream(path, programmer.suffixes)
+    before = ""
+    if image is not None:
+        assert isinstance(programmer, Programmer)
+        before, _ = programmer.load(board, image[0], True, timeout, offset=image[1])
     output, command = programmer.load(board, bitstream, permanent, timeout)
     return {
         "programmer": programmer.name,
         "command": command,
         "bitstream": str(bitstream),
         "permanent": permanent,
-        "output": output,
+        "output": before + output,
     }

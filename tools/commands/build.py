@@ -50,6 +50,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--run-list",
+        action="store_true",
+        help="the SoC walks lists of runs: several inputs in a row without the host",
+    )
+    parser.add_argument(
+        "--boot",
+        action="store_true",
+        help="the SoC starts from a plan image in flash memory (quintet image)",
+    )
+    parser.add_argument(
         "--limit",
         type=float,
         metavar="MINUTES",
@@ -58,10 +68,17 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--router",
         choices=("router1", "router2"),
-        default="router1",
         help=(
             "nextpnr's router: router2 goes on where wires are crowded, by detours that cost "
-            "much of the clock (default: router1)"
+            "much of the clock (default: the preset's, or router1)"
+        ),
+    )
+    parser.add_argument(
+        "--placer",
+        choices=("heap", "static"),
+        help=(
+            "nextpnr's placer: static spreads a crowded design, with less regard to its clock "
+            "(default: the preset's, or heap)"
         ),
     )
     parser.add_argument(
@@ -124,8 +141,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
             link=args.link,
             limit=None if args.limit is None else 60 * args.limit,
             router=args.router,
+            placer=args.placer,
             on_chip=args.on_chip,
             detail=detail,
+            run_list=args.run_list,
+            boot=args.boot,
         )
     _show(report, console)
     good = report["clock_met"] and not late(report)

@@ -70,7 +70,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     from ..compiler.arrays import load_inputs, load_labels
     from ..compiler.backends import backend_names
     from ..compiler.onnx_import import import_onnx
-    from ..compiler.results.comparison import compare_network, comparison_rows
+    from ..compiler.results.comparison import clock_notes, compare_network, comparison_rows
     from ..compiler.results.kept import KeptResults, digest_of, interruption_note
     from ..compiler.values import check_arrays
 
@@ -121,6 +121,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
     for note in found.notes:
         console.note(f"quintet: {note}")
     console.table(*comparison_rows(found))
+    for note in clock_notes(found):
+        console.out(note)
     for cell in found.cells:
         if cell.refusal:
             console.out(f"{cell.isa}: {cell.refusal}")

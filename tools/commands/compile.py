@@ -99,16 +99,20 @@ def run(args: argparse.Namespace, console: Console) -> None:
         from ..compiler.plan import save_plan
 
         save_plan(plan, args.out)
+    from ..build.reached import time_clock
     from ..compiler.results.report import plan_object, show_plan
 
-    clock = plan.clock(build.clock_hz)
+    clock = time_clock(build)
     show_plan(console, plan, clock)
     if args.dry_run:
         console.out("nothing is written (--dry-run)")
     else:
         console.out(f"wrote {args.out}; run it: quintet infer {args.out} --input FILE")
     console.result(
-        {**plan_object(plan, build.clock_hz), "written": None if args.dry_run else args.out}
+        {
+            **plan_object(plan, build.clock_hz, clock),
+            "written": None if args.dry_run else args.out,
+        }
     )
 
 

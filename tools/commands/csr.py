@@ -25,6 +25,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("isa", help="name of the core (quintet cores lists them)")
     add_sizes(parser)
     parser.add_argument(
+        "--run-list", action="store_true", help="the registers of lists of runs, too"
+    )
+    parser.add_argument(
         "-o",
         dest="out",
         metavar="OUT",
@@ -43,7 +46,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
     if suffix not in FORMATS:
         raise InputError(f"{args.out}: expected a name that ends in {', '.join(FORMATS)}")
     soc = open_board(args.board).make_soc(
-        package=open_core(args.isa), preset=args.preset, params=sizes(args), family=None
+        package=open_core(args.isa),
+        preset=args.preset,
+        params=sizes(args),
+        family=None,
+        run_list=args.run_list,
     )
     found = memory_map(soc)
     write_output(args.out, FORMATS[suffix](found).encode())

@@ -53,6 +53,11 @@ def arguments(parser: argparse.ArgumentParser) -> None:
             "share of main memory"
         ),
     )
+    parser.add_argument(
+        "--resident",
+        action="store_true",
+        help="the board has programs and weights from its flash memory: check them, write none",
+    )
     add_trace(parser)
     add_kept(parser, "the outputs", "outputs")
 
@@ -97,7 +102,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         target = open_target(name, progress=progress)
         if trace is not None:
             trace.record(target)
-        with Session(plan, target, progress, overlap=not args.no_overlap) as session:
+        with Session(
+            plan, target, progress, overlap=not args.no_overlap, resident=args.resident
+        ) as session:
             outputs = _outputs(session, inputs, kept, console)
             report, info = session.report, target.info
             rows = _layers(session, session.check(**inputs), progress) if args.layers else None
@@ -117,8 +124,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
         from ..compiler.results.report import show_layers
 
         show_layers(console, rows)
+    from ..build.reached import time_clock
     from ..compiler.results.places import build_object
-    from ..compiler.results.report import plan_rows
+    from ..compiler.results.report import clock_object, plan_rows
 
     console.result(
         {
@@ -127,6 +135,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             "target": public_name(name),
             "board": info.board,
             "clock_hz": plan.clock(info.clock_hz),
+            **clock_object(plan, time_clock(info)),
             **report.as_dict(),
             "macs": sum(row["macs"] for row in plan_rows(plan)),
             "inputs_per_second": rates,

@@ -19,7 +19,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", nargs="?", help="name of the board")
     parser.add_argument("isa", nargs="?", help="name of the core")
     parser.add_argument(
-        "--core", metavar="ISA", help="the core alone: Wishbone registers, memory port, interrupt"
+        "--core", metavar="ISA", help="the core alone: registers, memory port or bus, interrupt"
     )
     parser.add_argument(
         "-o", dest="out", metavar="FILE", help="output file (default: standard output)"
@@ -48,6 +48,34 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         metavar="BYTES",
         help="with --core: main memory that it will see, as in 65536, 64K or 32M (default: 32M)",
     )
+    parser.add_argument(
+        "--bus",
+        choices=("wishbone", "axi4", "native", "port"),
+        help="with --core: bus master of the memory: Wishbone B4, AXI4, LiteDRAM's native port, or "
+        "the memory port itself (default: the memory port of the core's shell)",
+    )
+    parser.add_argument(
+        "--bus-width",
+        type=int,
+        choices=(8, 16, 32, 64, 128),
+        help="with --bus: data bits of the bus (default: 32)",
+    )
+    parser.add_argument(
+        "--registers",
+        choices=("wishbone", "axi4-lite"),
+        help="with --bus: bus of the registers (default: wishbone)",
+    )
+    parser.add_argument(
+        "--memory-base",
+        metavar="ADDRESS",
+        help="with --bus: address of the core's memory on the bus, as in 0x40000000 (default: 0)",
+    )
+    parser.add_argument(
+        "--package",
+        action="store_true",
+        help="with --core and -o FILE.v: also write FILE.core (FuseSoC), FILE.xml (IP-XACT) and "
+        "FILE.rdl (SystemRDL of the registers)",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -66,28 +94,43 @@ def run(args: argparse.Namespace, console: Console) -> int:
         )
     if args.bench and not (args.core and args.out and args.out.endswith(".v")):
         raise InputError("--bench goes with --core and -o FILE.v: the test bench is FILE_tb.v")
+    if args.package and not (args.core and args.out and args.out.endswith(".v")):
+        raise InputError("--package goes with --core and -o FILE.v, and writes its files beside it")
+    if not (args.core and args.bus) and (
+        args.bus or args.bus_width or args.registers or args.memory_base is not None
+    ):
+        raise InputError(
+            "--bus belongs to --core, and --bus-width, --registers and --memory-base to --bus"
+        )
     memory_size = _bytes("32M" if args.memory_size is None else args.memory_size)
     from ...boards import open_board
     from ...gateware.cores import open_core
-    from ..export.verilog import verilog, verilog_core
+    from ..export.core_package import package_files
+    from ..export.verilog import core_component, verilog
 
     package = open_core(args.core or args.isa)
-    bench = None
+    beside: dict[str, str] = {}
     if args.core:
         preset = args.preset or package.params.SPACE.default_preset
-        params = package.params.SPACE.resolve(preset, given)
+        export = core_component(
+            package.name,
+            preset,
+            given,
+            family=args.family,
+            beat_bytes=args.beat_bytes,
+            memory_size=memory_size,
+            bus=args.bus,
+            bus_width=args.bus_width,
+            registers=args.registers or "wishbone",
+            memory_base=_address(args.memory_base),
+        )
         if args.bench:
-            bench = _bench(args, package, preset, given, params, memory_size)
+            beside[bench_path(args.out)] = _bench(args, export, given, memory_size)
+        if args.package:
+            beside |= package_files(export, args.out, bench_path(args.out) if args.bench else None)
         with console.progress() as progress:
             progress(f"elaborate and convert {package.name}")
-            text = verilog_core(
-                package.name,
-                preset,
-                given,
-                family=args.family,
-                beat_bytes=args.beat_bytes or 4,
-                memory_size=memory_size,
-            )
+            text = export.verilog()
     else:
         board = open_board(args.board)
         preset = args.preset or board.preset_for(package)
@@ -97,8 +140,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
             text = verilog(board.name, package.name, preset, given)
     if args.out:
         write_output(args.out, text.encode())
-        if bench is not None:
-            write_output(bench_path(args.out), bench.encode())
+        for path, contents in beside.items():
+            write_output(path, contents.encode())
         console.out(f"{args.out}: {len(text.splitlines()):,} lines")
     else:
         console.out(text.rstrip("\n"))
@@ -118,21 +161,31 @@ def bench_path(out: str) -> str:
     return out.removesuffix(".v") + "_tb.v"
 
 
-def _bench(args, package, preset, given, params, memory_size):
-    from ...gateware.shell.domains import requested_domain
+def _bench(args, export, given, memory_size):
     from ..export.verilog_bench import test_bench
     from ..jobs.job import Job
 
-    beat_bytes = args.beat_bytes or 4
     return test_bench(
         Job.load(args.bench),
-        name=f"quintet_{package.name}",
-        preset=preset,
+        name=export.name,
+        preset=export.preset,
         params=given,
-        beat_bytes=beat_bytes,
+        beat_bytes=export.bus_bytes,
         memory_size=memory_size,
-        domain=requested_domain(package.core.variant(params, beat_bytes), params),
+        domain=export.second_clock,
+        bus=args.bus,
+        registers=export.registers,
+        memory_base=_address(args.memory_base),
     )
+
+
+def _address(text):
+    """An address on a bus."""
+    if text is None:
+        return 0
+    if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10}", text, re.ASCII):
+        raise InputError(f"--memory-base {text}: expected an address, as in 0x40000000")
+    return int(text, 16 if text[:2] in ("0x", "0X") else 10)
 
 
 def _bytes(text):

@@ -8,6 +8,7 @@ import numpy as np
 
 from ..errors import InputError
 from .graph import (
+    INDEX_FUNCTIONS,
     Activation,
     Affine,
     AveragePool,
@@ -27,6 +28,7 @@ from .graph import (
     Reshape,
     Slice,
     Softmax,
+    TopK,
     Transpose,
 )
 
@@ -45,6 +47,22 @@ _ELEMENTWISE = {
     "sqrt": lambda node, x: np.sqrt(x),
     "neg": lambda node, x: -x,
     "abs": lambda node, x: np.abs(x),
+    "step": lambda node, x: (x > 0).astype(np.float64),
+    "sign": lambda node, x: np.sign(x),
+    "floor": lambda node, x: np.floor(x),
+    "ceil": lambda node, x: np.ceil(x),
+    "round": lambda node, x: np.rint(x),
+    "sin": lambda node, x: np.sin(x),
+    "cos": lambda node, x: np.cos(x),
+    "tan": lambda node, x: np.tan(x),
+    "asin": lambda node, x: np.arcsin(x),
+    "acos": lambda node, x: np.arccos(x),
+    "atan": lambda node, x: np.arctan(x),
+    "sinh": lambda node, x: np.sinh(x),
+    "cosh": lambda node, x: np.cosh(x),
+    "asinh": lambda node, x: np.arcsinh(x),
+    "acosh": lambda node, x: np.arccosh(x),
+    "atanh": lambda node, x: np.arctanh(x),
 }
 _BINARY: dict[str, Callable[..., np.ndarray]] = {
     "add": np.add,
@@ -52,7 +70,12 @@ _BINARY: dict[str, Callable[..., np.ndarray]] = {
     "mul": np.multiply,
     "div": np.divide,
 }
-_REDUCE: dict[str, Callable[..., np.ndarray]] = {"mean": np.mean, "sum": np.sum, "max": np.max}
+_REDUCE: dict[str, Callable[..., np.ndarray]] = {
+    "mean": np.mean,
+    "sum": np.sum,
+    "max": np.max,
+    "prod": np.prod,
+}
 
 
 def run_graph(
@@ -255,9 +278,26 @@ def _(node: AveragePool, x):
 @_run.register
 def _(node: Reduce, x):
     axes = tuple(1 + axis % (x.ndim - 1) for axis in node.axes)
-    if node.function == "argmax":
-        return np.argmax(x, axis=axes[0], keepdims=node.keep).astype(np.float64)
+    if node.function in INDEX_FUNCTIONS:
+        return _index(node, x, axes[0])
     return _REDUCE[node.function](x, axis=axes, keepdims=node.keep)
+
+
+def _index(node, x, axis):
+    """Index of the greatest or least element along one axis."""
+    x = -x if node.function.startswith("argmin") else x
+    if not node.function.endswith("_last"):
+        return np.argmax(x, axis=axis, keepdims=node.keep).astype(np.float64)
+    behind = np.argmax(np.flip(x, axis), axis=axis, keepdims=node.keep)
+    return (x.shape[axis] - 1 - behind).astype(np.float64)
+
+
+@_run.register
+def _(node: TopK, x):
+    axis = 1 + node.axis % (x.ndim - 1)
+    order = np.argsort(-x if node.largest else x, axis=axis, kind="stable")
+    order = np.take(order, range(node.count), axis=axis)
+    return order.astype(np.float64) if node.indices else np.take_along_axis(x, order, axis)
 
 
 @_run.register

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .evaluate import run_graph
-from .graph import Graph, Reduce
+from .graph import INDEX_FUNCTIONS, Graph, Reduce
 from .plan import MachineStep
 from .ports import from_graph, to_graph
 from .quantise.calibration import evenly, fewer
@@ -95,14 +95,14 @@ def _real(port, values):
 
 
 def _chosen(plan, tensor):
-    """The tensor that an output numbers the largest element of, else ``None``: numbers of classes
-    have no signal."""
+    """Input of the argmax that makes an output, else ``None``: class numbers have no
+    signal-to-noise ratio."""
     graphs = [
         step.part.graph if isinstance(step, MachineStep) else step.graph for step in plan.steps
     ]
     for graph in graphs:
         node = graph.maker(tensor)
-        if isinstance(node, Reduce) and node.function == "argmax":
+        if isinstance(node, Reduce) and node.function in INDEX_FUNCTIONS:
             return node.inputs[0]
     return None
 
@@ -117,7 +117,7 @@ class _Layers:
     most: float = 0.0
 
     def judge(self, place, before, after):
-        """Takes ``place`` for the worst if it adds more noise than those before."""
+        """Records ``place`` as the worst if it adds more noise than the worst so far."""
         added = 10 ** (-after / 10) - 10 ** (-before / 10)
         if added > self.most:
             self.most, self.worst = added, (place, before, after)

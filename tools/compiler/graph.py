@@ -24,6 +24,8 @@ __all__ = [
     "Dense",
     "Graph",
     "Gru",
+    "HOST_FUNCTIONS",
+    "INDEX_FUNCTIONS",
     "LayerNorm",
     "Lstm",
     "MatMul",
@@ -36,8 +38,18 @@ __all__ = [
     "Slice",
     "Softmax",
     "Tensor",
+    "TopK",
     "Transpose",
 ]
+
+#: Elementwise functions that the host alone computes. ``step`` is 1 for numbers greater than zero,
+#: else 0; ``round`` goes to the nearest whole number, ties to the even one.
+HOST_FUNCTIONS = frozenset(
+    "step sign floor ceil round sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
+)
+#: Reductions that give the index of the greatest or least element along one axis: of equal ones
+#: the first, or the last.
+INDEX_FUNCTIONS = frozenset(("argmax", "argmin", "argmax_last", "argmin_last"))
 
 
 @dataclass(eq=False)
@@ -141,7 +153,8 @@ class Node:
 class Activation(Node):
     """Elementwise function of one operand: ``function`` is relu, leaky (slope ``alpha``), clip
     (``low`` to ``high``), sigmoid, tanh, hard_sigmoid (``alpha`` x + ``beta``, clipped to 0..1),
-    hard_swish (x times that), exp, log, sqrt, neg or abs."""
+    hard_swish (x times that), exp, log, sqrt, neg or abs; or one of :data:`HOST_FUNCTIONS`, which
+    no core has."""
 
     function: str
     alpha: float = 0.0
@@ -255,13 +268,23 @@ class AveragePool(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Reduce(Node):
-    """Reduction over ``axes`` of the graph's tensor: ``function`` is mean, sum or max (over axes
-    that no pooling layer covers), or argmax, the index of the first maximum along one axis, whose
-    result is an output of the network."""
+    """Reduction over ``axes`` of the graph's tensor: ``function`` is mean, sum, max (over axes
+    that no pooling layer covers) or prod, or one of :data:`INDEX_FUNCTIONS` along one axis."""
 
     function: str
     axes: tuple[int, ...]
     keep: bool = False
+
+
+@dataclass(eq=False, kw_only=True)
+class TopK(Node):
+    """The ``count`` greatest elements along ``axis`` of the graph's tensor, the greatest first
+    (``largest`` false: the least first); of equal ones the first. ``indices``: their indices."""
+
+    axis: int
+    count: int
+    largest: bool = True
+    indices: bool = False
 
 
 @dataclass(eq=False, kw_only=True)

@@ -10,6 +10,7 @@ from ..errors import InputError
 from .backends import backend_class, backend_names
 from .backends.base import HOST, NO, Backend, Support
 from .graph import (
+    INDEX_FUNCTIONS,
     Affine,
     Binary,
     Conv,
@@ -20,6 +21,7 @@ from .graph import (
     Reshape,
     Softmax,
     Tensor,
+    TopK,
     Transpose,
 )
 
@@ -81,7 +83,7 @@ class Segment:
 
     Attributes
     ----------
-    on_host : bool, by numpy on the host, else on the machine
+    on_host : bool, by numpy on the host, else on the core
     graph : Graph with these nodes;
         its ports are the tensors that come from other segments and that go to them, and the
         network's own
@@ -142,7 +144,7 @@ def partition(
     Parameters
     ----------
     graph : Graph, after the passes
-    backend : Backend of the machine
+    backend : Backend of the core
     host_steps : bool, the host may run any node;
         without it only what stands last (softmax, argmax) or moves an input's or output's elements
     others : bool, ask the other instruction sets about refused nodes
@@ -156,7 +158,7 @@ def partition(
     while True:
         _refuse(graph, backend, answers, host_steps, others)
         segments = _segments(graph, answers)
-        # Cut off from its neighbours a node may be one that the machine does not run: a transpose
+        # Cut off from its neighbours a node may be one that the core does not run: a transpose
         # that only the product reading it does.
         late = {
             node.name: support
@@ -171,7 +173,7 @@ def partition(
 
 
 def _refuse(graph, backend, answers, host_steps, others):
-    """Raises for the nodes that neither the machine nor the host runs; ``answers``: name ->
+    """Raises for the nodes that neither the core nor the host runs; ``answers``: name ->
     Support."""
     at_edge = _edge(graph, {name for name, support in answers.items() if not support.runs})
     refused = [
@@ -200,7 +202,7 @@ def refusal(
 
 def _would_run(backend, graph, node):
     """Whether another machine runs a node. This only adds a hint to a refusal, which a defect in
-    the other machine's check must not replace: a check that fails counts as no."""
+    the other core's check must not replace: a check that fails counts as no."""
     try:
         return backend.check_support(graph, node).runs
     except Exception:
@@ -208,7 +210,7 @@ def _would_run(backend, graph, node):
 
 
 def _segments(graph, answers):
-    """Segments of a network whose nodes run on the machine where ``answers`` says so."""
+    """Segments of a network whose nodes run on the core where ``answers`` says so."""
     places = {node.name: not answers[node.name].runs for node in graph.nodes}
     groups = _grouped(graph, places)
     if len(groups) > 1:
@@ -224,9 +226,9 @@ def _segments(graph, answers):
 
 
 def _edge(graph, off):
-    """Names of the nodes out of ``off`` (those that the machine does not run) that the host runs
-    without being asked: a softmax or argmax of which the machine needs nothing more, changes of
-    layout of inputs and of outputs."""
+    """Names of the nodes out of ``off`` (those that the core does not run) that the host runs
+    without ``host_steps``: a softmax, argmax or top-k at the end, changes of layout of inputs and
+    of outputs."""
     made = {node.output: node for node in graph.nodes}
     readers = {}
     for node in graph.nodes:
@@ -235,9 +237,9 @@ def _edge(graph, off):
     last, first = set(), set()
     for node in reversed(graph.nodes):
         final = (
-            isinstance(node, (Softmax, *_LAYOUT))
+            isinstance(node, (Softmax, TopK, *_LAYOUT))
             or isinstance(node, Reduce)
-            and node.function == "argmax"
+            and node.function in INDEX_FUNCTIONS
         )
         if (
             node.name in off
@@ -271,7 +273,7 @@ def neighbours_of(isa: str) -> dict[str, Backend]:
 
 
 def _grouped(graph, on_host):
-    """Nodes in turns of the machine and the host, as few turns as their order lets: (whether on the
+    """Nodes in turns of the core and the host, as few turns as their order lets: (whether on the
     host, nodes)."""
     made = {node.output for node in graph.nodes}
     waiting, done, groups = list(graph.nodes), set(), []

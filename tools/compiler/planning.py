@@ -45,9 +45,9 @@ _MARGIN = 1.25
 class Options:
     """Options of a compilation.
 
-    ``bits``: of activations, where the machine has a choice; ``equalise``: weights of neighbouring
+    ``bits``: of activations, where the core has a choice; ``equalise``: weights of neighbouring
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
-    nodes that the machine cannot do may run on the host; ``images``: inputs that a run works on, at
+    nodes that the core cannot do may run on the host; ``images``: inputs that a run works on, at
     most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
     looked at, so that nothing is quantised unless the programs depend on values
     (:func:`~.quantise.placeholder.placeholder`), and then of few inputs, with weights rounded to
@@ -248,8 +248,8 @@ def _judge(plan, graph, calibration, kind, held):
 
 
 def _offsets(graph):
-    """What the report says of inputs that the host subtracts a mean from, and of outputs that it
-    adds one to."""
+    """Report entries of inputs from which the host subtracts a mean, and of outputs to which it
+    adds one."""
     why = {
         "inputs": "far from zero: the host subtracts it, the first layers' biases make up for it",
         "outputs": "far from zero: the last layers' biases leave it out, the host adds it",
@@ -268,7 +268,7 @@ def _offsets(graph):
 
 
 def _factors(graph):
-    """What the report says of outputs that the host multiplies."""
+    """Report entries of outputs that the host multiplies."""
     return [
         {
             "name": port.name,
@@ -316,7 +316,7 @@ def _own_node(made, name):
 
 
 def _apart(parts, names):
-    """What the report says of clips that are layers of their own, of those in ``names``."""
+    """Report entries of the unfused clips among ``names``."""
     made = {node.name for part in parts for node in part.graph.nodes}
     return [
         {
@@ -331,7 +331,7 @@ def _apart(parts, names):
 
 
 def _checked(made, calibration, options, progress):
-    """As :func:`_steps`; whether the machine holds the network is found before it is quantised,
+    """As :func:`_steps`; whether the core holds the network is found before it is quantised,
     which takes much longer. Of a dry run with placeholder numbers where those are enough."""
     backend = made.backend
     for machine, part in made.segments:
@@ -399,7 +399,7 @@ def _look(made, rough, calibration, most):
 
 
 def _steps(made, calibration, options, progress):
-    """Steps of an outline, those of the machine quantised, and these alone."""
+    """Steps of an outline, those of the core quantised, and these alone."""
     values = _values(made, calibration, FEW if options.dry else MOST_CALIBRATION)
     steps, parts = [], []
     for number, (machine, part) in enumerate(made.segments):

@@ -81,7 +81,7 @@ class Arithmetic:
     clips : the bounds of a clip are kept whatever the scale, not by the end of the numbers
     favours_positive : takes fewer steps of a tensor that is known to have no negative numbers
     floors : every product is rounded toward minus infinity, by itself, before it is added up
-    source_step, result_step : steps that a table of the machine asks of what it reads and gives
+    source_step, result_step : steps that a table of the core asks of what it reads and gives
         (sigmoid, tanh), ``None``: any
     """
 

@@ -27,6 +27,7 @@ from .graph import (
     Reshape,
     Slice,
     Softmax,
+    TopK,
     Transpose,
 )
 
@@ -160,6 +161,16 @@ def _(node: Reduce, shape):
         for axis, length in enumerate(shape)
         if node.keep or axis not in axes
     )
+
+
+@_shape.register
+def _(node: TopK, shape):
+    if not -len(shape) <= node.axis < len(shape):
+        raise ValueError(f"axis {node.axis} of a tensor of {len(shape)} axes")
+    axis = node.axis % len(shape)
+    if not 1 <= node.count <= shape[axis]:
+        raise ValueError(f"{node.count} of an axis of {shape[axis]}")
+    return (*shape[:axis], node.count, *shape[axis + 1 :])
 
 
 @_shape.register

@@ -19,7 +19,8 @@ _MODEL_MEMORY = 1 << 25
 class TargetBuild:
     """The build that a network is compiled for: ``isa``, ``preset`` (or ``None``), ``params``,
     ``memory_size`` in bytes, ``board`` (or ``None``), ``clock_hz`` (or ``None``), ``target``: the
-    name to open it by, ``link`` and ``memory``: those entries of the target's info, or ``None``."""
+    name to open it by, ``link`` and ``memory``: those entries of the target's info, or ``None``,
+    ``kind`` as of a target's info."""
 
     isa: str
     preset: str | None
@@ -30,6 +31,7 @@ class TargetBuild:
     target: str
     link: dict[str, Any] | None = None
     memory: dict[str, Any] | None = None
+    kind: str = "sim"
 
 
 def target_build(
@@ -69,12 +71,17 @@ def target_build(
             text,
             info.link,
             info.memory,
+            info.kind,
         )
     if name.isa is None:
         raise InputError(f"--for {text}: expected an ISA behind model:, as in model:opu")
     if preset and name.preset:
         raise InputError(f"--for {text}: the preset is given twice, here and by --preset")
     return _described(name, preset or name.preset, {**name.params, **(params or {})})
+
+
+#: Options of a virtual board that a plan's target keeps.
+_KEPT = ("on_chip", "run_list")
 
 
 def _described(name, preset, params):
@@ -104,10 +111,19 @@ def _described(name, preset, params):
         [
             f"preset={preset}",
             *(f"{key}={value}" for key, value in params.items()),
-            *(f"{key}={value}" for key, value in name.options.items() if key == "on_chip"),
+            *(f"{key}={value}" for key, value in name.options.items() if key in _KEPT),
         ]
     )
     place = f"sim:{name.board}/{name.isa}" if name.kind == "sim" else f"model:{name.isa}"
     return TargetBuild(
-        name.isa, preset, resolved, size, name.board, clock, f"{place}?{query}", link, memory
+        name.isa,
+        preset,
+        resolved,
+        size,
+        name.board,
+        clock,
+        f"{place}?{query}",
+        link,
+        memory,
+        name.kind,
     )

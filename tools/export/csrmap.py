@@ -10,8 +10,16 @@ from typing import TYPE_CHECKING, Any
 from xml.sax.saxutils import escape, quoteattr
 
 from ...gateware.bus.registers import SOC_REGISTERS
-from ...gateware.info import CONTROL_BASE, CONTROL_SIZE, INFO_BASE, MEMORY_BASE, SOC_BASE
+from ...gateware.info import (
+    CONTROL_BASE,
+    CONTROL_SIZE,
+    INFO_BASE,
+    MEMORY_BASE,
+    RUN_LIST_BASE,
+    SOC_BASE,
+)
 from ...gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
+from ...gateware.standalone.runlist import RUN_LIST_REGISTERS
 
 if TYPE_CHECKING:
     from ...gateware.soc import SoC
@@ -233,6 +241,15 @@ def memory_map(soc: SoC) -> MemoryMap:
             for name, (offset, access, doc) in SOC_REGISTERS.items()
         ),
     )
+    if soc.run_list:
+        blocks["list"] = (
+            RUN_LIST_BASE,
+            0x10,
+            tuple(
+                MapRegister(name, RUN_LIST_BASE + offset, _ACCESS[access], doc)
+                for name, (offset, access, doc) in RUN_LIST_REGISTERS.items()
+            ),
+        )
     constants: dict[str, Any] = {
         "CONFIG_CLOCK_FREQUENCY": soc.clock_hz,
         "CONFIG_CSR_DATA_WIDTH": 32,

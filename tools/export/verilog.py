@@ -1,16 +1,26 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Verilog of a SoC or of a core alone (``quintet verilog``)."""
 
+from __future__ import annotations
+
 import textwrap
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from ...gateware.isa.parameters import elaborating
 from ..build.logs import BuildError
 from ..build.toolchain import find_tool
 from .verilog_ports import port_comment
 
-__all__ = ["verilog", "verilog_core"]
+if TYPE_CHECKING:
+    from ...gateware.core import Core
+    from ...gateware.cores import CorePackage
+    from ...gateware.isa.parameters import Params
+    from ...gateware.shell.core import CoreShell
+    from ...gateware.shell.domains import DomainRequest
+
+__all__ = ["CoreExport", "core_component", "verilog", "verilog_core"]
 
 
 def _convert(component, name, about=(), domain=None):
@@ -66,11 +76,17 @@ def verilog_core(
     params: Mapping[str, Any] | None = None,
     *,
     family: str | None = None,
-    beat_bytes: int = 4,
+    beat_bytes: int | None = None,
     memory_size: int = 1 << 25,
+    bus: str | None = None,
+    bus_width: int | None = None,
+    registers: str = "wishbone",
+    memory_base: int = 0,
 ) -> str:
-    """Verilog of a core alone: Wishbone register block, memory port, interrupt
-    (docs/how/contracts.md, sections 2 and 3).
+    """Verilog of a core alone: register block, memory port or bus master, interrupt.
+
+    Without ``bus`` it is the core's shell, with a Wishbone register block and the memory port
+    (docs/how/contracts.md, sections 2 and 3); with it :class:`~quintet.gateware.core.Core`.
 
     Parameters
     ----------
@@ -80,7 +96,9 @@ def verilog_core(
     family : "ecp5", "ice40" or None
         ``None``: portable, without any vendor's cells.
     beat_bytes, memory_size : int
-        Of the memory that the core will see.
+        Of the memory that the core will see; without ``beat_bytes`` 4, with a bus the bus's.
+    bus, bus_width, registers, memory_base
+        As of :class:`~quintet.gateware.core.Core`.
 
     Raises
     ------
@@ -90,6 +108,68 @@ def verilog_core(
     BuildError
         yosys failed.
     """
+    core = core_component(
+        isa,
+        preset,
+        params,
+        family=family,
+        beat_bytes=beat_bytes,
+        memory_size=memory_size,
+        bus=bus,
+        bus_width=bus_width,
+        registers=registers,
+        memory_base=memory_base,
+    )
+    return core.verilog()
+
+
+@dataclass(frozen=True)
+class CoreExport:
+    """A core that is exported.
+
+    Attributes
+    ----------
+    component : the core itself
+    name : of its Verilog module
+    package, preset, params : what it is, with every parameter
+    bus, bus_bytes : bus of its memory and the bytes of its data; ``None``: a core's shell with its
+        memory port
+    registers : bus of its registers
+    about : lines of the comment at the top
+    second_clock : further clock that the design around drives, or ``None``
+    """
+
+    component: Any
+    name: str
+    package: CorePackage
+    preset: str
+    params: Params
+    bus: str | None
+    bus_bytes: int
+    registers: str
+    about: tuple[str, ...]
+    second_clock: DomainRequest | None
+
+    def verilog(self) -> str:
+        """The Verilog; raises :class:`~quintet.tools.build.logs.BuildError` if yosys fails."""
+        return _convert(self.component, self.name, self.about, self.second_clock)
+
+
+def core_component(
+    isa: str,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    *,
+    family: str | None = None,
+    beat_bytes: int | None = None,
+    memory_size: int = 1 << 25,
+    bus: str | None = None,
+    bus_width: int | None = None,
+    registers: str = "wishbone",
+    memory_base: int = 0,
+) -> CoreExport:
+    """The core that :func:`verilog_core` writes, with the same arguments."""
+    from ...gateware.core import Core
     from ...gateware.cores import open_core
     from ...gateware.isa.parameters import ParameterError
     from ...gateware.shell.core import CoreShell
@@ -97,30 +177,54 @@ def verilog_core(
     package = open_core(isa)
     values = package.params.SPACE.resolve(preset, params)
     preset = preset or package.params.SPACE.default_preset
+    sizes: dict[str, Any] = {"memory_size": memory_size, "family": family}
+    component: Core | CoreShell
     try:
-        core = CoreShell(
-            package=package,
-            params=values,
-            beat_bytes=beat_bytes,
-            memory_size=memory_size,
-            family=family,
-        )
+        if bus is None:
+            component = CoreShell(
+                package=package, params=values, beat_bytes=beat_bytes or 4, **sizes
+            )
+            second_clock = component.domain
+        else:
+            component = Core(
+                isa,
+                preset=preset,
+                params=params,
+                bus=bus,
+                bus_width=bus_width,
+                registers=registers,
+                memory_base=memory_base,
+                beat_bytes=beat_bytes,
+                **sizes,
+            )
+            second_clock = component.second_clock
     except ValueError as error:
         # Sizes that the core has, and not with this memory or these cells.
+        beats = f"beats of {beat_bytes or 4} bytes" if bus is None or beat_bytes else f"{bus} bus"
         raise ParameterError(
-            f"{isa} {preset} cannot be built with beats of {beat_bytes} bytes, {memory_size:,} "
-            f"bytes of memory and "
+            f"{isa} {preset} cannot be built with {beats}, {memory_size:,} bytes of memory and "
             f"{family or 'portable'} cells: {error}"
         ) from None
-    return _convert(
-        core,
-        f"quintet_{isa}",
-        [
-            f"{package.isa.ISA.title} core, preset {preset}, beats of "
-            f"{beat_bytes} bytes, {memory_size:,} bytes of memory",
-            *_settings(values),
-        ],
-        core.domain,
+    about = [
+        f"{package.isa.ISA.title} core, preset {preset}, beats of "
+        f"{component.beat_bytes} bytes, {memory_size:,} bytes of memory"
+    ]
+    if isinstance(component, Core):
+        about.append(
+            f"memory on {bus} of {8 * component.bus_bytes} bits from {memory_base:#x}, registers "
+            f"on {registers}"
+        )
+    return CoreExport(
+        component=component,
+        name=f"quintet_{isa}",
+        package=package,
+        preset=preset,
+        params=values,
+        bus=bus,
+        bus_bytes=component.bus_bytes if isinstance(component, Core) else component.beat_bytes,
+        registers=registers,
+        about=(*about, *_settings(values)),
+        second_clock=second_clock,
     )
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import JobError
 from ..jobs.runner import run_job
 from ..targets.model import ModelTarget
+from .verilog_buses import MEMORIES, REGISTERS
 
 if TYPE_CHECKING:
     from ...gateware.shell.domains import DomainRequest
@@ -21,79 +22,25 @@ _BENCH = """\
 // Runs {origin} on {name} and compares what it saves with the golden model. Made by quintet.
 // With {name} in FILE.v and this in FILE_tb.v:
 //   $ iverilog -g2005 -o tb FILE_tb.v FILE.v && vvp tb
-//   $ verilator --binary --timing -Wno-fatal --top-module {name}_tb FILE_tb.v FILE.v && obj_dir/V{name}_tb
+//   $ verilator --binary --timing -Wno-fatal --top-module {name}_tb FILE_tb.v FILE.v
+//   $ obj_dir/V{name}_tb
 `timescale 1ns/1ps
 
 module {name}_tb;
   reg clk = 0, rst = 1;
   always #5 clk = ~clk;
 {second}
-  // Register block: Wishbone, one classic cycle a word.
-  reg [9:0] adr = 0;
-  reg [31:0] dat_w = 0;
-  reg cyc = 0, we = 0;
-  wire [31:0] dat_r;
-  wire ack, busy, fault, interrupt;
-
-  // Memory port: one request at a time; an address beyond the memory is answered with an error.
-  localparam BYTES = {beat_bytes}, BEATS = {beats};
-  localparam IDLE = 2'd0, READ = 2'd1, WRITE = 2'd2, DONE = 2'd3;
-  reg [8*BYTES-1:0] memory [0:BEATS-1];
-  reg [1:0] state = IDLE;
-  reg [31:0] at = 0;
-  reg [7:0] left = 0;
-  reg bad = 0;
-  wire [40:0] req;
-  wire [9*BYTES-1:0] w;
-  wire req_valid, w_valid, r_ready, ack_ready;
-  wire outside = at >= BEATS;
-  wire [8*BYTES-1:0] word = outside ? {{8*BYTES{{1'b0}}}} : memory[at];
-  wire [8*BYTES+1:0] r = {{left == 0, outside, word}};
-  integer lane;
-  always @(posedge clk)
-    if (rst) state <= IDLE;
-    else case (state)
-      IDLE: if (req_valid) begin
-        at <= req[31:0] / BYTES;
-        left <= req[39:32];
-        bad <= 0;
-        state <= req[40] ? WRITE : READ;
-      end
-      READ: if (r_ready) begin
-        at <= at + 1;
-        left <= left - 1;
-        if (left == 0) state <= IDLE;
-      end
-      WRITE: if (w_valid) begin
-        for (lane = 0; lane < BYTES; lane = lane + 1)
-          if (w[8*BYTES + lane] && !outside) memory[at][8*lane +: 8] <= w[8*lane +: 8];
-        bad <= bad | outside;
-        at <= at + 1;
-        left <= left - 1;
-        if (left == 0) state <= DONE;
-      end
-      DONE: if (ack_ready) state <= IDLE;
-    endcase
-
+{register_models}
+{memory_models}
   {name} core (
     .clk(clk), .rst(rst),{far}
-    .bus__adr(adr), .bus__dat_w(dat_w), .bus__dat_r(dat_r), .bus__sel(4'hf), .bus__cyc(cyc), .bus__stb(cyc), .bus__we(we), .bus__ack(ack),
-    .memory__req__payload(req), .memory__req__valid(req_valid), .memory__req__ready(state == IDLE),
-    .memory__w__payload(w), .memory__w__valid(w_valid), .memory__w__ready(state == WRITE),
-    .memory__r__payload(r), .memory__r__valid(state == READ), .memory__r__ready(r_ready),
-    .memory__ack__payload(bad), .memory__ack__valid(state == DONE), .memory__ack__ready(ack_ready),
-    .busy(busy), .fault(fault), .interrupt(interrupt));
+{register_ports}{memory_ports}    .busy(busy), .fault(fault), .interrupt(interrupt));
 
   reg [31:0] value;
   task access(input [11:0] address, input write, input [31:0] data);
     begin
       @(posedge clk);
-      adr <= address[11:2]; dat_w <= data; we <= write; cyc <= 1;
-      @(posedge clk);
-      while (!ack) @(posedge clk);
-      value = dat_r;
-      cyc <= 0;
-    end
+{register_task}    end
   endtask
 
   integer errors = 0, cycles = 0;
@@ -101,7 +48,9 @@ module {name}_tb;
   task expect_byte(input [31:0] address, input [7:0] good);
     if (memory[address / BYTES][8 * (address % BYTES) +: 8] !== good) begin
       errors = errors + 1;
-      if (errors <= 10) $display("byte %h is %h, expected %h", address, memory[address / BYTES][8 * (address % BYTES) +: 8], good);
+      if (errors <= 10)
+        $display("byte %h is %h, expected %h", address,
+                 memory[address / BYTES][8 * (address % BYTES) +: 8], good);
     end
   endtask
 
@@ -112,7 +61,8 @@ module {name}_tb;
     repeat (64) @(posedge clk);
     rst <= 0;
     value = 1;
-    while (value[0]) access(12'h014, 0, 0);    // busy until the reset is over: registers are not written before
+    // Busy until the reset is over: registers are not written before.
+    while (value[0]) access(12'h014, 0, 0);
 {registers}
     access(12'h010, 1, 1);    // start
     access(12'h014, 0, 0);
@@ -125,12 +75,13 @@ module {name}_tb;
     end
 {checks}
     access(12'h080, 0, 0);
-    if (errors == 0) $display("PASS: %0d bytes as the golden model has them, %0d cycles", {saved}, value);
+    if (errors == 0)
+      $display("PASS: %0d bytes as the golden model has them, %0d cycles", {saved}, value);
     else $display("FAIL: %0d errors", errors);
     $finish;
   end
 endmodule
-"""  # noqa: E501
+"""
 
 
 def test_bench(
@@ -142,9 +93,19 @@ def test_bench(
     beat_bytes: int,
     memory_size: int,
     domain: DomainRequest | None = None,
+    bus: str | None = None,
+    registers: str = "wishbone",
+    memory_base: int = 0,
 ) -> str:
     """Verilog that runs ``job`` on the module ``name`` of :func:`~.verilog.verilog_core` with the
     same sizes.
+
+    Parameters
+    ----------
+    beat_bytes : int
+        Bytes of the bus's data; with the memory port, of a beat.
+    bus, registers, memory_base
+        As of :class:`~quintet.gateware.core.Core`.
 
     Raises
     ------
@@ -173,10 +134,10 @@ def test_bench(
     for beat in sorted(used):
         value = int.from_bytes(memory[beat * beat_bytes :][:beat_bytes], "little")
         contents.append(f"    memory[{beat}] = {8 * beat_bytes}'h{value:x};")
-    registers = []
+    settings = []
     for register, value in result.image.registers.items():
         kind, offset = model.registers.find(register)
-        registers += [
+        settings += [
             (
                 f"    access(12'h{offset + at:03x}, 1, 32'h{value >> 8 * at & 0xFFFF_FFFF:x});    "
                 f"// {register}"
@@ -196,15 +157,22 @@ def test_bench(
             "  reg far_rst = 1;\n  always @(posedge far_clk) far_rst <= rst;\n"
         )
         far = f" .{domain.name}_clk(far_clk), .{domain.name}_rst(far_rst),"
+    memory_bench, register_bench = MEMORIES[bus or "port"], REGISTERS[registers]
+    sizes = {"bytes": beat_bytes, "beats": memory_size // beat_bytes, "base": memory_base}
+    # A core's shell calls its register block so.
+    prefix = "bus" if bus is None else "registers"
     return _BENCH.format(
+        register_models=register_bench.models,
+        register_ports=register_bench.ports.format(prefix=prefix),
+        register_task=register_bench.task,
+        memory_models=memory_bench.models.format(**sizes),
+        memory_ports=memory_bench.ports.format(**sizes),
         origin=job.origin.name
         if hasattr(job.origin, "name")
         else str(job.origin).rsplit("/", 1)[-1],
         name=name,
-        beat_bytes=beat_bytes,
-        beats=memory_size // beat_bytes,
         contents="\n".join(contents),
-        registers="\n".join(registers),
+        registers="\n".join(settings),
         checks="\n".join(checks),
         second=second,
         far=far,

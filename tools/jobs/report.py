@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..build.reached import time_clock
 from ..targets.ceilings import info_ceilings
 
 if TYPE_CHECKING:
@@ -56,6 +58,8 @@ def run_object(result: JobResult) -> dict[str, Any]:
         "preset": info.preset,
         "params": dict(info.params),
         "clock_hz": info.clock_hz,
+        "time_hz": _time_hz(info),
+        "clock_note": time_clock(info).note,
         "memory": dict(info.memory),
         "memory_size": info.memory_size,
         "ceilings": info_ceilings(info),
@@ -171,14 +175,16 @@ def counter_rows(result: JobResult) -> list[tuple[str, str, str]]:
     counters = dict(result.outcome.counters)
     rows = []
     cycles = counters.pop("cycles", None)
-    clock = info_ceilings(result.info)["clock_hz"]
+    clock = _time_hz(result.info)
 
     def share(count):
         return f"{100 * count / cycles:.1f} % of the cycles" if cycles else ""
 
     if cycles is not None:
-        time = f", {time_text(cycles / clock)} at {clock / 1e6:g} MHz" if clock else ""
+        time = f", {time_text(cycles / clock)} at {clock / 1e6:.4g} MHz" if clock else ""
         rows.append(("cycles", f"{cycles:,}", f"from start to end of the run{time}"))
+        if result.info.kind == "sim":
+            rows.append(("clock", "" if clock else "not known", time_clock(result.info).note))
     for name, meaning in (
         ("instructions", "retired"),
         ("operations", "MACs or element operations"),
@@ -209,6 +215,11 @@ def counter_rows(result: JobResult) -> list[tuple[str, str, str]]:
     for name, value in counters.items():
         rows.append((name, f"{value:,}", own.get(name, "")))
     return rows
+
+
+def _time_hz(info):
+    """The clock of the counters that times are computed with, ``None`` if it is not known."""
+    return info_ceilings(replace(info, clock_hz=time_clock(info).hz))["clock_hz"]
 
 
 def _join(*parts):

@@ -15,8 +15,8 @@ _NAME = re.compile(r"\w[\w.+-]*")
 
 
 class KernelError(ValueError):
-    """A network that a kernel library or a build cannot run, or a job that cannot be written. The
-    message names the layer or input, the value, and what was expected.
+    """A layer that a core or a build cannot run. The message names the layer or input, the value,
+    and what was expected.
 
     ``layer``: name of the layer at fault, where it is one; ``reason``: the message without that
     name.

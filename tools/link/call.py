@@ -138,7 +138,7 @@ class Call:
         return [self._results[index] for index in range(self._first)]
 
     def _patience(self):
-        """Seconds of silence after which what is in flight counts as lost."""
+        """Seconds of silence after which the requests in flight count as lost."""
         client, rate = self._client, self._pipe.bytes_per_second
         most = (
             client._retry

@@ -335,7 +335,7 @@ class LinkClient:
         *,
         progress: Callable[[int], object] | None = None,
     ) -> int:
-        """CRC-32 of what :meth:`read_strided` reads, computed on the board. Raises as
+        """CRC-32 of the bytes that :meth:`read_strided` reads, computed on the board. Raises as
         :meth:`read`."""
         requests = [
             Request(

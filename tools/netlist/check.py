@@ -99,6 +99,11 @@ def _report(folder):
         raise InputError(
             f"{path}: no {missing[0]}; expected the report of a build that ended with a bitstream"
         )
+    if report.get("boot"):
+        raise InputError(
+            f"{path}: a build that starts from flash memory; expected one without, since the host "
+            f"and the memory chip are simulated around a netlist, and flash memory is not"
+        )
     if report["link"] != "uart":
         raise InputError(
             f"{path}: link {report['link']}; only builds with link uart can be checked, since "
@@ -156,6 +161,7 @@ class Subject:
             link="uart",
             family=family,
             on_chip=report.get("memory", {}).get("on_chip", {}).get("size", 0),
+            run_list=report.get("run_list", False),
         )
         settle(made)
         return made

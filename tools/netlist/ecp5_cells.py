@@ -36,7 +36,8 @@ def muxed(reader: Reader, name: str, cell: dict[str, Any], pin: str, default: in
 
 
 def _ram_pin(reader, name, cell, pin):
-    """The net of a pin of a block RAM, whose multiplexer ties what is not connected, or inverts."""
+    """The net of a pin of a block RAM, whose multiplexer ties it to a constant if it is not
+    connected, or inverts it."""
     # An unconnected pin is high where its multiplexer or its kind says so, and else floats.
     high = f"{pin}MUX" in cell["parameters"] or pin.startswith(("CE", "OCE"))
     return muxed(reader, name, cell, pin, HIGH if high else None)

@@ -37,7 +37,7 @@ _SILENCE, _CYCLES = 40, 16_384
 
 
 class _Exchange:
-    """Frames that go out together, and what comes back, against
+    """Frames that go out together, and their answers, compared with
     :class:`~quintet.tools.link.device_model.DeviceModel`."""
 
     def __init__(self, pipe, soc):
@@ -50,8 +50,8 @@ class _Exchange:
         self._silence = _SILENCE / pipe.bytes_per_second + _CYCLES / soc.clock_hz
 
     def open(self):
-        """A session: its second byte and the number of the next request are the board's own.
-        Returns what the answer says else."""
+        """Opens a session, whose second byte and next request number the board chooses. Returns
+        the other fields of the answer."""
         self._pipe.write(
             b"\0" + Request(Operation.IDENTIFY, length=INFO_BYTES).encode(bytes([_NONCE, 0]), 0)
         )
@@ -91,7 +91,7 @@ class _Exchange:
         return len(self._out) > _AT_ONCE - 64 or len(self._expected) > _AT_ONCE
 
     def flush(self):
-        """``None`` if all was answered as the model does, else what was not, in words."""
+        """``None`` if all answers equal the model's, else the difference, in words."""
         out, expected = bytes(self._out), bytes(self._expected)
         self._out, self._expected = bytearray(), bytearray()
         self._pipe.write(out)
@@ -249,8 +249,9 @@ def _runs(talk, rng):
 
 
 def _addresses(talk, rng):
-    """Across every power of two, so that each line is high and low and each carry comes, and last
-    at 0, where all of them would be without their line; all are read when all are written."""
+    """Test of the address lines: words across every power of two, so that each line is high and
+    low and each carry occurs, and last at 0, the address of all words without their line; all
+    are written before they are read."""
     places = [
         *((1 << n) - 3 for n in range(3, talk.size.bit_length()) if (1 << n) + 4 <= talk.size),
         0,

@@ -48,24 +48,27 @@ _README = {
     "core": """\
 # {title}
 
-A core for quintet. `pip install -e .` makes quintet find it; `pytest` compares its gateware with its golden model.
+A core for quintet. `pip install -e .` makes quintet find it; `pytest` (`pip install pytest`)
+compares its gateware with its golden model.
 
     quintet cores {name}
     quintet run programs/polynomial.toml --on model
     quintet verify programs/polynomial.toml --on sim:ulx3s-25f/{name} --against model
 
-What to change first: `src/{name}/isa.py`, the table of instructions, then `model.py`, then `core.py`.
-""",  # noqa: E501
+What to change first: `src/{name}/isa.py`, the table of instructions, then `model.py`, then
+`core.py`.
+""",
     "board": """\
 # {title}
 
-A board for quintet. `pip install -e .` makes quintet find it; `pytest` checks its pins, clock and memory.
+A board for quintet. `pip install -e .` makes quintet find it; `pytest` (`pip install pytest`)
+checks its pins, clock and memory.
 
     quintet boards {name}
     quintet build {name} opentpu
 
 What to change first: `src/{name}/__init__.py`, the description of the board.
-""",  # noqa: E501
+""",
 }
 
 

@@ -31,6 +31,8 @@ _KEPT = (
     "brams",
     "seconds",
     "state",
+    "date",
+    "router",
 )
 
 PATH = Path(__file__).resolve().parents[1] / "build" / "measured.json"

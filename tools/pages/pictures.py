@@ -16,12 +16,31 @@ __all__ = ["FOLDER", "architecture", "engine", "pictures"]
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "pictures"
 
 _STYLE = """
-text { font: 13px system-ui, sans-serif; fill: #1d2326; } .small { font-size: 11px; fill: #5b666c; } .head { font-weight: 600; }
-.box { fill: #ffffff; stroke: #8b989e; } .host { fill: #eef4f3; } .soc { fill: #f6f6f3; stroke: #c3c9c6; } .core { fill: #e3f1ee; stroke: #00695c; } .off { fill: none; stroke: #8b989e; stroke-dasharray: 5 4; }
-.wire { stroke: #45525a; stroke-width: 1.5; fill: none; marker-end: url(#tip); marker-start: url(#tail); } .one { marker-start: none; } .tip { fill: #45525a; }
-@media (prefers-color-scheme: dark) { text { fill: #e6eaea; } .small { fill: #9aa6ab; } .box { fill: #1e2427; stroke: #68757b; } .host { fill: #1a2524; } .soc { fill: #14181a; stroke: #3a4448; }
-.core { fill: #12302c; stroke: #5cc9b8; } .wire { stroke: #a9b4b9; } .tip { fill: #a9b4b9; } }
-"""  # noqa: E501
+text { font: 13px system-ui, sans-serif; fill: #1d2326; }
+.small { font-size: 11px; fill: #5b666c; }
+.head { font-weight: 600; }
+.box { fill: #ffffff; stroke: #8b989e; }
+.host { fill: #eef4f3; }
+.soc { fill: #f6f6f3; stroke: #c3c9c6; }
+.core { fill: #e3f1ee; stroke: #00695c; }
+.off { fill: none; stroke: #8b989e; stroke-dasharray: 5 4; }
+.wire {
+  stroke: #45525a; stroke-width: 1.5; fill: none;
+  marker-end: url(#tip); marker-start: url(#tail);
+}
+.one { marker-start: none; }
+.tip { fill: #45525a; }
+@media (prefers-color-scheme: dark) {
+  text { fill: #e6eaea; }
+  .small { fill: #9aa6ab; }
+  .box { fill: #1e2427; stroke: #68757b; }
+  .host { fill: #1a2524; }
+  .soc { fill: #14181a; stroke: #3a4448; }
+  .core { fill: #12302c; stroke: #5cc9b8; }
+  .wire { stroke: #a9b4b9; }
+  .tip { fill: #a9b4b9; }
+}
+"""
 
 
 class _Drawing:

@@ -257,6 +257,7 @@ _RUN = """\
 def control_block_page() -> str:
     """Markdown text of ``docs/how/control-block.md``."""
     from quintet.gateware.bus.registers import SOC_REGISTERS
+    from quintet.gateware.standalone.runlist import RUN_LIST_REGISTERS
 
     pieces = [MARKER, _BLOCK, "## Registers\n"]
     pieces.append(
@@ -304,6 +305,15 @@ def control_block_page() -> str:
             [
                 (f"0x{offset:02x}", f"`{name}`", how, doc)
                 for name, (offset, how, doc) in SOC_REGISTERS.items()
+            ],
+        ),
+        "## Registers of lists of runs\n",
+        "From 0x8001_0100, in a build with `--run-list` ([without a host](standalone.md)).\n",
+        _table(
+            ("offset", "name", "access", "meaning"),
+            [
+                (f"0x{offset:02x}", f"`{name}`", how, doc)
+                for name, (offset, how, doc) in RUN_LIST_REGISTERS.items()
             ],
         ),
     ]

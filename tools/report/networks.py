@@ -116,6 +116,7 @@ def _plan_facts(data, *more):
             ("preset", data.get("preset")),
             ("board", data.get("board")),
             ("clock", _clock_text(data.get("clock_hz"))),
+            ("clock for times", data.get("clock_note") or None),
             *more,
         ]
     )
@@ -127,7 +128,7 @@ def plan_page(data: Mapping[str, Any]) -> Page:
         f"{data['network']} for {data['isa']}",
         "a compiled network; cycles are the compiler's estimates",
     )
-    cycles, clock, rows = data["cycles_estimated"], data.get("clock_hz"), data["layers"]
+    cycles, clock, rows = data["cycles_estimated"], data.get("time_hz"), data["layers"]
     page.add(
         "The plan",
         _plan_facts(
@@ -160,7 +161,7 @@ def infer_page(data: Mapping[str, Any]) -> Page:
     counters, inputs, rows = data["counters"], max(data["inputs"], 1), data.get("layers") or []
     cycles, clock, rates = (
         counters.get("cycles", 0) / inputs,
-        data.get("clock_hz"),
+        data.get("time_hz"),
         data.get("inputs_per_second") or {},
     )
     page = Page(
@@ -253,7 +254,7 @@ def infer_page(data: Mapping[str, Any]) -> Page:
 
 def compare_page(data: Mapping[str, Any]) -> Page:
     """The :class:`~.page.Page` of the output of ``quintet compare --json``."""
-    from ..compiler.results.comparison import comparison_of, comparison_rows
+    from ..compiler.results.comparison import clock_notes, comparison_of, comparison_rows
 
     found = comparison_of(data)
     page = Page(
@@ -270,16 +271,17 @@ def compare_page(data: Mapping[str, Any]) -> Page:
             "virtual board.",
             "soft",
         ),
+        items(clock_notes(found)),
     )
     cells = [cell for cell in found.cells if not cell.refusal and cell.cycles]
     timed = [
         {
             "name": cell.isa,
             "value": cell.milliseconds,
-            "shown": f"{cell.milliseconds:.3f} ms at {cell.clock_hz / 1e6:g} MHz",
+            "shown": f"{cell.milliseconds:.3f} ms at {cell.time_hz / 1e6:.4g} MHz",
         }
         for cell in cells
-        if cell.milliseconds and cell.clock_hz
+        if cell.milliseconds and cell.time_hz
     ]
     page.add(
         "Time of one input",

@@ -33,10 +33,15 @@ MOST_BYTES = 5_000_000
 
 _DRAW = """
 for (const place of document.querySelectorAll(".chart")) {
-  vegaEmbed(place, JSON.parse(place.querySelector("script").textContent), {renderer: "svg", actions: false})
-    .then(() => { place.dataset.drawn = "yes"; }, error => { place.textContent = "This chart could not be drawn: " + error.message; console.error(error); });
+  const chart = JSON.parse(place.querySelector("script").textContent);
+  const failed = error => {
+    place.textContent = "This chart could not be drawn: " + error.message;
+    console.error(error);
+  };
+  vegaEmbed(place, chart, {renderer: "svg", actions: false})
+    .then(() => { place.dataset.drawn = "yes"; }, failed);
 }
-"""  # noqa: E501
+"""
 
 
 class Wrong(str):
@@ -157,7 +162,9 @@ def render(page: Page) -> str:
         else ""
     )
     made = f"""<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><meta name="color-scheme" content="light dark">
+<html lang="en"><head><meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
 <title>{escape(page.title)}</title><link rel="icon" href="data:,"><style>
 {style}</style></head>
 <body><header><h1>quintet <span>{escape(page.title)}</span></h1><p>{escape(page.lead)}</p></header>
@@ -165,7 +172,7 @@ def render(page: Page) -> str:
 {sections}</main>
 <footer>Made by quintet report.</footer>
 {code}</body></html>
-"""  # noqa: E501
+"""
     size = len(made.encode())
     if size > MOST_BYTES:
         raise InputError(

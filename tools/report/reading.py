@@ -60,6 +60,8 @@ _RUN = {
     "counters": _COUNTERS,
     "board?": TEXT,
     "clock_hz?": NUMBER,
+    "time_hz?": NUMBER,
+    "clock_note?": TEXT,
     "notes?": [TEXT],
     "cycles?": NUMBER,
     "recognised?": Map({"correct": COUNT, "images": COUNT}),
@@ -74,6 +76,8 @@ _INFER = {
     "counters": _COUNTERS,
     "board?": TEXT,
     "clock_hz?": NUMBER,
+    "time_hz?": NUMBER,
+    "clock_note?": TEXT,
     "macs?": NUMBER,
     "correct?": COUNT,
     "input_bytes": COUNT,
@@ -87,6 +91,8 @@ _PLAN = {
     "network": TEXT,
     "board?": TEXT,
     "clock_hz?": NUMBER,
+    "time_hz?": NUMBER,
+    "clock_note?": TEXT,
     "macs": NUMBER,
     "cycles_estimated": NUMBER,
     "layers": _LAYERS,
@@ -100,6 +106,8 @@ _CELL = {
     "measured?": FLAG,
     "estimated?": NUMBER,
     "clock_hz?": NUMBER,
+    "time_hz?": NUMBER,
+    "clock_note?": TEXT,
     "agreement?": NUMBER,
     "snr?": LEVEL,
     "correct?": COUNT,
@@ -228,8 +236,10 @@ def _folder(folder):
 def _plan(folder):
     from ...boards import open_board
     from ...gateware.cores import open_core
+    from ..build.reached import time_clock
     from ..compiler.plan import load_plan
     from ..compiler.results.report import plan_object
+    from ..compiler.target_build import TargetBuild
 
     plan = load_plan(folder)
     clock = (
@@ -237,7 +247,16 @@ def _plan(folder):
         if plan.board is None
         else round(open_board(plan.board).clock_for(open_core(plan.isa), plan.preset) * 1e6)
     )
-    return plan_object(plan, clock)
+    build = TargetBuild(
+        isa=plan.isa,
+        preset=plan.preset,
+        params=plan.params,
+        memory_size=plan.memory_size,
+        board=plan.board,
+        clock_hz=clock,
+        target=str(folder),
+    )
+    return plan_object(plan, clock, time_clock(build))
 
 
 def _parsed(data, origin):

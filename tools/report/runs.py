@@ -27,6 +27,7 @@ def run_page(data: Mapping[str, Any]) -> Page:
     """The :class:`~.page.Page` of the output of ``quintet run --json``."""
     counters, ceilings = data["counters"], data.get("ceilings") or {}
     cycles, clock = counters.get("cycles"), ceilings.get("clock_hz") or data.get("clock_hz")
+    timed = data.get("time_hz")
     page = Page(f"{data['isa']} on {data['target']}", f"a run that ended {data['status']}")
     page.add(
         "The run",
@@ -40,7 +41,8 @@ def run_page(data: Mapping[str, Any]) -> Page:
                 ("board", data.get("board")),
                 ("clock", f"{clock / 1e6:g} MHz" if clock else None),
                 ("cycles", f"{cycles:,}" if cycles else None),
-                ("time", time_text(cycles / clock) if cycles and clock else None),
+                ("time", time_text(cycles / timed) if cycles and timed else None),
+                ("clock for times", data.get("clock_note") or None),
                 *(
                     (f"right in {name}", f"{one['correct']:,} of {one['images']:,}")
                     for name, one in (data.get("recognised") or {}).items()

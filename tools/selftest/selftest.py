@@ -102,7 +102,7 @@ class SelfTest:
             self._tell(finding)
 
     def _made(self, part, name, test):
-        """Take what a test finds; ``False`` where nothing can be asked of the board any more."""
+        """Records the findings of a test; ``False`` if the board no longer answers."""
         from ..link.errors import BoardError, LinkError
 
         try:

@@ -82,7 +82,7 @@ def serve(
 
 
 class _Fence:
-    """Discards what the board sends up to the answer to an identify of our own: all behind it is
+    """Discards the board's bytes up to the answer to an identify of our own: all behind it is
     for the next host.
 
     The board answers in order. No host opens sessions of the first byte 0, and each fence asks for

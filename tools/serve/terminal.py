@@ -82,7 +82,7 @@ class PtyEndpoint:
         return False, bytes(data)
 
     def _left(self):
-        """Nobody has it open: what was still to be read is nobody's, neither way."""
+        """Discards unread bytes of both directions, since no host has the terminal open."""
         gone, self.connected = self.connected, False
         return gone, b""
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 from ...gateware.isa.outcome import Outcome
+from ...gateware.standalone.runlist import ListStatus
 from ..errors import TargetError
 from ..jobs.registers import RegisterMap
 from ..link.pipe import BytesLike
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from ...gateware.cores import CorePackage
     from ..jobs.job import Job
 
-__all__ = ["Target", "TargetInfo", "runs_view"]
+__all__ = ["ListOutcome", "Target", "TargetInfo", "runs_view"]
 
 
 #: ``progress(done, total)``, in bytes.
@@ -52,6 +53,8 @@ class TargetInfo:
     memory_size : bytes of main memory, from address 0
     memory : ``size``, ``beat_bytes``, ``kind`` as the board reports them
     link, version : of the board, if known
+    run_list : whether it walks lists of runs
+    boot : whether it starts from flash memory
     """
 
     kind: str
@@ -64,9 +67,29 @@ class TargetInfo:
     memory: dict[str, Any] = field(default_factory=dict)
     link: dict[str, Any] | None = None
     version: str | None = None
+    run_list: bool = False
+    boot: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+
+@dataclass(frozen=True)
+class ListOutcome:
+    """End of a list of runs.
+
+    Attributes
+    ----------
+    status : of the walk
+    runs : number of runs that were started; after a fault the last of them is the one that met it
+    last : the last run, or ``None`` if there was none
+    position : byte address behind the last word of the list that was taken
+    """
+
+    status: ListStatus
+    runs: int
+    last: Outcome | None
+    position: int
 
 
 class Target(ABC):
@@ -134,7 +157,7 @@ class Target(ABC):
     def read_runs(
         self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
     ) -> np.ndarray:
-        """Reads what :meth:`write_runs` writes: a uint8 array [count, run]."""
+        """Reads runs of bytes as :meth:`write_runs` writes them: a uint8 array [count, run]."""
         self._check_runs(run, stride, count)
         rows = np.empty((count, run), np.uint8)
         for number in range(count):
@@ -261,6 +284,24 @@ class Target(ABC):
         """Ends a run that was begun and not waited for, and forgets it. Harmless if there is
         none."""
         self._begun = None
+
+    def start_list(self, address: int, size: int) -> None:
+        """Begins a list of runs (docs/how/standalone.md) of ``size`` bytes that has been written to
+        main memory at ``address``; :meth:`wait_list` returns how it ended. Meanwhile memory is as
+        of :meth:`start`. Only where ``info.run_list``.
+
+        A golden model walks it when it is waited for.
+        """
+        raise TargetError(f"{self.name}: this build does not walk lists of runs")
+
+    def wait_list(self, tick: Callable[[float], object] | None = None) -> ListOutcome:
+        """The :class:`ListOutcome` of what :meth:`start_list` began."""
+        raise TargetError(f"{self.name}: wait without a list of runs that start_list began")
+
+    def wait_ready(self) -> None:
+        """Waits until the board has started from flash memory; raises ``TargetError`` if it has no
+        such start, or has refused the plan image."""
+        raise TargetError(f"{self.name}: this build does not start from flash memory")
 
     def traffic(self) -> tuple[int, int]:
         """(bytes to the target, bytes from it) that the link has carried so far, or would have

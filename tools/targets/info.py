@@ -34,6 +34,8 @@ def target_info(header: Info, values: Mapping[str, Any], kind: str) -> TargetInf
             memory=dict(values.get("memory") or {}),
             link=values.get("link"),
             version=values.get("version"),
+            run_list=bool(values.get("run_list")),
+            boot=bool(values.get("boot")),
         )
     except (AttributeError, TypeError, ValueError) as error:
         raise InfoError(f"info text is damaged: {error}") from None

@@ -3,18 +3,22 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 
 import numpy as np
 
 from ...gateware.cores import core_names, open_core
+from ...gateware.info import RUN_LIST_BASE, SOC_BASE
 from ...gateware.isa.outcome import FaultReport, Outcome
 from ...gateware.isa.parameters import params_hash
+from ...gateware.standalone.image import BootReason, BootStatus
+from ...gateware.standalone.runlist import RUN_LIST_REGISTERS, ListStatus
 from ..errors import TargetError
 from ..link.client import LinkClient
 from ..link.pipe import BytesLike
-from .base import MemoryTrace, Progress, Target
+from .base import ListOutcome, MemoryTrace, Progress, Target
 from .info import read_info
 
 __all__ = ["LinkTarget"]
@@ -24,12 +28,23 @@ BUSY, FAULT, ABORTED = 1, 4, 8
 #: Bytes between two registers that are read along, since a request of its own takes more; bytes of
 #: one request.
 _NEAR, _BLOCK = 24, 256
-#: Place of the cycle counter in the SoC's registers (gateware/bus/registers.py).
-SOC_CYCLES = 0x08
+#: Places of the cycle counter and of the start from flash memory in the SoC's registers
+#: (gateware/bus/registers.py).
+SOC_CYCLES, SOC_BOOT = 0x08, 0x14
 #: The core ends after an abort within this many seconds of the board's time, else it counts as
 #: stuck.
 ABORT_SECONDS = 2.0
 RESET_SECONDS = 2.0
+#: Longest start from flash memory.
+BOOT_SECONDS = 30.0
+_REFUSED = {
+    BootReason.NONE: "its start did not end",
+    BootReason.NO_IMAGE: "flash memory holds none at its place",
+    BootReason.VERSION: "it has a version that this bitstream does not know",
+    BootReason.DAMAGED: "it is damaged",
+    BootReason.BUILD: "it is for another build",
+    BootReason.BUS: "it writes where there is nothing",
+}
 
 
 class LinkTarget(Target):
@@ -62,8 +77,12 @@ class LinkTarget(Target):
             if params_hash(self.info.params) != self.header.params_hash:
                 raise self._link_error("the info text and the core's parameter hash disagree")
         self.control = self.header.control_base
-        self._running, self._seen = False, 0
+        self._running, self._listing, self._seen = False, False, 0
         self._ended = False  # the core has ended the last run, as far as we saw
+        if self.info.boot:
+            # Nothing that a host writes may be overwritten by the start.
+            self._boot = BootStatus.BUSY
+            self._wait_for_boot()
         self._held: dict[
             str, int
         ] = {}  # registers as they were written since the last reset of the core
@@ -209,6 +228,9 @@ class LinkTarget(Target):
     def reset_core(self) -> None:
         self.registers  # noqa: B018  (a board without a core is refused here)
         self._held.clear()
+        if self.info.run_list:
+            # A host that has gone may have left one.
+            self._stop_list()
         self.client.reset_core()
         self._wait(RESET_SECONDS, "the core did not come out of its reset")
 
@@ -222,12 +244,13 @@ class LinkTarget(Target):
             if self.now() > end:
                 raise self._link_error(trouble)
 
-    def _polls(self):
-        """Yields the seconds waited, after each look at a core that is still busy. The pauses grow
-        with the time waited, so that short runs are seen at once and long ones are not
-        disturbed."""
-        began, self._seen = self.now(), self._status()
-        while self._seen & BUSY:
+    def _polls(self, status=None, busy=BUSY):
+        """Yields the seconds waited, after each look at a core that is still busy (or at whatever
+        ``status`` reads). The pauses grow with the time waited, so that short runs are seen at once
+        and long ones are not disturbed."""
+        status = status or self._status
+        began, self._seen = self.now(), status()
+        while self._seen & busy:
             waited = self.now() - began
             yield waited
             pause = min(waited / 8, 0.02)
@@ -235,7 +258,7 @@ class LinkTarget(Target):
                 self.pause(pause)
             # How many there are is the run's length, and no work of the line's.
             with self.client.uncounted():
-                self._seen = self._status()
+                self._seen = status()
 
     # Registers of the SoC
 
@@ -306,7 +329,73 @@ class LinkTarget(Target):
             return Outcome("done", None, {}, {})
         return self._outcome(cycle_limit)
 
+    # Start from flash memory
+
+    def _wait_for_boot(self):
+        for seconds in self._polls(lambda: self.soc_word(SOC_BOOT), BootStatus.BUSY):
+            if seconds > BOOT_SECONDS:
+                raise self._link_error("the start from flash memory does not end")
+        self._boot = self._seen
+
+    def wait_ready(self) -> None:
+        if not self.info.boot:
+            super().wait_ready()
+        if not self._boot & BootStatus.READY:
+            why = BootReason(self._boot >> 4 & 7)
+            raise TargetError(
+                f"{self.name}: the board refused its plan image: {_REFUSED[why]} (reason "
+                f"{int(why)})"
+            )
+
+    # Lists of runs
+
+    def start_list(self, address: int, size: int) -> None:
+        if not self.info.run_list:
+            super().start_list(address, size)
+        if not self._ended and self._status() & BUSY:
+            raise TargetError(f"{self.name}: the core is busy; reset it first")
+        # The list writes registers of its own.
+        self._held.clear()
+        self._listing, self._ended = True, False
+        with self._idle_after_interrupt():
+            self.write_soc_word(self._list_register("list_start"), address)
+
+    def wait_list(self, tick: Callable[[float], object] | None = None) -> ListOutcome:
+        if not self._listing:
+            return super().wait_list(tick)
+        with self._idle_after_interrupt():
+            for seconds in self._polls(self._list_status, ListStatus.BUSY):
+                if tick is not None:
+                    tick(seconds)
+        self._listing, self._ended = False, True
+        first = self._list_register("list_status")
+        words = self.client.read(self.header.soc_base + first, 12)
+        status, runs, position = struct.unpack("<3I", words)
+        if self._status() & BUSY:
+            # A list that did not end well leaves the run that it has started.
+            self._abort()
+        return ListOutcome(
+            ListStatus(status), runs, self._outcome(None) if runs else None, position
+        )
+
+    @staticmethod
+    def _list_register(name):
+        return RUN_LIST_BASE - SOC_BASE + RUN_LIST_REGISTERS[name][0]
+
+    def _list_status(self):
+        return self.soc_word(self._list_register("list_status"))
+
+    def _stop_list(self):
+        """Stops a list, if one is walked, and the run that it has started."""
+        self._listing = False
+        self.write_soc_word(self._list_register("list_status"), 0)
+        for _ in self._polls(self._list_status, ListStatus.BUSY):
+            pass
+
     def stop(self) -> None:
+        if self._listing:
+            self._stop_list()
+            self._running = True
         if self._running:
             self._running = False
             self._abort()

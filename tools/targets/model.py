@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from ...gateware.cores import open_core
+from ...gateware.info import CONTROL_BASE, CONTROL_SIZE
 from ...gateware.isa.outcome import Outcome
+from ...gateware.standalone.runlist import walk
 from ..errors import TargetError
 from ..link.pipe import BytesLike
-from .base import MemoryTrace, Progress, Target, TargetInfo, runs_view
+from .base import ListOutcome, MemoryTrace, Progress, Target, TargetInfo, runs_view
 
 if TYPE_CHECKING:
     from ..jobs.job import Job
@@ -50,6 +53,7 @@ class ModelTarget(Target):
     preset : str or None
     overrides : dict, parameters as in the target's name
     memory_size : int, bytes of main memory
+    run_list : bool, it is said to walk lists of runs
 
     Sizes that neither ``preset`` nor ``overrides`` give are the job's, then the default preset's;
     with ``like`` (in ``quintet verify``) those of the other target, and its memory size.
@@ -63,6 +67,7 @@ class ModelTarget(Target):
         preset: str | None = None,
         overrides: Mapping[str, Any] | None = None,
         memory_size: int = MEMORY_SIZE,
+        run_list: bool = False,
     ) -> None:
         self.name = name
         self.package = None
@@ -70,10 +75,14 @@ class ModelTarget(Target):
         self._preset = preset
         self._overrides = dict(overrides or {})
         self._memory_size = memory_size
+        self._run_list = run_list
+        self._list: tuple[int, int] | None = None
         self._model: GoldenModel | None = None
         self._values: dict[str, int] = {}
         self._outcome: Outcome | None = None
-        self.info = TargetInfo(kind="model", isa=isa, params={}, memory_size=memory_size)
+        self.info = TargetInfo(
+            kind="model", isa=isa, params={}, memory_size=memory_size, run_list=run_list
+        )
         if isa is not None:
             self.configure()
         elif preset is not None or overrides:
@@ -104,7 +113,9 @@ class ModelTarget(Target):
             or params != self.info.params
             or memory_size != self.info.memory_size
         ):
-            self.memory = np.zeros(memory_size, dtype=np.uint8)
+            # Mapped, so that only pages that are used are ever cleared: memory from the heap is
+            # cleared whole once the heap has grown, and most programs use a few kilobytes.
+            self.memory = np.frombuffer(mmap.mmap(-1, memory_size), dtype=np.uint8)
             self._model = self.package.model.Model(params, self.memory)
             self._values = {}
         self.info = TargetInfo(
@@ -114,6 +125,7 @@ class ModelTarget(Target):
             params=params,
             memory_size=memory_size,
             memory={"size": memory_size, "kind": "array"},
+            run_list=self._run_list,
         )
         super().configure(job)
 
@@ -241,3 +253,74 @@ class ModelTarget(Target):
         values.pop("irq_enable", None)
         self._outcome = model.run(values, cycle_limit, trace)
         return self._outcome
+
+    # Lists of runs
+
+    def start_list(self, address: int, size: int) -> None:
+        self._list = (address, size)
+
+    def wait_list(self, tick: Callable[[float], object] | None = None) -> ListOutcome:
+        begun, self._list = self._list, None
+        if begun is None:
+            return super().wait_list(tick)
+        data = self.read(*begun)
+        last: Outcome | None = None
+
+        def start():
+            nonlocal last
+            last = self.run({})
+            return last.status == "done"
+
+        status, runs, taken = walk(data, read=self._bus_read, write=self._bus_write, start=start)
+        return ListOutcome(status, runs, last, begun[0] + taken)
+
+    def _words(self):
+        """The control block as the bus has it: byte offset -> (name, bit of its lowest)."""
+        found = {}
+        for register in self.registers.registers.values():
+            for index in range(register.count):
+                name = register.name if register.count == 1 else f"{register.name}[{index}]"
+                for word in range(register.width // 32):
+                    offset = register.offset + index * register.width // 8 + 4 * word
+                    found[offset] = (name, 32 * word)
+        for name, counter in self.registers.counters.items():
+            found[counter.offset] = (f"cnt_{name}", 0)
+            found[counter.offset + 4] = (f"cnt_{name}", 32)
+        return found
+
+    def _bus_read(self, address, size):
+        if not self._in_control(address, size):
+            return self._bus(self.read, address, size)
+        words = self._words()
+        found = b""
+        for at in range(address - CONTROL_BASE, address - CONTROL_BASE + size, 4):
+            name, low = words.get(at, (None, 0))
+            value = 0 if name is None else self.read_register(name) >> low
+            found += (value & 0xFFFF_FFFF).to_bytes(4, "little")
+        return found[:size]
+
+    def _bus_write(self, address, data):
+        if not self._in_control(address, len(data)):
+            self._bus(self.write, address, data)
+            return
+        words = self._words()
+        for at in range(0, len(data) // 4 * 4, 4):
+            name, low = words.get(address - CONTROL_BASE + at, (None, 0))
+            if name is None or "w" not in self._find(name).access:
+                continue
+            value = int.from_bytes(data[at : at + 4], "little") << low
+            if self._find(name).width == 64:
+                value |= self.read_register(name) & ~(0xFFFF_FFFF << low)
+            self.write_register(name, value)
+
+    @staticmethod
+    def _in_control(address, size):
+        return CONTROL_BASE <= address and address + size <= CONTROL_BASE + CONTROL_SIZE
+
+    @staticmethod
+    def _bus(access, *arguments):
+        """Accesses main memory; a ``ValueError`` where the bus would answer with an error."""
+        try:
+            return access(*arguments)
+        except TargetError as error:
+            raise ValueError(str(error)) from None

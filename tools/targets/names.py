@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TargetName", "open_sim_target", "open_target", "parse_target", "public_name"]
 
 #: Words of a virtual board's query that are no build parameters.
-SIM_OPTIONS = ("link", "load", "on_chip", "trace", "trace_from")
+SIM_OPTIONS = ("boot", "link", "load", "on_chip", "run_list", "trace", "trace_from")
 
 
 @dataclass(frozen=True)
@@ -56,8 +56,16 @@ def parse_target(text: str) -> TargetName:
         isa = place.partition(":")[2] or None
         if place.startswith("model:") and isa is None:
             raise _refused(text, "expected an ISA behind model:, as in model:opentpu")
-        preset, params, _ = _query(text, query, ())
-        return TargetName(text, "model", isa=_known_isa(text, isa), preset=preset, params=params)
+        preset, params, options = _query(text, query, ("run_list",))
+        _check_run_list(text, options)
+        return TargetName(
+            text,
+            "model",
+            isa=_known_isa(text, isa),
+            preset=preset,
+            params=params,
+            options=options,
+        )
     port_options(text)
     return TargetName(text, "board", port=text)
 
@@ -105,6 +113,11 @@ def _known_isa(text, isa):
     return isa
 
 
+def _check_run_list(text, options):
+    if options.get("run_list", "no") not in ("no", "yes"):
+        raise _refused(text, f"run_list = {options['run_list']}: expected yes or no")
+
+
 def _parse_sim(text):
     place, query = _split(text)
     board, slash, isa = place[4:].partition("/")
@@ -117,6 +130,7 @@ def _parse_sim(text):
         raise _refused(text, f"load = {options['load']}: expected link or direct")
     if "on_chip" in options and not options["on_chip"].isdecimal():
         raise _refused(text, f"on_chip = {options['on_chip']}: expected a number of bytes")
+    _check_run_list(text, options)
     if "trace_from" in options and not options["trace_from"].isdigit():
         raise _refused(text, f"trace_from = {options['trace_from']}: expected a number of cycles")
     return TargetName(
@@ -161,7 +175,13 @@ def open_target(name: str, progress: Callable[[str], object] | None = None) -> T
     if parsed.kind == "model":
         from .model import ModelTarget
 
-        return ModelTarget(name=name, isa=parsed.isa, preset=parsed.preset, overrides=parsed.params)
+        return ModelTarget(
+            name=name,
+            isa=parsed.isa,
+            preset=parsed.preset,
+            overrides=parsed.params,
+            run_list=parsed.options.get("run_list") == "yes",
+        )
     if parsed.kind == "sim":
         return open_sim_target(name, progress)
     return open_port(parsed.port or parsed.text)

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -172,7 +173,17 @@ def open_board_of(
         if parsed.options["trace"].endswith(".fst"):
             check_fst()
         trace = (parsed.options["trace"], int(parsed.options.get("trace_from", 0)))
-    from ...boards.virtual.board import open_virtual
+    from ...boards.virtual.board import FlashContents, open_virtual
+
+    flash = None
+    if "boot" in parsed.options:
+        try:
+            flash = FlashContents(Path(parsed.options["boot"]).read_bytes())
+        except OSError as error:
+            raise TargetError(
+                f"target {public_name(parsed.text)}: boot = {parsed.options['boot']}: "
+                f"{error.strerror}: expected the file of a plan image (quintet image)"
+            ) from None
 
     virtual = open_virtual(
         board,
@@ -181,6 +192,8 @@ def open_board_of(
         params=parsed.params,
         trace=trace,
         on_chip=None if (number := parsed.options.get("on_chip")) is None else int(number),
+        run_list=parsed.options.get("run_list") == "yes",
+        flash=flash,
         link=parsed.options.get("link", "pipe").replace("pipe", "bytes"),
         progress=progress,
     )

@@ -29,10 +29,10 @@ MEASURES = {
     "products": Measure(
         "products of matrices in main memory, larger than the scratchpad",
         product_rows,
-        ("85f", "85f-max", "45f", "25f", "sim"),
+        ("85f",),
         ("85f",),
         names=tuple(FORMATS),
-        settings={"size": 256, "board": "ulx3s-85f", "compare": 1},
+        settings={"compare": 1},
     ),
     "small": Measure("jobs on the small engine of the iCE40s", job_rows, tuple(BOARDS)),
     "functions": Measure(

@@ -7,36 +7,41 @@ main memory is compared with the golden model's, and the counters are.
 """
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 
 from ....gateware.cores.cherry.model.model import Model
 from ....gateware.cores.cherry.params import SPACE
 from ....gateware.cores.cherry.software import SOFTWARE
-from ....gateware.isa.asm import assemble_text
-from ....tools.kernels.cherry import Module
+from ....gateware.isa.asm import assemble
 from ....tools.kernels.cherry.stored import from_array
 from ....tools.measure import Choice, Differs, Row
+from ....tools.measure.compare import compare_runs
+from .workloads import FOLDER
 
 __all__ = ["FORMATS", "product", "product_rows"]
 
 _AT, _MEMORY = 0x1000, 1 << 22
-#: Format -> most cycles of a product of 256 x 256 x 256 with 32 multipliers.
+#: The build, and rows and columns of the factors.
+_PRESET, _SIZE = "85f", 256
+#: Format -> most cycles of the product.
 FORMATS = {"bf16": 655_000, "packed": 655_000, "fp32": 820_000}
+#: Format -> addresses of the factors.
+_FACTORS = {
+    "bf16": (0x10_0000, 0x12_0000),
+    "packed": (0x10_0000, 0x12_4000),
+    "fp32": (0x10_0000, 0x14_0000),
+}
 
 
-def product(params: dict[str, Any], size: int, fmt: str) -> tuple[np.ndarray, dict[str, int]]:
+def product(fmt: str) -> tuple[np.ndarray, dict[str, int]]:
     """Main memory and registers of a run that multiplies two random matrices in main memory."""
-    m = Module(params)
-    a, b = m.stored_input("a", size, size, fmt), m.stored_input("b", size, size, fmt)
-    m.output("c", m.matmul(a, b))
-    data = assemble_text(SOFTWARE, m.source()).data
-    memory, rng = np.zeros(_MEMORY, np.uint8), np.random.default_rng(size)
+    data = assemble(SOFTWARE, FOLDER / f"product_{fmt}.s").data
+    memory, rng = np.zeros(_MEMORY, np.uint8), np.random.default_rng(_SIZE)
     memory[_AT : _AT + len(data)] = np.frombuffer(data, np.uint8)
-    for matrix in (a, b):
-        raw = from_array(rng.normal(size=matrix.shape), fmt).view(np.uint8).ravel()
-        memory[matrix.address : matrix.address + raw.size] = raw
+    for address in _FACTORS[fmt]:
+        raw = from_array(rng.normal(size=(_SIZE, _SIZE)), fmt).view(np.uint8).ravel()
+        memory[address : address + raw.size] = raw
     return memory, {"program_address": _AT, "program_length": len(data), "window_limit": _MEMORY}
 
 
@@ -44,36 +49,28 @@ def product_rows(choice: Choice) -> Iterator[Row]:
     """Rows of products of square matrices, by format in main memory."""
     from ....tools.targets import open_target
 
-    size = choice.settings["size"]
-    for preset in choice.presets:
-        params = SPACE.resolve(preset)
-        with open_target(f"sim:{choice.settings['board']}/cherry?preset={preset}") as target:
-            for fmt, most in FORMATS.items():
-                if choice.takes(fmt):
-                    cycles = _cycles(target, params, size, fmt, choice.settings["compare"])
-                    yield Row(
-                        f"{size}x{size}x{size} {fmt}",
-                        cycles,
-                        "cycles",
-                        most if size == 256 and params["macs"] == 32 else None,
-                        more={
-                            "preset": preset,
-                            "of peak": f"{100 * size**3 / params['macs'] / cycles:.1f} %",
-                        },
-                    )
+    params = SPACE.resolve(_PRESET)
+    with open_target(f"sim:ulx3s-85f/cherry?preset={_PRESET}") as target:
+        for fmt, most in FORMATS.items():
+            if choice.takes(fmt):
+                cycles = _cycles(target, params, fmt, choice.settings["compare"])
+                share = 100 * _SIZE**3 / params["macs"] / cycles
+                yield Row(
+                    f"{_SIZE}x{_SIZE}x{_SIZE} {fmt}",
+                    cycles,
+                    "cycles",
+                    most,
+                    more={"preset": _PRESET, "of peak": f"{share:.1f} %"},
+                )
 
 
-def _cycles(target, params, size, fmt, compare):
-    memory, registers = product(params, size, fmt)
+def _cycles(target, params, fmt, compare):
+    memory, registers = product(fmt)
     target.board.chip[:_MEMORY] = memory
     got = target.run(registers, 100_000_000)
     if got.status != "done":
         raise Differs(f"the run ended as {got.status}, {got.fault}")
     if compare:
         expected = Model(params, memory, races=False).run(registers)
-        if expected.status != "done" or not np.array_equal(target.board.chip[:_MEMORY], memory):
-            raise Differs("gateware and model differ in main memory")
-        for name, value in expected.counters.items():
-            if got.counters[name] != value:
-                raise Differs(f"counter {name} is {got.counters[name]}, expected {value}")
+        compare_runs("the product", got, expected, target.board.chip[:_MEMORY], memory)
     return got.counters["cycles"]

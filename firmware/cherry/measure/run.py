@@ -23,7 +23,8 @@ from ....gateware.cores.cherry.image import (
 from ....gateware.cores.cherry.model.model import Model
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
-from ....tools.measure import Choice, Differs, Row
+from ....tools.measure import Choice, Row
+from ....tools.measure.compare import compare_runs
 from .elements import random_element
 from .workloads import PRESETS, WORKLOADS, Workload, source
 
@@ -65,14 +66,7 @@ class MeasuredBuild:
         registers = {"program_address": _LIST_AT, "window_limit": _MEMORY}
         expected = self.model.run(registers)
         got = self.bench.run(registers, 10_000_000)
-        if got.status != "done" or expected.status != "done" or (self.bench.memory != memory).any():
-            raise Differs(
-                f"gateware and model differ: {got.status} {got.fault}, {expected.status} "
-                f"{expected.fault}"
-            )
-        for name, value in expected.counters.items():
-            if got.counters[name] != value:
-                raise Differs(f"counter {name} is {got.counters[name]}, expected {value}")
+        compare_runs("the workload", got, expected, self.bench.memory, memory)
         return got.counters
 
     def _dma(self, op):

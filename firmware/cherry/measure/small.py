@@ -2,16 +2,16 @@
 """Cherry's small engine: jobs through the link on the virtual iCE40 boards, each compared with the
 golden model."""
 
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 
-from ....gateware.cores.cherry.params import SPACE
 from ....tools import Job, open_target, run_job
-from ....tools.kernels.cherry import Module, write_job
 from ....tools.measure import Choice, Differs, Row
+from .workloads import FOLDER
 
 __all__ = ["BOARDS", "function_rows", "job_rows", "jobs"]
 
@@ -21,13 +21,18 @@ _AT, _LOADS, _SIZE = 0x1000, 16, (16, 32)
 FUNCTIONS = ("div", "pow", "exp", "log", "max 0, 2")
 
 
-def _kernel(folder, name, shape, op):
-    m, rng = Module(SPACE.resolve("hx8k"), base=0x4000), np.random.default_rng(3)
-    operands = [m.input(key, *shape) for key in ("a", "b")]
-    m.output("c", op(m, *operands))
-    return write_job(
-        m, {key: rng.normal(size=shape) for key in ("a", "b")}, folder, name, program_at=_AT
-    )
+def _kernel(folder, name, shape, places):
+    """The job of a program in ``programs/``: random arrays a and b at two places, c behind them."""
+    shutil.copy(FOLDER / f"{name}.s", folder)
+    rng = np.random.default_rng(3)
+    lines = ['core = "cherry"', f'program = "{name}.s"', f"program_at = {_AT:#x}"]
+    for key, at in zip("ab", places, strict=False):
+        np.save(folder / f"{name}_{key}.npy", rng.normal(size=shape).astype(np.float32))
+        lines += ["[[load]]", f'file = "{name}_{key}.npy"', f"at = {at:#x}"]
+    lines += ["[[save]]", f'file = "{name}_c.npy"', f"at = {places[2]:#x}"]
+    lines += ['dtype = "float32"', f"shape = {list(shape)}"]
+    (folder / f"{name}.toml").write_text("\n".join(lines) + "\n")
+    return folder / f"{name}.toml"
 
 
 def _text(folder, name, lines):
@@ -58,12 +63,8 @@ def jobs(folder: Path) -> dict[str, Path]:
     """Writes the jobs into ``folder``: name -> path."""
     rows, cols = _SIZE
     return {
-        "addition of 512 elements": _kernel(
-            folder, "addition", _SIZE, lambda m, a, b: m.binary("add", a, b)
-        ),
-        "product of 16x16 by 16x16": _kernel(
-            folder, "product", (16, 16), lambda m, a, b: m.matmul(a, b)
-        ),
+        "addition of 512 elements": _kernel(folder, "addition", _SIZE, (0x4000, 0x4800, 0x5000)),
+        "product of 16x16 by 16x16": _kernel(folder, "product", (16, 16), (0x4000, 0x4400, 0x4800)),
         "nothing": _text(folder, "nothing", [".apu x 0 1 4", "nop"]),
         "loads": _text(folder, "loads", [".apu x 0 1 4"] + ["load x, INPUT"] * _LOADS + ["nop"]),
         "in": _text(

@@ -1,5 +1,5 @@
 # Handwritten digits, layer hidden of 64-32-10, 20 images, 16 x 3 blocks.
-# Written by python -m quintet.firmware.imagine.digits
+# Kept as a program: one load of the weights serves 20 images.
 .setupParams regCnt=62, regWidth=16, maxLevel=1, fracWidth=8, mvBlockDim=(16, 3), resvRegCnt=2, pimDepth=1024
 mv_LOADMAT 4, "digits_25f_hidden.npz:hidden_w0_0_0"
 mv_LOADMAT 5, "digits_25f_hidden.npz:hidden_w0_0_48"

@@ -1,5 +1,5 @@
 # Handwritten digits, layer hidden of 64-32-10, 20 images, 4 x 2 blocks.
-# Written by python -m quintet.firmware.imagine.digits
+# Kept as a program: one load of the weights serves 20 images.
 .setupParams regCnt=14, regWidth=16, maxLevel=0, fracWidth=8, mvBlockDim=(4, 2), resvRegCnt=2, pimDepth=256
 mv_LOADMAT 4, "digits_up5k_hidden.npz:hidden_w0_0_0"
 mv_LOADMAT 5, "digits_up5k_hidden.npz:hidden_w0_0_32"

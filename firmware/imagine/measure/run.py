@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from ....gateware.cores.imagine.model.model import Model
-from ....tools.measure import Choice, Differs, Row
+from ....tools.measure import Choice, Row
+from ....tools.measure.compare import compare_runs
 from .case import case_of
 from .workloads import ARRAYS, ROWS, instruction_rows, params_of
 from .workloads import Row as Workload
@@ -52,13 +53,8 @@ class MeasuredBuild:
         wanted = self.model.run(registers)
         self.bench.load(case.memory)
         outcome = self.bench.run(registers, 10_000_000)
-        if outcome.status != "done" or wanted.status != "done":
-            raise Differs(f"the run ended as {outcome.status}, {outcome.fault}")
-        if not np.array_equal(self.bench.memory[: case.memory.size], self.model.memory):
-            raise Differs("the results are not the golden model's")
-        for name, value in wanted.counters.items():
-            if outcome.counters[name] != value:
-                raise Differs(f"counter {name} is {outcome.counters[name]}, not {value}")
+        memory = self.bench.memory[: case.memory.size]
+        compare_runs("the workload", outcome, wanted, memory, self.model.memory)
         return outcome.counters
 
 

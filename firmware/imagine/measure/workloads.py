@@ -10,7 +10,10 @@ import numpy as np
 from ....gateware.cores.imagine.isa import ISA, MULTI_CYCLE
 from ....gateware.cores.imagine.model import cycles
 from ....gateware.cores.imagine.params import SPACE, levels
-from ....tools.kernels.imagine import Layer, ProgramCalls, Resident
+from ....tools.compiler.backends.imagine.layer import Layer
+from ....tools.compiler.backends.imagine.program import ProgramCalls
+from ....tools.compiler.backends.imagine.template import loader_template, registers_of_layers
+from ....tools.compiler.backends.imagine.tiles import Tiles
 
 __all__ = ["ARRAYS", "ROWS", "Row", "instruction_rows", "params_of"]
 
@@ -79,19 +82,27 @@ def _layer(array, height, *lengths, fraction=None):
 
 def _gemv(array, height, *lengths, formula, title, fraction=None):
     params, layer = params_of(array), _layer(array, height, *lengths, fraction=fraction)
-    kept = Resident([layer], params, overlap=False)
     rng, half = np.random.default_rng(7), 1 << layer.width - 1
-    vectors = tuple(rng.integers(-half, half, n) for n in lengths)
+    given = tuple(rng.integers(-half, half, n) for n in lengths)
+    tiles, places = Tiles(layer, params), registers_of_layers([layer], params)
+    assert places is not None  # every array here holds its layer
+    vectors, [(weights, bias)] = places
 
     def loader():
-        program = kept.loader()
-        load = kept.kernel(0, vectors)
-        for method, arguments in load.calls:
-            if method == "mv_LOADVEC_ROW":
-                program.load(method, arguments[0], load.arrays[arguments[1]], arguments[1])
+        program = loader_template(layer, params, weights, bias)
+        for column in range(tiles.wide):
+            tiles.load_vector(program, vectors + column, given, column, "x")
         return program
 
-    return Row(title, array, lambda: kept.kernel(0), formula, 1.07 * formula, loader=loader)
+    def kernel():
+        program = ProgramCalls(params, layer.fraction)
+        for tile in range(tiles.tall):
+            first = weights + tile * tiles.wide
+            terms = [(vectors + column, first + column) for column in range(tiles.wide)]
+            program.row(terms, 0, 1, bias + tile, overlap=False)
+        return program
+
+    return Row(title, array, kernel, formula, 1.07 * formula, loader=loader)
 
 
 def _words_program(params, words):

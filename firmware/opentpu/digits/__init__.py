@@ -10,6 +10,7 @@ What a demo or a test calls:
   (``SPACE.resolve(...)``) into ``folder``.
 * ``evaluate(job, saved)``: predictions and accuracy; with images and labels of
   :mod:`quintet.firmware.digits`.
+* ``prepare(images, norm=False)`` -> their inputs.
 * ``logits(norm=False)`` -> int8 [540, 10], the networks in plain numpy, without model and core.
 
 Jobs that ship, and the smallest sizes they run on:
@@ -27,13 +28,11 @@ from typing import Any
 
 import numpy as np
 
-from quintet.firmware.digits import evaluate, float_accuracy, images, labels
-from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.firmware.digits import evaluate, float_accuracy, images, labels, with_bias
 from quintet.gateware.isa.files import load_archive
 from quintet.tools.kernels.opentpu.network import Layer
 
 from ..jobs import network_job
-from ..train_digits import prepare
 
 __all__ = [
     "evaluate",
@@ -45,6 +44,7 @@ __all__ = [
     "layers",
     "logits",
     "make_job",
+    "prepare",
 ]
 
 FOLDER = Path(__file__).resolve().parent
@@ -56,6 +56,22 @@ SHIPPED = {
     (4, True): ("25f-4x4", None),
     (8, True): ("45f-8x8", None),
 }
+
+
+#: Pixel 0 of the plain network's inputs, black in every image: its weights are the bias.
+PLAIN_BIAS = 7
+#: The plain network takes pixels of 0 to 4.
+_PLAIN_SHIFT = 2
+
+
+def prepare(images: np.ndarray, *, norm: bool) -> np.ndarray:
+    """A network's int8 inputs from pixels 0..16 [count, 64], with the constant in place of pixel
+    0."""
+    if norm:
+        return with_bias(images)
+    inputs = (np.asarray(images) >> _PLAIN_SHIFT).astype(np.int8)
+    inputs[:, 0] = PLAIN_BIAS
+    return inputs
 
 
 @cache
@@ -128,9 +144,7 @@ def make_job(
     name = name or f"digits_{'norm' if norm else 'plain'}_n{params['n']}"
     kind = "with normalisation" if norm else "for the unmodified instruction set"
     comment = (
-        f"Handwritten digits, network 64-32-10 {kind}: all 540 held-out images, N = "
-        f"{params['n']}.\n"
-        "Written by python -m quintet.firmware.opentpu.digits"
+        f"Handwritten digits, network 64-32-10 {kind}: all 540 held-out images, N = {params['n']}."
     )
     return network_job(
         folder,
@@ -142,11 +156,3 @@ def make_job(
         memory=memory,
         labels=labels(),
     )
-
-
-def write_shipped(folder: str | Path = FOLDER) -> list[Path]:
-    """Writes all shipped jobs into ``folder``."""
-    return [
-        make_job(folder, SPACE.resolve(preset), norm=norm, memory=memory)
-        for (_, norm), (preset, memory) in SHIPPED.items()
-    ]

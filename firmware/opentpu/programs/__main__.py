@@ -12,7 +12,7 @@ from . import FOLDER, matmul, small, two_layers
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """The command."""
+    """Command line of this module."""
     parser = argparse.ArgumentParser(prog="programs", description="Write the jobs that ship.")
     parser.add_argument(
         "--train", action="store_true", help="train the networks again too (extra `train`)"

@@ -1,5 +1,5 @@
 # Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10: 10 held-out images.
-# Written by python -m quintet.firmware.opu.digits
+# Kept as a program: its first layer's taps are folded into channels of the input.
 # conv1, images 0 to 1
 @shape.ofm [4,8,16]
 @shape.ifm [4,8,16]

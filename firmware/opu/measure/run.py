@@ -17,7 +17,8 @@ import numpy as np
 from ....gateware.cores.opu.model.model import Model
 from ....gateware.cores.opu.params import SPACE
 from ....gateware.isa.outcome import Outcome
-from ....tools.measure import Choice, Differs, Row
+from ....tools.measure import Choice, Row
+from ....tools.measure.compare import SHARED_COUNTERS, compare_runs
 from .workloads import BUILDS, ROWS, build_params, program, values_of
 from .workloads import Row as Workload
 
@@ -84,17 +85,7 @@ def run_exact(
     expected = image.copy()
     wanted = Model(build_params(measured.build), expected).run(registers)
     outcome, memory = measured.run(image, registers)
-    if outcome.status != "done" or wanted.status != "done":
-        raise Differs(f"{measured.build}: the run ended as {outcome.status}, {outcome.fault}")
-    if not np.array_equal(memory, expected):
-        at = int(np.flatnonzero(memory != expected)[0])
-        raise Differs(f"{measured.build}: memory differs from the model's, first at {at:#x}")
-    for name in ("instructions", "operations", "bytes_read", "bytes_written"):
-        if outcome.counters[name] != wanted.counters[name]:
-            raise Differs(
-                f"{measured.build}: counter {name} is {outcome.counters[name]}, not "
-                f"{wanted.counters[name]}"
-            )
+    compare_runs(measured.build, outcome, wanted, memory, expected, SHARED_COUNTERS)
     return outcome.counters
 
 

@@ -12,8 +12,9 @@ import numpy as np
 from ....gateware.cores.opu.isa import ISA
 from ....gateware.cores.opu.params import SPACE
 from ....tools import Job
-from ....tools.kernels.opu import Network, compile_network
-from .. import resnet, small
+from ....tools.compiler.backends.opu.codegen import Network, compile_network
+from .. import small
+from . import resnet
 
 __all__ = ["BUILDS", "NETWORKS", "ROWS", "Row", "build_params", "program", "values_of"]
 

@@ -1,5 +1,5 @@
 # A network of ResNet-20's shapes, random weights, layer after layer: 40.8 M multiplications.
-# Written by python -m quintet.firmware.opu.resnet
+# Kept as a program, a benchmark of the core.
 # first
 @shape.ofm [32,32,16]
 @shape.ifm [34,34,16]

@@ -1,5 +1,5 @@
 # A network of ResNet-20's shapes, random weights, scheduled in tiles: 40.8 M multiplications.
-# Written by python -m quintet.firmware.opu.resnet
+# Kept as a program, a benchmark of the core.
 # first
 @shape.ofm [11,32,16]
 @shape.ifm [13,34,16]

@@ -1,5 +1,5 @@
 # Handwritten digits, a CNN 3x3 1-16, 3x3 16-32, 128-64, 64-10: 540 held-out images on 4 cores.
-# Written by python -m quintet.firmware.pim.digits
+# Kept as a program: it shares the images out, of which a compiled network takes one at a time.
 .gmem 0x1000000, 0x0
 .groups "cnn4_groups.json.gz"
 .core 0

@@ -1,5 +1,5 @@
 # Handwritten digits, an MLP 64-32-10: 540 held-out images on 1 core.
-# Written by python -m quintet.firmware.pim.digits
+# Kept as a program: it shares the images out, of which a compiled network takes one at a time.
 .gmem 0x1000000, 0x0
 .groups "mlp1_groups.json.gz"
 .core 0

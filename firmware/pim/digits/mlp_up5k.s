@@ -1,5 +1,5 @@
 # Handwritten digits, an MLP 64-32-10: 90 held-out images on 1 core.
-# Written by python -m quintet.firmware.pim.digits
+# Kept as a program: it shares the images out, of which a compiled network takes one at a time.
 .gmem 0x3000, 0x0
 .groups "mlp_up5k_groups.json.gz"
 .core 0

@@ -10,33 +10,34 @@ none is shown.
 
 import tempfile
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ....gateware.cores.pim.asm.listing import image_of
-from ....gateware.cores.pim.densify.densify import densify
 from ....gateware.cores.pim.image.codes import words_of
 from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, load_program, save_program
-from ....tools.errors import InputError
 from ....tools.measure import Choice, Differs, Row
 from ....tools.measure.case import registers_of
+from ....tools.measure.compare import SHARED_COUNTERS, compare_runs
+from ... import digits
 from .builds import MEMORY as SMALL
 from .builds import open_build
 from .case import Case, make_case, run_model
-from .limits import physical_limit
 from .workloads import BOUNDS, PARAMS, SINGLES, WORKLOADS, case_of
 from .workloads import MEMORY as WORKLOADS_MEMORY
 
 __all__ = [
     "BEATS",
+    "DENSE",
     "MeasuredBuild",
     "Run",
     "STREAMS",
+    "dense_case",
     "digits_case",
     "digits_rows",
     "item_rows",
@@ -44,11 +45,19 @@ __all__ = [
     "stream_rows",
 ]
 
-#: Bytes of main memory of the bench: the digits' image and, from the middle on, their GMem.
+#: Bytes of main memory of the bench: the digits' program and, from the middle on, their GMem.
 MEMORY = 1 << 23
 BEATS = {"block": 8, "sdram": 2}
-#: Cycles by the published event simulator, default configuration (section 10).
-SIMULATOR = {"A": 5592, "B": 3566, "C": 3004, "D": 447}
+#: Folder of the dense streams.
+FOLDER = Path(__file__).resolve().parent / "streams"
+#: Stream that a dense program is kept of -> its bound, by memory: 60 % of the published event
+#: simulator's cycles (default configuration; section 10), or 1.15 times the program's own limit by
+#: issue, units, ports and main memory, if that is more.
+DENSE = {
+    "A": {"block": 3355.2, "sdram": 3355.2},
+    "B": {"block": 2139.6, "sdram": 2145.9},
+    "C": {"block": 1802.4, "sdram": 3997.4},
+}
 #: Stream -> bound of the workload table, by memory; code packed at the SDRAM.
 STREAMS = {
     "A": {"block": 5592, "sdram": 5592},
@@ -57,6 +66,8 @@ STREAMS = {
     "D": {"block": 850, "sdram": 1150},
     "E": {"block": 2000, "sdram": None},
 }
+#: Images of a digits program, and the cores that share them out.
+IMAGES, _SHARED = 40, 4
 _PACKED = 2
 
 
@@ -140,22 +151,7 @@ class MeasuredBuild:
             chip[: case.memory.size] = case.memory
             outcome = self.target.run(registers_of(case), 50_000_000)
             load, got = self.target.read_register("load_cycles"), chip[: case.memory.size]
-        if (outcome.status, expected.status) != ("done", "done"):
-            raise Differs(
-                f"{case.name}: the run ended as {outcome.status}, {outcome.fault}; the model "
-                f"as {expected.status}"
-            )
-        if not np.array_equal(got, memory):
-            raise Differs(
-                f"{case.name}: memory differs from the model's, first at "
-                f"{int(np.flatnonzero(got != memory)[0]):#x}"
-            )
-        for name in ("instructions", "operations", "bytes_read", "bytes_written"):
-            if outcome.counters[name] != expected.counters[name]:
-                raise Differs(
-                    f"{case.name}: counter {name} is {outcome.counters[name]}, not "
-                    f"{expected.counters[name]}"
-                )
+        compare_runs(case.name, outcome, expected, got, memory, SHARED_COUNTERS)
         return Run(outcome.counters["cycles"] - load, load, outcome.counters)
 
 
@@ -169,17 +165,20 @@ def published(image: Image, params: dict[str, Any]) -> Image:
         ]
 
 
-def _with_image(case, image):
-    """``case`` with the code of another image."""
+def dense_case(case: Case, name: str) -> Case:
+    """The case of a stream with the code of its dense program, ``streams/dense_<name>.s``: fewer
+    instructions with the same effect."""
+    program = load_program(SOFTWARE, FOLDER / f"dense_{name.lower()}.s")
     at, size = case.registers["program_address"], case.registers["program_length"]
     memory = case.memory.copy()
     memory[at : at + size] = 0
     words = [
         (k, int(w))
-        for k, core in enumerate(image.cores)
+        for k, core in enumerate(image_of(program.data)[0].cores)
         for w in words_of(core.code, core.mode, core.count)[0]
     ]
-    return make_case(case.name, case.params, image, words, memory, at)
+    assert case.image is not None  # a stream's case has one
+    return make_case(case.name, dict(case.params), case.image, words, memory, at)
 
 
 def _measured_builds(choice):
@@ -187,7 +186,7 @@ def _measured_builds(choice):
     for preset in choice.presets:
         for memory in choice.memories if preset == "85f" else ("block",):
             yield MeasuredBuild(
-                memory, choice.settings["cores"], None if preset == "85f" else preset
+                memory, choice.settings.get("cores", 4), None if preset == "85f" else preset
             )
 
 
@@ -265,7 +264,7 @@ def full_arrays(cores: int) -> Case:
 
 
 def stream_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of the streams, imported from the published format, unchanged and after ``densify``."""
+    """Rows of the streams, imported from the published format, and of their dense programs."""
     for measured in _measured_builds(choice):
         for name in STREAMS:
             if choice.takes(name):
@@ -279,17 +278,10 @@ def _stream(measured, name):
     image = published(case.image, case.params)
     if image.data() != case.image.data():
         raise Differs(f"{name}: the published format does not give the image back")
-    dense, notes = densify(image, case.params)
-    if notes:
-        raise Differs(f"{name}: {notes}")
-    bounds = (
-        STREAMS[name][measured.memory],
-        max(0.6 * SIMULATOR.get(name, 0), 1.15 * physical_limit(dense, case.params, measured.beat)),
-    )
-    for what, one, bound in (
-        (name, case, bounds[0]),
-        (f"{name}, densified", _with_image(case, dense), bounds[1]),
-    ):
+    runs = [(name, case, STREAMS[name][measured.memory])]
+    if name in DENSE:
+        runs.append((f"{name}, dense", dense_case(case, name), DENSE[name][measured.memory]))
+    for what, one, bound in runs:
         run = measured.run(one)
         yield Row(
             what,
@@ -304,28 +296,22 @@ def _stream(measured, name):
         )
 
 
-def digits_case(network: str, cores: int, images: int, *, mode: str = "packed") -> Case:
-    """The digits job of ``firmware/pim`` as a case, with its memory filled in."""
-    from .. import digits
-
-    gmem = MEMORY // 2
-    compiled = digits.program(PARAMS, network, images=images, cores=cores, mode=mode, gmem=gmem)
+def digits_case(network: str, cores: int) -> Case:
+    """The first :data:`IMAGES` digits by the program ``digits/<network><cores>.s``, "mlp" or "cnn"
+    on 1 or 4 cores, with memory filled in."""
+    data = load_program(SOFTWARE, Path(__file__).parent / "digits" / f"{network}{cores}.s").data
     memory = np.zeros(MEMORY, np.uint8)
-    data = compiled.data
-    if len(data) > gmem:
-        raise InputError(
-            f"images {images} take a program of {len(data):,} bytes, more than {gmem:,}"
-        )
     memory[: len(data)] = np.frombuffer(data, np.uint8)
-    values = digits.inputs(network, images).view(np.uint8).ravel()
-    memory[compiled.inputs : compiled.inputs + values.size] = values
+    pixels = digits.images(IMAGES)
+    values = digits.with_bias(pixels) if network == "mlp" else pixels
+    memory[MEMORY // 2 : MEMORY // 2 + values.size] = values.view(np.uint8).ravel()
     return Case(
-        f"{network} on {cores}",
+        f"{network}{cores}",
         PARAMS,
         [],
         {"program_address": 0, "program_length": len(data)},
         memory,
-        image=compiled.image,
+        image=image_of(data, PARAMS)[0],
     )
 
 
@@ -333,18 +319,11 @@ def digits_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the digits' networks on one core and on all."""
     compute = {}
     for measured in _measured_builds(choice):
-        cores = measured.params["cores"]
+        cores = _SHARED
         for network in ("mlp", "cnn"):
             if not choice.takes(network):
                 continue
-            one, all_ = (
-                measured.run(
-                    replace(
-                        digits_case(network, n, choice.settings["images"]), name=f"{network}{n}"
-                    )
-                )
-                for n in (1, cores)
-            )
+            one, all_ = (measured.run(digits_case(network, n)) for n in (1, cores))
             if measured.memory == "block":
                 compute[network] = one.cycles
             c = all_.counters
@@ -359,7 +338,7 @@ def digits_rows(choice: Choice) -> Iterator[Row]:
             }
             bound = network == "cnn"
             yield Row(
-                f"{network}, {choice.settings['images']} images",
+                f"{network}, {IMAGES} images",
                 one.cycles / all_.cycles,
                 "times one core",
                 2.8 if bound and measured.memory == "block" else None,
@@ -367,7 +346,7 @@ def digits_rows(choice: Choice) -> Iterator[Row]:
                 more,
             )
             yield Row(
-                f"{network}, {choice.settings['images']} images",
+                f"{network}, {IMAGES} images",
                 all_.cycles / least,
                 "times the limit",
                 1.15 if bound and measured.memory == "sdram" else None,

@@ -1,9 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of IMAGine: statements are calls of the published assembler class, files also its
-exports."""
+"""Programs of IMAGine: statements are calls of the published assembler class, exports
+are written only."""
 
 from ...isa.software import FileForm, Software
-from .asm.imports import read_export
 from .asm.joblint import check_job
 from .asm.statements import StatementReader, listing, write_export
 from .isa import ISA
@@ -16,14 +15,20 @@ SOFTWARE = Software(
         ".s": FileForm("assembly", doc="assembly"),
         ".bin": FileForm("binary", doc="32-bit little-endian words, nothing else"),
         ".mem": FileForm(
-            "export", read_export, write_export, doc="binary digits with comments, for $readmemb"
+            "export",
+            write=write_export,
+            doc="binary digits with comments, for $readmemb (written only)",
         ),
         ".c": FileForm(
-            "export", read_export, write_export, doc="C file; the program is named as the file"
+            "export",
+            write=write_export,
+            doc="C file; the program is named as the file (written only)",
         ),
         ".h": FileForm("export", write=write_export, doc="header of the C files (written only)"),
         ".hex": FileForm(
-            "export", read_export, write_export, doc="a word of eight digits a line, for $readmemh"
+            "export",
+            write=write_export,
+            doc="a word of eight digits a line, for $readmemh (written only)",
         ),
     },
     check_job=check_job,

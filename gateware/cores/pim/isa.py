@@ -546,7 +546,7 @@ REGISTERS = (
         "rw",
         reset=MACHINE,
         mask=0xFFFF,
-        doc="core that counters and debug registers show; 0xffff: the machine",
+        doc="core that counters and debug registers show; 0xffff: all cores together",
     ),
     Register("fault_core", 0x114, "r", doc="core of the fault"),
     Register("cores_done", 0x118, "r", doc="bitmap of cores at the end of their program"),

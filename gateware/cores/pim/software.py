@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of PIM: images and their text, the published forms in and out, the pass that shortens
+"""Programs of PIM: images and their text, the published forms in and out, the pass that packs
 code."""
 
 from functools import cache
@@ -12,7 +12,6 @@ from .asm.linking import link
 from .asm.listing import listing
 from .asm.packing import pack_program
 from .asm.quicktext import QuickText
-from .densify.densify import densify_program
 from .exchange.exporting import write_folder, write_json
 from .exchange.importing import IMPORTS, read_form
 from .isa import ISA
@@ -46,7 +45,7 @@ SOFTWARE = Software(
     bulk=cache(QuickText),
     link=link,
     listing=listing,
-    passes={"densify": densify_program, "packed": pack_program},
+    passes={"packed": pack_program},
     check_job=check_job,
     explain=explain,
 )

@@ -82,7 +82,7 @@ def load_program(
 
 
 def _read_form(form, software, path, params):
-    """What the ISA's own reader makes of ``path``, its errors and lines named with the file."""
+    """Program file ``path`` by the ISA's own reader; its errors and source lines name the file."""
     try:
         made = form.read(software, path, params)
     except FormError as error:

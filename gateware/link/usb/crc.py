@@ -39,7 +39,7 @@ def crc5(state: ValueLike, byte: ValueLike) -> Value:
 
 
 def _good(width, taps):
-    """What the register holds after any packet followed by its own CRC."""
+    """Residue: contents of the CRC register after any packet that its own CRC follows."""
     state = [1] * width
     for bit in [1 - b for b in state]:
         state = _step(width, taps, state, [bit])

@@ -62,7 +62,7 @@ def opened(board, package=TINY, direct=True, on_chip=0):
 
 
 def session(target, size, starts):
-    """What a host sees that writes, reads and sums up parts of memory at random, and has the core
+    """View of a host that writes, reads and sums up parts of memory at random, and has the core
     copy between them.
 
     ``starts`` of another session: runs are begun in the same cycles by the same frames, so that

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is said of a compilation that goes on."""
+"""Progress messages of a long compilation."""
 
 import pytest
 

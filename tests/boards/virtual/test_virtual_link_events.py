@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What happens to a link: the cable is pulled, the power goes, the host dies, the core faults while
+"""Events on a link: the cable is pulled, the power goes, the host dies, the core faults while
 bytes are on their way."""
 
 import os

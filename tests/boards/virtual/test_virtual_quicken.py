@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What is rewritten of CXXRTL's output, and what is left alone; that it means the same every
+"""Rewriting of CXXRTL's output, and the parts that stay; that it means the same every
 simulation shows."""
 
 import re

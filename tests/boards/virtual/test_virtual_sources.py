@@ -18,6 +18,7 @@ from amaranth.lib.wiring import In, Out
 
 from quintet.boards import open_board
 from quintet.boards.virtual import sources
+from quintet.boards.virtual.bench import CoreBench
 from quintet.boards.virtual.board import open_virtual
 from quintet.boards.virtual.cache import BuildCache
 from quintet.boards.virtual.compile import build_library
@@ -220,3 +221,22 @@ def test_a_board_is_opened_by_its_sources(monkeypatch):
         board.advance(10)
     with pytest.raises(AssertionError, match="elaborated"):
         open_virtual("ulx3s-25f", None, clock_hz=board.clock_hz - 1_000_000)
+
+
+def test_a_core_bench_is_opened_by_its_sources(monkeypatch):
+    def open_small(isa="opu", preset="sim", beat_bytes=2, memory_size=1 << 17, ports="shell"):
+        return CoreBench(
+            isa, preset=preset, beat_bytes=beat_bytes, memory_size=memory_size, ports=ports
+        )
+
+    with open_small():
+        pass
+    if sources.made_from(None, PACKAGE) is None:
+        pytest.skip("sources were touched since this process began")
+    monkeypatch.setattr(rtlil, "convert", forbidden)
+    with open_small() as bench:
+        assert not bench.library.fresh and not bench.busy
+    # None of these sizes is that of another test's bench.
+    for other in ({"memory_size": 1 << 15}, {"beat_bytes": 1}, {"ports": "bare"}, {"isa": "pim"}):
+        with pytest.raises(AssertionError, match="elaborated"):
+            open_small(**{"memory_size": 3 << 15} | other)

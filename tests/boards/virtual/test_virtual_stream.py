@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a core gets of its SDRAM on a whole board: through its arbiter, its guard, the SoC's arbiter
+"""SDRAM bandwidth of a core on a whole board: through its arbiter, its guard, the SoC's arbiter
 and the controller, with the core's function in a clock domain of its own."""
 
 import random

@@ -26,12 +26,16 @@ LEVEL, QUEUE, PULSES = range(3)
 SOURCE = """
 #include "timeline.hpp"
 using namespace quintet;
-extern "C" uint64_t play(const TimelineRow *rows, uint64_t count, const uint32_t *values, uint64_t cycles, const uint8_t *seconds, uint64_t main_ticks,
-                         uint64_t second_ticks, uint64_t from, uint64_t to, uint64_t limit, TimelineSlice *out, uint64_t *full) {
+extern "C" uint64_t play(const TimelineRow *rows, uint64_t count, const uint32_t *values,
+                         uint64_t cycles, const uint8_t *seconds, uint64_t main_ticks,
+                         uint64_t second_ticks, uint64_t from, uint64_t to, uint64_t limit,
+                         TimelineSlice *out, uint64_t *full) {
 	Timeline t;
-	t.from = from, t.to = to, t.limit = limit, t.main_ticks = main_ticks, t.second_ticks = second_ticks;
+	t.from = from, t.to = to, t.limit = limit;
+	t.main_ticks = main_ticks, t.second_ticks = second_ticks;
 	std::vector<uint32_t> now(2 * count);
-	for (uint64_t k = 0; k < count; k++) t.add(rows[k], &now[2 * k], rows[k].number < 0 ? nullptr : &now[2 * k + 1]);
+	for (uint64_t k = 0; k < count; k++)
+		t.add(rows[k], &now[2 * k], rows[k].number < 0 ? nullptr : &now[2 * k + 1]);
 	for (uint64_t c = 0; c < cycles; c++) {
 		std::copy(values + 2 * count * c, values + 2 * count * (c + 1), now.begin());
 		for (int edges = seconds[c]; edges; edges--) t.at_second();
@@ -42,7 +46,7 @@ extern "C" uint64_t play(const TimelineRow *rows, uint64_t count, const uint32_t
 	*full = t.full;
 	return t.slices.size();
 }
-"""  # noqa: E501
+"""
 
 
 @pytest.fixture(scope="session")

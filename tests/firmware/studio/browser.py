@@ -60,11 +60,16 @@ class Page:
             f"document.querySelectorAll(\"article[data-answer='{request}']\").length === {cards}"
         )
         return self.driver.execute_script(
-            """return Object.fromEntries([...document.querySelectorAll("article[data-answer='" + arguments[0] + "']")].map(card =>
-            [card.dataset.isa, Object.fromEntries(["class", "cycles", "time", "equal"].map(name => [name, card.querySelector("." + name).textContent]))]))""",  # noqa: E501
+            """
+            const cards = document.querySelectorAll(`article[data-answer='${arguments[0]}']`);
+            const names = ["class", "cycles", "time", "equal"];
+            const texts = card => names.map(
+                name => [name, card.querySelector("." + name).textContent]);
+            return Object.fromEntries([...cards].map(
+                card => [card.dataset.isa, Object.fromEntries(texts(card))]));""",
             request,
         )
 
     def console(self):
-        """What the browser has complained of."""
+        """Errors of the browser's console."""
         return complaints(self.driver)

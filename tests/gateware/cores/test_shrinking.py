@@ -17,7 +17,7 @@ SHRUNK = [name for name in subject_names() if find_subject(name).with_words is n
 
 
 class Bench(SimpleNamespace):
-    """What stands for a bench: parameters, and nothing that runs."""
+    """Stand-in for a bench: parameters, and no simulation."""
 
     def __enter__(self):
         return self

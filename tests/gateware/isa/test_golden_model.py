@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all golden models share: what they refuse, the registers of a run, its memory window."""
+"""Base class of all golden models: refusals, the registers of a run, its memory window."""
 
 from types import SimpleNamespace
 

@@ -519,7 +519,7 @@ def test_random_requests_against_the_model(seed):
 
 
 def plain(answer):
-    """What of an answer means something."""
+    """Fields of an answer that have a meaning."""
     return (answer.operation, answer.session, answer.sequence, answer.status, answer.data) + (
         (answer.expected,)
         if answer.status == Status.SEQUENCE

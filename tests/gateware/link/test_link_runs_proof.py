@@ -12,7 +12,7 @@ from tests.support.formal import ProofFailed, Property, cover, prove
 
 
 class Phase(enum.IntEnum):
-    """What the engine's program does (gateware/link/microcode.py)."""
+    """Phases of the engine's program (gateware/link/microcode.py)."""
 
     LOAD = 0  # run and step, address, length
     WORD = 1  # four lanes
@@ -199,7 +199,7 @@ class RunsProperty(Property):
         addend,
         **_,
     ):
-        """What ties the registers to those figures, for induction."""
+        """Invariants between the registers and those figures, for induction."""
         with m.Switch(phase):
             with m.Case(*_LANES):
                 pass

@@ -153,7 +153,7 @@ def test_bulk_64k(clock_hz, nak_rest):
 
 
 def test_link_on_damaged_packets():
-    """Nothing of it is seen above USB: no request is repeated."""
+    """Damaged packets are repeated by USB itself: the link above it repeats no request."""
     bench, link = open_usb(spoil=20)
     with bench:
         data = random.Random(3).randbytes(3000)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Components between a memory port and memory: register stage, width adapter, split, each under
-random bursts."""
+"""Components between a memory port and memory: register stage, width adapter, packer, split, each
+under random bursts."""
 
 import random
 from dataclasses import dataclass
@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from amaranth.sim import Simulator
 
+from quintet.gateware.memory.packer import BeatPacker
 from quintet.gateware.memory.portbuffer import PortBuffer
 from quintet.gateware.memory.split import MemorySplit
 from quintet.gateware.memory.width import WidthAdapter
@@ -21,11 +22,13 @@ BORDER = 8192 - 64
 
 @dataclass(frozen=True)
 class Between:
-    """A component, and which of its memories serve which addresses: (member, first, end)."""
+    """A component, which of its memories serve which addresses: (member, first, end), and the
+    bytes that an error spoils together, if more than a beat."""
 
     dut: object
     memories: tuple
     beat_bytes: int
+    error_bytes: int = 1
 
 
 def buffer(beat_bytes):
@@ -37,6 +40,11 @@ def adapter(beat_bytes, memory_beat_bytes, **arguments):
         beat_bytes=beat_bytes, memory_beat_bytes=memory_beat_bytes, size=SIZE, **arguments
     )
     return Between(dut, (("memory", 0, SIZE),), beat_bytes)
+
+
+def packer(beat_bytes, memory_beat_bytes, **arguments):
+    dut = BeatPacker(beat_bytes=beat_bytes, memory_beat_bytes=memory_beat_bytes, **arguments)
+    return Between(dut, (("memory", 0, SIZE),), beat_bytes, memory_beat_bytes)
 
 
 def split(beat_bytes):
@@ -53,6 +61,8 @@ CASES = {
     "adapter-16-4": lambda: adapter(16, 4),
     "adapter-16-1-few": lambda: adapter(16, 1, outstanding=1),
     "adapter-4-2-short": lambda: adapter(4, 2, longest=128),
+    "packer-4-8": lambda: packer(4, 8),
+    "packer-1-16-few": lambda: packer(1, 16, outstanding=1),
     "split-2": lambda: split(2),
     "split-16": lambda: split(16),
 }
@@ -64,10 +74,11 @@ class Bursts:
     def __init__(self, between, *, seed, count, longest=256, stall=0.0, fast=False):
         self.between, rnd = between, random.Random(seed)
         self.size = size = between.beat_bytes
-        refused = {at for at in range(0, SIZE, size) if rnd.random() < 0.02}
+        self.unit = unit = max(size, between.error_bytes)
+        refused = {at for at in range(0, SIZE, unit) if rnd.random() < 0.02}
 
-        def fail(memory_beat):
-            return lambda address, write: address - address % size in refused
+        def fail(address, write):
+            return address - address % unit in refused
 
         self.models = [
             MemoryModel(
@@ -76,7 +87,7 @@ class Bursts:
                 seed=seed + number,
                 stall=stall,
                 latency=(1, 1 if fast else 9),
-                fail=fail(size),
+                fail=fail,
             )
             for number, (name, *_) in enumerate(between.memories)
         ]
@@ -98,7 +109,10 @@ class Bursts:
         if rnd.random() < 0.3:
             at = max(0, BORDER - rnd.randint(1, beats) * size)
         outside = at + beats * size > SIZE
-        errors = [outside or place in refused for place in range(at, at + beats * size, size)]
+        errors = [
+            outside or place - place % self.unit in refused
+            for place in range(at, at + beats * size, size)
+        ]
         if rnd.random() < 0.5:
             data, masks = rnd.randbytes(beats * size), [rnd.getrandbits(size) for _ in range(beats)]
             self.checks.append((at, self.driver.write(at, data, masks), [any(errors)], None))
@@ -185,6 +199,7 @@ def test_many_bursts_pass_in_order(case, seed):
         # to begin and end.
         ("adapter-16-2", 4 * 256 * 8),
         ("adapter-16-4", 4 * 256 * 4),
+        ("packer-4-8", 4 * 256),
         ("split-16", 4 * 256),
     ],
 )
@@ -237,6 +252,12 @@ def test_a_split_write_that_leaves_memory_writes_nothing():
 def test_adapter_refuses_wrong_widths(arguments, words):
     with pytest.raises(ValueError, match=words):
         WidthAdapter(**arguments)
+
+
+@pytest.mark.parametrize("sizes", [(4, 4), (4, 6), (1, 32)])
+def test_packer_refuses_wrong_widths(sizes):
+    with pytest.raises(ValueError, match=f"2, 4, 8 or 16 narrow beats .* not {sizes[1]} bytes"):
+        BeatPacker(beat_bytes=sizes[0], memory_beat_bytes=sizes[1])
 
 
 @pytest.mark.parametrize("border", [0, 100, SIZE, True])

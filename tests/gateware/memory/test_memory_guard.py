@@ -89,8 +89,8 @@ def test_single_beats_pass_at_full_rate(pipelined):
 @pytest.mark.parametrize("pipelined", [False, True])
 @pytest.mark.parametrize("seed", range(8))
 def test_clear_in_any_state(seed, pipelined):
-    """The side that asks vanishes; what it owed is paid with empty masks, and the next user finds a
-    clean port."""
+    """The requesting side vanishes; its outstanding writes are drained with empty masks, and the
+    next user finds an idle port."""
     rnd = random.Random(seed)
     dut = WindowGuard(beat_bytes=4, pipelined=pipelined)
     model = MemoryModel(dut.memory, size=8192, seed=seed, stall=0.3)

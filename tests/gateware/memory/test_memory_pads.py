@@ -20,7 +20,7 @@ class PadsAlone(Elaboratable):
 
     Attributes
     ----------
-    lines : dict, member of the controller's face -> its place in the signal ``chain``;
+    lines : dict, member of the controller's interface -> its place in the signal ``chain``;
         all but those towards the controller
     """
 
@@ -77,7 +77,7 @@ def test_pads_before_the_first_clock(name, high, tmp_path, monkeypatch):
     check_registers(board, design.lines, PadSimulation(module, board.family))
 
 
-#: Name of a pin -> member of the controller's face, where they differ.
+#: Name of a pin -> member of the controller's interface, where they differ.
 NAMES = {"clk_en": "cke", "cs": "cs_n", "ras": "ras_n", "cas": "cas_n", "we": "we_n"}
 
 

@@ -6,6 +6,7 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.memory.partial import PartialWrites
 from tests.support.memory_model import MemoryModel, PortDriver
+from tests.support.shares import shares, some
 
 SIZE = 4096
 
@@ -26,8 +27,9 @@ def simulate(dut, model, driver):
     assert done
 
 
+@shares
 @pytest.mark.parametrize("beat,chunk,stall", [(2, 4, 0.0), (4, 8, 0.3), (8, 2, 0.5), (4, 32, 0.1)])
-def test_random_traffic(beat, chunk, stall):
+def test_random_traffic(beat, chunk, stall, share):
     rnd = random.Random(chunk)
     dut = PartialWrites(beat_bytes=beat, chunk=chunk)
     bad = range(1024, 1024 + 4 * beat)
@@ -37,7 +39,7 @@ def test_random_traffic(beat, chunk, stall):
     driver = PortDriver(dut.port, seed=chunk, stall=stall, early_data=bool(chunk & 8))
     full = (1 << beat) - 1
     shadow, checks = bytearray(SIZE), []
-    for _ in range(100):
+    for _ in range(some(100, share)):
         beats = rnd.choice((1, 1, 2, chunk, chunk + 1, 3 * chunk, 50))
         at = rnd.randrange((1024 // beat) - beats) * beat
         kind = rnd.choice(("read", "whole", "partial", "mixed"))

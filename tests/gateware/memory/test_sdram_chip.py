@@ -191,10 +191,14 @@ def cpp(tmp_path_factory):
 int main(int argc, char **argv) {
     SdrSdram::Config c;
     c.data_bits = 16; c.row_bits = 12; c.column_bits = 8; c.period_ps = 10000;
-    c.t_rcd_ps = 20000; c.t_rp_ps = std::atoi(argv[1]); c.t_wr_ps = 20000; c.t_ras_ps = 45000; c.t_rc_ps = 70000;
+    c.t_rcd_ps = 20000; c.t_rp_ps = std::atoi(argv[1]); c.t_wr_ps = 20000;
+    c.t_ras_ps = 45000; c.t_rc_ps = 70000;
     c.t_rfc_ps = 70000; c.t_rrd_ps = 20000; c.t_ras_max_ps = 20000000; c.powerup_ps = 500000;
     if (argc != 6) return 1;
-    for (int i = 0; i < 2; i++) c.rises_ps[i] = std::atoi(argv[2 + i]), c.returns_ps[i] = std::atoi(argv[4 + i]);
+    for (int i = 0; i < 2; i++) {
+        c.rises_ps[i] = std::atoi(argv[2 + i]);
+        c.returns_ps[i] = std::atoi(argv[4 + i]);
+    }
     SdrSdram chip(c);
     unsigned cke, cs, ras, cas, we, ba, a, dqm, dq, oe;
     while (std::cin >> cke >> cs >> ras >> cas >> we >> ba >> a >> dqm >> dq >> oe) {
@@ -203,7 +207,7 @@ int main(int argc, char **argv) {
         std::cout << chip.dq() << "\n";
     }
 }
-"""  # noqa: E501
+"""
     )
     compiler = next(
         ([tool] for tool in ("c++", "g++", "clang++") if shutil.which(tool)),

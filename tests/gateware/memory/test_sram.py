@@ -12,6 +12,7 @@ from quintet.gateware.memory.sram.controller import SRAMController
 from quintet.gateware.memory.sram.parts import PARTS, SRAMPart
 from quintet.gateware.memory.sram.phy import SRAMPhy
 from tests.support.memory_model import PortDriver
+from tests.support.shares import shares, some
 
 SMALL = SRAMPart("small", address_bits=10, t_aa=10, t_wp=8, t_sd=6)
 
@@ -46,15 +47,16 @@ def simulate(dut, chip, driver, bench):
     assert done
 
 
+@shares
 @pytest.mark.parametrize("beat", [2, 4])
 @pytest.mark.parametrize("seed, stall", [(1, 0.0), (2, 0.4), (3, 0.8)])
-def test_random_traffic(seed, stall, beat):
+def test_random_traffic(seed, stall, beat, share):
     dut = SRAMController(part=SMALL, clock_hz=50e6, beat_bytes=beat)
     chip = SRAMChip(part=SMALL, clock_hz=50e6)
     rnd = random.Random(seed)
     driver = PortDriver(dut.port, seed=seed, stall=stall, early_data=bool(seed & 1))
     shadow, checks = bytearray(dut.size), []
-    for _ in range(120):
+    for _ in range(some(120, share)):
         beats = rnd.choice((1, 1, 2, 3, 9, 40))
         at = rnd.choice((0, 512, dut.size - 60)) + beat * rnd.randrange(20)
         if rnd.random() < 0.1:

@@ -33,16 +33,23 @@ int main() {
     unsigned before = 0, seen = 0;
     for (int cycle = 0; cycle < CYCLES; cycle++) {
         uint64_t r = random();
-        auto address = [&] { uint64_t a = random(); return unsigned(a & 15 ? (a & 16 ? a >> 8 & 3 : 0x3fff - (a >> 8 & 3)) : a >> 8 & 0x3fff); };
+        auto address = [&] {
+            uint64_t a = random(), end = a >> 8 & 3;
+            return unsigned(a & 15 ? (a & 16 ? end : 0x3fff - end) : a >> 8 & 0x3fff);
+        };
         unsigned at = address(), from = address();
         bool write = r & 1;
-        if (APART && ((at & 0xff) == (from & 0xff) || (at & 0xff) == (before & 0xff))) write = false;
+        if (APART && ((at & 0xff) == (from & 0xff) || (at & 0xff) == (before & 0xff)))
+            write = false;
         before = from;
         top.p_write.set<bool>(write);
         top.p_at.set<unsigned>(at);
         top.p_from.set<unsigned>(from);
         // Extreme operands too.
-        auto data = [&](unsigned k) { return r >> k & 7 ? random() : r >> k & 8 ? 0x8080808080808080u : 0x8000800080008000u; };
+        auto data = [&](unsigned k) {
+            uint64_t extreme = r >> k & 8 ? 0x8080808080808080u : 0x8000800080008000u;
+            return r >> k & 7 ? random() : extreme;
+        };
         top.p_data.set<uint64_t>(data(1));
         top.p_other.set<uint64_t>(data(5));
         top.p_clk.set<bool>(false);
@@ -56,7 +63,7 @@ int main() {
     }
     return seen > CYCLES / 2 ? 0 : 2;
 }
-"""  # noqa: E501
+"""
 INPUTS = {"write": 1, "at": 14, "from": 14, "data": 64, "other": 64}
 
 

@@ -13,7 +13,7 @@ from quintet.gateware.primitives.dsp import MultiplierArray
 
 
 def products(dut, operands):
-    """What ``dut`` gives for ``operands`` (rows of (a, b) a lane), one row a cycle."""
+    """Outputs of ``dut`` for ``operands`` (rows of (a, b) a lane), one row a cycle."""
     results = []
 
     async def drive(ctx):

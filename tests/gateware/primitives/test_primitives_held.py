@@ -31,7 +31,8 @@ int main() {
         top.p_clk.set<bool>(false);
         top.step();
         if (loaded && top.p_cell__p.get<unsigned>() != top.p_twin__p.get<unsigned>()) {
-            std::printf("cycle %d: %x, twin %x\n", cycle, top.p_cell__p.get<unsigned>(), top.p_twin__p.get<unsigned>());
+            std::printf("cycle %d: %x, twin %x\n", cycle, top.p_cell__p.get<unsigned>(),
+                        top.p_twin__p.get<unsigned>());
             return 1;
         }
         top.p_clk.set<bool>(true);
@@ -40,7 +41,7 @@ int main() {
     }
     return loaded ? 0 : 2;
 }
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from quintet.gateware.primitives.packed import (
 
 
 def parts_of(a, b, c):
-    """What the multiplier and six bits of a*b tell, on numpy arrays."""
+    """Both products from the multiplier and six bits of a*b, on numpy arrays."""
     product = a * ((b << 10) + c + 128)
     carry = ((((product >> 10) - ((a * b) & 63)) & 63) ^ 32) - 32
     return product >> 10, product & 1023, carry

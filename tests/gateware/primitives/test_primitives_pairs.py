@@ -26,11 +26,14 @@ int main() {
         unsigned corner = r >> 8 & 15;
         top.p_load.set<bool>(load);
         top.p_a.set<unsigned>(corner < 4 ? 0x8080 : corner == 4 ? 0x7f80 : random() & 0xffff);
-        top.p_b.set<unsigned>((r >> 16 & 3) == 0 ? 0x8080 : (r >> 16 & 3) == 1 ? 0x7f7f : random() & 0xffff);
+        top.p_b.set<unsigned>((r >> 16 & 3) == 0   ? 0x8080
+                              : (r >> 16 & 3) == 1 ? 0x7f7f
+                                                   : random() & 0xffff);
         top.p_clk.set<bool>(false);
         top.step();
         if (since > 3 && top.p_cell__s.get<unsigned>() != top.p_twin__s.get<unsigned>()) {
-            std::printf("cycle %d: %x, twin %x\n", cycle, top.p_cell__s.get<unsigned>(), top.p_twin__s.get<unsigned>());
+            std::printf("cycle %d: %x, twin %x\n", cycle, top.p_cell__s.get<unsigned>(),
+                        top.p_twin__s.get<unsigned>());
             return 1;
         }
         top.p_clk.set<bool>(true);
@@ -39,7 +42,7 @@ int main() {
     }
     return since > 3 ? 0 : 2;
 }
-"""  # noqa: E501
+"""
 
 
 @pytest.mark.parametrize(

@@ -170,7 +170,7 @@ def test_fault_and_abort():
 
 @pytest.mark.parametrize("seed", range(3))
 def test_core_reset_in_mid_burst(seed):
-    """Whatever the engine owes when the reset comes is paid, and a run after it is a good one."""
+    """Requests outstanding at the reset are drained, and the next run is right."""
     rng = random.Random(seed)
 
     async def body(ctx, bench, model):

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every engine refuses of the arguments that all share, and what a build asks of one that says
-nothing."""
+"""Refusals of the arguments that all engines share, and the defaults of a build."""
 
 import pytest
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks of other frameworks, written as ONNX by their own exporters, with what the frameworks
-themselves make of some inputs."""
+"""Networks of other frameworks, written as ONNX by their own exporters, with the frameworks' own
+results for some inputs."""
 
 import os
 from dataclasses import dataclass

@@ -9,6 +9,7 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.shapes import node_shape
 
 __all__ = [
+    "HOST_KINDS",
     "KINDS",
     "NETWORKS",
     "Builder",
@@ -341,6 +342,76 @@ def _matmul(draw, b):
     b.add(g.MatMul, b.here, b.add(g.Transpose, order=(1, 0)))
 
 
+def _phases(draw, b):
+    """A transposed convolution: maps of two phases by rows, each with its phases by columns in its
+    channels, joined and seen as a larger map."""
+    down, across = draw(st.integers(1, 2)), draw(st.integers(1, 2))
+    source, out = b.here, draw(st.integers(1, 3))
+    rows, columns, _ = b.shape()
+    size = tuple(draw(st.integers(1, min(2, length))) for length in (rows, columns))
+    maps = [b.conv(across * out, size, source) for _ in range(down)]
+    if down > 1:
+        b.add(g.Concat, *maps, axis=1)
+    b.add(g.Reshape, shape=(rows * down, columns * across, out))
+
+
+def _shuffle(draw, b):
+    rows, columns, channels = b.shape()
+    b.add(g.Reshape, shape=(rows, columns, 2, channels // 2))
+    b.add(g.Transpose, order=(0, 1, 3, 2))
+    b.add(g.Reshape, shape=(rows, columns, channels))
+
+
+def _split(draw, b):
+    """A convolution whose channels go two ways and meet again."""
+    rows, columns, channels = b.shape()
+    whole = b.conv(2 * draw(st.integers(1, 3)), (1, 1))
+    half = b.shape()[2] // 2
+    parts = []
+    for first in (0, half):
+        parts.append(
+            b.add(
+                g.Slice,
+                whole,
+                start=(0, 0, first),
+                stop=(rows, columns, first + half),
+                step=(1, 1, 1),
+            )
+        )
+    parts[1] = b.act("relu", parts[1])
+    b.add(g.Concat, *parts[:: draw(st.sampled_from([1, -1]))], axis=2)
+
+
+def _rows(draw, b):
+    """Columns of a pooled map as steps of a sequence."""
+    b.add(g.MaxPool, window=(1, 1), stride=(1, 1))
+    rows, columns, channels = b.shape()
+    b.add(g.Transpose, order=draw(st.sampled_from([(1, 2, 0), (1, 0, 2)])))
+    b.add(g.Reshape, shape=(columns, rows * channels))
+
+
+def _prelu(draw, b):
+    """A leaky relu with a slope for each channel: a x + (1 - a) relu(x)."""
+    x, slope = b.here, b.random.uniform(-0.5, 1, b.shape()[-1])
+    bent = b.add(g.Binary, x, b.constant(slope), function="mul")
+    rest = b.add(g.Binary, b.act("relu", x), b.constant(1 - slope), function="mul")
+    b.add(g.Binary, bent, rest, function="add")
+
+
+def _reversed(draw, b):
+    shape, axis = b.shape(), draw(st.integers(0, len(b.shape()) - 1))
+    start, stop, step = [0] * len(shape), list(shape), [1] * len(shape)
+    start[axis], stop[axis], step[axis] = shape[axis] - 1, -shape[axis] - 1, -1
+    b.add(g.Slice, start=tuple(start), stop=tuple(stop), step=tuple(step))
+
+
+def _top(draw, b):
+    axis = draw(st.integers(0, len(b.shape()) - 1))
+    count = draw(st.integers(1, b.shape()[axis]))
+    largest, indices = draw(st.booleans()), draw(st.booleans())
+    b.add(g.TopK, axis=axis, count=count, largest=largest, indices=indices)
+
+
 def _activation(function, **attributes):
     return (lambda shape: True, lambda draw, b: b.act(function, **attributes))
 
@@ -431,6 +502,39 @@ KINDS = {
     "hard_swish": _activation("hard_swish", alpha=1 / 6, beta=0.5),
     "neg": _activation("neg"),
     "abs": _activation("abs"),
+    "phases": (_is_map, _phases),
+    "split": (_is_map, _split),
+    "rows": (_is_map, _rows),
+    "prelu": (_is_map, _prelu),
+}
+#: Steps that go to the host or that the passes rewrite, as :data:`KINDS`. Many have jumps: the same
+#: numbers on reference and target, but other ones in floats of another width.
+HOST_KINDS = {
+    "shuffle": (lambda s: _is_map(s) and s[2] % 2 == 0, _shuffle),
+    "reversed": (lambda s: True, _reversed),
+    "topk": (lambda s: True, _top),
+    "index": (
+        lambda s: True,
+        lambda draw, b: b.add(
+            g.Reduce,
+            function=draw(st.sampled_from(sorted(g.INDEX_FUNCTIONS))),
+            axes=(draw(st.integers(0, len(b.shape()) - 1)),),
+            keep=True,
+        ),
+    ),
+    "product": (
+        lambda s: True,
+        lambda draw, b: b.add(
+            g.Reduce,
+            function="prod",
+            axes=(draw(st.integers(0, len(b.shape()) - 1)),),
+            keep=True,
+        ),
+    ),
+    "host": (
+        lambda s: True,
+        lambda draw, b: b.act(draw(st.sampled_from("step sign floor ceil round sin cos".split()))),
+    ),
 }
 
 
@@ -441,7 +545,7 @@ def graphs(draw, kinds=tuple(KINDS), shapes=None, most=6, elements=600):
 
     Parameters
     ----------
-    kinds : names out of KINDS
+    kinds : names out of KINDS and HOST_KINDS
     shapes : strategy of the input's shape; ``None``: a map of at most 7 x 7 x 6,
         a vector or a sequence
     elements : tensors that are larger are not drawn
@@ -451,12 +555,13 @@ def graphs(draw, kinds=tuple(KINDS), shapes=None, most=6, elements=600):
         shapes = st.one_of(
             st.tuples(few, few, st.integers(1, 6)), st.tuples(few), st.tuples(few, few)
         )
+    steps = {**KINDS, **HOST_KINDS}
     b = Builder("random", draw(shapes), draw(st.integers(0, 2**32 - 1)))
     for _ in range(draw(st.integers(1, most))):
-        fitting = [kind for kind in kinds if KINDS[kind][0](b.shape())]
+        fitting = [kind for kind in kinds if steps[kind][0](b.shape())]
         if not fitting or np.prod(b.shape()) > elements:
             break
-        KINDS[draw(st.sampled_from(fitting))][1](draw, b)
+        steps[draw(st.sampled_from(fitting))][1](draw, b)
     if not b.graph.nodes:
         b.act("relu")
     flowing = [node.output for node in b.graph.nodes[:-1]]

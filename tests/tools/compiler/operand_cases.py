@@ -97,7 +97,7 @@ def _random(*shape):
 
 
 def _odd(shape):
-    """What no operand of numbers should be, or hardly any."""
+    """Operands that are wrong for nearly every operator on numbers."""
     return {
         "a scalar": np.float32(0.75),
         "one element": np.array([0.75], np.float32),

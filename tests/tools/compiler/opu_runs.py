@@ -95,8 +95,8 @@ def random_inputs(graph, count=1, seed=0, bits=8):
 
 
 def initial_memory(lowered, size):
-    """Main memory as a session leaves it before the first input: rubbish but for what it writes
-    once."""
+    """Main memory as a session leaves it before the first input: random bytes, but for those
+    that it writes once."""
     memory = np.random.default_rng(1).integers(0, 256, size, np.uint8)
     for address, count in lowered.zeros:
         memory[address : address + count] = 0

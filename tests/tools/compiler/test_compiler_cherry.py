@@ -109,7 +109,7 @@ def test_random_networks_for_long():
     run()
 
 
-# Where room is scarce
+# Where space is scarce
 
 
 @settings(max_examples=4, deadline=None, phases=NO_SHRINKING)

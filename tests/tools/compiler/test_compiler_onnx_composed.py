@@ -110,23 +110,9 @@ def test_maps_are_enlarged(tmp_path, shape, factors, attributes):
         (
             "Resize",
             (1, 2, 4, 4),
-            [None, np.float32([1, 1, 2, 2])],
-            {"mode": "linear"},
-            r"n \(Resize\): mode = 'linear': expected 'nearest'",
-        ),
-        (
-            "Resize",
-            (1, 2, 4, 4),
-            [None, np.float32([1, 1, 1.5, 2])],
+            [None, np.float32([1, 1, 0.1, 1])],
             NEAREST,
-            r"n \(Resize\): scales = \[1\.0, 1\.0, 1\.5, 2\.0\]: expected positive integers",
-        ),
-        (
-            "Resize",
-            (1, 2, 4, 4),
-            [None, np.float32([1, 1, 0.5, 1])],
-            NEAREST,
-            "expected positive integers",
+            r"n \(Resize\): scales = \[1\.0, 1\.0, 0\.1.*\]: expected positive numbers",
         ),
         (
             "Resize",
@@ -139,30 +125,22 @@ def test_maps_are_enlarged(tmp_path, shape, factors, attributes):
             "Resize",
             (1, 2, 4, 4),
             [None, np.float32([1, 1, 2, 2])],
-            {**NEAREST, "nearest_mode": "ceil"},
-            "its rounding takes other elements than each one equally often",
-        ),
-        (
-            "Resize",
-            (1, 2, 4, 4),
-            [None, np.float32([1, 1, 2, 2])],
             {**NEAREST, "coordinate_transformation_mode": "tf_crop_and_resize"},
-            "coordinate_transformation_mode = 'tf_crop_and_resize', nearest_mode = 'floor': "
-            "expected asymmetric, half_pixel or align_corners",
+            "coordinate_transformation_mode = 'tf_crop_and_resize': expected asymmetric, half_",
         ),
         (
             "InstanceNormalization",
             (1, 3, 4),
             [np.ones(2), np.ones(3)],
             {},
-            r"scale of shape \(2,\) for 3 channels",
+            r"scale has shape \(2,\): expected 3 numbers",
         ),
         (
             "InstanceNormalization",
-            (2, 3, 4),
+            (1, 3),
             [np.ones(3), np.ones(3)],
             {},
-            "expected a batch of 1, channels and at least one axis behind them",
+            "expected a batch, channels and at least one axis behind them",
         ),
     ],
 )
@@ -199,7 +177,7 @@ def decoder():
 @pytest.mark.parametrize("isa", ["cherry", "opentpu", "opu", "pim"])
 @pytest.mark.parametrize("name", ["decoder", "InstanceNormalization", "Elu", "Gelu"])
 def test_on_machines(tmp_path, isa, name):
-    """What a machine has not got goes to the host; Cherry has all of it."""
+    """Operators that a core lacks go to the host; Cherry has all of them."""
     random = np.random.default_rng(3)
     if name == "decoder":
         model = decoder()

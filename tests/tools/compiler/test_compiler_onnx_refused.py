@@ -133,7 +133,7 @@ def test_a_model_that_is_too_large(tmp_path, monkeypatch):
     monkeypatch.setattr(reading, "_MOST_BYTES", 20)
     refused(model, tmp_path, "bytes, a model has 20 at most")
     monkeypatch.undo()
-    # Shapes alone take no room in a file.
+    # Shapes alone take no space in a file.
     refused(
         network(node("Relu", ["x"], ["y"]), shape=(1, 1 << 20, 1 << 20)),
         tmp_path,
@@ -320,16 +320,16 @@ def test_every_node_at_fault_is_listed(tmp_path):
     """What no operator is, what has a wrong attribute, what is not taken, and what stands behind
     those."""
     nodes = [
-        node("ConvTranspose", ["x", "w"], ["a"], name="up", kernel_shape=[2, 2]),
+        node("MaxUnpool", ["x", "at"], ["a"], name="up", kernel_shape=[2, 2]),
         node("Conv", ["a", "v"], ["b"], name="conv", auto_pad="SAME"),
         node("Frobnicate", ["b"], ["c"], name="frob"),
         node("Relu", ["x"], ["d"], name="own", domain="my.ops"),
-        node("Sin", ["d"], ["e"], name="big"),
+        node("Det", ["d"], ["e"], name="big"),
         node("Relu", ["x"], ["f"], name="relu", alpha=1.0),
         node("Add", ["e", "f"], ["y"], name="sum"),
         node("MaxPool", ["x"], ["z"], name="pool", kernel_shape=[2, 2], pads=[2, 0, 0, 0]),
     ]
-    constants = {"w": np.ones((2, 3, 2, 2)), "v": np.ones((3, 3, 1, 1))}
+    constants = {"at": np.zeros((1, 2, 4, 4), np.int64), "v": np.ones((3, 2, 1, 1))}
     error = refused(
         network(*nodes, shape=(1, 2, 4, 4), constants=constants, outputs=("y", "z")),
         tmp_path,
@@ -369,11 +369,11 @@ def test_results_that_a_refused_operator_would_have_made_are_looked_at(tmp_path)
     """The shape behind a refused node is onnx's; only what stands behind an unknown one stays
     unseen."""
     nodes = [
-        node("Sin", ["x"], ["a"], name="sin"),
+        node("Bernoulli", ["x"], ["a"], name="chance"),
         node("MaxPool", ["a"], ["y"], name="pool", kernel_shape=[2, 2], pads=[2, 0, 0, 0]),
     ]
     error = refused(network(*nodes, shape=(1, 2, 4, 4)), tmp_path, "cannot be taken")
-    assert [name for name, *_ in error.refusals] == ["sin", "pool"]
+    assert [name for name, *_ in error.refusals] == ["chance", "pool"]
 
 
 def external(model, folder, location, **entries):

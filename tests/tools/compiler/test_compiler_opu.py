@@ -310,7 +310,7 @@ def test_operands_of_a_sum_have_one_scale():
             LoweringError,
             match=(
                 r"binary_1: conv_0:0 has steps of 1, input_0 has steps of 0.5, .*; this "
-                r"machine wants one step for all"
+                r"core wants one step for all"
             ),
         ):
             run(quantised)

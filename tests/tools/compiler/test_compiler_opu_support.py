@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the OPU's back end says of each kind of node, and why."""
+"""The OPU's support check of each kind of node, with its reasons."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from tests.tools.compiler.opu_runs import backend, check, random_inputs, whole_n
 
 
 def _graph(shape, add):
-    """What ``add`` puts into a builder on an input of ``shape``."""
+    """Graph of the nodes that ``add`` adds to an input of ``shape``."""
     b = Builder("one", shape)
     add(b)
     return b.finish()
@@ -81,57 +81,56 @@ REFUSED = [
     (
         MAP,
         HOST,
-        "stride (8, 1), this machine takes 1 to 7",
+        "stride (8, 1), this core takes 1 to 7",
         lambda b: b.conv(3, (1, 1), stride=(8, 1)),
     ),
     (
         MAP,
         HOST,
-        "padding (16, 0, 0, 0), this machine takes 0 to 15; dilation (16, 1), this machine "
-        "takes 1 to 15",
+        "padding (16, 0, 0, 0), this core takes 0 to 15; dilation (16, 1), this core takes 1 to 15",
         lambda b: b.conv(3, (2, 1), padding=(16, 0, 0, 0), dilation=(16, 1)),
     ),
     (
         MAP,
         HOST,
-        "leaky relu of slope -0.1, this machine has 0.125",
+        "leaky relu of slope -0.1, this core has 0.125",
         lambda b: b.act("leaky", alpha=-0.1),
     ),
     (
         MAP,
         HOST,
-        "leaky relu of slope 0.2, this machine has 0.125",
+        "leaky relu of slope 0.2, this core has 0.125",
         lambda b: b.add(g.Conv, weights=np.ones((1, 1, 1, 4)), activation=_leaky(0.2)),
     ),
     (
         MAP,
         HOST,
-        "clip to 1..6, this machine clips where its numbers end: from 0 or from minus the upper "
+        "clip to 1..6, this core clips where its numbers end: from 0 or from minus the upper "
         "end, to an upper end above 0",
         lambda b: b.act("clip", low=1, high=6),
     ),
     (
         MAP,
         HOST,
-        "sigmoid, this machine has relu, leaky relu of slope 0.125 and clip",
+        "sigmoid, this core has relu, leaky relu of slope 0.125 and clip",
         lambda b: b.act("sigmoid"),
     ),
     (
         MAP,
         HOST,
-        "tanh, this machine has relu, leaky relu of slope 0.125 and clip",
+        "tanh, this core has relu, leaky relu of slope 0.125 and clip",
         lambda b: b.act("tanh"),
     ),
     (
         MAP,
         HOST,
-        "mul of two tensors, this machine multiplies by constants alone",
+        "mul of two tensors, this core multiplies by constants alone",
         lambda b: b.add(g.Binary, b.here, b.here, function="mul"),
     ),
     (
         MAP,
         HOST,
-        "add with a constant of shape (12, 12, 4), this machine takes one number, or one a channel",
+        "add with a constant of shape (12, 12, 4), this core takes one number, or one a channel",
         lambda b: b.add(g.Binary, b.here, b.constant(np.ones(MAP)), function="add"),
     ),
     (
@@ -143,31 +142,31 @@ REFUSED = [
     (
         MAP,
         HOST,
-        "add of shapes (12, 12, 4) and (1, 1, 4), this machine takes equal ones",
+        "add of shapes (12, 12, 4) and (1, 1, 4), this core takes equal ones",
         lambda b: b.add(g.Binary, "input_0", b.global_average(), function="add"),
     ),
     (
         MAP,
         HOST,
-        "padding (1, 1, 1, 1) around values that may be negative, this machine pads with zeros",
+        "padding (1, 1, 1, 1) around values that may be negative, this core pads with zeros",
         lambda b: b.add(g.MaxPool, window=(3, 3), stride=(2, 2), padding=(1, 1, 1, 1)),
     ),
     (
         (40, 20, 2),
         HOST,
-        "window (16, 2), this machine takes 1 to 15; stride (8, 2), this machine takes 1 to 7",
+        "window (16, 2), this core takes 1 to 15; stride (8, 2), this core takes 1 to 7",
         lambda b: b.add(g.MaxPool, window=(16, 2), stride=(8, 2)),
     ),
     (
         MAP,
         HOST,
-        "dilation (2, 1), this machine takes 1 to 1",
+        "dilation (2, 1), this core takes 1 to 1",
         lambda b: b.add(g.MaxPool, window=(2, 2), stride=(2, 2), dilation=(2, 1)),
     ),
     (
         MAP,
         HOST,
-        "padding (1, 0, 0, 0) that does not count, this machine counts it",
+        "padding (1, 0, 0, 0) that does not count, this core counts it",
         lambda b: b.add(
             g.AveragePool, window=(2, 2), stride=(2, 2), padding=(1, 0, 0, 0), include_padding=False
         ),
@@ -175,53 +174,53 @@ REFUSED = [
     (
         MAP,
         HOST,
-        "mean over axes (2,) of (12, 12, 4), this machine takes the mean over all positions of "
+        "mean over axes (2,) of (12, 12, 4), this core takes the mean over all positions of "
         "at most 127 a side",
         lambda b: b.add(g.Reduce, function="mean", axes=(2,)),
     ),
     (
         MAP,
         HOST,
-        "reshape of (12, 12, 4) to (144, 4), this machine flattens for dense layers, shapes "
+        "reshape of (12, 12, 4) to (144, 4), this core flattens for dense layers, shapes "
         "inputs that are vectors, and drops axes of length 1",
         lambda b: b.add(g.Reshape, shape=(144, 4)),
     ),
     (
         MAP,
         HOST,
-        "concat along axis 0 of 3, this machine joins channels (axis 2)",
+        "concat along axis 0 of 3, this core joins channels (axis 2)",
         lambda b: b.add(g.Concat, b.here, b.here, axis=0),
     ),
     (
         MAP,
         HOST,
-        "concat with a constant, this machine joins tensors that flow",
+        "concat with a constant, this core joins tensors that flow",
         lambda b: b.add(g.Concat, b.here, b.constant(np.ones(MAP)), axis=2),
     ),
     (
         MAP,
         HOST,
-        "pad with 0.5, this machine pads with 0; pad (16, 0, 0, 0), this machine takes 0 to 15",
+        "pad with 0.5, this core pads with 0; pad (16, 0, 0, 0), this core takes 0 to 15",
         lambda b: b.add(g.Pad, before=(16, 0, 0), after=(0, 0, 0), value=0.5),
     ),
     (
         (20, 1, 1),
         HOST,
-        "step (8, 1), this machine takes 1 to 7",
+        "step (8, 1), this core takes 1 to 7",
         lambda b: b.add(g.Slice, start=(0, 0, 0), stop=(20, 1, 1), step=(8, 1, 1)),
     ),
     (
         (90, 4, 1),
         HOST,
-        "slice that leaves out 80 rows and 0 columns at its ends, this machine takes at most "
+        "slice that leaves out 80 rows and 0 columns at its ends, this core takes at most "
         "64 of (rows + 1) * (columns + 1)",
         lambda b: b.add(g.Slice, start=(80, 0, 0), stop=(90, 4, 1), step=(1, 1, 1)),
     ),
-    (MAP, HOST, "softmax, this machine has no exponential", lambda b: b.add(g.Softmax)),
+    (MAP, HOST, "softmax, this core has no exponential", lambda b: b.add(g.Softmax)),
     (
         MAP,
         HOST,
-        "transpose to (1, 0, 2), this machine swaps the last two of two or three axes",
+        "transpose to (1, 0, 2), this core swaps the last two of two or three axes",
         lambda b: b.add(g.Transpose, order=(1, 0, 2)),
     ),
     (
@@ -234,19 +233,19 @@ REFUSED = [
     (
         SEQUENCE,
         HOST,
-        "gates of an LSTM, this machine multiplies by constants alone and has no sigmoid",
+        "gates of an LSTM, this core multiplies by constants alone and has no sigmoid",
         lambda b: b.lstm(3),
     ),
     (
         SEQUENCE,
         HOST,
-        "gates of a GRU, this machine multiplies by constants alone and has no sigmoid",
+        "gates of a GRU, this core multiplies by constants alone and has no sigmoid",
         lambda b: b.gru(3),
     ),
     (
         SEQUENCE,
         HOST,
-        "layer normalisation, this machine has no division and no root",
+        "layer normalisation, this core has no division and no root",
         lambda b: b.add(g.LayerNorm, scale=np.ones(6), shift=np.ones(6)),
     ),
     (

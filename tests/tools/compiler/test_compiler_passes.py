@@ -236,7 +236,7 @@ def test_limits_in_a_row_are_one():
 
 
 def test_transposes_around_a_sum_go_into_ports_and_dense_weights():
-    """As a network in channels, rows, columns has it: nothing of its order is left."""
+    """A network in the order channels, rows, columns loses all its transposes."""
     b = Builder("n", (4, 6, 5))
     maps = b.add(g.Transpose, order=(1, 2, 0))
     b.conv(4, (3, 3), maps)
@@ -371,3 +371,96 @@ def test_random_graphs_campaign():
             play()
         except Exception as error:
             raise AssertionError(f"graphs of seed {number}") from error
+
+
+@settings(
+    max_examples=60, deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
+)
+@given(graphs(("conv", "relu", "maxpool", "shuffle", "split", "slice", "rows", "phases"), most=6))
+def test_graphs_that_choose_channels_stay_what_they_are(graph):
+    check_equal(graph, simplify(graph))
+
+
+def shuffled(made):
+    rows, columns, channels = made.shape()
+    made.add(g.Reshape, shape=(rows, columns, 2, channels // 2))
+    made.add(g.Transpose, order=(0, 1, 3, 2))
+    return made.add(g.Reshape, shape=(rows, columns, channels))
+
+
+def test_a_channel_shuffle_goes_into_the_convolution_in_front():
+    made = Builder("shuffle", (4, 4, 3), 1)
+    made.conv(6, (3, 3))
+    shuffled(made)
+    made.act("relu")
+    graph = made.finish()
+    after = simplify(graph)
+    assert [node.kind for node in after.nodes] == ["conv"]
+    check_equal(graph, after)
+
+
+def test_halves_of_a_shuffled_map_are_convolutions_of_their_own():
+    """As ShuffleNet has them behind each Concat."""
+    made = Builder("halves", (4, 4, 4), 1)
+    beside = made.conv(4, (1, 1), made.graph.inputs[0].tensor)
+    made.add(g.Concat, made.conv(4, (3, 3), made.graph.inputs[0].tensor), beside, axis=2)
+    whole = shuffled(made)
+    halves = [
+        made.add(g.Slice, whole, start=(0, 0, at), stop=(4, 4, at + 4), step=(1, 1, 1))
+        for at in (0, 4)
+    ]
+    made.add(g.Concat, halves[0], made.conv(4, (3, 3), halves[1]), axis=2)
+    graph = made.finish()
+    after = simplify(graph)
+    kinds = [node.kind for node in after.nodes]
+    # The second half's choice went into its convolution.
+    assert kinds == ["conv", "conv", "concat", "conv", "conv", "concat"]
+    check_equal(graph, after)
+
+
+def test_a_convolution_that_others_read_whole_is_not_split():
+    made = Builder("whole", (4, 4, 3), 1)
+    whole = made.conv(6, (1, 1))
+    half = made.add(g.Slice, whole, start=(0, 0, 0), stop=(4, 4, 3), step=(1, 1, 1))
+    graph = made.finish(whole, half)
+    assert [node.kind for node in simplify(graph).nodes] == ["conv", "slice"]
+
+
+@pytest.mark.parametrize("padding, kinds", [(4, ["conv"]), (3, ["conv", "slice"])])
+def test_zeros_that_are_cut_off_again_are_never_added(padding, kinds):
+    """A causal convolution as PyTorch has it: zeros on both sides, and those behind taken away."""
+    made = Builder("causal", (1, 9, 3), 1)
+    made.conv(4, (1, 3), padding=(0, 4, 0, padding), dilation=(1, 2))
+    columns = made.shape()[1]
+    made.add(g.Slice, start=(0, 0, 0), stop=(1, columns - 4, 4), step=(1, 1, 1))
+    graph = made.finish()
+    after = simplify(graph)
+    assert [node.kind for node in after.nodes] == kinds
+    check_equal(graph, after)
+
+
+@pytest.mark.parametrize("order", [(1, 2, 0), (1, 0, 2)])
+def test_columns_of_a_map_as_steps_are_a_convolution_over_its_rows(order):
+    made = Builder("columns", (2, 5, 3), 1)
+    made.conv(4, (3, 3))
+    made.add(g.Transpose, order=order)
+    made.add(g.Reshape, shape=(5, 8))
+    made.dense(3, steps=True)
+    graph = made.finish()
+    after = simplify(graph)
+    assert "transpose" not in [node.kind for node in after.nodes]
+    check_equal(graph, after)
+
+
+def test_an_activation_behind_joined_phases_goes_into_their_convolutions():
+    made = Builder("phases", (4, 4, 3), 1)
+    source = made.here
+    maps = [made.conv(8, (2, 2), source) for _ in range(2)]
+    made.add(g.Concat, *maps, axis=1)
+    made.add(g.Reshape, shape=(8, 8, 4))
+    made.act("relu")
+    graph = made.finish()
+    after = simplify(graph)
+    assert [node.kind for node in after.nodes] == ["conv", "conv", "concat", "reshape"]
+    assert all(node.activation is not None for node in after.nodes[:2])
+    check_equal(graph, after)

@@ -201,7 +201,7 @@ def test_whole_numbers_come_out_as_they_are():
     [
         ({"zero_point": -128}, "has the zero point -128"),
         ({"signed": False}, "is unsigned"),
-        ({"bits": 4}, "has 4 bits, the machine 8"),
+        ({"bits": 4}, "has 4 bits, the core 8"),
     ],
 )
 def test_scales_of_a_model_that_the_machine_has_not_are_chosen_anew(changes, why):
@@ -225,7 +225,7 @@ def test_two_scales_of_a_model_where_the_machine_wants_one_are_chosen_anew():
     network.tensors["input_0"].scale, network.tensors["input_1"].scale = 0.5, 0.25
     quantised = quantise(network, Exact(), inputs_of(network, 8))
     assert [c["why"] for c in quantised.choices if c["what"] == "requantised"] == [
-        "the model's scale is not taken over: 2 scales, and this machine wants one"
+        "the model's scale is not taken over: 2 scales, and this core wants one"
     ] * 2
     assert len({scale.step for scale in quantised.scales.values()}) == 1
 

@@ -34,9 +34,7 @@ def test_bits_choose_among_what_the_machine_has():
     } == {8}
     with pytest.raises(
         InputError,
-        match=(
-            "bits is 5, no tensor of the network can have this width on this machine; it takes 16"
-        ),
+        match=("bits is 5, no tensor of the network can have this width on this core; it takes 16"),
     ):
         check_bits(5, [quantise(network, Wide(), inputs_of(network, 4), bits=5)])
     # One part of a network that has no such tensors is no reason to refuse all.
@@ -88,7 +86,7 @@ def test_tables_of_the_machine_say_the_scale():
     with pytest.raises(
         InputError,
         match=(
-            r"tensor dense_0:0: tables of the machine ask for different steps: activation_1 "
+            r"tensor dense_0:0: tables of the core ask for different steps: activation_1 "
             r"0.0625, activation_2 0.03125"
         ),
     ):

@@ -103,8 +103,8 @@ def test_opu_turns_a_copy_of_what_another_layer_pads():
 
 @pytest.fixture
 def wide():
-    """PIM's smallest build has no room for the first layer: a prime number of channels has no equal
-    parts."""
+    """PIM's smallest build has no space for the first layer: a prime number of channels has no
+    equal parts."""
     made = Builder("wide", (2, 2, 131), 1)
     made.conv(3, (1, 1))
     made.conv(4, (1, 1))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What each layer takes and loses: programs that end early, their counters, signal to noise, and
+"""Cycles and error of each layer: programs that end early, their counters, signal to noise, and
 how reports show them."""
 
 import json

@@ -391,7 +391,7 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
         ("host", "clip from -1.0, taken from 0", lambda b: b.act("clip", low=-1.0, high=1.0), {}),
         (
             "host",
-            "sigmoid: no table of the machine's is fine enough",
+            "sigmoid: no table of the core's is fine enough",
             lambda b: b.act("sigmoid"),
             {},
         ),

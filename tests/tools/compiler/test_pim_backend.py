@@ -279,7 +279,7 @@ def test_chain_that_local_memory_does_not_hold_is_not_chosen():
 
 def test_copies_that_gain_most_for_their_arrays_give_way():
     params = SPACE.resolve("85f", {"cores": 2, "arrays": 16})
-    # The small one gains more for each array, but then the large one finds no room.
+    # The small one gains more for each array, but then the large one finds no space.
     needs = [
         Need("small", 6, 0, 1, 7000, 0, 2),
         Need("large", 10, 0, 1, 10000, 0, 2),

@@ -193,7 +193,7 @@ def test_eight_bits_where_a_program_holds_a_table_alone():
     with pytest.raises(
         InputError,
         match=(
-            "bits is 32, no tensor of the network can have this width on this machine; it takes 16"
+            "bits is 32, no tensor of the network can have this width on this core; it takes 16"
         ),
     ):
         compile_graph(

@@ -19,7 +19,7 @@ from quintet.tools.compiler.target_build import TargetBuild
 from quintet.tools.compiler.verification import random_inputs, verify_plan
 from quintet.tools.errors import InputError
 from quintet.tools.targets import open_target
-from tests.tools.compiler.networks import Builder, graphs
+from tests.tools.compiler.networks import HOST_KINDS, KINDS, Builder, graphs
 
 #: Small builds, so that what does not fit is met as well.
 PRESETS = {"cherry": "25f", "imagine": "sim", "opentpu": "sim-ext", "opu": "sim", "pim": "25f"}
@@ -72,7 +72,7 @@ def campaign(isa, count, first=0):
 
     @seed(first)
     @settings(max_examples=count, database=None, derandomize=False, **_QUIET)
-    @given(graphs(most=5))
+    @given(graphs((*KINDS, *HOST_KINDS), most=5))
     def run(graph):
         check(graph, isa, seen)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What a build that a network is compiled for knows of its main memory."""
+"""Main memory of the build that a network is compiled for."""
 
 import pytest
 

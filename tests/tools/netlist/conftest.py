@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What tests of netlists share: folders of the smallest SoCs, synthesised."""
+"""Fixtures of the netlists' tests: folders of the smallest SoCs, synthesised."""
 
 import os
 

@@ -186,7 +186,7 @@ def test_outcomes_are_compared():
 @pytest.mark.skipif(shutil.which("icebox_vlog") is None, reason="Project IceStorm is not installed")
 @pytest.mark.parametrize("isa, preset", [(None, None), ("pim", None)])
 def test_routed_bitstream(tmp_path, monkeypatch, isa, preset):
-    """What the chip is told does what the virtual board does, to the cycle."""
+    """The routed bitstream behaves as the virtual board, to the cycle."""
     monkeypatch.chdir(tmp_path)
     build("hx8k-breakout", isa, preset, dir="build")
     for routed in (False, True):

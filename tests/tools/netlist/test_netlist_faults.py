@@ -143,7 +143,7 @@ def test_faults_are_the_same_for_a_seed(up5k):
 @pytest.mark.long
 @pytest.mark.parametrize("isa, found, silent", [(None, 150, 2), ("opentpu", 135, 6)])
 def test_two_hundred_faults(tmp_path, monkeypatch, isa, found, silent):
-    """Most that are used are found; the others are named with what differs inside."""
+    """Most exercised faults are found; the silent ones are named with the differing registers."""
     monkeypatch.chdir(tmp_path)
     results = inject(synthesised(tmp_path / "build", "icebreaker", isa), 200)
     assert len(results) == 200

@@ -133,13 +133,22 @@ def test_a_page_opens_without_a_network(chromium, pages, kind, width, scheme, gr
     opened(chromium, pages[kind], width, scheme)
     found = chromium.execute_script("""
         const charts = [...document.querySelectorAll('.chart')];
-        return {fetched: performance.getEntriesByType('resource').map(entry => entry.name), drawn: charts.filter(place => place.dataset.drawn === 'yes').length, charts: charts.length,
-                wide: document.documentElement.scrollWidth, room: window.innerWidth, ground: getComputedStyle(document.body).backgroundColor,
-                narrow: charts.every(place => place.querySelector('svg').getBoundingClientRect().width <= place.clientWidth + 1),
-                marks: charts.every(place => place.querySelectorAll('svg path, svg line').length > 1)}""")  # noqa: E501
+        const fits = place => {
+            const drawing = place.querySelector('svg').getBoundingClientRect();
+            return drawing.width <= place.clientWidth + 1;
+        };
+        const marks = place => place.querySelectorAll('svg path, svg line').length;
+        return {fetched: performance.getEntriesByType('resource').map(entry => entry.name),
+                drawn: charts.filter(place => place.dataset.drawn === 'yes').length,
+                charts: charts.length,
+                wide: document.documentElement.scrollWidth,
+                window: window.innerWidth,
+                ground: getComputedStyle(document.body).backgroundColor,
+                narrow: charts.every(fits),
+                marks: charts.every(place => marks(place) > 1)}""")
     assert complaints(chromium) == [] and found["fetched"] == []
     assert found["drawn"] == found["charts"] >= PAGES[kind] and found["marks"]
-    assert found["wide"] <= found["room"] and found["narrow"], found
+    assert found["wide"] <= found["window"] and found["narrow"], found
     assert found["ground"] == ground
     assert pages[kind].stat().st_size <= 5_000_000
 

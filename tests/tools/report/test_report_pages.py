@@ -59,6 +59,7 @@ def test_page_of_a_run():
     said = words(page)
     assert (
         "12.5 µs" in said
+        and "97.0 MHz by place and route" in said
         and "9 of 10" in said
         and "32 MACs a cycle at 32 MACs a byte: 50 % of what is possible there" in said
     )
@@ -92,6 +93,15 @@ def test_page_of_a_golden_model_says_what_is_missing():
         and "Core fault host_range at pc 0x108c, a.s line 11." in said
     )
     assert "the window ends too early" in said
+
+
+@pytest.mark.parametrize(
+    "kind, page", [("run", run_page), ("infer", infer_page), ("plan", plan_page)]
+)
+def test_page_without_a_reached_clock_gives_no_time(kind, page):
+    data = sample(kind) | {"time_hz": None, "clock_note": "no build has been routed"}
+    said = words(page(data))
+    assert "no build has been routed" in said and "µs" not in said and "ms" not in said.split()
 
 
 def test_page_of_an_inference():

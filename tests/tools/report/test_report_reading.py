@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What `quintet report` is given: results of every kind are known, everything else is refused by
+"""Input of `quintet report`: results of every kind are known, everything else is refused by
 name, field and value."""
 
 import io

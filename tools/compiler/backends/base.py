@@ -195,13 +195,13 @@ class Backend(ABC):
     memory : dict, what the target's info text says of it, for estimates;
         empty where that is not known
 
-    ``isa`` is the core's name. ``floating`` is true where the machine computes in floating point
+    ``isa`` is the core's name. ``floating`` is true where the core computes in floating point
     and nothing is quantised.
     """
 
     isa: str
     floating = False
-    #: Whether what it answers HOST to needs no permission, since by the machine's design values are
+    #: Whether what it answers HOST to needs no permission, since by the core's design values are
     #: on the host between layers.
     host_free = False
     #: Whether programs are only looked at, so that those of large networks may be estimated with
@@ -209,7 +209,7 @@ class Backend(ABC):
     quick = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
     forced_to_host: Mapping[str, str] = {}
-    #: Layers whose clip is to be made by a layer of its own, where the machine's clips ask for that
+    #: Layers whose clip is to be made by a layer of its own, where the core's clips ask for that
     #: (:attr:`~..quantised.Quantised.apart`).
     apart: frozenset[str] = frozenset()
 
@@ -258,7 +258,7 @@ class Backend(ABC):
         return None
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
-        """Raises :class:`LoweringError` where main memory or the machine's own memories do not hold
+        """Raises :class:`LoweringError` where main memory or the core's own memories do not hold
         the programs of ``parts`` (Quantised, with placeholder numbers), before anything is
         quantised. What :meth:`lower_all` refuses, unless a machine knows a shorter way to the same
         answer."""

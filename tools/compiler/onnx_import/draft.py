@@ -15,7 +15,7 @@ from ..graph import Graph, Node, Port, Reshape, Tensor, Transpose
 from ..ranges import never_negative
 from ..shapes import node_shape
 from .errors import Refused
-from .views import Constant, Grid, View, factored
+from .views import Constant, Grid, View, factored, refined
 
 if TYPE_CHECKING:
     from .reading import Node as ModelNode
@@ -27,6 +27,19 @@ __all__ = ["MOST_AXES", "MOST_ELEMENTS", "Draft"]
 #: memory holds.
 MOST_ELEMENTS = 2**26
 MOST_AXES = 8
+
+
+def _merged(shape, groups):
+    """Axes of a tensor, neighbours joined that are neighbours in one of the groups as well."""
+    follows = {a for group in groups for a, b in zip(group, group[1:], strict=False) if b == a + 1}
+    place, lengths = {}, []
+    for axis, length in enumerate(shape):
+        if axis - 1 in follows:
+            lengths[-1] *= length
+        else:
+            lengths.append(length)
+        place[axis] = len(lengths) - 1
+    return lengths, [list(dict.fromkeys(place[axis] for axis in group)) for group in groups]
 
 
 class Draft:
@@ -167,7 +180,7 @@ class Draft:
             )
         if len(lengths) > MOST_AXES:
             raise Refused(f"its result has {len(lengths)} axes: expected at most {MOST_AXES}")
-        found = view.reshaped(lengths)
+        found = view.reshaped(lengths) or self._split(view, lengths)
         if found is not None:
             return found
         first = 1 if len(lengths) > 1 and lengths[0] == 1 else 0
@@ -179,15 +192,55 @@ class Draft:
             integer=view.integer,
         )
 
+    def _split(self, view: View, lengths: Sequence[int]) -> View | None:
+        """A view with axes of ``lengths`` of a tensor whose axes are split or merged where they
+        are, if that saves a Transpose and leaves at most a map's axes, or a channel shuffle's."""
+        if list(view.flat) == sorted(view.flat):
+            return None
+        parts = refined([view.shape[axis] for axis in view.flat], lengths)
+        if parts is None:
+            return None
+        places = dict(zip(view.flat, parts, strict=True))
+        shape: list[int] = []
+        groups: list[list[int]] = [[] for _ in lengths]
+        begin: dict[int, int] = {}
+        for axis in sorted(view.flat):
+            begin[axis] = len(shape)
+            shape += [length for length, _ in places[axis]]
+        for axis in view.flat:
+            for at, (_, group) in enumerate(places[axis]):
+                groups[group].append(begin[axis] + at)
+        shape, groups = _merged(shape, groups)
+        if len(shape) > (4 if len(lengths) == 5 else 3):
+            return None
+        tensor = self._moved(view, tuple(sorted(view.flat)), tuple(shape))
+        return self.view(tensor, [tuple(g) for g in groups], grid=view.grid, integer=view.integer)
+
     def single_axes(self, view: View, axes: Sequence[int]) -> View:
         """A view whose tensor has one axis for each of the model's ``axes``."""
         groups = list(view.axes)
         for at in axes:
             own = view.single(at)
             if own is None:
-                return self.plain(view, keep=0 in axes)
+                return self._joined(view, axes) or self.plain(view, keep=0 in axes)
             groups[at] = (own,)
         return replace(view, axes=tuple(groups))
+
+    def _joined(self, view: View, axes: Sequence[int]) -> View | None:
+        """A view whose tensor has one axis for each of the model's that are longer than one, in the
+        order in which the tensor has them now; ``None`` where the model's own order is no worse."""
+        if list(view.flat) == sorted(view.flat) or any(view.lengths[at] == 1 for at in axes):
+            return None
+        long = [at for at, length in enumerate(view.lengths) if length > 1]
+        long.sort(key=lambda at: min(view.long(view.axes[at])))
+        tensor = self.arranged(view, [(at,) for at in long])
+        places = {at: (own,) for own, at in enumerate(long)}
+        return self.view(
+            tensor,
+            [places.get(at, ()) for at in range(len(view.axes))],
+            grid=view.grid,
+            integer=view.integer,
+        )
 
     def conform(self, operand: View | Constant, target: View) -> str:
         """Name of a tensor that broadcasts to ``target``'s as the model broadcasts ``operand`` to
@@ -241,6 +294,10 @@ class Draft:
     def may_be_negative(self, view: View) -> bool:
         """Whether a tensor may have values less than zero."""
         return view.tensor in self._makers and not never_negative(self._makers.get, view.tensor)
+
+    def is_made(self, view: View) -> bool:
+        """Whether a node makes the tensor; else it is an input of the network."""
+        return view.tensor in self._makers
 
     def integer_input(self, tensor: str, grid: Grid | None = None) -> None:
         """Records what the integers of an input stand for: real numbers on ``grid``, or themselves

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
+from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -18,7 +19,7 @@ from .views import Constant
 if TYPE_CHECKING:
     from .step import Step
 
-__all__ = ["FOLDED", "fold"]
+__all__ = ["FOLDED", "fold", "split_lengths"]
 
 
 def _bounded(shape):
@@ -124,7 +125,7 @@ def _filled(step):
 
 
 def _reduce(function):
-    def reduce(step):
+    def apply(step):
         data = step.operand(0).data
         axes = step.axes(data.ndim)
         if not axes and step.attribute("noop_with_empty_axes", 0):
@@ -137,7 +138,7 @@ def _reduce(function):
             )
         )
 
-    return reduce
+    return apply
 
 
 def _divide(first, second):
@@ -166,11 +167,102 @@ def _elementwise(function):
     return apply
 
 
+def _of_all(function):
+    """``function`` of two, over any number of operands."""
+
+    def apply(step):
+        data = [operand.data for operand in step.operands]
+        _bounded(np.broadcast_shapes(*(one.shape for one in data)))
+        return reduce(function, data)
+
+    return apply
+
+
+def _cast_like(step):
+    data, like = step.operand(0).data, step.operand(1).data
+    return data.astype(np.float64 if like.dtype.kind == "f" else like.dtype)
+
+
+def _tile(step):
+    data, repeats = step.operand(0).data, step.numbers(1, "repeats")
+    if len(repeats) != data.ndim:
+        raise Refused(f"repeats = {repeats} for {data.ndim} axes")
+    _bounded([length * count for length, count in zip(data.shape, repeats, strict=True)])
+    return np.tile(data, repeats)
+
+
+def _padded(step):
+    data, pads = step.operand(0).data, step.numbers(1, "pads")
+    if step.attribute("mode", "constant") != "constant" or len(pads) != 2 * data.ndim:
+        raise Refused("pads of a constant: expected mode constant and two numbers for each axis")
+    value = step.operand(2).data.ravel()[0] if step.operand(2) is not None else 0
+    sides = list(zip(pads[: data.ndim], pads[data.ndim :], strict=True))
+    _bounded([length + sum(side) for length, side in zip(data.shape, sides, strict=True)])
+    return np.pad(data, sides, constant_values=value)
+
+
+def _triangle(step):
+    data, diagonal = step.operand(0).data, (step.numbers(1, "k", [0]) or [0])[0]
+    return np.triu(data, diagonal) if step.attribute("upper", 1) else np.tril(data, diagonal)
+
+
+def _running_sum(step):
+    data, (axis,) = step.operand(0).data, step.numbers(1, "axis")
+    (axis,) = step.counted("axis", [axis], data.ndim)
+    if step.attribute("exclusive", 0) or step.attribute("reverse", 0):
+        raise Refused("exclusive or reverse is set: expected a plain running sum")
+    return np.cumsum(data, axis=axis)
+
+
+def _clip(step):
+    low, high = (step.number(at, what) for at, what in ((1, "min"), (2, "max")))
+    return np.clip(step.operand(0).data, low, high)
+
+
+def _one_hot(step):
+    index, (depth,) = step.operand(0).data, step.operand(1).data.ravel()
+    off, on = step.operand(2).data.ravel()
+    _bounded([*index.shape, int(depth)])
+    (axis,) = step.counted("axis", [step.attribute("axis", -1)], index.ndim + 1)
+    places = np.arange(int(depth)).reshape(-1, *[1] * (index.ndim - axis))
+    found = np.expand_dims(index % int(depth), axis) == places
+    inside = np.expand_dims((index >= -depth) & (index < depth), axis)
+    return np.where(found & inside, on, off)
+
+
+def _split(step):
+    data = step.operand(0).data
+    (axis,) = step.counted("axis", [step.attribute("axis", 0)], data.ndim)
+    parts = split_lengths(step, data.shape[axis])
+    return np.split(data, np.cumsum(parts)[:-1], axis=axis)
+
+
+def split_lengths(step: Step, length: int) -> list[int]:
+    """Lengths of the parts into which a Split cuts an axis of ``length``."""
+    count = len(step.outputs)
+    given = step.attribute("split") or step.numbers(1, "split")
+    if given is None:
+        size = -(-length // count)
+        given = [min(size, length - size * at) for at in range(count)]
+    if len(given) != count or sum(given) != length or min(given) < 1:
+        raise Refused(f"split = {list(given)} into {count} of an axis of {length}")
+    return list(given)
+
+
 #: Operator -> function of a step that computes it on constants.
 FOLDED = {
     "Constant": _constant,
     "ConstantOfShape": _filled,
     "Shape": lambda step: _shape(step, step.operand(0).data.shape),
+    "Size": lambda step: np.asarray(step.operand(0).data.size, np.int64),
+    "CastLike": _cast_like,
+    "Tile": _tile,
+    "Trilu": _triangle,
+    "CumSum": _running_sum,
+    "OneHot": _one_hot,
+    "Split": _split,
+    "Clip": _clip,
+    "Pad": _padded,
     "Identity": lambda step: step.operand(0).data,
     "Dropout": lambda step: step.operand(0).data,
     "Cast": _cast,
@@ -190,6 +282,7 @@ FOLDED = {
     "ReduceSum": _reduce(np.sum),
     "ReduceMax": _reduce(np.max),
     "ReduceMin": _reduce(np.min),
+    "ReduceMean": _reduce(np.mean),
     "Add": _elementwise(np.add),
     "Sub": _elementwise(np.subtract),
     "Mul": _elementwise(np.multiply),
@@ -204,6 +297,26 @@ FOLDED = {
     "Ceil": _elementwise(np.ceil),
     "Mod": lambda step: _elementwise(np.fmod if step.attribute("fmod", 0) else np.mod)(step),
     "Equal": _elementwise(np.equal),
+    "Less": _elementwise(np.less),
+    "LessOrEqual": _elementwise(np.less_equal),
+    "Greater": _elementwise(np.greater),
+    "GreaterOrEqual": _elementwise(np.greater_equal),
+    "And": _elementwise(np.logical_and),
+    "Or": _elementwise(np.logical_or),
+    "Xor": _elementwise(np.logical_xor),
+    "Not": _elementwise(np.logical_not),
+    "IsNaN": _elementwise(np.isnan),
+    "Max": _of_all(np.maximum),
+    "Min": _of_all(np.minimum),
+    "Sum": _of_all(np.add),
+    "Round": _elementwise(np.rint),
+    "Sign": _elementwise(np.sign),
+    "Sin": _elementwise(np.sin),
+    "Cos": _elementwise(np.cos),
+    "Log": _elementwise(np.log),
+    "Tanh": _elementwise(np.tanh),
+    "Relu": _elementwise(lambda data: np.maximum(data, 0)),
+    "Sigmoid": _elementwise(lambda data: 0.5 + 0.5 * np.tanh(0.5 * data)),
     "Where": _elementwise(lambda condition, yes, no: np.where(condition.astype(bool), yes, no)),
 }
 #: What moves elements and leaves their values, so that a grid stays.
@@ -218,6 +331,11 @@ _OPTIONAL = {
     "ReduceSum",
     "ReduceMax",
     "ReduceMin",
+    "ReduceMean",
+    "Trilu",
+    "Split",
+    "Clip",
+    "Pad",
 }
 
 
@@ -225,9 +343,9 @@ def _shape(step, lengths):
     return np.asarray(lengths[slice(step.attribute("start", 0), step.attribute("end"))], np.int64)
 
 
-def fold(step: Step) -> Constant | None:
-    """Evaluates an operator whose operands are all constants; ``None`` if the operator is not
-    folded."""
+def fold(step: Step) -> Constant | list[Constant] | None:
+    """Evaluates an operator whose operands are all constants: a list if it has several outputs,
+    ``None`` if the operator is not folded."""
     if step.operator not in FOLDED:
         return None
     if None in step.operands[: None if step.operator not in _OPTIONAL else 1]:
@@ -241,7 +359,10 @@ def fold(step: Step) -> Constant | None:
         )
     try:
         with np.errstate(all="ignore"):
-            data = np.asarray(FOLDED[step.operator](step))
+            found = FOLDED[step.operator](step)
+            if isinstance(found, list):
+                return [Constant(one) for one in found]
+            data = np.asarray(found)
     except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:
         raise Refused(f"cannot be computed from its constants: {error}") from None
     first = step.operand(0)

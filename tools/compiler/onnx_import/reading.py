@@ -67,6 +67,8 @@ class Model:
     refused: dict[str, str] = field(default_factory=dict)
 
 
+#: Domain -> its operators that are read, of exports by quantising trainers.
+_TRAINERS = dict.fromkeys(("qonnx.custom_op.general", "onnx.brevitas"), ("Quant", "BipolarQuant"))
 #: What exporters call every graph: PyTorch's two, and none at all. The file's name says more.
 _NAMES_OF_EVERY_GRAPH = ("main_graph", "torch_jit", "torch-jit-export", "")
 
@@ -226,6 +228,8 @@ def _refused(onnx, proto, opset):
     )
     refused = {}
     for node in proto.graph.node:
+        if node.op_type in _TRAINERS.get(node.domain, ()):
+            continue
         if node.domain not in (*_DEFAULT_DOMAINS, _LEARNING):
             refused[node.name] = f"of the domain {node.domain}: expected ONNX's own operators"
         elif any(attribute.HasField("g") or attribute.graphs for attribute in node.attribute):
@@ -304,7 +308,7 @@ def _value(path, onnx, value, what):
         dtype = np.dtype(onnx.helper.tensor_dtype_to_np_dtype(tensor.elem_type))
     except (KeyError, TypeError):
         raise OnnxError(f"{path}: {what} {value.name} has no type of elements") from None
-    if dtype.kind not in "fiu" and not dtype.name.startswith(("bfloat", "int", "uint")):
+    if dtype.kind not in "fiub" and not dtype.name.startswith(("bfloat", "int", "uint")):
         raise OnnxError(
             f"{path}: {what} {value.name} holds {dtype.name}: expected floats or integers"
         )
@@ -381,7 +385,7 @@ def _ordered(path, nodes, known):
 
 
 def _check(path, onnx, proto, model):
-    """What onnx's own checker says of the model as a whole."""
+    """Checks the whole model with onnx's own checker."""
     # It wants nodes in order, and knows nothing of weights that are already read.
     by_name = {node.name: node for node in proto.graph.node}
     nodes = [by_name[node.name] for node in model.nodes]

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,8 +17,10 @@ if TYPE_CHECKING:
     from .draft import Draft
     from .reading import Node
 
-__all__ = ["OPERATORS", "Step", "operator"]
+__all__ = ["HIDDEN", "OPERATORS", "Step", "operator"]
 
+#: What a Softmax gets instead of minus infinity and its like: exp of it is zero beside all scores.
+HIDDEN = -1e4
 #: Translates one node of the model: the value of its first output, or a list with one per output.
 Translator = Callable[["Step"], "View | Constant | list[View | Constant]"]
 
@@ -47,6 +50,10 @@ class Step:
     operands : list of View, Constant or (left out) ``None``
     outputs : list of names, empty where one is left out
     used : set of the names that other nodes or the network's outputs read
+
+    Parameters
+    ----------
+    readers : tensor name -> operators of the nodes that read it, "end" for an output
     """
 
     def __init__(
@@ -56,6 +63,7 @@ class Step:
         opset: int,
         operands: Sequence[View | Constant | None],
         used: Collection[str],
+        readers: Mapping[str, Collection[str]] | None = None,
     ):
         self.draft, self.operator, self.opset, self.operands, self.used = (
             draft,
@@ -65,6 +73,7 @@ class Step:
             used,
         )
         self.outputs, self._attributes = node.outputs, node.attributes
+        self._readers = readers or {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute of the node, ``default`` if it is missing."""
@@ -168,6 +177,31 @@ class Step:
         for output, name in zip(self.outputs[1:], names, strict=False):
             if output and output in self.used:
                 raise Refused(f"its output {name} is used: expected the first output alone")
+
+    def rewritten(
+        self, operator: str, operands: Sequence[View | Constant | None], **attributes: Any
+    ) -> Step:
+        """The node as one of another operator, with other operands; ``attributes`` beside its
+        own."""
+        other = copy(self)
+        other.operator, other.operands = operator, list(operands)
+        other._attributes = {**self._attributes, **attributes}
+        return other
+
+    def read_by(self, index: int) -> set[str]:
+        """Operators of the nodes that read an output, "end" for an output of the network."""
+        name = self.outputs[index] if index < len(self.outputs) else ""
+        return set(self._readers.get(name, ())) if name else set()
+
+    def softened(self, constant: Constant) -> Constant:
+        """A constant whose values far below any other are :data:`HIDDEN`, if the node's result goes
+        to Softmax nodes alone, of which both give the same; else as it is."""
+        readers = self._readers.get(self.output)
+        if not readers or any(kind not in ("Softmax", "end") for kind in readers):
+            return constant
+        if "end" in readers or constant.data.dtype.kind != "f":
+            return constant
+        return Constant(np.where(constant.data < 1e3 * HIDDEN, HIDDEN, constant.data))
 
     @property
     def output(self) -> str:

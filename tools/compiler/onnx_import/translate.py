@@ -23,16 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["import_onnx"]
 
-#: What is supported instead of common operators.
-_INSTEAD = {
-    "ConvTranspose": "a Conv behind a Resize (nearest)",
-    "RNN": "LSTM or GRU",
-    "QLinearConv": "the same network in QDQ form",
-    "QLinearMatMul": "the same network in QDQ form",
-    "ConvInteger": "the same network in QDQ form",
-    "MatMulInteger": "the same network in QDQ form",
-    "DynamicQuantizeLinear": "fixed scales (QDQ form)",
-}
 #: Operators that may have an empty operand in place of one that is left out.
 _EMPTY_OPERANDS = {"Resize"}
 #: Value of a tensor that a refused node should have made and of which not even the shape is known.
@@ -63,6 +53,7 @@ class _Translation:
         self.values = {name: Constant(data) for name, data in model.constants.items()}
         self.read = {name for node in model.nodes for name in node.inputs if name}
         self.used = self.read | {value.name for value in model.outputs}
+        self.readers = _readers(model)
         self._inferred, self.folded = None, 0
 
     def graph(self):
@@ -142,7 +133,7 @@ class _Translation:
         operands = [self.values[name] if name else None for name in node.inputs]
         while operands and operands[-1] is None:
             operands.pop()
-        step = Step(self.draft, node, self.model.opset, operands, self.used)
+        step = Step(self.draft, node, self.model.opset, operands, self.used, self.readers)
         self.draft.node = node
         try:
             results = self._translated(step, node)
@@ -170,7 +161,8 @@ class _Translation:
             # Operators on constants alone are computed; few of them run on tensors that flow, too.
             found = fold(step)
             if found is not None:
-                self.folded += found.data.size
+                every = found if isinstance(found, list) else [found]
+                self.folded += sum(one.data.size for one in every)
                 if self.folded > MOST_ELEMENTS:
                     raise Refused(
                         f"the constants computed so far have {self.folded:,} elements: expected at "
@@ -178,10 +170,7 @@ class _Translation:
                     )
                 return found
         if node.operator not in OPERATORS and node.operator not in FOLDED:
-            raise Refused(
-                "this operator is not supported"
-                + (f": expected {_INSTEAD[node.operator]}" if node.operator in _INSTEAD else "")
-            )
+            raise Refused("this operator is not supported")
         if any(operand is _UNKNOWN for operand in step.operands):
             return [_UNKNOWN] * len(node.outputs)
         if node.operator not in OPERATORS:
@@ -202,6 +191,18 @@ class _Translation:
         if lengths is None or not any(isinstance(operand, View) for operand in operands):
             return _UNKNOWN
         return self.draft.stand_in(name, lengths)
+
+
+def _readers(model):
+    """Tensor name -> operators of the nodes that read it, "end" for an output of the network; nodes
+    that only pass it on count as those behind them."""
+    readers = {value.name: ["end"] for value in model.outputs}
+    for node in reversed(model.nodes):
+        through = node.operator in ("Identity", "Cast", "CastLike", "Dropout")
+        found = readers.get(node.outputs[0], []) if through and node.outputs else [node.operator]
+        for name in node.inputs[: 1 if through else None]:
+            readers.setdefault(name, []).extend(found)
+    return readers
 
 
 def _check_elements(operands):

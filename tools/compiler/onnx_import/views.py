@@ -15,7 +15,7 @@ from math import prod
 
 import numpy as np
 
-__all__ = ["Constant", "Grid", "View", "factored"]
+__all__ = ["Constant", "Grid", "View", "factored", "refined"]
 
 
 @dataclass(frozen=True)
@@ -122,3 +122,25 @@ def factored(view: View, lengths: Sequence[int]) -> tuple[tuple[int, ...], tuple
             cut.append(view.shape[axis] if length > 1 else 1)
     missing = [axis for axis in range(len(view.shape)) if axis not in places]
     return (*(1 for _ in missing), *cut), tuple(int(i) for i in np.argsort([*missing, *places]))
+
+
+def refined(given: Sequence[int], wanted: Sequence[int]) -> list[list[tuple[int, int]]] | None:
+    """Splits axes of the lengths ``given`` so that axes of the lengths ``wanted`` consist of whole
+    parts: for each given axis its parts, (length, index of the wanted axis). ``None`` if an axis
+    cannot be split so."""
+    parts: list[list[tuple[int, int]]] = [[] for _ in given]
+    group, room = 0, wanted[0] if wanted else 1
+    for axis, length in enumerate(given):
+        left = length
+        while left > 1:
+            while room == 1:
+                group += 1
+                if group == len(wanted):
+                    return None
+                room = wanted[group]
+            part = left if room % left == 0 else room if left % room == 0 else 0
+            if not part:
+                return None
+            parts[axis].append((part, group))
+            left, room = left // part, room // part
+    return parts

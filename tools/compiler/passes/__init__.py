@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from . import activations, affine, constants, moving, normal, padding, recurrent, windows
+from . import activations, affine, constants, moving, normal, padding, recurrent, selecting, windows
 from .editor import Editor
 
 if TYPE_CHECKING:
@@ -24,6 +24,11 @@ RULES = {
         windows.pool_reductions,
         recurrent.take_last_state,
         normal.recognise_layer_norm,
+        selecting.recognise_shuffle,
+        selecting.rows_to_channels,
+        selecting.split_channels,
+        selecting.merge_selections,
+        selecting.cut_into_padding,
         moving.merge_reshapes,
         moving.merge_transposes,
         moving.sink_transposes,
@@ -39,6 +44,7 @@ RULES = {
         activations.recognise_hard_swish,
         activations.merge_limits,
         activations.fuse_activation,
+        activations.lift_activation,
     )
 }
 

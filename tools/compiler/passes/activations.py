@@ -8,12 +8,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Activation, Affine, Binary, Conv, Dense, Node
+from ..graph import Activation, Affine, Binary, Concat, Conv, Dense, Node, Reshape, Tensor
 
 if TYPE_CHECKING:
     from .editor import Editor
 
-__all__ = ["fuse_activation", "merge_limits", "plainer_activation", "recognise_hard_swish"]
+__all__ = [
+    "fuse_activation",
+    "lift_activation",
+    "merge_limits",
+    "plainer_activation",
+    "recognise_hard_swish",
+]
 
 _FUSED = {"relu", "leaky", "clip"}
 
@@ -76,6 +82,43 @@ def fuse_activation(editor: Editor, node: Node) -> bool:
         return False
     editor.join(layer, node, activation=node)
     return True
+
+
+def lift_activation(editor: Editor, node: Node) -> bool:
+    """Moves an activation behind convolutions whose maps are joined and reshaped (the phases of a
+    transposed convolution) into these convolutions."""
+    if not isinstance(node, Activation) or node.function not in _FUSED:
+        return False
+    last = editor.sole_source(node, Reshape | Concat)
+    joined = last
+    if isinstance(last, Reshape):
+        joined = editor.sole_source(last, Concat)
+    layers = [editor.maker(name, Conv) for name in joined.inputs] if joined is not None else []
+    if not layers or any(
+        layer is None or layer.activation is not None or editor.sole_reader(layer.output) is None
+        for layer in layers
+    ):
+        return False
+    # What held the sums keeps its name; what holds other values gets one of its own.
+    editor.remove(node)
+    inputs = []
+    for layer in layers:
+        inputs.append(_renamed(editor, layer.output))
+        editor.put(replace(layer, output=inputs[-1], activation=node))
+    if last is joined:
+        editor.put(replace(joined, inputs=inputs, output=node.output))
+    else:
+        output = _renamed(editor, joined.output)
+        editor.put(replace(joined, inputs=inputs, output=output))
+        editor.put(replace(last, inputs=[output], output=node.output))
+    return True
+
+
+def _renamed(editor, tensor):
+    """A new tensor of the same shape."""
+    name = editor.unused(f"{tensor}_activated", editor.tensors)
+    editor.tensors[name] = Tensor(name, editor.shape(tensor))
+    return name
 
 
 def recognise_hard_swish(editor: Editor, node: Node) -> bool:

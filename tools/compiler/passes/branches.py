@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Branches that an output joins: each fills the numbers of the machine, however far their ranges
+"""Branches that an output joins: each fills the numbers of the core, however far their ranges
 lie apart, and the host multiplies by what brings them back together."""
 
 from collections.abc import Mapping

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers that make up for what a tensor holds less: their biases take its offset."""
+"""Layers that make up for the offset of a tensor: their biases take it."""
 
 from dataclasses import replace
 
@@ -30,7 +30,7 @@ class Held(Exception):
 def without(
     graph: Graph, tensor: str, offset: np.ndarray
 ) -> tuple[dict[str, Node], dict[str, np.ndarray]]:
-    """What changes behind a tensor that holds ``offset`` [channels] less.
+    """Changes of the layers behind a tensor from which ``offset`` [channels] is subtracted.
 
     Returns
     -------

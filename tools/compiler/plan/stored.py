@@ -18,7 +18,7 @@ __all__ = ["of_stored", "stored"]
 _CLASSES = {
     kind.__name__: kind
     for kind in (
-        *(getattr(forms, name) for name in forms.__all__),
+        *(kind for kind in vars(forms).values() if isinstance(kind, type) and is_dataclass(kind)),
         Graph,
         Integer,
         Quantised,

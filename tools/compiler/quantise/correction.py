@@ -23,7 +23,7 @@ def mean_error(real: np.ndarray, whole: np.ndarray, scale: Scale) -> np.ndarray:
     Parameters
     ----------
     real : [inputs, ..., out], the float network's results behind the activation
-    whole : the machine's, of the same shape
+    whole : the core's, of the same shape
     scale : Scale of the result
 
     Channels few of whose results follow the bias (cut, or behind a relu) stay as they are, and so

@@ -76,8 +76,8 @@ class _Layer:
 
 
 class _Cost:
-    """What rounding in a class, and in the layers before and behind it, loses in the network's
-    results."""
+    """Cost of a class: error in the network's results from rounding in it, and in the layers
+    before and behind it."""
 
     def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels, far):
         self.range, self.levels, self.readers, self.writers = ranges, levels, [], []

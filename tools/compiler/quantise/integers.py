@@ -108,7 +108,7 @@ def fit_shifts(
     power : [groups, products], mean of the squares of the inputs
     source_step, result_step : units of the source and of the result
     numbers : Arithmetic
-    short_bias : bool, a lower shift is taken where a bias takes fewer of the machine's steps with
+    short_bias : bool, a lower shift is taken where a bias takes fewer of the core's steps with
         it and the weights lose next to nothing: where they are so small that hardly a unit of the
         result depends on them
 

@@ -88,8 +88,8 @@ def _channels(graph, node):
 
 
 def far_channels(seen: Seen, node: Conv | Dense) -> np.ndarray:
-    """Which channels of a layer's result an offset makes smaller beside the others: of a relu's
-    those that never met its zero, else all; bool [channels]. ``seen``:
+    """Channels of a layer's result whose range an offset can narrow: after a relu those that
+    never reached zero, else all; bool [channels]. ``seen``:
     :class:`~.statistics.Seen`."""
     return np.ones(len(seen.channel_low), bool) if node.activation is None else seen.channel_low > 0
 

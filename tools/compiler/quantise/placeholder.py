@@ -44,7 +44,7 @@ def placeholder(graph: Graph, backend: Backend, bits: int | None = None) -> Quan
     ValuesNeeded
         The program depends on the tensors' values, which calibration alone shows.
     LoweringError
-        A network for which the machine has no scales, whatever the values.
+        A network for which the core has no scales, whatever the values.
     """
     graph = copy_of(backend.legalise(graph))
     if backend.floating:
@@ -53,7 +53,7 @@ def placeholder(graph: Graph, backend: Backend, bits: int | None = None) -> Quan
 
 
 class _Scales(Scales):
-    """Scales of the range :data:`_RANGE`, but for those that the model or the machine gives."""
+    """Scales of the range :data:`_RANGE`, but for those that the model or the core gives."""
 
     def choose(self, tensor, layer=None, sums=()):
         if tensor not in self.of:

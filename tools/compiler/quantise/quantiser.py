@@ -63,7 +63,7 @@ def quantise(
     backend : Backend; its ``legalise``, ``arithmetic``, ``partial_sums`` and ``reference`` are used
     calibration : dict, name of each input's tensor -> numbers, first axis the inputs;
         100 to 200 suffice
-    bits : width of the tensors, where the machine leaves a choice (:func:`check_bits`);
+    bits : width of the tensors, where the core leaves a choice (:func:`check_bits`);
         ``None``: what it prefers
     equalise : bool, whether channels are scaled between layers
     percentile : of the sizes of a tensor's elements, in percent: what lies above is cut;
@@ -79,7 +79,7 @@ def quantise(
     ------
     InputError
         Calibration that does not fit or has no finite numbers, another option's value, a network
-        for which the machine has no scales.
+        for which the core has no scales.
     """
     check_percentile(percentile)
     values = check_calibration(graph, calibration)
@@ -106,14 +106,14 @@ def check_bits(bits: int | None, parts: Sequence[Quantised]) -> None:
     }
     if bits is not None and taken and bits not in taken:
         raise InputError(
-            f"bits is {bits}, no tensor of the network can have this width on this machine; it "
+            f"bits is {bits}, no tensor of the network can have this width on this core; it "
             f"takes {', '.join(map(str, sorted(taken)))}"
         )
 
 
 class Quantiser:
-    """What :func:`quantise` works with: ``graph`` (its nodes are replaced, never changed),
-    ``result``, ``scales`` (of the class given), and of each node its ``arithmetic``."""
+    """State of :func:`quantise`: ``graph`` (its nodes are replaced, never changed), ``result``,
+    ``scales`` (of the class given), and the ``arithmetic`` of each node."""
 
     def __init__(
         self,
@@ -413,8 +413,8 @@ def _bias(node):
 
 
 def _lost(integer, rows, mean, unit):
-    """What the layer's results lose by its weights' rounding, of the ``mean`` [groups, products] of
-    what it reads; float64 [out]. ``unit``: that of the weights at shift 0."""
+    """Mean error of a layer's results from the rounding of its weights, float64 [out]; ``mean``
+    [groups, products] is the mean of its operands, ``unit`` the weights' scale at shift 0."""
     step = unit * 2.0 ** -integer.shift.astype(np.float64).reshape(rows.shape[:2])
     whole = integer.weights.reshape(rows.shape) * step[..., None]
     return np.einsum("gop,gp->go", rows - whole, mean).ravel()

@@ -49,7 +49,7 @@ def recurrent_integer(
     )
     wish.wraps = numbers.wraps
     step, why = (
-        (numbers.source_step, "table of the machine")
+        (numbers.source_step, "table of the core")
         if numbers.source_step is not None
         else choose_step(wish)
     )

@@ -30,7 +30,7 @@ _SUMS, _RESULTS = 1 << 15, 1 << 19
 
 
 def _table_steps(graph, arithmetic, members):
-    """Steps that tables of the machine ask of the tensors ``members``: step -> name of a node."""
+    """Steps that tables of the core ask of the tensors ``members``: step -> name of a node."""
     found = {}
     for node in graph.nodes:
         numbers = arithmetic[node.name]
@@ -139,18 +139,18 @@ class Scales:
         }
 
     def _own(self, group):
-        """(step, why) that the model or the machine gives a group, or ``None``."""
+        """(step, why) that the model or the core gives a group, or ``None``."""
         members = set(self.groups.members[group])
         tables = _table_steps(self.graph, self.arithmetic, members)
         if len(tables) > 1:
             text = ", ".join(f"{node} {step:g}" for step, node in tables.items())
             raise LoweringError(
-                f"tensor {min(members)}: tables of the machine ask for different steps: {text}",
+                f"tensor {min(members)}: tables of the core ask for different steps: {text}",
                 list(tables.values())[-1],
             )
         if tables:
             ((step, node),) = tables.items()
-            return step, f"table of the machine for {node}"
+            return step, f"table of the core for {node}"
         own = [
             self.graph.tensors[name]
             for name in sorted(members)
@@ -168,7 +168,7 @@ class Scales:
         )
         steps = {float(tensor.scale) for tensor in own}
         if bad is None and max(steps) > min(steps) * (1 + 1e-6):
-            bad = f"{len(steps)} scales, and this machine wants one"
+            bad = f"{len(steps)} scales, and this core wants one"
         if bad is None:
             return own[0].scale, "the model's own"
         for tensor in own:
@@ -187,7 +187,7 @@ class Scales:
         if not tensor.signed:
             return f"{tensor.name} is unsigned"
         return (
-            f"{tensor.name} has {tensor.bits} bits, the machine {bits}"
+            f"{tensor.name} has {tensor.bits} bits, the core {bits}"
             if tensor.bits != bits
             else None
         )
@@ -225,7 +225,7 @@ class Scales:
                 if bounded(activation):
                     bounds.append(activation.high)
                     clips &= self.arithmetic[node.name].clips
-        # Where the machine clips by itself, others of the group keep what lies above; where there
+        # Where the core clips by itself, others of the group keep what lies above; where there
         # are none the clip costs least at the end.
         if bounds and (not clips or wish.greatest() <= min(bounds)):
             wish.most = min(bounds)

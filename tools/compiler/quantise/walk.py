@@ -42,7 +42,7 @@ class Walk:
 
     Attributes
     ----------
-    real, whole : dict, tensor name -> float64 values, the machine's whole numbers
+    real, whole : dict, tensor name -> float64 values, the core's whole numbers
     """
 
     def __init__(self, graph: Graph, backend: Backend, inputs: Mapping[str, np.ndarray]):

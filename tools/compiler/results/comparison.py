@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...build.reached import time_clock
 from ...errors import QuintetError
 from ...targets.ceilings import moved
 from ..backends import backend_names
@@ -29,7 +30,14 @@ if TYPE_CHECKING:
     from ..graph import Graph
     from .kept import KeptResults
 
-__all__ = ["Cell", "NetworkComparison", "compare_network", "comparison_of", "comparison_rows"]
+__all__ = [
+    "Cell",
+    "NetworkComparison",
+    "clock_notes",
+    "compare_network",
+    "comparison_of",
+    "comparison_rows",
+]
 
 
 @dataclass
@@ -37,6 +45,8 @@ class Cell:
     """Result of one core in a comparison.
 
     ``cycles`` of one input, ``measured`` or estimated; ``clock_hz`` that the board is built for;
+    ``time_hz`` that times are computed with and ``clock_note``, where it is from, as of
+    :func:`~quintet.tools.build.reached.time_clock`;
     ``agreement``: share of inputs whose first class is the float network's; ``snr``: dB against it;
     ``correct``: inputs of the label's class; ``memory``, ``moved``: bytes of main memory taken, and
     moved for an input; ``equal``: whether every tensor of every layer is that of the reference, on
@@ -52,6 +62,8 @@ class Cell:
     measured: bool = False
     estimated: int | None = None
     clock_hz: int | None = None
+    time_hz: float | None = None
+    clock_note: str = ""
     agreement: float | None = None
     snr: float | None = None
     correct: int | None = None
@@ -67,7 +79,7 @@ class Cell:
     @property
     def milliseconds(self) -> float | None:
         """Time per input, ``None`` if cycles or clock are not known."""
-        return None if not self.cycles or not self.clock_hz else self.cycles / self.clock_hz * 1e3
+        return None if not self.cycles or not self.time_hz else self.cycles / self.time_hz * 1e3
 
     @property
     def bytes_of_an_input(self) -> float | None:
@@ -224,13 +236,15 @@ def _cell(
     began = time.monotonic()
     plan = compile_graph(graph, build, calibration, Options(host_steps=host_steps), progress)
     seconds = round(time.monotonic() - began, 2)
-    rows = plan_rows(plan)
+    rows, clock = plan_rows(plan), time_clock(build)
     cell = Cell(
         build.isa,
         build.preset,
         estimated=round(plan.cycles),
         cycles=round(plan.cycles),
         clock_hz=plan.clock(build.clock_hz),
+        time_hz=plan.clock(clock.hz),
+        clock_note=clock.note,
         memory=plan.memory,
         moved=sum(row["bytes"] for row in rows),
         macs=sum(row["macs"] for row in rows),
@@ -312,7 +326,7 @@ def comparison_rows(found: NetworkComparison) -> tuple[tuple[str, ...], list[tup
             (
                 cell.isa,
                 f"{cell.cycles:,}" + ("" if cell.measured else "*"),
-                f"{time:.3f}" if time else "",
+                f"{time:.3f}" if time else "-",
                 f"{1e3 / time:,.0f}" if time else "",
                 "" if cell.agreement is None else f"{100 * cell.agreement:.1f} %",
                 "" if cell.snr is None else f"{cell.snr:.1f}",
@@ -327,3 +341,12 @@ def comparison_rows(found: NetworkComparison) -> tuple[tuple[str, ...], list[tup
             )
         )
     return columns, rows
+
+
+def clock_notes(found: NetworkComparison) -> list[str]:
+    """For each core, the clock that its times are computed with, or why it has none."""
+    return [
+        f"{cell.isa} {cell.preset or ''}".rstrip() + f": {cell.clock_note}"
+        for cell in found.cells
+        if cell.clock_note
+    ]

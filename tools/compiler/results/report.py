@@ -11,10 +11,11 @@ from ..plan import MachineStep
 from .places import build_object
 
 if TYPE_CHECKING:
+    from ...build.reached import TimeClock
     from ...console import Console
     from ..plan.plan import Plan
 
-__all__ = ["plan_object", "plan_rows", "show_layers", "show_plan"]
+__all__ = ["clock_object", "plan_object", "plan_rows", "show_layers", "show_plan"]
 
 #: What rows may have besides, and its column.
 _MORE = {"measured": ">measured", "snr": ">SNR dB"}
@@ -72,9 +73,11 @@ def plan_rows(
     return rows
 
 
-def plan_object(plan: Plan, clock_hz: float | None = None) -> dict[str, Any]:
-    """A plan's summary as a JSON object, for a main clock of ``clock_hz``; its clock is that which
-    its cycles count."""
+def plan_object(
+    plan: Plan, clock_hz: float | None = None, clock: TimeClock | None = None
+) -> dict[str, Any]:
+    """A plan's summary as a JSON object, for a main clock of ``clock_hz``; its clocks are those
+    that its cycles count. ``clock``: that times are computed with."""
     rows = plan_rows(plan)
     return {
         "network": plan.network,
@@ -83,6 +86,7 @@ def plan_object(plan: Plan, clock_hz: float | None = None) -> dict[str, Any]:
         **build_object(plan, clock_hz=clock_hz),
         "cycles_estimated": round(plan.cycles),
         "clock_hz": plan.clock(clock_hz),
+        **clock_object(plan, clock),
         "macs": sum(row["macs"] for row in rows),
         "snr": plan.snr if plan.snr is not None and isfinite(plan.snr) else None,
         "programs": [len(step.lowered.program) for step in plan.machine_steps],
@@ -92,18 +96,30 @@ def plan_object(plan: Plan, clock_hz: float | None = None) -> dict[str, Any]:
     }
 
 
-def show_plan(console: Console, plan: Plan, clock_hz: float | None = None) -> None:
+def clock_object(plan: Plan, clock: TimeClock | None) -> dict[str, Any]:
+    """The clock that times are computed with, as results store it: ``time_hz`` of the clock that a
+    plan's cycles count, or ``None``, and ``clock_note``."""
+    return {
+        "time_hz": None if clock is None else plan.clock(clock.hz),
+        "clock_note": "" if clock is None else clock.note,
+    }
+
+
+def show_plan(console: Console, plan: Plan, clock: TimeClock | None = None) -> None:
     """Prints a plan as a table."""
     rows = plan_rows(plan)
     for note in plan.notes:
         console.note(f"quintet: {note}")
     show_layers(console, rows)
     where = f"{plan.board}, {plan.preset}" if plan.board else plan.preset or "sizes of its own"
-    time = f", {plan.cycles / clock_hz * 1e3:.3f} ms at {clock_hz / 1e6:g} MHz" if clock_hz else ""
+    hz = None if clock is None else plan.clock(clock.hz)
+    time = f", {plan.cycles / hz * 1e3:.3f} ms at {hz / 1e6:.4g} MHz" if hz else ""
     console.out(
         f"{plan.network} for {plan.isa} ({where}): {sum(row['macs'] for row in rows):,} "
         f"multiplications and some {plan.cycles:,.0f} cycles an input{time}"
     )
+    if clock is not None and clock.note:
+        console.out(f"clock: {clock.note}")
     console.out(
         f"main memory: {plan.memory:,} of {plan.memory_size:,} bytes, programs "
         f"{sum(len(s.lowered.program) for s in plan.machine_steps):,}"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from ...build.reached import time_clock
 from ..images import line_seconds
 
 if TYPE_CHECKING:
@@ -36,12 +37,12 @@ def throughput(
     on_the_line : bool, whether bytes took their time on a line:
         those of a virtual board's default link do not
 
-    ``core``: by cycles at the board's clock; ``line``: by the bytes that an input, its outputs and
-    its run take on the line, frames and registers among them, at the line's rate; ``bound``: which
-    of them is less; ``link``: measured.
+    ``core``: by cycles at the clock of :func:`~quintet.tools.build.reached.time_clock`; ``line``:
+    by the bytes that an input, its outputs and its run take on the line, frames and registers among
+    them, at the line's rate; ``bound``: which of them is less; ``link``: measured.
     """
     found = dict.fromkeys(("core", "line", "bound", "link"))
-    clock = plan.clock(info.clock_hz)
+    clock = plan.clock(time_clock(info).hz)
     if report.cycles and clock:
         found["core"] = clock * report.inputs / report.cycles
     seconds = line_seconds(info.link, report.sent_bytes, report.received_bytes)
@@ -59,16 +60,19 @@ def throughput_rows(
 ) -> list[tuple[str, str, str]]:
     """Throughput as a table of rows (name, value, meaning)."""
     rows = []
+    known = time_clock(info)
     if found["core"]:
-        clock = plan.clock(info.clock_hz)
+        clock = plan.clock(known.hz)
         assert clock is not None  # the core's rate was computed from it
         rows.append(
             (
                 "by the core",
                 f"{found['core']:,.1f} inputs/s",
-                f"{1e3 / found['core']:.3f} ms at {clock / 1e6:g} MHz",
+                f"{1e3 / found['core']:.3f} ms at {clock / 1e6:.4g} MHz",
             )
         )
+    if report.cycles and known.note and info.kind != "board":
+        rows.append(("clock", "" if found["core"] else "not known", known.note))
     if found["line"]:
         which = (
             f"; {'the core' if found['bound'] == 'core' else 'the line'} is the bound"

@@ -19,7 +19,7 @@ class SessionReport:
     cycles : of all runs; a golden model has none where its document gives no formula
     counters : name -> sum over all runs;
         of runs in turns some are read and stand for the others (:data:`~.runs.EVERY`), not the
-        first, which may find the core empty
+        first, which may find the core empty; of a list of runs the last one is read
     constant_bytes : bytes written and checked once
     input_bytes, output_bytes : bytes written and read for all inputs
     sent_bytes, received_bytes : bytes on the line for all inputs, each way: frames,

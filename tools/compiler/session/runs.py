@@ -78,6 +78,41 @@ class Runs:
             self._read += 1
             self._sums.update(outcome.counters)
 
+    def is_last(self, step: MachineStep) -> bool:
+        """Whether the last run was one of ``step``, so that it finds what that has left."""
+        return self._last is step
+
+    def start_list(self, lowered: Lowered, address: int, size: int, number: int) -> None:
+        """Begins a list of runs, the first of which is run ``number`` of a step's program."""
+        self._last = None
+        with self.about(lowered, number, "begun"):
+            self.target.start_list(address, size)
+
+    def wait_list(self, step: MachineStep, number: int, count: int) -> None:
+        """Waits for a list of ``count`` runs, the first of which is run ``number``; raises
+        :class:`RunFailed` if one of them met a fault. The counters of the last one stand for
+        all."""
+        from ....gateware.standalone.runlist import ListStatus
+        from ...link.errors import LinkError
+
+        lowered = step.lowered
+        with self.about(lowered, number, "run"):
+            found = self.target.wait_list()
+        if found.status != ListStatus.ENDED:
+            failed = number + max(found.runs - 1, 0)
+            if found.last is not None:
+                self.check(lowered, found.last, failed)
+            raise LinkError(
+                f"{self.target.name}: the list of runs of {self._inputs(lowered, failed)} ended "
+                f"at {found.position:#x} with status {int(found.status):#x}: expected "
+                f"{int(ListStatus.ENDED):#x}"
+            )
+        assert found.last is not None and found.runs == count
+        self._last = step
+        self._runs += count
+        self._read += 1
+        self._sums.update(found.last.counters)
+
     def setup(self, lowered: Lowered, data: bytes, address: int) -> None:
         """Runs a setup program once."""
         outcome = self.target.run(

@@ -15,6 +15,7 @@ from ..evaluate import run_graph
 from ..plan import MachineStep, PlanError
 from ..ports import from_graph
 from ..values import check_inputs, to_numbers, to_values
+from .listed import ListPlaces, in_lists
 from .report import SessionReport
 from .runs import Runs
 from .transfer import Transfer
@@ -32,7 +33,8 @@ class Session:
     """A plan on an open target. A context manager; leaving it closes the target.
 
     While the core works on an input, the next one is written and the output before is read, where
-    the plan has double-buffered copies of its programs and the target the memory for them.
+    the plan has double-buffered copies of its programs and the target the memory for them. A target
+    that walks lists of runs takes up to :data:`~.listed.MOST` inputs in a row (:mod:`.listed`).
 
     Parameters
     ----------
@@ -41,6 +43,9 @@ class Session:
     progress : callable(what, done, total), optional
     overlap : bool; without it every run has main memory for itself,
         and so the cycles that the plan's estimate is compared with
+
+    resident : bool; the target has the plan's constants from its flash memory: they are checked and
+        not written
 
     Calling it with an array for each input of the network, positional or by name, gives the
     outputs: an array for one, else a dict by name.
@@ -63,13 +68,14 @@ class Session:
         progress: Callable[..., None] | None = None,
         *,
         overlap: bool = True,
+        resident: bool = False,
     ):
         self.plan, self.target, self._progress = plan, target, progress
         if target.info.kind == "model":
             target.configure(like=_info(plan, target))
         plan.check_target(target.info, target.name)
         self._memory, self.runs = (
-            Transfer(target, SessionReport(), progress),
+            Transfer(target, SessionReport(), progress, resident=resident),
             Runs(plan.network, target),
         )
         #: For progress: inputs in all (``None``: those of a call), and inputs before this call.
@@ -79,10 +85,13 @@ class Session:
             and plan.memory_overlapped is not None
             and plan.memory_overlapped <= target.info.memory_size
         )
+        self._lists = overlap and target.info.run_list
+        if resident:
+            target.wait_ready()
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
         self._resident: list[MachineStep] = []
-        if _side_by_side([step.lowered for step in plan.machine_steps]):
+        if side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
 
@@ -224,11 +233,13 @@ class Session:
         began, (sent, received) = self.target.now(), self.target.traffic()
         # What is kept of the tensors is read when the run is over, before any other.
         programs = self._programs(step) if len(batches) > 1 and keep is None else [lowered]
-        parts = (
-            in_turns(self, step, programs, batches)
-            if len(programs) > 1
-            else one_by_one(self, step, batches, keep)
-        )
+        places = self._list_places(programs, len(batches), keep)
+        if places is not None:
+            parts = in_lists(self, step, places, batches)
+        elif len(programs) > 1:
+            parts = in_turns(self, step, programs, batches)
+        else:
+            parts = one_by_one(self, step, batches, keep)
         after, report = self.target.traffic(), self.report
         report.sent_bytes, report.received_bytes = (
             report.sent_bytes + after[0] - sent,
@@ -245,26 +256,49 @@ class Session:
             if keep is not None and placed.tensor in made:
                 keep[placed.tensor] = numbers
 
+    def _list_places(self, programs, runs, keep):
+        """Memory for lists of runs, where the target walks them and has space for two runs."""
+        if not self._lists or runs < 2 or keep is not None:
+            return None
+        taken = [step.lowered.memory for step in self.plan.machine_steps]
+        taken += [program.memory for program in programs]
+        if self._overlap:
+            taken.append(self.plan.memory_overlapped)
+        places = ListPlaces(self._memory, programs, max(taken), self.target.info.memory_size, runs)
+        return places if places.chunks else None
+
     def tell(self, number: int, lowered: Lowered) -> None:
         """Reports progress before run ``number`` of a program."""
         if self._progress is not None:
             done = self.behind + number * lowered.images
             self._progress("inputs", done, self.expected or self._count)
 
-    def put(self, lowered: Lowered, batch: Mapping[str, np.ndarray], number: int = 0) -> None:
+    def put(
+        self,
+        lowered: Lowered,
+        batch: Mapping[str, np.ndarray],
+        number: int = 0,
+        waiting: Mapping[str, int] | None = None,
+    ) -> None:
         """Writes the inputs of run ``number`` of a program, tensor name -> numbers; a short batch
-        is filled up with zeros."""
+        is filled up with zeros. ``waiting``: addresses at which they wait for it, packed."""
         with self.runs.about(lowered, number, "written"):
             for name, placed in lowered.inputs.items():
-                self._memory.put(lowered, placed.layout, _padded(batch[name], lowered.images))
+                at = None if waiting is None else waiting[name]
+                self._memory.put(lowered, placed.layout, _padded(batch[name], lowered.images), at)
 
     def get(
-        self, lowered: Lowered, number: int, keep: dict[str, np.ndarray] | None = None
+        self,
+        lowered: Lowered,
+        number: int,
+        keep: dict[str, np.ndarray] | None = None,
+        waiting: Mapping[str, int] | None = None,
     ) -> dict[str, np.ndarray]:
-        """Reads the outputs of run ``number`` of a program, by name."""
+        """Reads the outputs of run ``number`` of a program, by name. ``waiting``: addresses at
+        which they wait for the host, packed."""
         with self.runs.about(lowered, number, "read"):
             return {
-                name: self._memory.get(placed.layout)
+                name: self._memory.get(placed.layout, None if waiting is None else waiting[name])
                 for name, placed in self._read(lowered, keep).items()
             }
 
@@ -284,7 +318,7 @@ class Session:
         self.close()
 
 
-def _side_by_side(programs):
+def side_by_side(programs: Sequence[Lowered]) -> bool:
     """Whether no two programs take the same memory."""
     spans = sorted(
         (min([p.program_at, *(at for at, *_ in p.constants), *(at for _, at in p.setup)]), p.memory)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..layout import Layout
+from ..plan import PlanError
 
 if TYPE_CHECKING:
     from ...targets.base import Target
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from ..planes import BitPlanes
     from .report import SessionReport
 
-__all__ = ["Transfer"]
+__all__ = ["Packed", "PackedPiece", "Transfer"]
 
 #: Bytes that a request takes on the line beside its data.
 _FRAME = 24
@@ -34,9 +35,17 @@ class Transfer:
     target : Target
     report : SessionReport
     progress : callable(what, done, total) or None
+    resident : bool; constants are in the target's memory already, and are checked only
     """
 
-    def __init__(self, target: Target, report: SessionReport, progress: Callable[..., None] | None):
+    def __init__(
+        self,
+        target: Target,
+        report: SessionReport,
+        progress: Callable[..., None] | None,
+        resident: bool = False,
+    ):
+        self._resident = resident
         self._target, self.report, self._progress = target, report, progress
         self._known: dict[Layout, list[_Piece]] = {}
 
@@ -49,14 +58,20 @@ class Transfer:
         report = (
             None if progress is None else lambda done, total: progress(f"write {what}", done, total)
         )
-        self._target.write(address, content, report)
-        self.report.constant_bytes += len(content)
+        if not self._resident:
+            self._target.write(address, content, report)
+            self.report.constant_bytes += len(content)
         if self._target.info.kind == "model":
             return
         found = self._target.checksum(address, len(content))
         if found != zlib.crc32(content):
             from ...link.errors import LinkError
 
+            if self._resident:
+                raise PlanError(
+                    f"{self._target.name} does not hold this plan: {what} at {address:#x} has "
+                    f"checksum {found:08x}, expected {zlib.crc32(content):08x}"
+                )
             raise LinkError(
                 f"{self._target.name}: {what} at {address:#x} does not read back as written "
                 f"(checksum {found:08x}, expected "
@@ -68,9 +83,29 @@ class Transfer:
         if isinstance(layout, Layout) and self.pieces(layout):
             self._target.fill(layout.first, layout.end - layout.first)
 
-    def put(self, lowered: Lowered, layout: Layout | BitPlanes, values: np.ndarray) -> None:
+    def packed(self, layout: Layout | BitPlanes) -> Packed:
+        """A tensor outside its place: its runs one behind the other, or its whole span."""
+        pieces = self.pieces(layout) if isinstance(layout, Layout) else []
+        if not pieces:
+            span = layout.end - layout.first
+            return Packed((PackedPiece(0, layout.first, span, span, 1),), span)
+        found, at = [], 0
+        for piece in pieces:
+            place = layout.address + piece.offset
+            found.append(PackedPiece(at, place, piece.run, piece.stride, piece.count))
+            at += _whole(piece.run) * piece.count
+        return Packed(tuple(found), at)
+
+    def put(
+        self,
+        lowered: Lowered,
+        layout: Layout | BitPlanes,
+        values: np.ndarray,
+        at: int | None = None,
+    ) -> None:
         """Writes a tensor. The bytes between its elements belong to it and are zero, or are the
-        program's."""
+        program's. ``at``: address where it is written :meth:`packed`, instead of its place."""
+        waiting = None if at is None else (at, self.packed(layout))
         first, end = layout.first, layout.end
         pieces = self.pieces(layout) if isinstance(layout, Layout) else []
         if isinstance(layout, Layout) and pieces:
@@ -81,14 +116,19 @@ class Transfer:
                 0,
             )
             written = []
-            for piece in pieces:
+            for number, piece in enumerate(pieces):
                 rows = np.zeros((piece.count, piece.run), np.uint8)
                 for begin, count in piece.filled:
                     rows[begin : begin + count] = data[at : at + piece.run * count].reshape(
                         count, piece.run
                     )
                     at += piece.run * count
-                written.append((layout.address + piece.offset, rows, piece.stride))
+                if waiting is None:
+                    written.append((layout.address + piece.offset, rows, piece.stride))
+                    continue
+                begin, packed = waiting
+                place = begin + packed.pieces[number].packed_at
+                written.append((place, rows, _whole(piece.run)))
             self._target.write_batch(written)
             self.report.input_bytes += data.size
             return
@@ -98,7 +138,7 @@ class Transfer:
                 first - lowered.program_at : end - lowered.program_at
             ]
         layout.write(memory, values, first)
-        self._target.write(first, memory.tobytes())
+        self._target.write(first if waiting is None else waiting[0], memory.tobytes())
         self.report.input_bytes += memory.size
 
     def pieces(self, layout: Layout) -> list[_Piece]:
@@ -114,14 +154,18 @@ class Transfer:
             )
         return self._known[layout]
 
-    def get(self, layout: Layout) -> np.ndarray:
-        """Reads a tensor, an array of its layout's shape."""
+    def get(self, layout: Layout, at: int | None = None) -> np.ndarray:
+        """Reads a tensor, an array of its layout's shape. ``at``: address where it lies
+        :meth:`packed`."""
         pieces = self.pieces(layout)
+        packed = self.packed(layout)
         if pieces:
             read = self._target.read_batch(
                 [
-                    (layout.address + piece.offset, piece.run, piece.stride, piece.count)
-                    for piece in pieces
+                    (piece.address, piece.run, piece.stride, piece.count)
+                    if at is None
+                    else (at + piece.packed_at, piece.run, _whole(piece.run), piece.count)
+                    for piece in packed.pieces
                 ]
             )
             data = np.concatenate(
@@ -137,9 +181,34 @@ class Transfer:
                 .reshape(layout.shape)
                 .astype(layout.dtype)
             )
-        data = self._target.read(layout.first, layout.end - layout.first)
+        data = self._target.read(layout.first if at is None else at, packed.size)
         self.report.output_bytes += len(data)
         return layout.read(np.frombuffer(data, np.uint8), layout.first)
+
+
+@dataclass(frozen=True)
+class PackedPiece:
+    """Runs of a packed tensor: ``count`` of ``run`` bytes, ``stride`` apart from ``address`` on;
+    packed from ``packed_at`` on, each at a word."""
+
+    packed_at: int
+    address: int
+    run: int
+    stride: int
+    count: int
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A packed tensor: its pieces and its bytes."""
+
+    pieces: tuple[PackedPiece, ...]
+    size: int
+
+
+def _whole(run):
+    """Bytes of the words that a run takes."""
+    return -(-run // 4) * 4
 
 
 @dataclass

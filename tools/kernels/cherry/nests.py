@@ -41,7 +41,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class _Access:
-    """What an address unit gives: coefficients are pairs (Loop, elements)."""
+    """Addresses that an address unit generates; coefficients are pairs (Loop, elements)."""
 
     address: int
     stride_x: int

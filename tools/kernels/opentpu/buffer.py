@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from ...compiler.common.lifetimes import first_fit
+
 __all__ = ["Item", "allocate"]
 
 #: Orders that are tried before something goes to main memory.
@@ -57,21 +59,7 @@ def _too_much(items, room):
 
 
 def _place(order, high, begin, end):
-    placed = []
-    for item, above in zip(order, high, strict=True):
-        taken = sorted(
-            (at, at + other.size)
-            for at, other in placed
-            if other.first <= item.last and item.first <= other.last
-        )
-        free, at = [], begin
-        for low, top in taken:
-            if at + item.size <= low:
-                free.append((at, low))
-            at = max(at, top)
-        if at + item.size <= end:
-            free.append((at, end))
-        if not free:
-            return item
-        placed.append((free[-1][1] - item.size if above else free[0][0], item))
-    return {item.name: at for at, item in placed}
+    addresses = first_fit(order, begin, end, high)
+    if len(addresses) < len(order):
+        return order[len(addresses)]
+    return {item.name: at for at, item in zip(addresses, order, strict=True)}

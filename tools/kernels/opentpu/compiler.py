@@ -14,7 +14,7 @@ from .emit import Emitter
 from .geometry import settle
 from .plan import make_plan
 from .program import RW, Program, schedule_weights
-from .step import BIAS_LANE, KernelStep, PoolStep, Step, kinds
+from .step import BIAS_LANE, KernelStep, PoolStep, Step, packed_vector
 
 if TYPE_CHECKING:
     from .planes import Planes
@@ -51,16 +51,14 @@ class CompiledSteps:
     first_tile: int = 0
 
 
-def constant_vectors(count: int, n: int, packed: int = 0) -> np.ndarray:
-    """Constant vectors that biases are products of, and behind them ``packed`` of each kind, int8
-    [vectors, n]."""
+def constant_vectors(count: int, n: int, packed: Mapping[int, int] | None = None) -> np.ndarray:
+    """Constant vectors that biases are products of, and behind them those of packed biases, int8
+    [vectors, n]. ``packed``: rows of a bias -> vectors of each slot."""
     vector = np.full(n, BIAS_LANE, np.int8)
     vector[0] = 1
     found = [np.tile(vector, (count, 1))]
-    for kind in range(kinds(n) if packed else 0):
-        vector = np.zeros(n, np.int8)
-        vector[2 * kind : 2 * kind + 2] = 1, BIAS_LANE
-        found.append(np.tile(vector, (packed, 1)))
+    for rows, number in (packed or {}).items():
+        found += [np.tile(packed_vector(n, rows, slot), (number, 1)) for slot in range(n // rows)]
     return np.concatenate(found)
 
 

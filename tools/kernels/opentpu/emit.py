@@ -161,8 +161,7 @@ class Emitter(Pooling, Kernels):
             self.program.rhm(*self._waiting.pop(0))
 
     def _fetch(self, number, step, part):
-        """What part ``part`` of a step needs from main memory; nothing where there is no such
-        part."""
+        """Loads from main memory for part ``part`` of a step; none without such a part."""
         plan = self.plan
         if part >= len(plan.parts[number]):
             return
@@ -216,8 +215,10 @@ class Emitter(Pooling, Kernels):
         if places is not None and self._spread(number, step, places):
             return None
         biases = [None] * len(step.terms) if step.bias is None else bias_tiles(step.bias, source.n)
-        if step.bias is not None and plan.planes[step.target].plane <= plan.packed:
-            packed = packed_biases(step.bias, source.n)
+        if step.bias is not None:
+            target = plan.planes[step.target]
+            sizes = [rows for rows, positions in plan.packed.items() if target.plane <= positions]
+            packed = packed_biases(step.bias, source.n, sizes)
             biases = [one or tiles for one, tiles in zip(packed, biases, strict=True)]
         ahead = plan.bands[number] - 1
         for part, chunk in enumerate(plan.parts[number]):
@@ -251,8 +252,13 @@ class Emitter(Pooling, Kernels):
             else:
                 pieces.insert(0, pieces.pop(whole))
         if isinstance(bias, PackedBias):
-            ub = plan.zeros + plan.ones + bias.kind * plan.packed
-            self._mmc(ub, acc, max(rows, 1), self.tiles.number(bias.tile), overwrite=True)
+            self._mmc(
+                plan.packed_row(bias),
+                acc,
+                max(rows, 1),
+                self.tiles.number(bias.tile),
+                overwrite=True,
+            )
             tiles = ()
         else:
             tiles = bias or ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ..inputs import KernelError
 from .buffer import Item, allocate
 from .chunks import Chunk, chunks, needed, pool_lines, slot_rows
-from .step import KernelStep, PoolStep, Step, kinds
+from .step import KernelStep, PackedBias, PoolStep, Step, packed_rows
 
 if TYPE_CHECKING:
     from .planes import Planes
@@ -22,7 +22,7 @@ __all__ = ["FAR", "ONES", "Plan", "make_plan"]
 ONES = 64
 
 #: Positions of a map, with its gaps, up to which its biases are packed into tiles of several
-#: blocks' (:func:`~.step.packed_biases`): there are so many constant vectors of each kind.
+#: blocks' (:func:`~.step.packed_biases`): each position takes a constant vector of every slot.
 PACKED = 48
 
 #: Number of the first host vector of tensors that lie apart from the others; where they really lie
@@ -47,7 +47,8 @@ class Plan:
         0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a part of the
         result on its way there
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
-    packed : constant vectors of each kind, behind them; 0 where no biases are packed
+    packed : dict, rows of a packed bias -> constant vectors of each slot, behind them; empty where
+        no biases are packed
     vectors : host vectors in all
     far_vectors : host vectors from FAR on, besides
     kernels : names of the tensors that are tiles
@@ -62,7 +63,7 @@ class Plan:
     scratch: dict[tuple[Any, ...], int] = field(default_factory=dict)
     zeros: int = 0
     ones: int = 0
-    packed: int = 0
+    packed: dict[int, int] = field(default_factory=dict)
     vectors: int = 0
     far_vectors: int = 0
     kernels: set[str] = field(default_factory=set)
@@ -70,8 +71,22 @@ class Plan:
     @property
     def constants(self) -> int:
         """Constant vectors in all."""
+        return self.ones + self._packed_vectors(self.packed)
+
+    def packed_row(self, bias: PackedBias) -> int:
+        """First row in the unified buffer of the constant vectors of a packed bias."""
+        smaller = [rows for rows in self.packed if rows < bias.rows]
+        return (
+            self.zeros
+            + self.ones
+            + self._packed_vectors(smaller)
+            + bias.slot * self.packed[bias.rows]
+        )
+
+    def _packed_vectors(self, sizes):
+        """Constant vectors of packed biases of these rows."""
         n = next(iter(self.planes.values())).n if self.packed else 0
-        return self.ones + kinds(n) * self.packed
+        return sum(n // rows * self.packed[rows] for rows in sizes)
 
 
 def band_lines(
@@ -158,8 +173,7 @@ def make_plan(
         else 0
     )
     if far is not None:
-        sizes = [planes[s.target].plane for s in steps if getattr(s, "bias", None) is not None]
-        plan.packed = max((size for size in sizes if size <= PACKED), default=0)
+        plan.packed = _packed(steps, planes)
     kernels = {step.target for step in steps if isinstance(step, KernelStep)}
     lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
     plan.bands = [2] * len(steps)
@@ -194,6 +208,18 @@ def make_plan(
     return plan
 
 
+def _packed(steps, planes):
+    """Positions of the largest map of those whose biases are packed, by the rows of a bias."""
+    found: dict[int, int] = {}
+    for step in steps:
+        bias, target = getattr(step, "bias", None), planes[step.target]
+        if bias is None or target.plane > PACKED:
+            continue
+        for rows in set(packed_rows(bias, target.n)) - {None}:
+            found[rows] = max(found.get(rows, 0), target.plane)
+    return dict(sorted(found.items()))
+
+
 def _share_placement(plan, names, lives, inputs, stored, far):
     """Host vectors of tensors, of which those that are not there at the same time share some.
 
@@ -221,7 +247,7 @@ def _share_placement(plan, names, lives, inputs, stored, far):
 
 
 def _scratch(number, step, plan, streamed):
-    """Items of what a step needs beside tensors that stay."""
+    """Scratch memory of a step beside its tensors."""
     items = []
     for index, name in enumerate(step.sources):
         if name in streamed and name not in step.sources[:index]:

@@ -4,6 +4,7 @@ activation tiles."""
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,10 @@ __all__ = [
     "Term",
     "bias_tile_limit",
     "bias_tiles",
-    "kinds",
     "packed_biases",
+    "packed_rows",
+    "packed_sizes",
+    "packed_vector",
     "spread_of",
 ]
 
@@ -160,55 +163,85 @@ def bias_tiles(bias: np.ndarray, n: int) -> list[list[np.ndarray]]:
     An element's quotient by 127 is shared out among n - 1 rows of each tile, what is left goes into
     row 0.
     """
-    bias = np.asarray(bias, np.int64).reshape(-1, n)
-    quotient = (2 * bias + BIAS_LANE) // (2 * BIAS_LANE)
-    rest = bias - BIAS_LANE * quotient
     result = []
-    for q, r in zip(quotient, rest, strict=True):
+    for q, r in zip(*_parts(bias, n), strict=True):
         most = int(np.abs(q).max())
-        tiles, left = [], q.copy()
+        tiles, left = [], q
         for number in range(max(1, -(-most // (BIAS_LANE * (n - 1))))):
             tile = np.zeros((n, n), np.int8)
             if number == 0:
                 tile[0] = r
-            for row in range(1, n):
-                part = np.clip(left, -BIAS_LANE, BIAS_LANE)
-                tile[row] = part
-                left -= part
+            left = _share_out(left, tile[1:])
             tiles.append(tile)
         result.append(tiles)
     return result
 
 
-#: Rows of a tile that a packed bias takes: what is left, and one of quotients.
-_PACKED_ROWS = 2
+def packed_sizes(n: int) -> list[int]:
+    """Rows of a tile that a packed bias may take: one for what is left, the others for quotients.
+    Powers of two, so that biases of several sizes fill a tile."""
+    return [rows for rows in (2, 4, 8, 16, 32) if 2 * rows <= n]
 
 
-def kinds(n: int) -> int:
-    """Kinds of constant vectors for packed biases: kind k has 1 and 127 in its elements 2 k and
-    2 k + 1, and zeros."""
-    return n // _PACKED_ROWS
+def packed_rows(bias: np.ndarray, n: int) -> list[int | None]:
+    """Rows that the bias of each block takes in a tile that it shares; ``None`` of one that takes
+    more than half of a tile."""
+    quotient, _ = _parts(bias, n)
+    most = np.abs(quotient).max(axis=1)
+    return [
+        next((rows for rows in packed_sizes(n) if size <= BIAS_LANE * (rows - 1)), None)
+        for size in most
+    ]
+
+
+def packed_vector(n: int, rows: int, slot: int) -> np.ndarray:
+    """The constant vector, int8 [n], whose product with a tile is the packed bias in its rows from
+    ``slot * rows`` on: 1 for what is left and 127 for quotients, zeros elsewhere."""
+    vector = np.zeros(n, np.int8)
+    vector[slot * rows : (slot + 1) * rows] = BIAS_LANE
+    vector[slot * rows] = 1
+    return vector
 
 
 @dataclass(frozen=True, eq=False)
 class PackedBias:
     """A block's bias among those of others in one tile: what that gives with the constant vector of
-    kind ``kind``."""
+    these ``rows`` and this ``slot`` (:func:`packed_vector`)."""
 
     tile: np.ndarray
-    kind: int
+    rows: int
+    slot: int
 
 
-def packed_biases(bias: np.ndarray, n: int) -> list[PackedBias | None]:
-    """:class:`PackedBias` of each block, ``None`` of one whose bias is larger than 127 * 127."""
+def packed_biases(bias: np.ndarray, n: int, sizes: Collection[int]) -> list[PackedBias | None]:
+    """:class:`PackedBias` of each block, ``None`` of one whose rows (:func:`packed_rows`) are not
+    among ``sizes``. The largest are placed first, so that each begins at a multiple of its rows."""
+    quotient, rest = _parts(bias, n)
+    needed = [rows if rows in sizes else None for rows in packed_rows(bias, n)]
+    result: list[PackedBias | None] = [None] * len(needed)
+    tile, used = np.zeros((n, n), np.int8), 0
+    for rows in sorted(sizes, reverse=True):
+        for block in (block for block, size in enumerate(needed) if size == rows):
+            if used + rows > n:
+                tile, used = np.zeros((n, n), np.int8), 0
+            tile[used] = rest[block]
+            _share_out(quotient[block], tile[used + 1 : used + rows])
+            result[block] = PackedBias(tile, rows, used // rows)
+            used += rows
+    return result
+
+
+def _parts(bias, n):
+    """Biases as quotients by 127 and what is left: int64 [blocks, n] each."""
     bias = np.asarray(bias, np.int64).reshape(-1, n)
     quotient = (2 * bias + BIAS_LANE) // (2 * BIAS_LANE)
-    small = np.flatnonzero(np.abs(quotient).max(axis=1) <= BIAS_LANE)
-    result: list[PackedBias | None] = [None] * len(bias)
-    for at in range(0, len(small), kinds(n)):
-        tile, group = np.zeros((n, n), np.int8), small[at : at + kinds(n)]
-        for kind, block in enumerate(group):
-            tile[_PACKED_ROWS * kind] = (bias - BIAS_LANE * quotient)[block]
-            tile[_PACKED_ROWS * kind + 1] = quotient[block]
-            result[block] = PackedBias(tile, kind)
-    return result
+    return quotient, bias - BIAS_LANE * quotient
+
+
+def _share_out(quotient, rows):
+    """Shares quotients out among ``rows`` of a tile; what they do not hold is returned."""
+    left = quotient.copy()
+    for row in rows:
+        row[:] = np.clip(left, -BIAS_LANE, BIAS_LANE)
+        left -= row
+    return left

@@ -45,6 +45,9 @@ class Memory:
 
 #: 16-bit SDRAM of a board, mixed traffic.
 SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=1.2)
+#: Cycles from a request to the first beat of a memory behind a split: the guard, both arbiters, the
+#: split, the width adapter and the registers between them.
+_SPLIT_LATENCY = 36
 
 
 def main_memory(info: Mapping[str, Any]) -> Memory:
@@ -64,7 +67,12 @@ def main_memory(info: Mapping[str, Any]) -> Memory:
         else SDRAM16
     )
     if on_chip := info.get("on_chip"):
-        return replace(found, on_chip=block_ram(on_chip["beat_bytes"]), border=on_chip["size"])
+        return replace(
+            found,
+            latency=_SPLIT_LATENCY,
+            on_chip=block_ram(on_chip["beat_bytes"]),
+            border=on_chip["size"],
+        )
     return found
 
 
@@ -81,6 +89,7 @@ class _Clock:
         n = self.n = params["n"]
         self.params, self.memory = params, memory
         self.port = 0.0  # the memory port
+        self.read = {True: 0.0, False: 0.0}  # each of two memories, on chip or not
         self.words = deque()  # when the words that fetch has asked for are there
         self.put = self.issued = 0.0
         self.array = self.written = self.switch = 0.0
@@ -96,20 +105,28 @@ class _Clock:
         self.first = True
         self.near = (0.0, 0, 1 << 30)  # end, rows and first row of the last MMC
 
-    def transfer(self, address, size, when):
-        """The port moves ``size`` bytes from ``when`` on; returns the cycle behind."""
+    def transfer(self, address, size, when, share=1.0):
+        """The port moves ``size`` bytes from ``when`` on; returns the cycle behind. ``share``: of a
+        request that they are."""
         memory = self.memory.at(address)
-        self.port = max(self.port, when) + memory.overhead + size / memory.bandwidth
+        cycles = memory.overhead * share + size / memory.bandwidth
+        chip = self.memory.on_chip
+        if chip is None:
+            self.port = max(self.port, when) + cycles
+            return self.port
+        # Both memories work at the same time; their answers come in order, in beats of the chip's.
+        within = memory is chip
+        self.read[within] = max(self.read[within], when) + cycles
+        self.port = max(self.read[within], self.port + size / chip.bandwidth)
         return self.port
 
     def word(self, word):
         """Issue one word; returns the cycle at which it has done its work."""
         while len(self.words) < self.params["fetch_words"]:
             # Eight words a request.
-            memory = self.memory.at(self.next_word)
+            end = self.transfer(self.next_word, _WORD, self.issued, share=1 / 8)
+            self.words.append(end + self.memory.at(self.next_word).latency)
             self.next_word += _WORD
-            self.port = max(self.port, self.issued) + _WORD / memory.bandwidth + memory.overhead / 8
-            self.words.append(self.port + memory.latency)
         moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])
         decoded = max(self.put, self.words.popleft()) + (_DECODE_MEMORY if moves else _DECODE)
         self.put = max(decoded, self.issued + 1)
@@ -125,7 +142,10 @@ class _Clock:
     def _rw(self, word, ready):
         ready = max(ready, self.asked[0])
         address = self.weights + word.addr * self.n * self.n
-        end = self.transfer(address, self.n * self.n, ready + self.memory.at(address).latency)
+        asks = ready
+        if self.memory.on_chip is not None:
+            asks = max(ready, self.asked[-2])  # two tiles are in flight
+        end = self.transfer(address, self.n * self.n, asks + self.memory.at(address).latency)
         self.asked.append(end)
         self.tiles.append(end)
         return ready, ready

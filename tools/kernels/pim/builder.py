@@ -18,8 +18,6 @@ __all__ = ["CoreBuilder"]
 _LOW32 = (1 << 32) - 1
 #: Sizes of an offset in operands are below this.
 _REACH = 1 << 28
-#: Registers that may be pinned; the others are enough for the operands of any instruction.
-_PINNED_MOST = 24
 
 
 @lru_cache(1 << 16)
@@ -43,8 +41,7 @@ class CoreBuilder:
     """One core's program under construction.
 
     A value once in a register is used again; where one operand alone differs from what registers
-    hold, the instruction's offset reaches it. :meth:`loop` begins a stretch that may be repeated:
-    it relies on pinned registers alone.
+    hold, the instruction's offset reaches it.
 
     Parameters
     ----------
@@ -121,14 +118,9 @@ class CoreBuilder:
         """Appends an instruction."""
         self.words.append(_word(mnemonic, tuple(values.items())))
 
-    def pin(self, value: int) -> None:
-        """Keeps ``value`` in a register as long as registers are available."""
-        if len(self._pinned) < _PINNED_MOST:
-            self._pinned.add(self.register(value))
-
     def pointer(self, address: int) -> int:
-        """Allocates a pinned pair (returns its even register) with a global address, which
-        :meth:`advance` may move."""
+        """Allocates a pair of registers, which stay (returns the even one), with a global
+        address."""
         even = next(
             r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned
         )
@@ -139,16 +131,6 @@ class CoreBuilder:
             self._pinned.add(register)
             self.emit("sldi", rd=register, imm=value)
         return even
-
-    def advance(self, pointer: int, size: int) -> None:
-        """Advances a pointer by ``size`` bytes."""
-        self.emit("saddi", rd=pointer + 1, rs1=pointer + 1, imm=size)
-
-    def loop(self) -> None:
-        """Begins a section that may be repeated: only pinned registers are known."""
-        self._known = {r: v for r, v in self._known.items() if r in self._pinned}
-        self._holding = {v: r for r, v in self._known.items()}
-        self._widths = None
 
     def register(self, value: int, avoid: Collection[int] = ()) -> int:
         """Returns a register that holds ``value``."""

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import ctypes
 import random
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +90,16 @@ class LinkTop(wiring.Component):
         return m
 
 
+@cache
+def _library(wire, **arguments):
+    """Elaborated once for all benches of a process."""
+    return build_library(
+        LinkTop(wire=wire, **arguments),
+        harness=HERE / "harness.cpp",
+        defines={"LINK_WIRE": 1} if wire else None,
+    )
+
+
 class Bench(Simulation):
     """An instance of the bench. ``header`` is the content of the info ROM (64 random bytes by
     default)."""
@@ -113,13 +124,7 @@ class Bench(Simulation):
         line_baud: float | None = None,
         **arguments: Any,
     ) -> None:
-        super().__init__(
-            build_library(
-                LinkTop(wire=wire, **arguments),
-                harness=HERE / "harness.cpp",
-                defines={"LINK_WIRE": 1} if wire else None,
-            )
-        )
+        super().__init__(_library(wire, **arguments))
         self.clock_hz = wire[0] if wire else 24_000_000
         self.c.link_setup(
             self.handle, seed, stall_percent, wire[0] / (line_baud or wire[1]) if wire else 1.0

@@ -59,7 +59,7 @@ def better_pitch(
 
 
 def _is_pitch_down(stride_x, stride_y, len_y, len_x):
-    """Whether rows, not columns, are what lies far apart."""
+    """Whether the pitch is that of rows, not of columns."""
     return len_y > 1 and (len_x == 1 or abs(stride_y) >= abs(stride_x))
 
 

@@ -141,7 +141,7 @@ class _Run:
         return lambda offset: self.main.word(base + offset & _LOW32, pc)
 
     def _image(self, address, pc, limit):
-        """The image at ``address``; ``pc``: what a fault of the window names."""
+        """The image at ``address``; ``pc``: address that a fault of the window names."""
         try:
             image = read_image(self._words(address, pc), self.params, limit)
         except ImageError as error:

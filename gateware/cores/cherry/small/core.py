@@ -112,8 +112,8 @@ class SmallEngine(MicroEngine):
         return Row("program"), Row("dot unit"), Row("vector ALU")
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline. An instruction's number is counted, and where the code lies was noted
-        before."""
+        """Rows of a timeline: the program, whose instruction is found by its number and the address
+        of the code."""
         machine = self.machine
         written, begins = machine.register_write.data, machine.writes("INDEX")
         return {

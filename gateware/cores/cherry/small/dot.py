@@ -131,8 +131,8 @@ class SerialDot(ElementUnit):
         return ResetInserter(self.clear)(m)
 
     def _steps(self, m, ask, held, place, step, taken, column, first, second):
-        """What is read in a step: two for each product, then the addend. Returns whether anything
-        is."""
+        """Operand read of a step: two for each product, then the addend. Returns whether the step
+        reads one."""
         y, x, k, half, last = place[2:], place[:2], step[1:3], step[0], step[3]
         needed = Signal()
         with m.Switch(held.kind):

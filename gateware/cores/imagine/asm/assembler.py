@@ -108,7 +108,7 @@ class IMAGineAsm(MacroMethods):
         resvRegCnt: int = 0,
         pimDepth: int = 1024,
     ) -> None:
-        """Sets the parameters (:class:`~.target.Target`) for what is called from now on."""
+        """Sets the parameters (:class:`~.target.Target`) of all later calls."""
         self.params = Target(
             regCnt,
             regWidth,
@@ -182,7 +182,7 @@ class IMAGineAsm(MacroMethods):
         return [word for entry in self._entries for word in entry.words]
 
     def assemble(self, verbose: bool = False) -> None:
-        """Assembles what is cached; ``verbose`` lists every entry on standard error. (Arguments
+        """Assembles the cached calls; ``verbose`` lists every entry on standard error. (Arguments
         were checked when the mnemonics were called; exports do this themselves.)"""
         if verbose:
             at = 0

@@ -130,11 +130,11 @@ class MacroMethods(InstructionMethods):
     # Barriers
 
     def mv_SYNC(self, *, comment: str | None = None) -> None:
-        """Barrier: what follows starts after the last ``mv_`` instruction has finished."""
+        """Barrier: later instructions start after the last ``mv_`` instruction has finished."""
         self._macro("MV_SYNC", comment, *[ISA.encode("mv_nop")] * 2)
 
     def vv_SYNC(self, *, comment: str | None = None) -> None:
-        """Barrier: what follows starts after the last ``vv_`` instruction has finished."""
+        """Barrier: later instructions start after the last ``vv_`` instruction has finished."""
         self._macro("VV_SYNC", comment, ISA.encode("vv_nop"))
 
     # Loads

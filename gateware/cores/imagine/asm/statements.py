@@ -101,7 +101,7 @@ class StatementReader:
         self._note(place)
 
     def _note(self, place):
-        """What was added comes from ``place``."""
+        """Records ``place`` as the source line of the instructions that were just added."""
         added = self.asm.size - len(self._places)
         if added:
             self._places += [place] * added

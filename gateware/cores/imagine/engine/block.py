@@ -141,7 +141,8 @@ class Bank(wiring.Component):
         return m
 
     def _pes(self, m, h, first, second, total):
-        """``first`` is where X and the multiplier's bits come from, ``second`` where Y does."""
+        """Processing elements of the block: ``first`` is the memory port of X and of the
+        multiplier's bits, ``second`` that of Y."""
         c, two_ports = self.control, self.mapping.two_ports
         x, y, carry, previous, add, invert = (
             Signal(PES, name=f"{name}_{h}", reset_less=True)

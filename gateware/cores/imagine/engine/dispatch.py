@@ -321,7 +321,7 @@ class Dispatch(wiring.Component):
         return shift | ~moving, emitting
 
     def _leave(self, m, ends):
-        """FIFO-out's entries; words have the space that they reserved."""
+        """Writes to FIFO-out: result words, for which space was reserved, and ends."""
         items = self.items
         word = Signal(ItemLayout(), reset_less=True)
         there = Signal()

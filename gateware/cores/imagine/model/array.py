@@ -200,7 +200,7 @@ class ArrayState:
         self.mode = SERIAL
 
     def vv_shiftOff(self) -> None:
-        """Holds the column registers."""
+        """Stops the shifting of the column registers, which keep their values."""
         self.mode = OFF
 
     def vv_parallelEn(self) -> np.ndarray:

@@ -143,9 +143,8 @@ class Activation(wiring.Component):
 
     @staticmethod
     def _shifted(register, value, shift, rounds):
-        """Four cycles. Returns, of ``value`` shifted and rounded: the low byte, the carry out of
-        it, and of the value before rounding whether its bits from 8 on differ from its sign, and
-        the sign."""
+        """Shifter and rounding of ``value``, four cycles. Returns the low byte, its carry, whether
+        bits from 8 on differ from the sign before rounding, and the sign."""
         # Bit 0 of each window is the one below the byte.
         bits, sign = Cat(Const(0, 1), value), value[31]
         extended = Cat(bits, sign.replicate(7))

@@ -305,7 +305,7 @@ class PipelinedEngine(Engine):
         }
 
     def _units(self, m, finished):
-        """Units and memories, by name, and what they say to each other about data."""
+        """Units and memories, by name, and their data connections."""
         p, n = self.params, self.params["n"]
         m.submodules.fetch = ResetInserter(finished)(
             fetch := Fetch(beat_bytes=self.beat_bytes, words=p["fetch_words"])
@@ -537,7 +537,7 @@ class PipelinedEngine(Engine):
         ]
 
     def _sync(self, m, synced, cand):
-        """SYNC: the interrupt, and the tag."""
+        """Effects of the instruction SYNC: the interrupt and the tag register."""
         control = self.control
         m.d.comb += control.interrupt.eq(synced & cand.switch)
         if self.params["ext_sync"]:

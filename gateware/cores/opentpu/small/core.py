@@ -165,8 +165,8 @@ class SmallEngine(Engine):
             m.d.sync += pending.eq(pending + 1)
 
     def _retire(self, m, s):
-        """Instructions that are not retired yet. In one transfer at most a word a burst comes, and
-        those that were there before."""
+        """Counter of the instructions that are not retired yet; a transfer fetches at most one
+        word per burst."""
         mover, command = self._mover, s.command
         s.issued, s.now = Signal(4), Signal()
         m.d.comb += s.now.eq((s.issued != 0) & ~mover.active & ~mover.trouble)
@@ -294,7 +294,7 @@ class SmallEngine(Engine):
         ]
 
     def _run(self, m, s):
-        """The run, from start to finish."""
+        """Control of a run: start, end and fault."""
         p, control, micro, command = self.params, self.control, self._micro, s.command
         idle, started = Signal(init=1), Signal()
         m.d.comb += [

@@ -42,7 +42,8 @@ def _shape(shape):
 
 
 def _capacity(step, sequence, params):
-    """What does not fit, of the decoded word ``step`` before ``sequence``."""
+    """Message about a shape that the build's buffers cannot hold, of the decoded word ``step``
+    before ``sequence``."""
     from .. import geometry
 
     values = step.values

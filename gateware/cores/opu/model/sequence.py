@@ -322,7 +322,7 @@ class Sequence:
     # Results
 
     def result_shape(self) -> tuple[int, int]:
-        """Rows and columns of what ``store`` writes, with the pool window known to fit."""
+        """Rows and columns of the result of ``store``; the pool window must fit."""
         assert self.ofm is not None and self.pool is not None, "store has checked its registers"
         return geometry.pooled(self.ofm[0], self.ofm[1], self.pool)
 

@@ -321,7 +321,7 @@ class SmallEngine(Engine):
         ]
 
     def _run(self, m, s):
-        """The run, from start to finish, and what was built."""
+        """Control of a run (start, end, fault), and the registers that describe the build."""
         control, micro, command = self.control, self._micro, s.command
         m.d.comb += [
             micro.start.eq(control.start),

@@ -5,6 +5,8 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ....arguments import check_integer
+
 __all__ = ["PATIENCE", "DeadlockDetector"]
 
 #: Cycles for which nothing may be able to move: more than a rendezvous, or the check of a wait,
@@ -33,8 +35,7 @@ class DeadlockDetector(wiring.Component):
     """
 
     def __init__(self, *, cores: int) -> None:
-        if not isinstance(cores, int) or isinstance(cores, bool) or not 1 <= cores <= 32:
-            raise ValueError(f"Number of cores must be an integer from 1 to 32, not {cores!r}")
+        check_integer("Number of cores", cores, 1, 32)
         super().__init__(
             {
                 "running": In(1),

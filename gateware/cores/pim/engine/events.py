@@ -6,6 +6,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from ....arguments import check_integer
 from ....isa.parameters import Params
 from ..isa import EVENT_MOST, EVENTS
 from .links import EVENT_BITS, EventPort
@@ -40,12 +41,8 @@ class EventFile(wiring.Component):
     """
 
     def __init__(self, *, sources: int, events: int = EVENTS) -> None:
-        if not isinstance(sources, int) or isinstance(sources, bool) or not 1 <= sources <= 32:
-            raise ValueError(f"Number of sources must be an integer from 1 to 32, not {sources!r}")
-        if not isinstance(events, int) or isinstance(events, bool) or not 2 <= events <= EVENTS:
-            raise ValueError(
-                f"Number of events must be an integer from 2 to {EVENTS}, not {events!r}"
-            )
+        check_integer("Number of sources", sources, 1, 32)
+        check_integer("Number of events", events, 2, EVENTS)
         self.sources, self.events = sources, events
         super().__init__(
             {

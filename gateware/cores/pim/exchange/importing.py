@@ -43,8 +43,8 @@ def _geometry(assembler, size, path, place):
 
 
 def _own_settings(assembler, own, path):
-    """What only a file of ours holds: GMem, and form, wait mode, widths and formats of each
-    core."""
+    """Settings that quintet's own files hold beside the published ones: GMem, and form, wait
+    mode, widths and formats of each core."""
 
     def wrong():
         raise SourceError(f"{path}: config.quintet is damaged")

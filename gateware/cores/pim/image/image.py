@@ -87,7 +87,9 @@ def stored_weights(weights: np.ndarray, xb_rows: int, xb_cols: int) -> bytes:
     )
 
 
-def weights_from(data: bytes, rows: int, cols: int, xb_rows: int, xb_cols: int) -> np.ndarray:
+def weights_from(
+    data: bytes | memoryview, rows: int, cols: int, xb_rows: int, xb_cols: int
+) -> np.ndarray:
     """The matrix int8 (rows, all columns of the arrays) that the bytes of :func:`stored_weights`
     hold, padding included."""
     whole = np.empty((rows, -(-cols // xb_cols) * xb_cols), dtype=np.int8)

@@ -228,12 +228,14 @@ class _Reader:
         )
 
 
-def read_tables(data: bytes, params: Params | None = None, most: int | None = None) -> Tables:
+def read_tables(
+    data: bytes | memoryview, params: Params | None = None, most: int | None = None
+) -> Tables:
     """The tables of an image, checked.
 
     Parameters
     ----------
-    data : bytes
+    data : bytes or memoryview
         From the image's first byte to the end of the window, or the whole file.
     params : dict, optional
         Build parameters; ``None``: what any build could hold.

@@ -63,7 +63,7 @@ class Model(GoldenModel):
 
     def global_range(self, address: int, size: int) -> int:
         """Main-memory address of a range of GMem, given by its 64-bit address;
-        :class:`~quintet.gateware.isa.outcome.RunFault` where it leaves GMem."""
+        :class:`~quintet.gateware.isa.outcome.RunFault` if it is out of bounds of GMem."""
         address &= (1 << 64) - 1
         begin = self._gmem_base + address
         if (
@@ -104,8 +104,9 @@ class Model(GoldenModel):
         table, flags = self.reg["core_table"], self.reg["run_flags"]
         at = table or self.reg["program_address"]
         inside = self.window.base <= at
-        data = (
-            self.memory[at : min(self.window.limit, self.memory.size)].tobytes() if inside else b""
+        # A view: of main memory's megabytes a program reads kilobytes.
+        data = memoryview(
+            self.memory[at : min(self.window.limit, self.memory.size)] if inside else b""
         )
         most = len(data) if table else self.reg["program_length"]
         self._image_at = at
@@ -124,7 +125,7 @@ class Model(GoldenModel):
             core.start(
                 entry,
                 at,
-                data[entry.code : entry.code + entry.code_bytes],
+                bytes(data[entry.code : entry.code + entry.code_bytes]),
                 keep_lmem=flags >> 1 & 1,
             )
 

@@ -28,8 +28,8 @@ _LABELS = {number: f"op_{i.mnemonic}" for number, i in _NUMBERED.items()}
 
 
 def _info():
-    """Of each opcode: bits of the lower half that must be zero, and in place of the opcode which of
-    ``_UPPER``."""
+    """Table of the opcodes: mask of the lower half's bits that must be zero, with the index into
+    ``_UPPER`` in place of the opcode."""
     entries = [0] * 32
     for number, instruction in _NUMBERED.items():
         mask = ISA.zero_mask(instruction)
@@ -38,7 +38,7 @@ def _info():
 
 
 def _tables():
-    """What begins the program: the two tables of jumps, and in their gaps what is as long."""
+    """Start of the program: the two jump tables, with routines of fitting length in their gaps."""
     return f"""
 elements: boot: wait
         cls FETCH

@@ -18,19 +18,19 @@ import quintet.firmware.cherry.small
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble
-from quintet.tools.kernels.cherry import Module
 from tests.gateware.cores.cherry.bench import compare
 from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.support.comparing import bench_fixture
+from tests.support.shares import parts
 
 #: Random programs of a build, and into how many tests they are cut.
-COUNT, PARTS = 500, 4
+COUNT, PARTS = 500, 10
 
 bench = bench_fixture(compare.open_build, compare.QUICK)
 both = bench_fixture(compare.open_build, (*compare.QUICK, "25f"))
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(both, part):
     for seed in range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS):
         case = compare.program_case(
@@ -68,16 +68,20 @@ def test_core_resets_at_random_cycles(both):
     CHECKS.core_resets(both, 12, latest=5000)
 
 
-@pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
-def test_matrices_in_main_memory(bench, fmt):
+@pytest.mark.parametrize(
+    "fmt, addresses",
+    [
+        ("fp32", (0x10000, 0x136C0, 0x1A940)),
+        ("bf16", (0x10000, 0x11B80, 0x15580)),
+        ("packed", (0x10000, 0x11FC0, 0x16200)),
+    ],
+)
+def test_matrices_in_main_memory(bench, fmt, addresses):
     """A product and an addition of matrices larger than the scratchpad, block by block: DMA beside
     programs, results that leave later."""
-    m = Module(bench.params, base=0x10000)
-    a, b = m.stored_input("a", 70, 50, fmt), m.stored_input("b", 61, 50, fmt)
-    c = m.matmul(a, b.transposed)
-    m.binary("add", c, m.stored_input("d", 1, 61, fmt), c)
-    assert sum(matrix.rows * matrix.cols for matrix in (a, b, c)) > 1 << bench.params["log_mem"]
-    case = compare.module_case(f"blocks {fmt}", m, fmt)
+    shapes = ((70, 50), (61, 50), (1, 61))
+    assert 70 * 50 + 61 * 50 + 70 * 61 > 1 << bench.params["log_mem"]
+    case = compare.matrices_case("blocks", zip(addresses, shapes, strict=True), fmt)
     for seed, behaviour in enumerate((IDEAL, compare.SLOW)):
         problems, got = compare.check_case(bench, case, behaviour, seed)
         assert not problems and got.status == "done"

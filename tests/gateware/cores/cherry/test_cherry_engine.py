@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the Cherry engine and its front end refuse, and what their faces say."""
+"""Refusals of the Cherry engine and its front end, and their interfaces."""
 
 import pytest
 

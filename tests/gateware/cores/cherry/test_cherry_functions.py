@@ -160,7 +160,7 @@ def test_random_pairs(functions, name, count):
 
 @pytest.mark.long
 def test_powers_of_the_specification(functions):
-    """Those whose checksum the specification gives."""
+    """The powers whose checksum the specification gives."""
     check(
         functions,
         "pow",

@@ -289,7 +289,7 @@ def test_cycles_of_an_access_by_pairs(store, stride_x, stride_y, cycles):
             await ctx.tick()
 
     bench.run(script)
-    # A store waits for its first row, a slot of sixteen pairs for room, one that goes down columns
+    # A store waits for its first row, a slot of sixteen pairs for space, one that goes down columns
     # for two rows to be written.
     extra = 4 * store + 4 * (cycles == 16) + (stride_x not in (0, 1))
     assert 16 * cycles <= bench.cycles <= 16 * (cycles + extra) + 30

@@ -7,7 +7,6 @@ from collections import deque
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.memory.mover import Mover
 from quintet.gateware.cores.cherry.engine.memory.mover_rows import FAULTS
@@ -19,6 +18,7 @@ from quintet.gateware.cores.cherry.model.transfers import _transfer
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.isa.outcome import RunFault
 from tests.support.memory_model import MemoryModel
+from tests.support.simulating import design, simulator
 
 SIZE = 1 << 14
 MEM = 1 << 10
@@ -30,7 +30,7 @@ class Bench:
 
     def __init__(self, beat_bytes, seed=0, banks=4, **memory):
         self.params = SPACE.resolve("sim", {"log_mem": 10, "banks": banks})
-        self.dut = Mover(params=self.params, beat_bytes=beat_bytes, memory_size=SIZE)
+        self.dut = design(Mover, params=self.params, beat_bytes=beat_bytes, memory_size=SIZE)
         self.main = MemoryModel(self.dut.port, size=SIZE, seed=seed, **memory)
         rnd = np.random.default_rng(seed)
         self.main.memory[:] = rnd.integers(0, 256, SIZE)
@@ -44,7 +44,7 @@ class Bench:
             ctx.set(self.dut.window_limit, SIZE)
             await script(ctx)
 
-        sim = Simulator(self.dut)
+        sim = simulator(self.dut)
         sim.add_clock(1e-6)
         sim.add_testbench(drive)
         sim.add_testbench(self.main.process, background=True)

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from quintet.firmware.cherry import digits, small
+from quintet.firmware.cherry import small
 from quintet.firmware.cherry.measure import workloads
 from quintet.gateware.cores.cherry.image import image_bytes
 from quintet.gateware.cores.cherry.params import SPACE
@@ -162,7 +162,7 @@ def test_programs_of_the_firmware():
     assert [
         assert_same(text) for text in programs((small.FOLDER / "relu_matmul.s").read_text())
     ] == [[4, 16]]
-    for text in programs((digits.FOLDER / "digits.s").read_text()):
+    for text in programs((small.FOLDER.parent / "digits" / "digits.s").read_text()):
         program = assemble_text(SOFTWARE, text)
         assert program.data[8] and not program.warnings
 

@@ -26,7 +26,6 @@ from quintet.gateware.isa.asm import assemble_text
 from quintet.gateware.isa.parameters import ParameterError
 from quintet.gateware.microcode.program import Microprogram
 from quintet.tools.build.bitstream import build, synthesise
-from quintet.tools.kernels.cherry import Module
 from tests.gateware.cores.cherry.bench import compare
 from tests.gateware.cores.cherry.bench.checks import CHECKS
 from tests.gateware.cores.cherry.bench.programs import random_element
@@ -151,23 +150,29 @@ def test_special_functions_of_random_tiles(bench):
     assert not problems and got.status == "done"
 
 
-def test_aborts(bench):
-    CHECKS.aborts(bench, 6, 30000)
+@shares
+def test_aborts(bench, share):
+    CHECKS.aborts(bench, some(6, share), 30000)
 
 
-def test_core_resets_at_random_cycles(bench):
-    CHECKS.core_resets(bench, 4, latest=30000)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    CHECKS.core_resets(bench, some(4, share), latest=30000)
 
 
-@pytest.mark.parametrize("fmt", ["fp32", "bf16", "packed"])
-def test_addition_and_product(bench, fmt):
+@pytest.mark.parametrize(
+    "fmt, addresses",
+    [
+        ("fp32", (0x10000, 0x10400, 0x109C0)),
+        ("bf16", (0x10000, 0x10200, 0x10540)),
+        ("packed", (0x10000, 0x10240, 0x10600)),
+    ],
+)
+def test_addition_and_product(bench, fmt, addresses):
     """What a board of these is to run: a vector addition and a product of matrices, here with both
     in one program list."""
-    m = Module(bench.params, base=0x10000)
-    a, b = m.stored_input("a", 18, 14, fmt), m.stored_input("b", 14, 11, fmt)
-    c = m.matmul(a, b)
-    m.binary("add", c, m.stored_input("d", 18, 11, fmt), c)
-    case = compare.module_case(f"sum and product {fmt}", m, fmt)
+    shapes = ((18, 14), (14, 11), (18, 11))
+    case = compare.matrices_case("small", zip(addresses, shapes, strict=True), fmt)
     problems, got = compare.check_case(bench, case, compare.SLOW if fmt == "bf16" else IDEAL, 0)
     assert not problems and got.status == "done"
 
@@ -246,7 +251,7 @@ def test_lists_beyond_main_memory(bench, name, at):
     ],
 )
 def test_bus_errors(bench, op, address, pc):
-    """Words of header, entry, descriptor, image and rows, each of which fails."""
+    """A bus error at each kind of word: header, entry, descriptor, image and rows."""
     memory, registers = list_of(Descriptor(op, "raw", 0x2000, 0, 3, 8, 32, 8), op == IN)
     case = compare.RunCase("errors", memory, registers)
     got = failing_run(bench, case, address, op == OUT, IDEAL, 0, compare.CYCLES)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the measured workloads with kernels of their own compute, on the golden model against
-numpy."""
+"""Results of the measured workloads with kernels of their own, golden model against numpy."""
 
 import numpy as np
 import pytest

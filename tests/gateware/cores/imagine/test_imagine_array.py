@@ -9,6 +9,7 @@ import pytest
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from tests.gateware.cores.imagine.bench.array import simulate
 from tests.gateware.cores.imagine.bench.array_words import golden, random_words
+from tests.support.shares import shares, some
 
 _SMALL = [
     ("tdp", 16, 1, 1),
@@ -22,11 +23,12 @@ _SMALL = [
 ]
 
 
+@shares
 @pytest.mark.parametrize(("ram", "width", "rows", "cols"), _SMALL)
-def test_random_words(ram, width, rows, cols):
+def test_random_words(ram, width, rows, cols, share):
     mapping = Mapping(rows, cols, width, 256 if width == 16 else 64, ram)
     rng = random.Random(f"{ram} {width} {rows} {cols}")
-    words = random_words(rng, mapping, 150)
+    words = random_words(rng, mapping, some(150, share))
     rams, _ = simulate(mapping, words)
     expected = golden(mapping, words).ram()
     for (row, col), held in rams.items():

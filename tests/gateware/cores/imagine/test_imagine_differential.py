@@ -14,6 +14,7 @@ from tests.gateware.cores.imagine.bench import checks as imagine_checks
 from tests.gateware.cores.imagine.bench import compare as imagine_compare
 from tests.gateware.cores.imagine.bench import directed as imagine_directed
 from tests.gateware.cores.imagine.bench import programs as imagine_programs
+from tests.support.shares import parts
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 4
@@ -23,7 +24,7 @@ SLOW = Behaviour(latency=30, depth=1, gap=9, gap_percent=100, stall_percent=75)
 bench = imagine_checks.bench_fixture(imagine_compare.QUICK)
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(bench, part):
     imagine_checks.random_programs(bench, range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS))
 

@@ -5,7 +5,7 @@ import hashlib
 
 import pytest
 
-from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
+from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm, IMAGineError
 from quintet.gateware.cores.imagine.asm.exports import c_header
 from tests.gateware.cores.imagine.oracle.golden import GOLDEN_EXPORT
 
@@ -267,3 +267,17 @@ def test_the_c_files_compile(tmp_path):
     golden().export_CprogHex("kernel", tmp_path / "kernel.c")
     golden().export_CprogHeader(tmp_path / "imagine_prog.h")
     subprocess.run([compiler, "-Wall", "-Werror", "-c", "kernel.c"], cwd=tmp_path, check=True)
+
+
+def test_a_backslash_continues_a_comment_in_c(tmp_path):
+    asm = IMAGineAsm()
+    asm.vv_nop(comment="a path: C:\\")
+    asm.vv_nop()
+    with pytest.raises(
+        IMAGineError,
+        match=r"^comment = 'VV_NOP; a path: C:.*', expected no backslash at the end of a line: C "
+        r"takes the next one, a word, for a part of the comment$",
+    ):
+        asm.export_CprogHex("kernel", tmp_path / "a.c")
+    assert not (tmp_path / "a.c").exists()
+    assert asm.CprogHex("kernel", comment=False).count("0x40000000") == 2

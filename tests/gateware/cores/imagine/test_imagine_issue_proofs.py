@@ -123,7 +123,7 @@ class TimingProperty(Property):
         self._invariants(m, dut, busy, land, captured, dual, phase, said)
 
     def _invariants(self, m, dut, busy, land, captured, dual, phase, said):
-        """What the induction needs: how the issue's own state follows from those clocks."""
+        """Invariants for the induction: how the issue's own state follows from those clocks."""
         s, may, gates = dut.state, dut.may, dut.gates
         counts, begun, ends = s["counts"], s["started"], s["ends"]
         rests = ~counts & ~begun

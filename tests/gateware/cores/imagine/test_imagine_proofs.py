@@ -10,7 +10,7 @@ from tests.support.formal import ProofFailed, Property, cover, prove
 
 class QueueProperty(Property):
     """A queue of two beside a list of two: nothing is lost, doubled or turned round, readiness is
-    that there is room, and what is offered while there is nothing is 0 (the dispatch would start an
+    that there is space, and the output of an empty queue is 0 (the dispatch would start an
     operation by it)."""
 
     def __init__(self, most=2):

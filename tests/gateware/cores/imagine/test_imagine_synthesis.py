@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the core asks of synthesis."""
+"""Requirements of the core on synthesis."""
 
 import json
 import re

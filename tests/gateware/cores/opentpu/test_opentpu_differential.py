@@ -13,6 +13,7 @@ from quintet.boards.virtual.bench import IDEAL
 from tests.gateware.cores.opentpu.bench import checks, programs
 from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
 from tests.support.campaigns import random_behaviour
+from tests.support.shares import parts, shares, some
 
 BUILDS = ("plain4", "ext8", "wide12")
 #: Random programs of a build, and into how many tests they are cut.
@@ -28,13 +29,14 @@ def ext8():
     bench.recover()
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(bench, part):
     checks.random_programs(bench, range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS))
 
 
-def test_runs_of_nops(bench):
-    checks.nop_runs(bench, range(60))
+@shares
+def test_runs_of_nops(bench, share):
+    checks.nop_runs(bench, range(some(60, share)))
 
 
 def test_bus_errors_among_nops(bench):
@@ -46,20 +48,24 @@ def test_every_fault(bench, fault):
     checks.every_fault(bench, fault)
 
 
-def test_aborts_and_restarts(bench):
-    checks.aborts(bench, 60, every=4)
+@shares
+def test_aborts_and_restarts(bench, share):
+    checks.aborts(bench, some(60, share), every=4)
 
 
-def test_core_resets_at_random_cycles(bench):
-    checks.core_resets(bench, 40)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    checks.core_resets(bench, some(40, share))
 
 
-def test_bus_errors(bench):
-    checks.bus_errors(bench, 80, least=10)
+@shares
+def test_bus_errors(bench, share):
+    checks.bus_errors(bench, some(80, share), least=some(10, share))
 
 
-def test_nothing_depends_on_nops_syncs_or_timing(bench):
-    for seed in range(25):
+@shares
+def test_nothing_depends_on_nops_syncs_or_timing(bench, share):
+    for seed in range(some(25, share)):
         case = programs.random_case(seed, bench.params)
         words = case.words[:-1] if case.words[-1].opcode != programs.OP["HLT"] else case.words
         _, reference = check_case(bench, case, IDEAL)
@@ -95,8 +101,9 @@ def test_padded_programs_take_no_longer_than_their_words(ext8):
         )
 
 
-def test_hazards(bench):
-    checks.hazards(bench)
+@shares
+def test_hazards(bench, share):
+    checks.hazards(bench, share)
 
 
 def test_a_run_leaves_nothing_behind(bench):

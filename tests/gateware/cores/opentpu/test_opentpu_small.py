@@ -12,16 +12,19 @@ from quintet.gateware.cores.opentpu.small.instructions import LAYOUT
 from quintet.tools.build.bitstream import build, synthesise
 from tests.gateware.cores.opentpu.bench import checks, programs
 from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
+from tests.support.shares import shares, some
 
 bench = checks.bench_fixture(("lean4", "lean2", "leanplain4"))
 
 
-def test_random_programs(bench):
-    checks.random_programs(bench, range(150))
+@shares
+def test_random_programs(bench, share):
+    checks.random_programs(bench, range(some(150, share)))
 
 
-def test_runs_of_nops(bench):
-    checks.nop_runs(bench, range(150))
+@shares
+def test_runs_of_nops(bench, share):
+    checks.nop_runs(bench, range(some(150, share)))
 
 
 def test_a_nop_takes_six_cycles():
@@ -47,20 +50,24 @@ def test_every_fault(bench, fault):
     checks.every_fault(bench, fault)
 
 
-def test_aborts_and_restarts(bench):
-    checks.aborts(bench, 25, every=1)
+@shares
+def test_aborts_and_restarts(bench, share):
+    checks.aborts(bench, some(25, share), every=1)
 
 
-def test_core_resets_at_random_cycles(bench):
-    checks.core_resets(bench, 25)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    checks.core_resets(bench, some(25, share))
 
 
-def test_bus_errors(bench):
-    checks.bus_errors(bench, 60, least=8)
+@shares
+def test_bus_errors(bench, share):
+    checks.bus_errors(bench, some(60, share), least=some(8, share))
 
 
-def test_hazards(bench):
-    checks.hazards(bench)
+@shares
+def test_hazards(bench, share):
+    checks.hazards(bench, share)
 
 
 def test_which_builds_are_small():

@@ -15,6 +15,7 @@ from tests.gateware.cores.opu.bench import compare as opu_compare
 from tests.gateware.cores.opu.bench import directed as opu_directed
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
+from tests.support.shares import parts, shares, some
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 4
@@ -22,7 +23,7 @@ COUNT, PARTS = 336, 4
 bench = opu_checks.bench_fixture(opu_compare.QUICK)
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(bench, part):
     opu_checks.random_programs(bench, range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS))
 
@@ -37,20 +38,23 @@ def test_directed_programs(bench, group):
     opu_checks.directed(bench, group, 50, IDEAL)
 
 
-def test_aborts_and_restarts(bench):
-    opu_checks.aborts(bench, 40, 4000, IDEAL)
+@shares
+def test_aborts_and_restarts(bench, share):
+    opu_checks.aborts(bench, some(40, share), 4000, IDEAL)
 
 
 def test_stores_cut_short_by_an_abort(bench):
     opu_checks.stores_cut_short(bench, 7)
 
 
-def test_bus_errors(bench):
-    opu_checks.bus_errors(bench, 50, 8, IDEAL)
+@shares
+def test_bus_errors(bench, share):
+    opu_checks.bus_errors(bench, some(50, share), some(8, share), IDEAL)
 
 
-def test_core_resets_at_random_cycles(bench):
-    opu_checks.core_resets(bench, 20)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    opu_checks.core_resets(bench, some(20, share))
 
 
 def test_a_run_leaves_nothing_behind(bench):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the host refuses before an OPU is started, and what it warns of (sections 6, 7.1, 8.1)."""
+"""Refusals and warnings of the host before an OPU is started (sections 6, 7.1, 8.1)."""
 
 import numpy as np
 import pytest

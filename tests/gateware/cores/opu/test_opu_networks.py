@@ -9,7 +9,7 @@ import pytest
 
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.opu.model.model import Model
-from quintet.tools.kernels.opu import compile_network, run_network
+from quintet.tools.compiler.backends.opu.codegen import compile_network, run_network
 from tests.gateware.cores.opu.bench import compare
 from tests.support.campaigns import Campaign, random_behaviour
 from tests.support.comparing import class_problems, first_difference

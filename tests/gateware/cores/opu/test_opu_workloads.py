@@ -16,7 +16,7 @@ from quintet.firmware.opu.measure.workloads import (
     values_of,
 )
 from quintet.gateware.cores.opu.model.model import Model
-from quintet.tools.kernels.opu import estimate, run_network
+from quintet.tools.compiler.backends.opu.codegen import estimate, run_network
 
 #: What the model of cycles says is missed; docs/performance/index.md has what is measured.
 _MISSED = {("W5", "p64", True)}

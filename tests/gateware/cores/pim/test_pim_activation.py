@@ -15,7 +15,7 @@ from tests.gateware.cores.pim.oracle.vector import average, sigm, tanh
 
 
 def outputs(values, fi, fo, sigmoid, bits):
-    """What comes out for ``values``, not saturated."""
+    """Outputs of the activation unit for ``values``, not saturated."""
     dut = Module()
     dut.submodules.table = table = Activation(bits=bits)
     dut.submodules.multiplier = multiplier = PipelinedMultipliers(lanes=1, a_width=12, b_width=12)

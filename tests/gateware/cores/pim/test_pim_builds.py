@@ -22,7 +22,7 @@ bench = bench_fixture(
 
 
 def problems_of(bench, cases):
-    """What differs, of every case: names and differences."""
+    """Differences of every case, by its name."""
     found = []
     for seed, case in enumerate(cases):
         problems, outcome = compare.check_case(

@@ -15,15 +15,16 @@ from tests.gateware.cores.pim.bench import programs as pim_programs
 from tests.support.campaigns import random_behaviour
 from tests.support.checks import Checks
 from tests.support.comparing import bench_fixture
+from tests.support.shares import parts, shares, some
 
 #: Random legal programs, and into how many tests they are cut; programs of each fault.
-COUNT, PARTS, FAULTS = 500, 10, 8
+COUNT, PARTS, FAULTS = 500, 8, 8
 
 CHECKS = Checks(compare, pim_programs.random_case)
 bench = bench_fixture(compare.open_build, compare.QUICK)
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(bench, part):
     for seed in range(part * COUNT // PARTS, (part + 1) * COUNT // PARTS):
         case = pim_programs.random_case(seed, bench.params)
@@ -33,9 +34,10 @@ def test_random_programs(bench, part):
         assert not problems, (case.name, problems)
 
 
+@shares
 @pytest.mark.parametrize("fault", pim_programs.FAULTS)
-def test_every_fault(bench, fault):
-    for seed in range(FAULTS):
+def test_every_fault(bench, fault, share):
+    for seed in range(some(FAULTS, share)):
         case = pim_programs.random_case(seed, bench.params, fault=fault)
         problems, outcome = compare.check_case(
             bench, case, IDEAL if seed % 2 else random_behaviour(seed), seed
@@ -52,13 +54,17 @@ def test_directed_programs(bench, group):
         assert not problems, (case.name, problems)
 
 
-def test_aborts_and_restarts(bench):
-    CHECKS.aborts(bench, 20, 6000, IDEAL)
+@shares
+def test_aborts_and_restarts(bench, share):
+    CHECKS.aborts(bench, some(20, share), 6000, IDEAL)
 
 
-def test_bus_errors(bench):
-    CHECKS.bus_errors(bench, 20, 4, IDEAL, address=compare.some_address, every=10)
+@shares
+def test_bus_errors(bench, share):
+    least = some(4, share)
+    CHECKS.bus_errors(bench, some(20, share), least, IDEAL, address=compare.some_address, every=10)
 
 
-def test_core_resets_at_random_cycles(bench):
-    CHECKS.core_resets(bench, 10, latest=5000)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    CHECKS.core_resets(bench, some(10, share), latest=5000)

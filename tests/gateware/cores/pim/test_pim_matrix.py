@@ -23,7 +23,7 @@ def random_group(
 
 
 def memory_of(rng, bench):
-    """What the commands reach of local memory."""
+    """Part of local memory that the commands access."""
     return bytearray(rng.randbytes(min(2048, bench.params["lmem_bytes"])))
 
 

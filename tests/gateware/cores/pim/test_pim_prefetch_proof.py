@@ -60,7 +60,7 @@ class SupplyProperty(Property):
     * An instruction is made of the next word, or of the next two, and of nothing else; with what
       the memory gave for them, as sections 3.1 to 3.3 have it.
     * What was made is shown in that order, once, and stands until it is taken.
-    * Bursts lie in the code, one behind the other, and the ring has room for each.
+    * Bursts lie in the code, one behind the other, and the ring has space for each.
     """
 
     def __init__(self, beat_bytes):
@@ -155,7 +155,7 @@ class SupplyProperty(Property):
 
     @staticmethod
     def _before(m, dut, started, used):
-        """What was in the cycle before: words used up, instructions made and not taken, the two of
+        """State in the cycle before: words used up, instructions made and not taken, the two of
         them, and whether one was taken."""
         out = dut.words
         before = {
@@ -241,7 +241,7 @@ class SupplyProperty(Property):
 
     @staticmethod
     def _instructions(m, dut, before, begin, words, count, mode, row, low, high, used):
-        """What is made of the words, and in which order it is shown."""
+        """Instructions that the words encode, in the order in which they are shown."""
         out = dut.words
         newest, made, size = (
             Signal(out.payload.shape(), name="newest"),

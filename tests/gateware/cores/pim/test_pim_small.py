@@ -19,6 +19,7 @@ from tests.gateware.cores.pim.test_pim_runs import model_runs
 from tests.support.campaigns import random_behaviour
 from tests.support.checks import Checks
 from tests.support.comparing import bench_fixture, first_difference, registers_of
+from tests.support.shares import parts, shares, some
 
 #: Random legal programs of each build, into how many tests they are cut, programs of each fault.
 COUNT, PARTS, FAULTS = 250, 5, 4
@@ -37,7 +38,7 @@ def check(bench, cases):
         yield case, outcome
 
 
-@pytest.mark.parametrize("part", range(PARTS))
+@parts(PARTS)
 def test_random_programs(bench, part):
     list(
         check(
@@ -135,13 +136,19 @@ def test_which_memories_are_built():
         assert text.count("cell \\SB_SPRAM256KA ") == sprams and len(engine.program.words) <= 2048
 
 
-def test_aborts_and_restarts(bench):
-    CHECKS.aborts(bench, 20, 60000, IDEAL)
+@shares
+def test_aborts_and_restarts(bench, share):
+    CHECKS.aborts(bench, some(20, share), 60000, IDEAL)
 
 
-def test_bus_errors(bench):
-    CHECKS.bus_errors(bench, 40, 4, IDEAL, address=compare.some_address, every=10)
+@shares
+def test_bus_errors(bench, share):
+    least = some(4, share)
+    CHECKS.bus_errors(
+        bench, some(40, share, 20), least, IDEAL, address=compare.some_address, every=10
+    )
 
 
-def test_core_resets_at_random_cycles(bench):
-    CHECKS.core_resets(bench, 10, latest=50000)
+@shares
+def test_core_resets_at_random_cycles(bench, share):
+    CHECKS.core_resets(bench, some(10, share), latest=50000)

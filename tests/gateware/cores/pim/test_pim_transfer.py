@@ -5,9 +5,8 @@ import random
 
 import numpy as np
 import pytest
-from amaranth import Module
+from amaranth import Elaboratable, Module
 from amaranth.lib.wiring import connect
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.commands import TransferOp
 from quintet.gateware.cores.pim.engine.crossbar import Crossbar
@@ -15,9 +14,33 @@ from quintet.gateware.cores.pim.engine.memory.lmem import TRANSFER, VECTOR, Loca
 from quintet.gateware.cores.pim.engine.transfer.unit import TransferUnit
 from quintet.gateware.cores.pim.params import SPACE
 from tests.support.memory_model import MemoryModel
+from tests.support.shares import shares, some
+from tests.support.simulating import design, simulator
 
 MEMORY = 4096
 LD, ST, LLDI, LMV, SEND, RECV = TransferOp
+
+
+class Joined(Elaboratable):
+    """Transfer units and their local memories at the crossbar."""
+
+    def __init__(self, params, beat_bytes):
+        self.bar = Crossbar(params=params)
+        self.units = [
+            TransferUnit(params=params, beat_bytes=beat_bytes, memory_size=MEMORY)
+            for _ in range(params["cores"])
+        ]
+        self.lmems = [LocalMemory(params=params) for _ in self.units]
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.bar = self.bar
+        for k, (unit, lmem) in enumerate(zip(self.units, self.lmems, strict=True)):
+            m.submodules[f"unit_{k}"], m.submodules[f"lmem_{k}"] = unit, lmem
+            connect(m, unit.read, lmem.read[TRANSFER])
+            connect(m, unit.write, lmem.write[TRANSFER])
+            connect(m, unit.crossbar, self.bar.port[k])
+        return m
 
 
 class Machine:
@@ -37,19 +60,10 @@ class Machine:
                 "x_bits": 8,
             },
         )
-        self.m = m = Module()
-        self.units, self.lmems, self.models = [], [], []
-        self.busy, self.random = busy, random.Random(seed)
-        m.submodules.bar = bar = self.bar = Crossbar(params=self.params)
-        for k in range(cores):
-            unit = TransferUnit(params=self.params, beat_bytes=beat, memory_size=MEMORY)
-            lmem = LocalMemory(params=self.params)
-            m.submodules[f"unit_{k}"], m.submodules[f"lmem_{k}"] = unit, lmem
-            connect(m, unit.read, lmem.read[TRANSFER])
-            connect(m, unit.write, lmem.write[TRANSFER])
-            connect(m, unit.crossbar, bar.port[k])
-            self.units.append(unit)
-            self.lmems.append(lmem)
+        self.dut = design(Joined, self.params, beat)
+        self.bar, self.units, self.lmems = self.dut.bar, self.dut.units, self.dut.lmems
+        self.busy, self.random, self.models = busy, random.Random(seed), []
+        for k, unit in enumerate(self.units):
             self.models.append(MemoryModel(unit.memory, size=MEMORY, seed=seed + k, **model))
             self.models[-1].memory[:] = np.random.default_rng(seed + k).integers(
                 0, 256, MEMORY, dtype=np.uint8
@@ -111,7 +125,7 @@ class Machine:
         return self.models[core].memory[2048 : 2048 + size].tobytes()
 
     def simulate(self, *bodies):
-        sim = Simulator(self.m)
+        sim = simulator(self.dut)
         sim.add_clock(1e-6)
         for model in self.models:
             sim.add_testbench(model.process, background=True)
@@ -124,8 +138,9 @@ class Machine:
 SHAPES = [(8, 8), (2, 8), (8, 4), (1, 2), (4, 2), (2, 2), (8, 1)]
 
 
+@shares
 @pytest.mark.parametrize(("beat", "word"), SHAPES)
-def test_load_and_store_of_every_alignment(beat, word):
+def test_load_and_store_of_every_alignment(beat, word, share):
     bench = Machine(beat=beat, word=word, seed=beat * 10 + word, busy=0.3)
     rng = random.Random(beat + word)
     memory, model = bench.models[0].memory, bench.models[0]
@@ -133,7 +148,7 @@ def test_load_and_store_of_every_alignment(beat, word):
     async def body(ctx):
         local = bytes(rng.randbytes(1024))
         await bench.poke(ctx, 0, local)
-        for _ in range(60):
+        for _ in range(some(60, share)):
             size, gmem, place = rng.randint(1, 20), rng.randint(0, 80), rng.randint(0, 80)
             memory[:100] = rng.randbytes(100) and np.frombuffer(rng.randbytes(100), np.uint8)
             before = memory.copy()
@@ -150,8 +165,9 @@ def test_load_and_store_of_every_alignment(beat, word):
     bench.simulate(body)
 
 
+@shares
 @pytest.mark.parametrize(("beat", "word"), [(8, 8), (2, 4)])
-def test_many_in_flight(beat, word):
+def test_many_in_flight(beat, word, share):
     """Commands that do not touch each other, as fast as they are taken, in any order of
     completion."""
     bench = Machine(beat=beat, word=word, seed=3, latency=(20, 60), stall=0.4)
@@ -162,7 +178,7 @@ def test_many_in_flight(beat, word):
         local = bytearray(rng.randbytes(1024))
         await bench.poke(ctx, 0, local)
         want = None
-        for _ in range(25):
+        for _ in range(some(25, share)):
             want = memory.copy()
             slots = [
                 (64 * k + rng.randrange(16), 64 * k + rng.randrange(16), rng.randint(1, 48))

@@ -12,6 +12,7 @@ from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
 from quintet.gateware.cores.pim.params import SPACE
 from tests.gateware.cores.pim.bench.units import UnitBench, byw, put
 from tests.gateware.cores.pim.oracle.vector import OPS, SAME_WIDTH, random_vector, vector
+from tests.support.shares import shares, some
 
 
 def make(preset="sim", **overrides):
@@ -24,6 +25,7 @@ def in_turn(commands):
     return commands
 
 
+@shares
 @pytest.mark.parametrize(
     ("preset", "overrides"),
     [
@@ -36,22 +38,27 @@ def in_turn(commands):
     ],
     ids=["sim", "wide", "tiny", "narrow", "16 bits", "bytes"],
 )
-def test_random_instructions(preset, overrides):
+def test_random_instructions(preset, overrides, share):
     rng = random.Random(f"{preset} {overrides}")
     bench = make(preset, **overrides)
     ops = OPS if bench.params["act_unit"] else [op for op in OPS if op not in ("vtanh", "vsigm")]
     within = {**bench.params, "lmem_bytes": 1024}
-    commands = in_turn([random_vector(rng, within, rng.choice(ops), longest=30) for _ in range(80)])
+    count = some(80, share)
+    commands = in_turn(
+        [random_vector(rng, within, rng.choice(ops), longest=30) for _ in range(count)]
+    )
     bench.check([], bytearray(rng.randbytes(1024)), commands, rng=rng, traffic=20)
 
 
+@shares
 @pytest.mark.parametrize("op", OPS)
-def test_instruction_at_all_widths(op):
+def test_instruction_at_all_widths(op, share):
     rng = random.Random(op)
     bench = make(vec_bytes=8)
     widths = (1, 7, 8, 9, 10, 15, 16, 17, 20, 24, 31, 32)
+    count = some(24, share, least=len(widths))
     commands = in_turn(
-        [random_vector(rng, bench.params, op, longest=20, widths=widths) for _ in range(24)]
+        [random_vector(rng, bench.params, op, longest=20, widths=widths) for _ in range(count)]
     )
     bench.check([], bytearray(rng.randbytes(1024)), commands)
 
@@ -100,10 +107,11 @@ def touched(command):
     }
 
 
+@shares
 @pytest.mark.parametrize(
     ("preset", "vec_bytes"), [("sim", 4), ("sim", 8), ("tiny", 2), ("narrow", 2)]
 )
-def test_commands_in_a_row(preset, vec_bytes):
+def test_commands_in_a_row(preset, vec_bytes, share):
     """Given as the scoreboard gives them: two that have nothing to do with each other may be under
     way. Alike ones overlap, others do not."""
     rng = random.Random(f"{preset} {vec_bytes}")
@@ -112,7 +120,7 @@ def test_commands_in_a_row(preset, vec_bytes):
     )
     within, commands = {**bench.params, "lmem_bytes": 1024}, []
     plain = [op for op in OPS if op not in ("vavg", "vmv", "vvdmul", "vtanh", "vsigm")]
-    while len(commands) < 120:
+    while len(commands) < some(120, share):
         if not commands or rng.random() < 0.2:
             op, widths = rng.choice(plain), [rng.choice((8, 16, bench.params["max_biw"]))]
         command = random_vector(rng, within, op, longest=rng.choice((3, 12)), widths=widths)
@@ -202,7 +210,7 @@ def test_scalar_products(overrides, cycles):
 
 @pytest.mark.parametrize("op", [VectorOp.VTANH, VectorOp.VVMUL])
 def test_scalar_products_after_a_command(op):
-    """What the last command was is of no matter."""
+    """The kind of the command before changes nothing."""
     dut = VectorUnit(params=SPACE.resolve("sim"))
 
     async def memory(ctx):

@@ -3,6 +3,7 @@
 
 import pytest
 
+from quintet.firmware.pim.measure.run import DENSE, dense_case
 from quintet.firmware.pim.measure.workloads import BOUNDS, MEMORY, PARAMS, WORKLOADS, case_of
 from tests.gateware.cores.pim.bench.compare import run_model
 from tests.support.comparing import registers_of
@@ -41,6 +42,16 @@ def test_programs_are_legal(name):
 
 def test_their_sizes_are_the_documents():
     assert [sum(len(p.words) for p in WORKLOADS[name]) for name in "ABC"] == [509, 710, 532]
+
+
+@pytest.mark.parametrize("name, instructions", [*zip(DENSE, (190, 358, 262), strict=True)])
+def test_dense_streams_have_the_same_effect(name, instructions):
+    case = case_of(WORKLOADS[name])
+    dense = dense_case(case, name)
+    outcome, memory, _ = run_model(dense)
+    assert outcome.status == "done" and len(dense.words) == instructions
+    gmem = MEMORY // 2
+    assert (memory[gmem:] == run_model(case)[1][gmem:]).all()
 
 
 def measure(bench, name, *, mode=0):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What all assembly texts share: expressions, constants, includes, repetition, files, and every
+"""Assembly language of all cores: expressions, constants, includes, repetition, files, and every
 message of theirs."""
 
 import os

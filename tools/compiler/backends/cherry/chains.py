@@ -85,7 +85,7 @@ def function(
 
 
 def _again(register):
-    """What the parts before left."""
+    """Instruction that copies the running result of the parts before into ``register``."""
     return f"copy {register}, OUTPUT"
 
 

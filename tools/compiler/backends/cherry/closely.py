@@ -11,7 +11,8 @@ _COPY = 3.5
 
 
 def made_closely(machine: Machine, macs: int) -> Machine:
-    """Rewrites such results as values of their own; ``macs``: multipliers of the build."""
+    """Splits such convolutions into one without a border and a copy; ``macs``: multipliers of the
+    build."""
     operations = []
     for operation in machine.operations:
         operations.append(operation)

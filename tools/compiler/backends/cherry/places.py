@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from ....kernels.cherry.views import View
+from ...common.lifetimes import Lifetime, first_fit
 from ..base import LoweringError
 from .machine import Ref, Value
 
@@ -158,7 +159,11 @@ def allocate(buffers: Sequence[Buffer], elements: int) -> None:
     step, needed, most = _peak(buffers)
     # Where one step alone takes too much, no order of the buffers helps.
     for key in _ORDERS if needed <= elements else ():
-        if _first_fit(sorted(buffers, key=key), elements):
+        order = sorted(buffers, key=key)
+        addresses = first_fit(cast("list[Lifetime]", order), 0, elements)  # all have steps
+        if len(addresses) == len(order):
+            for buffer, address in zip(order, addresses, strict=True):
+                buffer.address = address
             return
     names = ", ".join(f"{b.what} {b.size:,}" for b in most[:4])
     raise Crowded(
@@ -166,25 +171,6 @@ def allocate(buffers: Sequence[Buffer], elements: int) -> None:
         f"step {step} needs {needed:,} elements of the scratchpad at a time, there are "
         f"{elements:,}: {names}",
     )
-
-
-def _first_fit(buffers, elements):
-    placed = {}  # step -> (address, end) of what is there
-    for buffer in buffers:
-        steps = range(buffer.first, buffer.last + 1)
-        beside = sorted([span for step in steps for span in placed.get(step, ())])
-        at = 0
-        for low, high in beside:
-            if at + buffer.size <= low:
-                break
-            at = max(at, high)
-        if at + buffer.size > elements:
-            return False
-        buffer.address = at
-        span = at, at + buffer.size
-        for step in steps:
-            placed.setdefault(step, []).append(span)
-    return True
 
 
 def _peak(buffers):

@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ...graph import (
+    HOST_FUNCTIONS,
+    INDEX_FUNCTIONS,
     Activation,
     Affine,
     AveragePool,
@@ -17,7 +19,9 @@ from ...graph import (
     Lstm,
     Node,
     Reduce,
+    Slice,
     Softmax,
+    TopK,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
 from .decompose import Decomposer
@@ -47,6 +51,8 @@ _REDUCES = ("mean", "sum", "max")
 
 def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Support:
     """Support check of a node for a build."""
+    if isinstance(node, TopK):
+        return Support(HOST, "top-k: no instruction sorts")
     if not Decomposer.takes(node):
         return Support(NO, f"{node.kind}: no kernel")
     for tensor in (*node.inputs, node.output):
@@ -57,8 +63,14 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
                 f"{tensor} has {len(shape)} axes beside that of the inputs: expected at most "
                 f"{_AXES}",
             )
-    if isinstance(node, Reduce) and node.function == "argmax":
-        return Support(HOST, "argmax: no instruction gives an element's number")
+    if isinstance(node, Reduce) and node.function in INDEX_FUNCTIONS:
+        return Support(HOST, f"{node.function}: no instruction gives an element's number")
+    if isinstance(node, Reduce) and node.function == "prod":
+        return Support(HOST, f"prod: expected {', '.join(_REDUCES)}")
+    if isinstance(node, Activation) and node.function in HOST_FUNCTIONS:
+        return Support(HOST, f"{node.function}: expected {', '.join(_FUNCTIONS)}")
+    if isinstance(node, Slice) and min(node.step) < 1:
+        return Support(HOST, f"step {node.step}: expected positive steps")
     for what, given, known in _choices(node):
         if given not in known:
             return Support(NO, f"{what} {given}: there are {', '.join(known)}")

@@ -5,13 +5,6 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ....kernels.imagine import Layer
-from ....kernels.imagine.template import (
-    kernel_template,
-    loader_template,
-    registers_of_layers,
-    streamed_template,
-)
 from ....kernels.inputs import KernelError
 from ....text import plain_name
 from ...graph import Conv, Dense, Graph, Lstm, Node
@@ -31,7 +24,14 @@ from ..base import (
     Support,
     moved,
 )
+from .layer import Layer
 from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
+from .template import (
+    kernel_template,
+    loader_template,
+    registers_of_layers,
+    streamed_template,
+)
 
 __all__ = ["IMAGineBackend"]
 
@@ -113,7 +113,7 @@ class IMAGineBackend(Backend):
         numbers = quantised.layers[node.name]
         shift = np.unique(numbers.shift)
         if len(shift) != 1:
-            raise ValueError(f"{node.name}: {len(shift)} shifts; this machine has one a layer")
+            raise ValueError(f"{node.name}: {len(shift)} shifts; this core has one a layer")
         # The bias is added behind the shift, in the result's own unit.
         return Layer(
             numbers.weights,

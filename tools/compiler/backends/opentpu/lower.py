@@ -262,8 +262,8 @@ def _layout(shape, stored, home, planes, host, swap, images):
 
 
 def _layers(steps, compiled, params, times, total):
-    """What each node takes; its steps stand one behind another. ``times`` and ``total`` are those
-    of ``word_times``."""
+    """Words, cycles and bytes of each node, whose steps follow each other. ``times`` and ``total``
+    are those of ``word_times``."""
     words = compiled.program.words
     stop = ISA.store(ISA.encode("HLT")).hex()
     layers, edges = [], [begin for begin, _ in compiled.spans] + [len(words)]

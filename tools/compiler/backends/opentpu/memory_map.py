@@ -3,9 +3,10 @@
 
 Without on-chip memory, or where it holds everything, program, tensors and tiles lie one behind
 another. Where they do not fit, tiles and tensors are placed by the cycles that each byte saves on
-chip: its traffic times the difference between the two memories. Traffic that goes by beside the
-array's work saves nothing, so that every layer leaves as many of its tiles to the slow memory as it
-hides; the timing model of the whole program chooses between the maps that result.
+chip: its traffic times the difference between the two memories. Both memories work at the same
+time, and traffic of the slow one that goes by beside a layer's work costs nothing: every layer
+leaves as many of its tiles to the slow memory as it hides. The timing model of the whole program
+chooses between the maps that result.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from quintet.tools.kernels.opentpu.timing import Memory, word_times
 
 __all__ = ["MemoryMap", "align", "maps_of", "plain_map"]
 
-#: Shares of the time that its array leaves to memory which a layer's slow tiles may take.
+#: Shares of a layer's time, with everything on chip, that its traffic of the slow memory may take.
 _SHARES = (0.0, 0.5, 0.75, 1.0)
 
 
@@ -99,48 +100,49 @@ def plain_map(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory
 def maps_of(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory) -> list[MemoryMap]:
     """Maps of a network that the on-chip memory does not hold, compiled with ``far``; the program
     first or last, with several choices of the tiles that go beyond the border."""
-    orders: dict[tuple[int, ...], float] = {}
-    for share in _SHARES:
-        order = tuple(_tile_order(compiled, params, memory, share))
-        orders.setdefault(order, share)
-    return [
-        _map(compiled, params, memory, order, program_last)
-        for order in orders
-        for program_last in (False, True)
-    ]
+    found = []
+    for program_last in (False, True):
+        orders = {
+            tuple(_tile_order(compiled, params, memory, share, program_last)): None
+            for share in _SHARES
+        }
+        found += [_map(compiled, params, memory, order, program_last) for order in orders]
+    return found
 
 
-def _tile_order(compiled, params, memory, share):
+def _tile_order(compiled, params, memory, share, program_last):
     """Numbers of the tiles, those that save most on chip first."""
     words, size = compiled.program.words, params["n"] ** 2
     fast = replace(memory, border=1 << 62)
     times, total = word_times(words, params, fast)
     uses = Counter(word.addr for word in words if word.opcode == RW)
-    more = memory.cycles(size) - memory.on_chip.cycles(size)
     hidden: set[int] = set()
     for begin, end in compiled.spans:
         last = times[end] if end < len(words) else total
-        slack = share * (last - times[begin] - _port_cycles(words[begin:end], params, memory))
-        mine = [
-            word.addr for word in words[begin:end] if word.opcode == RW and uses[word.addr] == 1
-        ]
-        # Evenly over the layer, so that the queue of tiles bridges each.
-        count = min(len(mine), max(0, int(slack / more)))
-        hidden |= {mine[k * len(mine) // count] for k in range(count)}
+        slack = share * (
+            last - times[begin] - _slow_cycles(words[begin:end], params, memory, program_last)
+        )
+        mine = Counter(word.addr for word in words[begin:end] if word.opcode == RW)
+        for reads in sorted(set(mine.values())):
+            # Of a layer's own tiles those that it reads least often, evenly over the layer, so that
+            # the queue of tiles bridges each.
+            some = [tile for tile, count in mine.items() if count == reads == uses[tile]]
+            cycles = reads * memory.cycles(size)
+            number = min(len(some), max(0, int(slack / cycles)))
+            slack -= number * cycles
+            hidden |= {some[k * len(some) // number] for k in range(number)}
     return sorted(uses, key=lambda tile: (tile in hidden, -uses[tile], tile))
 
 
-def _port_cycles(words, params, memory):
-    """Cycles for which the memory port is busy with these words and what they move, all but far
-    tensors on chip."""
-    n, chip, total = params["n"], memory.on_chip, 0.0
+def _slow_cycles(words, params, memory, program_last):
+    """Cycles for which the slow memory is busy with these words, if the program lies there, and
+    with far tensors."""
+    n, total = params["n"], 0.0
     for word in words:
-        total += 14 / chip.bandwidth + chip.overhead / 8
-        if word.mnemonic == "RW":
-            total += chip.cycles(n * n)
-        elif word.mnemonic in ("RHM", "WHM"):
-            place = memory if word.addr >= FAR else chip
-            total += place.cycles(n * word.count)
+        if program_last:
+            total += 14 / memory.bandwidth + memory.overhead / 8
+        if word.mnemonic in ("RHM", "WHM") and word.addr >= FAR:
+            total += memory.cycles(n * word.count)
     return total
 
 

@@ -58,7 +58,7 @@ def _activated(node):
             if activation.low == 0 and activation.high > 0
             else f"clip from {activation.low}, taken from 0 (relu, relu6)"
         )
-    return f"{activation.function}: no table of the machine's is fine enough"
+    return f"{activation.function}: no table of the core's is fine enough"
 
 
 def _binary(graph, node, params):
@@ -219,6 +219,7 @@ _KINDS = {
 
 _HOST = {
     g.Softmax: "exponentials",
+    g.TopK: "the machine does not sort",
     g.Slice: "elements would have to move",
     g.Lstm: "gates want sigmoid and tanh",
     g.Gru: "gates want sigmoid and tanh",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Back end for the OPU, on ``quintet.tools.kernels.opu``."""
+"""Back end for the OPU, by the programs of :mod:`.codegen`."""
 
 from .backend import OpuBackend
 from .backend import OpuBackend as BACKEND

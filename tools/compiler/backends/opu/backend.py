@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .....gateware.cores.opu.types import type_set
-from ....kernels.opu.emitter import REGION_MAPS
-from ....kernels.opu.reference import run_layer
 from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, Node, Reduce, Tensor
 from ...quantised import Arithmetic, Quantised
 from ..base import Backend, Lowered, Support, moved
+from .codegen.emitter import REGION_MAPS
+from .codegen.reference import run_layer
 from .form import Form
 from .legalise import legalise
 from .lowering import lower_network, plenty

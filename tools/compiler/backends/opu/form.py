@@ -8,9 +8,9 @@ up; it follows from the graph and from how much memory there is, not from tiling
 
 from collections.abc import Sequence
 
-from ....kernels.opu.layers import NARROW
 from ...graph import Activation as Act
 from ...graph import AveragePool, Binary, Conv, Graph, MatMul, MaxPool, Node, Reshape, Transpose
+from .codegen.layers import NARROW
 from .grid import Grid, Regular, side
 from .stages import Stage
 

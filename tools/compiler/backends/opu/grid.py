@@ -23,7 +23,7 @@ class Grid:
     ----------
     block : rows and columns of positions in a slot
     phase : zeros of a padding (rows, columns) that lie before the first position
-    shape : rows, columns, channels of the tensor that the machine sees
+    shape : rows, columns, channels of the tensor that the core sees
     """
 
     block: tuple[int, int]

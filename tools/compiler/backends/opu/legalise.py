@@ -54,7 +54,7 @@ def _without_limits(graph):
 
 
 def _sloped(node):
-    """Whether it is a leaky relu of another slope than the machine's own."""
+    """Whether it is a leaky relu of another slope than the core's own."""
     return isinstance(node, Activation) and node.function == "leaky" and node.alpha != 0.125
 
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 from .....gateware.cores.opu.isa import ISA
 from .....gateware.cores.opu.model.sequence import Sequence
 from .....gateware.cores.opu.types import SLOT
-from ....kernels.opu import SDRAM, KernelError, compile_network, estimate
 from ..base import LayerSpan, Lowered, LoweringError, Placed
+from .codegen import SDRAM, KernelError, compile_network, estimate
 from .placing import grid_layout, layout_of
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def lower_network(
     quick: bool = False,
 ) -> Lowered:
     """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`. ``quick``: as of
-    :func:`~quintet.tools.kernels.opu.compiler.compile_network`."""
+    :func:`~.codegen.compiler.compile_network`."""
     compiled, apart = _compiled(built, params, memory_size, quick)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
@@ -118,7 +118,7 @@ def _compiled(built, params, memory_size, quick):
     """(Compiled, whether every tensor has memory of its own): where that fits."""
     network = built.network
     if not network.layers:
-        raise LoweringError("no node of the network runs on the machine")
+        raise LoweringError("no node of the network runs on the core")
     try:
         return compile_network(
             network,

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....kernels.opu import KernelError, Network
 from ...graph import (
     Activation,
     AveragePool,
@@ -28,19 +27,20 @@ from ...graph import (
     Transpose,
 )
 from ..base import LoweringError
+from .codegen import KernelError, Network
 from .fusing import Fusing
 from .support import slice_kernel, window_strides
 
 if TYPE_CHECKING:
-    from ....kernels.opu.layers import Tensor as LibraryTensor
     from ...quantised import Quantised
+    from .codegen.layers import Tensor as LibraryTensor
     from .form import Form
 
 __all__ = ["Builder"]
 
 
 def _act(node):
-    """What ``@post`` does of an activation: ``None`` or a name of the kernel library's."""
+    """Name in the kernel library of an activation that ``@post`` applies; ``None`` for others."""
     if node is None or (node.function == "clip" and node.low < 0):
         return None
     return "leaky" if node.function == "leaky" else "relu"
@@ -67,7 +67,7 @@ class Builder:
     Raises
     ------
     LoweringError
-        Scales that differ where the machine wants one, numbers that a layer does not take.
+        Scales that differ where the core wants one, numbers that a layer does not take.
     """
 
     def __init__(self, quantised: Quantised, form: Form, types: str, fuse: bool, images: int = 1):
@@ -113,11 +113,11 @@ class Builder:
         steps = [self.quantised.scales[name].step for name in names]
         if not np.allclose(steps, steps[0], rtol=1e-9, atol=0):
             each = ", ".join(f"{n} has steps of {s:g}" for n, s in zip(names, steps, strict=True))
-            raise LoweringError(f"{each}; this machine wants one step for all", node.name)
+            raise LoweringError(f"{each}; this core wants one step for all", node.name)
 
     @singledispatchmethod
     def _make(self, node: Node):
-        raise LoweringError(f"{node.kind} does not run on this machine", node.name)
+        raise LoweringError(f"{node.kind} does not run on this core", node.name)
 
     # Layers with weights
 

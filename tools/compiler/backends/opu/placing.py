@@ -10,16 +10,16 @@ from .....gateware.cores.opu.types import SLOT
 from ...layout import Digit, Layout
 
 if TYPE_CHECKING:
-    from ....kernels.opu.program import Placed
+    from .codegen.program import Placed
     from .grid import Grid
 
 __all__ = ["grid_layout", "layout_of"]
 
 
 def layout_of(placed: Placed, shape: Sequence[int]) -> Layout | None:
-    """Layout of a graph's tensor of ``shape`` at a Placed of the kernel library, the first axis
-    counts inputs; ``None`` if digits cannot describe it: a flattened map whose pieces are not
-    full."""
+    """Memory layout of a tensor of ``shape`` (its first axis counts inputs) where the kernel
+    library placed it; ``None`` if digits cannot describe it: a flattened map whose channel tiles
+    are not full."""
     buffer, size = placed.buffer, placed.bits // 8
     tensor, slot = buffer.tensor, SLOT * size
     rows = [(tensor.height, buffer.row_slots * slot)]

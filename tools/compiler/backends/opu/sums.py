@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....kernels.opu.graph import Network
-from ....kernels.opu.reference import products_of_taps, runs_of_channels
 from ...graph import Conv, Graph, Node
+from .codegen.graph import Network
+from .codegen.reference import products_of_taps, runs_of_channels
 
 if TYPE_CHECKING:
     from .form import Form

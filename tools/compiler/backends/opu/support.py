@@ -25,6 +25,7 @@ from ...graph import (
     Reshape,
     Slice,
     Softmax,
+    TopK,
     Transpose,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
@@ -70,7 +71,7 @@ def check_support(graph: Graph, node: Node) -> Support:
 def _limits(*limits):
     """Reasons of (name, values, lowest, highest) that are not kept."""
     return [
-        f"{name} {tuple(values)}, this machine takes {low} to {high}"
+        f"{name} {tuple(values)}, this core takes {low} to {high}"
         for name, values, low, high in limits
         if not all(low <= v <= high for v in values)
     ]
@@ -84,16 +85,16 @@ def _activation(node):
         return (
             []
             if node.alpha == 0.125
-            else [f"leaky relu of slope {node.alpha:g}, this machine has 0.125"]
+            else [f"leaky relu of slope {node.alpha:g}, this core has 0.125"]
         )
     if node.function == "clip":
         if node.high > 0 and (node.low == 0 or (node.low < 0 and np.isclose(node.low, -node.high))):
             return []
         return [
-            f"clip to {node.low:g}..{node.high:g}, this machine clips where its numbers end: "
+            f"clip to {node.low:g}..{node.high:g}, this core clips where its numbers end: "
             f"from 0 or from minus the upper end, to an upper end above 0"
         ]
-    return [f"{node.function}, this machine has relu, leaky relu of slope 0.125 and clip"]
+    return [f"{node.function}, this core has relu, leaky relu of slope 0.125 and clip"]
 
 
 def is_limit(node: Activation | None) -> bool:
@@ -186,7 +187,7 @@ def _(node: Binary, graph):
             return Support(
                 HOST,
                 f"{node.function} with a constant of shape {graph.shape(constants[0])}, this "
-                f"machine takes one number, or one a channel",
+                f"core takes one number, or one a channel",
             )
         if node.function == "div" and found[0] == 1:
             return Support(HOST, "a constant divided by a tensor")
@@ -197,12 +198,12 @@ def _(node: Binary, graph):
     shapes = [graph.shape(name) for name in node.inputs]
     if node.function not in ("add", "sub"):
         return Support(
-            HOST, f"{node.function} of two tensors, this machine multiplies by constants alone"
+            HOST, f"{node.function} of two tensors, this core multiplies by constants alone"
         )
     if shapes[0] != shapes[1]:
         return Support(
             HOST,
-            f"{node.function} of shapes {shapes[0]} and {shapes[1]}, this machine takes equal ones",
+            f"{node.function} of shapes {shapes[0]} and {shapes[1]}, this core takes equal ones",
         )
     how = (
         Support(NATIVE)
@@ -259,8 +260,7 @@ def _(node: MaxPool, graph):
     )
     if any(node.padding) and not is_positive(graph, node.inputs[0]):
         reasons.append(
-            f"padding {node.padding} around values that may be negative, this machine pads "
-            f"with zeros"
+            f"padding {node.padding} around values that may be negative, this core pads with zeros"
         )
     return _answer(reasons)
 
@@ -273,7 +273,7 @@ def _(node: AveragePool, graph):
         ("padding", node.padding, 0, _MOST_PADDING),
     )
     if any(node.padding) and not node.include_padding:
-        reasons.append(f"padding {node.padding} that does not count, this machine counts it")
+        reasons.append(f"padding {node.padding} that does not count, this core counts it")
     return _answer(reasons)
 
 
@@ -290,7 +290,7 @@ def _(node: Reduce, graph):
     ):
         return Support(
             HOST,
-            f"{node.function} over axes {tuple(sorted(axes))} of {shape}, this machine takes "
+            f"{node.function} over axes {tuple(sorted(axes))} of {shape}, this core takes "
             f"the mean over all positions of at most "
             f"{_MOST_TAPS} a side",
         )
@@ -315,7 +315,7 @@ def _(node: Reshape, graph):
         return _YES
     return Support(
         HOST,
-        f"reshape of {source} to {result}, this machine flattens for dense layers, shapes "
+        f"reshape of {source} to {result}, this core flattens for dense layers, shapes "
         f"inputs that are vectors, and drops axes of length 1",
     )
 
@@ -331,17 +331,17 @@ def _(node: Concat, graph):
     if node.axis % len(shape) != len(shape) - 1:
         return Support(
             HOST,
-            f"concat along axis {node.axis % len(shape)} of {len(shape)}, this machine joins "
+            f"concat along axis {node.axis % len(shape)} of {len(shape)}, this core joins "
             f"channels (axis {len(shape) - 1})",
         )
     if any(graph.tensors[name].data is not None for name in node.inputs):
-        return Support(HOST, "concat with a constant, this machine joins tensors that flow")
+        return Support(HOST, "concat with a constant, this core joins tensors that flow")
     return Support(DECOMPOSED, "as convolutions that put channels in their places, added up")
 
 
 @_judge.register
 def _(node: Pad, graph):
-    reasons = [] if node.value == 0 else [f"pad with {node.value:g}, this machine pads with 0"]
+    reasons = [] if node.value == 0 else [f"pad with {node.value:g}, this core pads with 0"]
     sides = (*node.before[:-1], *node.after[:-1])
     reasons += _limits(("pad", sides, 0, _MOST_PADDING)) + _limits(
         ("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20)
@@ -367,13 +367,13 @@ def slice_kernel(
 @_judge.register
 def _(node: Slice, graph):
     if min(node.step) < 1:
-        return Support(HOST, f"slice by steps {node.step}, this machine goes forward")
+        return Support(HOST, f"slice by steps {node.step}, this core goes forward")
     size, _, step = slice_kernel(graph, node)
     reasons = _limits(("step", step, 1, _MOST_STRIDE))
     if size[0] * size[1] > _MOST_EMPTY or max(size) > _MOST_TAPS:
         reasons.append(
             f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends, "
-            f"this machine takes at most "
+            f"this core takes at most "
             f"{_MOST_EMPTY} of (rows + 1) * (columns + 1)"
         )
     return _answer(reasons, Support(DECOMPOSED, "as a convolution with a single one"))
@@ -394,11 +394,12 @@ def _(node: Transpose, graph):
     if turns(graph, node):
         return Support(DECOMPOSED, "as a product of ones on a diagonal")
     return Support(
-        HOST, f"transpose to {node.order}, this machine swaps the last two of two or three axes"
+        HOST, f"transpose to {node.order}, this core swaps the last two of two or three axes"
     )
 
 
 @_judge.register(Softmax)
+@_judge.register(TopK)
 @_judge.register(Lstm)
 @_judge.register(Gru)
 @_judge.register(LayerNorm)
@@ -406,11 +407,12 @@ def _(node, graph):
     return Support(
         HOST,
         {
-            "softmax": "softmax, this machine has no exponential",
+            "softmax": "softmax, this core has no exponential",
+            "topk": "top-k, this core does not sort",
             "lstm": (
-                "gates of an LSTM, this machine multiplies by constants alone and has no sigmoid"
+                "gates of an LSTM, this core multiplies by constants alone and has no sigmoid"
             ),
-            "gru": "gates of a GRU, this machine multiplies by constants alone and has no sigmoid",
-            "layernorm": "layer normalisation, this machine has no division and no root",
+            "gru": "gates of a GRU, this core multiplies by constants alone and has no sigmoid",
+            "layernorm": "layer normalisation, this core has no division and no root",
         }[node.kind],
     )

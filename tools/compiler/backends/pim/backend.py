@@ -50,6 +50,7 @@ from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
 from .recurrent import support_of_recurrent
 from .reference import run_node
+from .rewritten import as_convolutions, support_of_rewritten
 from .tables import TABLES, table_steps, wants_too_much, with_units
 
 __all__ = ["PIMBackend"]
@@ -74,8 +75,8 @@ def _whole(graph, node):
 
 
 def _first_window(rows, columns, limit):
-    """The smallest window that a map of more places than ``limit`` is averaged by first, so
-    that what is left is taken; of equal ones that which passes the map's edges least."""
+    """First window of an average over more positions than ``limit``: the smallest whose results can
+    be averaged at once; of equal ones the one that passes the map's edges least."""
     sizes = []
     for h in range(1, rows + 1):
         most = limit // -(-rows // h)  # windows side by side
@@ -153,6 +154,9 @@ class PIMBackend(Backend):
             return Support(HOST, f"{activation.function}: expected relu or clip")
         if isinstance(node, Conv | Dense | Reshape):
             return Support(NATIVE)
+        rewritten = support_of_rewritten(graph, node)
+        if rewritten is not None:
+            return rewritten
         if isinstance(node, Activation):
             return self._activation(graph, node)
         if isinstance(node, Binary):
@@ -237,9 +241,10 @@ class PIMBackend(Backend):
         return Support(NATIVE)
 
     def legalise(self, graph: Graph) -> Graph:
-        """Legalises a graph: averages of parts of a map become depthwise convolutions; sigmoid and
-        tanh get the scales that their tables require; layers that exceed the arrays are split."""
-        graph, nodes = join_turned(graph), []
+        """Legalises a graph: averages of parts of a map, scales by channel and slices become
+        convolutions; sigmoid and tanh get the scales that their tables require; layers that exceed
+        the arrays are split."""
+        graph, nodes = as_convolutions(join_turned(graph)), []
         tensors = dict(graph.tensors)
         for node in graph.nodes:
             if isinstance(node, AveragePool):

@@ -48,7 +48,7 @@ def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joine
         return _cycles(quantised, params, [replace(joined[0], plan=least), *joined[1:]])
 
     def planned(found):
-        """The best of ``found`` with plans in place of what the cores have to do at least; without
+        """The best of ``found`` with plans in place of the cores' lower bounds; without
         those that local memories do not hold. What cannot come among the best is not planned."""
         bounds = [bound(joined) for joined in found]
         best = []  # (cycles, number among those found, joined)

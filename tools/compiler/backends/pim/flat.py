@@ -79,7 +79,7 @@ def flat(
     most: int = _PIECE,
 ) -> None:
     """Streams ``count`` elements from ``first`` on, of the global addresses ``sources``, through
-    ``work(result, operands, elements)`` to ``target``, in pieces of at most ``most``. A broadcast
+    ``work(result, operands, elements)`` to ``target``, at most ``most`` at a time. A broadcast
     source is a pair (global address, period)."""
     piece = min(most, count)
     repeated = {

@@ -156,7 +156,7 @@ class ProgramWriter:
         return found
 
     def _meet(self):
-        """All cores wait until all have stored what they had to."""
+        """Barrier: all cores wait until all stores have finished."""
         if len(self.cores) == 1:
             return
         for core in self.cores[1:]:

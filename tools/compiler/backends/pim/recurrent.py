@@ -165,7 +165,7 @@ class Cell:
             self.core.mvmul(target + 4 * first, vector, group)
 
     def _joined(self, first, count, target):
-        """Given and past sums together as 16 bits."""
+        """Sums of the input and recurrent products, as 16 bits."""
         core = self.core
         core.widths(_WIDE, _WIDE)
         core.vector2(

@@ -75,7 +75,7 @@ class _Ring:
         self.left = dict(stages.uses[key])
 
     def has_room(self, row: int) -> bool:
-        """Whether there is a place for a row: what lies there has been read by all."""
+        """Whether the line buffer has a place for a row: all readers have read the row there."""
         before = self.ranks[row] - self.slots
         return before < 0 or not self.left[self.order[before]]
 
@@ -180,7 +180,7 @@ class Play:
         return _Core()
 
     def run(self) -> int | None:
-        """Cycles until all is done, or ``None``; what is given up is ``late``."""
+        """Cycles until all rows are done, or ``None`` if the schedule was abandoned as too late."""
         best: dict[int, Any] = dict.fromkeys(self.cores)
         dirty = tuple(self.cores)
         while True:
@@ -258,7 +258,7 @@ class Play:
         return True
 
     def _look(self, way):
-        """When the next row of a way may go, after something has changed on one of its cores."""
+        """First cycle at which the next row of a route can be sent, after a change on a core."""
         way.begin, way.free = None, None
         if way.at == len(way.rows):
             return
@@ -379,7 +379,7 @@ class Play:
         return core.matrix
 
     def _find_stuck(self):
-        """Rings without a place for what could come next."""
+        """Line buffers that lack a place for the next row."""
 
         def look(ring, rows, at):
             if at < len(rows) and not self._room(ring, rows[at]):

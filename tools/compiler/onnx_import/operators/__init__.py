@@ -3,6 +3,7 @@
 
 from ..step import OPERATORS
 from . import (
+    attention,
     composed,
     elementwise,
     learning,
@@ -12,11 +13,13 @@ from . import (
     recurrent,
     reduction,
     shaping,
+    upsampling,
     windows,
 )
 
 __all__ = [
     "OPERATORS",
+    "attention",
     "composed",
     "elementwise",
     "learning",
@@ -26,5 +29,6 @@ __all__ = [
     "recurrent",
     "reduction",
     "shaping",
+    "upsampling",
     "windows",
 ]

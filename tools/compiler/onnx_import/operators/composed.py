@@ -2,15 +2,16 @@
 """Translators of composite operators, expressed by simpler nodes; those that a core does not
 support may go to the host."""
 
+from functools import reduce
 from math import pi, sqrt
 
 import numpy as np
 
-from ...graph import Activation, Concat, Reduce, Reshape
+from ...graph import Activation
 from ..errors import Refused
 from ..step import operator
-from ..views import Constant
-from .elementwise import binary
+from ..views import Constant, View
+from .chain import Chain
 
 #: Of Selu, where the model gives none (ONNX).
 _SELU = 1.6732632423543772, 1.0507009873554805
@@ -18,30 +19,12 @@ _SELU = 1.6732632423543772, 1.0507009873554805
 _ERF_PLACE, _ERF = 0.3275911, (0.254829592, -0.284496736, 1.421413741, -1.453152027, 1.061405429)
 
 
-class _Chain:
-    """Nodes for one of the model's, each with a ``part`` of its name but the last."""
-
-    def __init__(self, step):
-        self.step = step
-
-    def act(self, part, view, function, **attributes):
-        return self.step.draft.same(Activation, view, None, part, function=function, **attributes)
-
-    def of_two(self, part, function, first, second):
-        """``first`` and ``second``: views or numbers."""
-        first, second = (
-            Constant(np.float64(one)) if isinstance(one, int | float) else one
-            for one in (first, second)
-        )
-        return binary(self.step, function, first, second, None if part else self.step.output, part)
-
-
 @operator("Elu", "Selu", "Celu")
 def _elu(step):
     """gamma * (max(x, 0) + alpha * (exp(min(x, 0) / scale) - 1))."""
     usual, factor = _SELU if step.operator == "Selu" else (1.0, 1.0)
     alpha, gamma = float(step.attribute("alpha", usual)), float(step.attribute("gamma", factor))
-    chain, x = _Chain(step), step.flowing()
+    chain, x = Chain(step), step.flowing()
     low = chain.act("low", x, "clip", high=0.0)
     if step.operator == "Celu" and alpha != 1:
         low = chain.of_two("scaled", "div", low, alpha)
@@ -57,7 +40,7 @@ def _elu(step):
 @operator("Softplus")
 def _softplus(step):
     """max(x, 0) + log(1 + exp(-|x|)), which is right however large x is."""
-    chain, x = _Chain(step), step.flowing()
+    chain, x = Chain(step), step.flowing()
     small = chain.act("exp", chain.act("neg", chain.act("abs", x, "abs"), "neg"), "exp")
     return chain.of_two(
         "",
@@ -69,7 +52,7 @@ def _softplus(step):
 
 @operator("Softsign")
 def _softsign(step):
-    chain, x = _Chain(step), step.flowing()
+    chain, x = Chain(step), step.flowing()
     return chain.of_two("", "div", x, chain.of_two("one", "add", chain.act("abs", x, "abs"), 1))
 
 
@@ -105,7 +88,7 @@ def _error_function(chain, x, last=""):
 
 @operator("Erf")
 def _erf(step):
-    return _error_function(_Chain(step), step.flowing())
+    return _error_function(Chain(step), step.flowing())
 
 
 @operator("Gelu")
@@ -113,7 +96,7 @@ def _gelu(step):
     """x / 2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) for the error
     function."""
     way = step.wants("approximate", ("none", "tanh"), "none")
-    chain, x = _Chain(step), step.flowing()
+    chain, x = Chain(step), step.flowing()
     if way == "tanh":
         square = chain.of_two("square", "mul", x, x)
         inside = chain.of_two(
@@ -130,131 +113,101 @@ def _gelu(step):
     )
 
 
-@operator("InstanceNormalization")
-def _instance(step):
-    """Every channel by its own mean and variance, over what lies behind the channels."""
-    chain, x = _Chain(step), step.flowing()
-    lengths = x.lengths
-    if len(lengths) < 3 or lengths[0] != 1:
-        raise Refused(
-            f"input of shape {lengths}: expected a batch of 1, channels and at least one axis "
-            f"behind them"
-        )
-    scale, shift = (
-        step.finite(name, step.fixed(at, name).data) for at, name in ((1, "scale"), (2, "B"))
-    )
-    for name, data in (("scale", scale), ("B", shift)):
-        if data.shape != (lengths[1],):
-            raise Refused(f"{name} of shape {data.shape} for {lengths[1]} channels")
-    x = step.draft.single_axes(x, range(1, len(lengths)))
-    axes = tuple(sorted(axis for group in x.axes[2:] for axis in group))
-
-    def mean(part, view):
-        return step.draft.same(Reduce, view, None, part, function="mean", axes=axes, keep=True)
-
-    def channels(data):
-        return Constant(data.reshape(-1, *[1] * (len(lengths) - 2)))
-
-    centred = chain.of_two("centred", "sub", x, mean("mean", x))
-    variance = mean("variance", chain.of_two("square", "mul", centred, centred))
-    spread = chain.act(
-        "spread",
-        chain.of_two("even", "add", variance, float(step.attribute("epsilon", 1e-5))),
-        "sqrt",
-    )
-    return chain.of_two(
-        "",
-        "add",
-        chain.of_two(
-            "scaled", "mul", chain.of_two("divided", "div", centred, spread), channels(scale)
-        ),
-        channels(shift),
-    )
+@operator("Mish")
+def _mish(step):
+    """x tanh(log(1 + exp(x))) = x w / (w + 2), where w = n (n + 2) and n = exp(x); from 20 on the
+    quotient is one."""
+    chain, x = Chain(step), step.flowing()
+    size = chain.act("exp", chain.act("low", x, "clip", high=20.0), "exp")
+    weight = chain.of_two("weight", "mul", size, chain.of_two("two", "add", size, 2))
+    share = chain.of_two("share", "div", weight, chain.of_two("four", "add", weight, 2))
+    return chain.of_two("", "mul", x, share)
 
 
-def _nearest(step, length, factor):
-    """The element that each of a longer axis is, as ONNX computes it."""
-    place = np.arange(length * factor)
-    mode = (
-        step.attribute("coordinate_transformation_mode", "half_pixel")
-        if step.operator == "Resize"
-        else "asymmetric"
-    )
-    modes = {
-        "asymmetric": place / factor,
-        "half_pixel": (place + 0.5) / factor - 0.5,
-        "pytorch_half_pixel": (place + 0.5) / factor - 0.5,
-        "align_corners": place * (length - 1) / max(length * factor - 1, 1),
-    }
-    rounding = (
-        step.attribute("nearest_mode", "round_prefer_floor")
-        if step.operator == "Resize"
-        else "floor"
-    )
-    ways = {
-        "floor": np.floor,
-        "ceil": np.ceil,
-        "round_prefer_floor": lambda x: np.ceil(x - 0.5),
-        "round_prefer_ceil": lambda x: np.floor(x + 0.5),
-    }
-    if mode not in modes or rounding not in ways:
-        raise Refused(
-            f"coordinate_transformation_mode = {mode!r}, nearest_mode = {rounding!r}: expected "
-            f"asymmetric, half_pixel or align_corners with floor, ceil or a "
-            "round_prefer"
-        )
-    return np.clip(ways[rounding](modes[mode]), 0, length - 1).astype(int)
+@operator("Swish")
+def _swish(step):
+    chain, x = Chain(step), step.flowing()
+    inside = chain.times("scaled", x, float(step.attribute("alpha", 1.0)))
+    return chain.of_two("", "mul", x, chain.act("gate", inside, "sigmoid"))
 
 
-def _factors(step, lengths):
-    """How often each of the model's axes is repeated."""
-    axes = step.counted("axes", step.attribute("axes", range(len(lengths))), len(lengths))
-    scales = step.fixed(1 if step.operator == "Upsample" else 2, "scales")
-    if scales is not None and scales.data.size:
-        given = [float(scale) for scale in scales.data.ravel()]
-    else:
-        sizes = step.numbers(3, "sizes", [])
-        given = [size / lengths[axis] for size, axis in zip(sizes, axes, strict=False)]
-    if len(given) != len(axes):
-        raise Refused(f"{len(given)} scales or sizes for {len(axes)} axes")
-    factors = dict(zip(axes, given, strict=True))
-    if any(factor < 1 or factor != int(factor) for factor in given):
-        raise Refused(f"scales = {given}: expected positive integers")
-    return {axis: int(factor) for axis, factor in factors.items() if factor > 1}
+@operator("ThresholdedRelu")
+def _thresholded(step):
+    """x where it is greater than alpha, else zero."""
+    chain, x = Chain(step), step.flowing()
+    alpha = float(step.attribute("alpha", 1.0))
+    chosen = chain.act("step", chain.plus("above", x, -alpha), "step")
+    return chain.of_two("", "mul", x, chosen)
 
 
-@operator("Resize", "Upsample")
-def _resize(step):
-    """A map enlarged by repeating its elements: each row, or pixel, joined with itself, and seen as
-    several."""
-    step.wants("mode", ("nearest",), "nearest")
-    view = step.flowing()
-    factors = _factors(step, view.lengths)
-    if not factors:
-        return view
-    for axis, factor in factors.items():
-        length = view.lengths[axis]
-        if list(_nearest(step, length, factor)) != [
-            place // factor for place in range(length * factor)
-        ]:
-            raise Refused(
-                "its rounding takes other elements than each one equally often: expected "
-                "coordinate_transformation_mode asymmetric with nearest_mode floor"
+@operator("Shrink")
+def _shrink(step):
+    """x + bias below minus lambd, x - bias above it, zero between them."""
+    chain, x = Chain(step), step.flowing()
+    bound, bias = float(step.attribute("lambd", 0.5)), float(step.attribute("bias", 0.0))
+    sides = []
+    for part, sign in (("high", 1.0), ("low", -1.0)):
+        turned = x if sign > 0 else chain.act("neg", x, "neg")
+        chosen = chain.act(f"{part}_step", chain.plus(f"{part}_above", turned, -bound), "step")
+        sides.append(chain.of_two(part, "mul", chain.plus(f"{part}_moved", turned, -bias), chosen))
+    return chain.of_two("", "sub", *sides)
+
+
+@operator("Clip")
+def _clip(step):
+    chain, x = Chain(step), step.flowing()
+    limits = [step.operand(at) for at in (1, 2)]
+    if not any(isinstance(limit, View) for limit in limits):
+        low, high = step.number(1, "min", -np.inf), step.number(2, "max", np.inf)
+        if not low <= high:
+            raise Refused(f"min = {low} and max = {high}: expected the lower one first")
+        return step.unary(Activation, function="clip", low=low, high=high)
+    if limits[0] is not None:
+        x = chain.maximum("" if limits[1] is None else "low", x, limits[0])
+    return x if limits[1] is None else chain.minimum("", x, limits[1])
+
+
+@operator("Min", "Max", "Mean")
+def _of_several(step):
+    """Of any number of operands, the constant ones first."""
+    if None in step.operands:
+        raise Refused("an operand is left out")
+    chain = Chain(step)
+    constants = [
+        step.finite("its constant", step.fixed(at, "its constant").data)
+        for at, operand in enumerate(step.operands)
+        if isinstance(operand, Constant)
+    ]
+    views = [
+        step.flowing(at) for at, operand in enumerate(step.operands) if isinstance(operand, View)
+    ]
+    function = {"Min": np.minimum, "Max": np.maximum, "Mean": np.add}[step.operator]
+    try:
+        whole = [Constant(np.asarray(reduce(function, constants)))] if constants else []
+    except ValueError as error:
+        raise Refused(f"cannot be computed from its constants: {error}") from None
+    total, rest = views[0], [*views[1:], *whole]
+    for number, operand in enumerate(rest):
+        part = "" if number == len(rest) - 1 and step.operator != "Mean" else f"part_{number}"
+        if step.operator == "Mean":
+            total = chain.of_two(part, "add", total, operand)
+        else:
+            total = (chain.minimum if step.operator == "Min" else chain.maximum)(
+                part, total, operand
             )
-    view = step.draft.single_axes(view, factors)
-    tensor, shape = view.tensor, list(view.shape)
-    for number, (axis, factor) in enumerate(factors.items()):
-        (own,) = view.axes[axis]
-        if own == len(shape) - 1:
-            tensor = step.draft.add(Reshape, tensor, part=f"apart_{number}", shape=(*shape, 1))
-        tensor = step.draft.add(Concat, *[tensor] * factor, part=f"repeated_{number}", axis=own + 1)
-        shape[own] *= factor
-        last = number == len(factors) - 1
-        tensor = step.draft.add(
-            Reshape,
-            tensor,
-            output=step.output if last else None,
-            part="" if last else f"enlarged_{number}",
-            shape=tuple(shape),
-        )
-    return step.draft.view(tensor, view.axes)
+    return chain.times("", total, 1 / len(step.operands)) if step.operator == "Mean" else total
+
+
+@operator("SwiGLU")
+def _swiglu(step):
+    """Half of an axis by the swish of the other half."""
+    chain, x = Chain(step), step.flowing()
+    (axis,) = step.counted("axis", [step.attribute("axis", -1)], len(x.lengths))
+    half = x.lengths[axis] // 2
+    if x.lengths[axis] % 2:
+        raise Refused(f"an axis of {x.lengths[axis]}: expected an even length")
+    first = chain.cut("first", x, {axis: (0, half, 1)})
+    second = chain.cut("second", x, {axis: (half, 2 * half, 1)})
+    inside = chain.times("scaled", first, float(step.attribute("alpha", 1.0)))
+    gate = chain.of_two("gate", "mul", first, chain.act("sigmoid", inside, "sigmoid"))
+    return chain.of_two("", "mul", gate, second)

@@ -17,6 +17,21 @@ _PLAIN = {
     "Sqrt": "sqrt",
     "Neg": "neg",
     "Abs": "abs",
+    "Sign": "sign",
+    "Floor": "floor",
+    "Ceil": "ceil",
+    "Round": "round",
+    "Sin": "sin",
+    "Cos": "cos",
+    "Tan": "tan",
+    "Asin": "asin",
+    "Acos": "acos",
+    "Atan": "atan",
+    "Sinh": "sinh",
+    "Cosh": "cosh",
+    "Asinh": "asinh",
+    "Acosh": "acosh",
+    "Atanh": "atanh",
 }
 
 
@@ -32,7 +47,23 @@ def _leaky(step):
 
 @operator("PRelu")
 def _prelu(step):
-    return step.unary(Activation, function="leaky", alpha=step.number(1, "slope"))
+    """A slope for all is a leaky relu; of several, a x + (1 - a) relu(x)."""
+    slope = step.operand(1)
+    if isinstance(slope, View):
+        x, slope = step.flowing(), step.flowing(1, "slope")
+        high = step.draft.same(Activation, x, None, "high", function="relu")
+        low = binary(step, "sub", x, high, None, "low")
+        return binary(step, "add", high, binary(step, "mul", low, slope, None, "part"), step.output)
+    data = step.finite("slope", step.fixed(1, "slope").data)
+    if data.size and np.all(data == data.flat[0]):
+        return step.unary(Activation, function="leaky", alpha=float(data.flat[0]))
+    x = step.flowing()
+    if np.broadcast_shapes(x.lengths, data.shape) != tuple(x.lengths):
+        raise Refused(f"slope of shape {data.shape} for an input of {x.lengths}")
+    high = step.draft.same(Activation, x, None, "high", function="relu")
+    bent = binary(step, "mul", x, Constant(data), None, "bent")
+    rest = binary(step, "mul", high, Constant(1 - data), None, "rest")
+    return binary(step, "add", bent, rest, step.output)
 
 
 @operator("HardSigmoid")
@@ -48,29 +79,6 @@ def _hard_sigmoid(step):
 @operator("HardSwish")
 def _hard_swish(step):
     return step.unary(Activation, function="hard_swish", alpha=1 / 6, beta=0.5)
-
-
-@operator("Clip")
-def _clip(step):
-    low, high = step.number(1, "min", -np.inf), step.number(2, "max", np.inf)
-    if not low <= high:
-        raise Refused(f"min = {low} and max = {high}: expected the lower one first")
-    return step.unary(Activation, function="clip", low=low, high=high)
-
-
-@operator("Min", "Max")
-def _limit(step):
-    """Of a tensor and one number: a limit."""
-    kinds = [type(operand) for operand in step.operands]
-    if sorted(kinds, key=lambda kind: kind.__name__) != [Constant, View]:
-        raise Refused(
-            f"{step.operator} of {len(step.operands)} operands: expected a tensor and a constant "
-            f"number"
-        )
-    at = 0 if isinstance(step.operands[0], View) else 1
-    number = step.number(1 - at, "the constant")
-    limits = {"low": number} if step.operator == "Max" else {"high": number}
-    return step.draft.same(Activation, step.flowing(at), step.output, function="clip", **limits)
 
 
 def binary(
@@ -125,11 +133,10 @@ _FUNCTIONS = {"Add": "add", "Sub": "sub", "Mul": "mul", "Div": "div"}
 
 
 def _operand(step, index):
-    return (
-        step.fixed(index, "its operand")
-        if isinstance(step.operand(index), Constant)
-        else step.flowing(index)
-    )
+    if not isinstance(step.operand(index), Constant):
+        return step.flowing(index)
+    found = step.fixed(index, "its operand")
+    return step.softened(found) if step.operator == "Add" else found
 
 
 @operator(*_FUNCTIONS)
@@ -178,9 +185,23 @@ def _pow(step):
         return step.unary(Activation, function="sqrt")
     if power == -1:
         return _reciprocal(step)
-    if power not in (2, 3):
-        raise Refused(f"exponent {power:g}: expected -1, 0.5, 1, 2 or 3")
-    square = binary(
-        step, "mul", view, view, step.output if power == 2 else None, "" if power == 2 else "square"
-    )
-    return square if power == 2 else binary(step, "mul", square, view, step.output)
+    if power in (2, 3, 4):
+        square = binary(
+            step,
+            "mul",
+            view,
+            view,
+            step.output if power == 2 else None,
+            "" if power == 2 else "square",
+        )
+        if power == 2:
+            return square
+        return binary(step, "mul", square, view if power == 3 else square, step.output)
+    if step.draft.may_be_negative(view) or not step.draft.is_made(view):
+        raise Refused(
+            f"exponent {power:g}: expected -1, 0.5, 1, 2, 3 or 4, or a base that is never negative "
+            f"(behind a Relu, a Clip from 0, an Abs or an Exp)"
+        )
+    log = step.draft.same(Activation, view, None, "log", function="log")
+    scaled = binary(step, "mul", log, Constant(np.float64(power)), None, "scaled")
+    return step.draft.same(Activation, scaled, step.output, function="exp")

@@ -96,10 +96,11 @@ def _matmul(step):
         swap = [*range(len(view.lengths) - 2), len(view.lengths) - 1, len(view.lengths) - 2]
         steps = weight_steps(constant, 0) if constant.data.ndim == 2 else None
         return dense(step, view.permuted(swap), data, None, steps, step.output).permuted(swap)
-    return _product(step, step.flowing(0), step.flowing(1), step.output)
+    return product(step, step.flowing(0), step.flowing(1), step.output)
 
 
-def _product(step, first, second, output):
+def product(step: Step, first: View, second: View, output: str | None, part: str = "") -> View:
+    """Adds a product of two matrices, or of several, and returns the view of its result."""
     draft = step.draft
     try:
         lengths = node_shape(MatMul(name="", inputs=[], output=""), first.lengths, second.lengths)
@@ -112,7 +113,7 @@ def _product(step, first, second, output):
         while len(view.lengths) - skip > 2 and view.lengths[skip] == 1:
             skip += 1
         tensors.append(draft.ordered(view, view.lengths[skip:]))
-    result = draft.add(MatMul, *tensors, output=output)
+    result = draft.add(MatMul, *tensors, output=output, part=part)
     count = len(draft.graph.shape(result))
     return draft.view(result, [()] * (len(lengths) - count) + [(axis,) for axis in range(count)])
 
@@ -164,7 +165,7 @@ def _gemm(step):
                 for view, name in zip(factors, ("transA", "transB"), strict=True)
             ]
             plain = alpha == 1 and addend is None
-            result = _product(step, *turned, step.output if plain else None)
+            result = product(step, *turned, step.output if plain else None)
             if alpha != 1:
                 result = binary(
                     step,

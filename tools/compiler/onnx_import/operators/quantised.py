@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of QuantizeLinear and DequantizeLinear: the graph keeps real numbers, its tensors
-record the quantisation grid."""
+"""Translators of quantised operators: the graph keeps real numbers, its tensors record the
+quantisation grid. Operators on integers are read as their form with QuantizeLinear and
+DequantizeLinear; QONNX's and Brevitas' Quant as that of any width."""
 
 from dataclasses import replace
 
@@ -8,8 +9,8 @@ import numpy as np
 
 from ...graph import Activation
 from ..errors import Refused
-from ..step import operator
-from ..views import Constant, Grid
+from ..step import OPERATORS, operator
+from ..views import Constant, Grid, View
 
 _WIDTHS = {
     "int8": (8, True),
@@ -118,3 +119,114 @@ def _dequantize(step):
         raise Refused(f"{np.size(grid.scale)} scales of a tensor that flows: expected one")
     step.draft.integer_input(view.tensor, grid)
     return replace(view, integer=False)
+
+
+def _real(step, at, scale_at, zero_at, **attributes):
+    """An operand of integers as real numbers, by the scale and zero point among the operands."""
+    operands = [step.operand(at), step.operand(scale_at), step.operand(zero_at)]
+    return _dequantize(step.rewritten("DequantizeLinear", operands, **attributes))
+
+
+@operator("QLinearConv")
+def _qlinear_conv(step):
+    x, w = _real(step, 0, 1, 2), _real(step, 3, 4, 5, axis=0)
+    if not isinstance(w, Constant):
+        raise Refused("w depends on the network's inputs: expected a constant")
+    operands = [x, w]
+    if step.operand(8) is not None:
+        # Its step is that of the products.
+        unit = step.fixed(1, "x_scale").data * step.fixed(4, "w_scale").data
+        operands.append(Constant(step.operand(8).data * unit))
+    result = OPERATORS["Conv"](step.rewritten("Conv", operands))
+    return _quantize(step.rewritten("QuantizeLinear", [result, step.operand(6), step.operand(7)]))
+
+
+@operator("QLinearMatMul")
+def _qlinear_matmul(step):
+    columns = len(step.operand(3).lengths) - 1
+    factors = [_real(step, 0, 1, 2), _real(step, 3, 4, 5, axis=columns)]
+    result = OPERATORS["MatMul"](step.rewritten("MatMul", factors))
+    return _quantize(step.rewritten("QuantizeLinear", [result, step.operand(6), step.operand(7)]))
+
+
+@operator("ConvInteger", "MatMulInteger")
+def _of_integers(step):
+    """Whole numbers less their zero points, as real numbers of the step one."""
+    factors = []
+    for at in (0, 1):
+        operand, zero = step.operand(at), step.operand(at + 2)
+        if isinstance(operand, View) and not operand.integer and operand.grid is None:
+            factors.append(operand)
+            continue
+        one = Constant(np.ones(1 if zero is None else zero.data.shape))
+        last = len(operand.lengths) - 1 if step.operator == "MatMulInteger" else 0
+        factors.append(
+            _dequantize(step.rewritten("DequantizeLinear", [operand, one, zero], axis=last))
+        )
+    kind = step.operator.removesuffix("Integer")
+    return replace(OPERATORS[kind](step.rewritten(kind, factors)), integer=True)
+
+
+@operator("DynamicQuantizeLinear")
+def _dynamic(step):
+    """A scale of each input by itself. The tensor stays as it is, and the scale behind it is one;
+    the quantiser finds a scale for all inputs."""
+    behind = {"ConvInteger", "MatMulInteger", "DequantizeLinear"}
+    if not step.read_by(0) <= behind or "end" in step.read_by(1) | step.read_by(2):
+        raise Refused(
+            f"its results go to {', '.join(sorted(step.read_by(0) - behind)) or 'an output'}: "
+            f"expected {', '.join(sorted(behind))} behind it"
+        )
+    return [step.flowing(), Constant(np.float64(1)), Constant(np.zeros((), np.uint8))]
+
+
+@operator("Quant")
+def _quant(step):
+    """Any scale, zero point and width from 2 bits on."""
+    bits = step.number(3, "bitwidth")
+    signed, narrow = bool(step.attribute("signed", 1)), bool(step.attribute("narrow", 0))
+    scale = step.finite("scale", step.fixed(1, "scale").data)
+    zero = step.finite("zeropt", step.fixed(2, "zeropt").data)
+    step.wants("rounding_mode", ("ROUND", "HALF_EVEN"), "ROUND")
+    if bits != int(bits) or not 2 <= bits <= 32:
+        raise Refused(f"bitwidth = {bits:g}: expected 2 to 32")
+    if not (scale > 0).all():
+        raise Refused("scale is not positive")
+    bits = int(bits)
+    low = -(1 << bits - 1) + narrow if signed else 0
+    high = (1 << bits - 1) - 1 if signed else (1 << bits) - 1 - narrow
+    operand = step.operand(0)
+    if isinstance(operand, Constant):
+        real = step.finite("its input", step.fixed(0, "its input").data)
+        numbers = np.clip(np.rint(real / scale + zero), low, high) - zero
+        whole = zero.size == 1 and bits <= 16
+        grid = Grid(_one(scale), int(zero.flat[0]), bits, signed) if whole else None
+        return Constant(numbers * scale, grid)
+    view = step.flowing()
+    if scale.size != 1 or zero.size != 1:
+        raise Refused(f"{scale.size} scales of a tensor that flows: expected one")
+    unit, offset = float(scale.flat[0]), float(zero.flat[0])
+    limits = ((low - offset) * unit, (high - offset) * unit)
+    if bits >= 16:
+        return view
+    if limits[0] >= 0 and step.draft.may_be_negative(view) or bits < 8:
+        # Its numbers end there, and quantisers leave a Relu out where they do what it did.
+        view = step.draft.same(
+            Activation, view, step.output, "", function="clip", low=limits[0], high=limits[1]
+        )
+    if bits == 8 and offset == int(offset):
+        step.draft.set_grid(view.tensor, Grid(unit, int(offset), bits, signed))
+    return view
+
+
+def _one(scale):
+    """A scale as a number, if it is one."""
+    return float(scale.flat[0]) if scale.size == 1 else scale
+
+
+@operator("BipolarQuant")
+def _bipolar(step):
+    """Weights of plus and minus one times a scale."""
+    data = step.finite("its input", step.fixed(0, "its input").data)
+    scale = step.finite("scale", step.fixed(1, "scale").data)
+    return Constant(np.where(data >= 0, 1.0, -1.0) * scale)

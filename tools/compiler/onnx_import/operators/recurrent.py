@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of LSTM and GRU: one node per direction; two directions are concatenated."""
+"""Translators of recurrent layers. An LSTM or GRU is one node per direction, and two directions
+are concatenated; any other layer is done step by step."""
 
 import numpy as np
 
@@ -7,38 +8,39 @@ from ...graph import Concat, Gru, Lstm, Reshape, Slice
 from ..errors import Refused
 from ..step import operator
 from ..views import View
+from .unrolled import USUAL, unrolled
 
-_ACTIVATIONS = {"LSTM": ["sigmoid", "tanh", "tanh"], "GRU": ["sigmoid", "tanh"]}
 
-
-@operator("LSTM", "GRU")
+@operator("RNN", "LSTM", "GRU")
 def _recurrent(step):
-    lstm = step.operator == "LSTM"
-    directions = (
-        2
-        if step.wants("direction", ("forward", "reverse", "bidirectional"), "forward")
-        == "bidirectional"
-        else 1
-    )
-    given = [
-        name.lower()
-        for name in step.attribute("activations") or _ACTIVATIONS[step.operator] * directions
-    ]
-    if given != _ACTIVATIONS[step.operator] * directions:
-        raise Refused(f"activations = {given}: expected {', '.join(_ACTIVATIONS[step.operator])}")
-    if step.attribute("clip"):
-        raise Refused(f"clip = {step.attribute('clip'):g}: expected none")
-    step.wants("input_forget", (0,), 0)
-    if (
-        lstm
-        and step.operand(7) is not None
-        and (isinstance(step.operand(7), View) or step.operand(7).data.any())
-    ):
-        raise Refused("P (peepholes) is set: expected none")
+    if not _plain(step):
+        return unrolled(step)
+    both = step.attribute("direction", "forward") == "bidirectional"
+    directions = 2 if both else 1
     tensor, steps = _sequence(step)
     made = [_direction(step, tensor, at, directions) for at in range(directions)]
     hidden = step.draft.graph.shape(made[0])[1]
     return [*_outputs(step, made, steps, hidden), None][: len(step.outputs)]
+
+
+def _plain(step):
+    """Whether the graph's own nodes do all that the layer does."""
+    if step.operator == "RNN":
+        return False
+    step.wants("direction", ("forward", "reverse", "bidirectional"), "forward")
+    usual = USUAL[step.operator]
+    names = [name.lower() for name in step.attribute("activations") or usual]
+    peephole, x = step.operand(7), step.operand(0)
+    batch = 0 if step.attribute("layout", 0) else 1
+    return (
+        names in (usual, usual * 2)
+        and not step.attribute("clip")
+        and not step.attribute("input_forget", 0)
+        and not any(isinstance(operand, View) for operand in step.operands[1:])
+        and (peephole is None or not peephole.data.any())
+        and (x is None or len(x.lengths) != 3 or x.lengths[batch] == 1)
+        and not (len(step.outputs) > 2 and step.outputs[2] in step.used)
+    )
 
 
 def _sequence(step):
@@ -47,8 +49,6 @@ def _sequence(step):
     if len(view.lengths) != 3:
         raise Refused(f"X of shape {view.lengths}: expected three axes")
     batch = 0 if step.attribute("layout", 0) else 1
-    if view.lengths[batch] != 1:
-        raise Refused(f"X of {view.lengths[batch]} inputs at once: expected a batch of 1")
     steps = view.lengths[1 - batch]
     lengths = step.numbers(4, "sequence_lens")
     if lengths is not None and lengths != [steps]:
@@ -130,8 +130,6 @@ def _outputs(step, made, steps, hidden):
         step.draft,
         [name if name in step.used else "" for name in (*step.outputs, "", "", "")[:3]],
     )
-    if names[2]:
-        raise Refused("its output Y_c is used: expected Y or Y_h")
     batch_first, both = bool(step.attribute("layout", 0)), len(made) == 2
     whole = last = None
     if names[0]:

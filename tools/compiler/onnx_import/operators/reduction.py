@@ -1,31 +1,88 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of reductions: mean, sum, max, softmax, argmax."""
+"""Translators of reductions: sums, means, extremes, norms, softmax, places of extremes."""
 
 from math import prod
 
-from ...graph import Reduce, Softmax
+import numpy as np
+
+from ...graph import Reduce, Softmax, TopK
+from ..errors import Refused
 from ..step import operator
+from ..views import Constant, View
+from .chain import Chain
+
+#: Reductions that the graph has.
+_PLAIN = {
+    "ReduceMean": "mean",
+    "ReduceSum": "sum",
+    "ReduceMax": "max",
+    "ReduceProd": "prod",
+}
 
 
-@operator("ReduceMean", "ReduceSum", "ReduceMax")
+@operator(
+    *_PLAIN,
+    "ReduceMin",
+    "ReduceL1",
+    "ReduceL2",
+    "ReduceSumSquare",
+    "ReduceLogSum",
+    "ReduceLogSumExp",
+)
 def _reduce(step):
     view = step.flowing()
     count = len(view.lengths)
     axes = step.axes(count)
     if not axes:
         if step.attribute("noop_with_empty_axes", 0):
-            return view
-        axes = list(range(count))
-    reduced = tuple(sorted(axis for at in axes for axis in view.axes[at]))
-    if prod(view.shape[axis] for axis in reduced) > 1:
-        view = step.draft.same(
-            Reduce, view, step.output, function=step.operator[6:].lower(), axes=reduced, keep=True
-        )
-    return (
-        view
-        if step.attribute("keepdims", 1)
-        else view.reshaped([length for at, length in enumerate(view.lengths) if at not in axes])
+            axes = []
+            if step.operator in (*_PLAIN, "ReduceMin"):
+                return view
+        else:
+            axes = list(range(count))
+    view = _reduced(step, view, axes)
+    if step.attribute("keepdims", 1):
+        return view
+    return step.draft.seen(
+        view, [length for at, length in enumerate(view.lengths) if at not in axes]
     )
+
+
+def _reduced(step, view, axes):
+    """The reduction by the graph's own; axes stay with length one."""
+    chain, kind = Chain(step), step.operator
+    if kind in _PLAIN:
+        return chain.reduce("", view, _PLAIN[kind], axes)
+    if kind == "ReduceMin":
+        greatest = chain.reduce("greatest", chain.act("neg", view, "neg"), "max", axes)
+        return chain.act("", greatest, "neg")
+    if kind == "ReduceL1":
+        return chain.reduce("", chain.act("size", view, "abs"), "sum", axes)
+    if kind == "ReduceLogSum":
+        return chain.act("", chain.reduce("sum", view, "sum", axes), "log")
+    if kind == "ReduceLogSumExp":
+        greatest = chain.reduce("greatest", view, "max", axes)
+        below = chain.act("exp", chain.of_two("below", "sub", view, greatest), "exp")
+        log = chain.act("log", chain.reduce("sum", below, "sum", axes), "log")
+        return chain.of_two("", "add", log, greatest)
+    square = chain.of_two("square", "mul", view, view)
+    if kind == "ReduceSumSquare":
+        return chain.reduce("", square, "sum", axes)
+    return chain.act("", chain.reduce("sum", square, "sum", axes), "sqrt")
+
+
+@operator("LpNormalization")
+def _lp_normalization(step):
+    """Every element by the sum of sizes, or the root of the sum of squares, along one axis."""
+    power = step.wants("p", (1, 2), 2)
+    chain, x = Chain(step), step.flowing()
+    (axis,) = step.counted("axis", [step.attribute("axis", -1)], len(x.lengths))
+    part = chain.act("size", x, "abs") if power == 1 else chain.of_two("square", "mul", x, x)
+    size = chain.reduce("sum", part, "sum", [axis])
+    if power == 2:
+        size = chain.act("root", size, "sqrt")
+    # Zeros alone have no direction: they stay zeros.
+    return chain.of_two("", "div", x, chain.act("limit", size, "clip", low=1e-12))
 
 
 @operator("Softmax", "LogSoftmax")
@@ -49,9 +106,9 @@ def _softmax(step):
     return step.draft.seen(result, view.lengths)
 
 
-@operator("ArgMax")
-def _argmax(step):
-    step.wants("select_last_index", (0,), 0)
+@operator("ArgMax", "ArgMin")
+def _index(step):
+    last = "_last" if step.attribute("select_last_index", 0) else ""
     view = step.flowing()
     (axis,) = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
     view = step.draft.single_axes(view, [axis])
@@ -59,11 +116,73 @@ def _argmax(step):
         Reduce,
         view.tensor,
         output=step.output,
-        function="argmax",
+        function=step.operator.lower() + last,
         axes=(view.axes[axis][0],),
         keep=True,
     )
     result = step.draft.view(result, view.axes, integer=True)
     if step.attribute("keepdims", 1):
         return result
-    return result.reshaped([length for at, length in enumerate(result.lengths) if at != axis])
+    return step.draft.seen(
+        result, [length for at, length in enumerate(result.lengths) if at != axis]
+    )
+
+
+@operator("TopK")
+def _top(step):
+    """Values and indices, each by a node of its own."""
+    view, (count,) = step.flowing(), step.numbers(1, "K")
+    (axis,) = step.counted("axis", [step.attribute("axis", -1)], len(view.lengths))
+    if not step.attribute("sorted", 1):
+        raise Refused("sorted = 0: expected 1, the greatest first")
+    view = step.draft.single_axes(view, [axis])
+    results = []
+    for name, indices in zip((*step.outputs, ""), (False, True), strict=False):
+        if not name or name not in step.used:
+            results.append(None)
+            continue
+        tensor = step.draft.add(
+            TopK,
+            view.tensor,
+            output=name,
+            part="indices" if indices else "",
+            axis=view.axes[axis][0],
+            count=count,
+            largest=bool(step.attribute("largest", 1)),
+            indices=indices,
+        )
+        results.append(step.draft.view(tensor, view.axes, integer=indices))
+    return results
+
+
+@operator("Hardmax")
+def _hardmax(step):
+    """One at the first greatest element along an axis, else zero."""
+    view = step.flowing()
+    count = len(view.lengths)
+    (axis,) = step.counted("axis", [step.attribute("axis", -1 if step.opset >= 13 else 1)], count)
+    flat = view
+    if step.opset < 13:
+        # Before opset 13 everything from the axis on is one row.
+        flat = step.draft.seen(view, (prod(view.lengths[:axis]), prod(view.lengths[axis:])))
+        axis = 1
+    flat = step.draft.single_axes(flat, [axis])
+    places = step.draft.same(
+        Reduce, flat, None, "place", function="argmax", axes=flat.axes[axis], keep=True
+    )
+    result = one_hot(Chain(step), places, axis, flat.lengths[axis])
+    return step.draft.seen(result, view.lengths)
+
+
+def one_hot(chain: Chain, places: View, axis: int, depth: int, last: str = "") -> View:
+    """max(0, 1 - |place - index|), which is one for the index that equals the place, else zero.
+
+    Parameters
+    ----------
+    places : View of whole numbers, its ``axis`` one long
+    """
+    shape = [1] * len(places.lengths)
+    shape[axis] = depth
+    indices = Constant(np.arange(depth, dtype=np.float64).reshape(shape))
+    apart = chain.act("apart", chain.of_two("from", "sub", places, indices), "abs")
+    return chain.act(last, chain.of_two("near", "sub", 1, apart), "relu")

@@ -7,10 +7,15 @@ from math import prod
 
 import numpy as np
 
-from ...graph import Concat, Slice
+from ...graph import Concat
+from ..draft import MOST_ELEMENTS
 from ..errors import Refused
+from ..folding import split_lengths
 from ..step import operator
 from ..views import Constant, View
+from .chain import Chain
+from .linear import dense
+from .reduction import one_hot
 
 
 @operator("Identity")
@@ -120,28 +125,35 @@ def _expand(step):
         wanted = np.broadcast_shapes(view.lengths, tuple(step.numbers(1, "shape")))
     except ValueError as error:
         raise Refused(f"shapes do not fit: {error}") from None
-    if prod(wanted) != prod(view.lengths):
-        raise Refused(
-            f"from {view.lengths} to {wanted}: expected the same number of elements (Add and "
-            f"Mul broadcast by themselves)"
-        )
-    return step.draft.seen(view, wanted)
-
-
-def _sliced(step, view, cuts, output=None):
-    """``cuts``: the model's axis -> (start, stop, step)."""
-    cuts = {axis: cut for axis, cut in cuts.items() if cut != (0, view.lengths[axis], 1)}
-    if not cuts:
-        return view
-    view = step.draft.single_axes(view, cuts)
-    start, stop, pace = [0] * len(view.shape), list(view.shape), [1] * len(view.shape)
-    for axis, (a, b, c) in cuts.items():
-        own = view.axes[axis][0]
-        start[own], stop[own], pace[own] = a, b, c
-    result = step.draft.add(
-        Slice, view.tensor, output=output, start=tuple(start), stop=tuple(stop), step=tuple(pace)
+    if prod(wanted) > MOST_ELEMENTS:
+        raise Refused(f"shape = {list(wanted)}: expected at most {MOST_ELEMENTS:,} elements")
+    if prod(wanted) == prod(view.lengths):
+        return step.draft.seen(view, wanted)
+    same = step.draft.seen(view, (1,) * (len(wanted) - len(view.lengths)) + tuple(view.lengths))
+    return _repeated(
+        step,
+        same,
+        {axis: length for axis, length in enumerate(wanted) if length != same.lengths[axis]},
     )
-    return step.draft.view(result, view.axes, grid=view.grid, integer=view.integer)
+
+
+def _repeated(step, view, repeats):
+    """The tensor side by side with itself along axes, of which some are the view's alone."""
+    alone = [axis for axis in repeats if view.single(axis) is None]
+    if alone:
+        view = step.draft.plain(view, keep=0 in alone)
+    return Chain(step).repeat("", view, repeats)
+
+
+@operator("Tile")
+def _tile(step):
+    view, repeats = step.view(), step.numbers(1, "repeats")
+    if len(repeats) != len(view.lengths) or min(repeats, default=1) < 1:
+        raise Refused(f"repeats = {repeats}: expected a positive number for each axis")
+    if prod(repeats) * prod(view.lengths) > MOST_ELEMENTS:
+        raise Refused(f"repeats = {repeats}: expected at most {MOST_ELEMENTS:,} elements")
+    wanted = {axis: count for axis, count in enumerate(repeats) if count > 1}
+    return _repeated(step, view, wanted) if wanted else view
 
 
 @operator("Slice")
@@ -157,65 +169,207 @@ def _slice(step):
             f"{len(starts)} starts, {len(stops)} ends, {len(axes)} axes and {len(paces)} "
             f"steps: expected equally many of each"
         )
-    if any(pace < 1 for pace in paces):
-        raise Refused(f"steps = {paces}: expected positive steps")
-    cuts = {
-        axis: slice(a, b, c).indices(view.lengths[axis])
-        for axis, a, b, c in zip(axes, starts, stops, paces, strict=True)
-    }
-    return _sliced(step, view, cuts, step.output)
+    if not all(paces):
+        raise Refused(f"steps = {paces}: expected other numbers than 0")
+    cuts = {}
+    for axis, start, stop, pace in zip(axes, starts, stops, paces, strict=True):
+        length = view.lengths[axis]
+        # Before the first element means, counting backwards, all of them.
+        stop = None if pace < 0 and stop < -length else stop
+        first, last, pace = slice(start, stop, pace).indices(length)
+        cuts[axis] = (first, -length - 1 if pace < 0 and last < 0 else last, pace)
+    return Chain(step).cut("", view, cuts)
 
 
 @operator("Split")
 def _split(step):
     view = step.view()
     (axis,) = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
-    length, count = view.lengths[axis], len(step.outputs)
-    parts = step.attribute("split") or step.numbers(1, "split")
-    if parts is None:
-        size = -(-length // count)
-        parts = [min(size, length - size * at) for at in range(count)]
-    if len(parts) != count or sum(parts) != length or min(parts) < 1:
-        raise Refused(f"split = {list(parts)} into {count} of an axis of {length}")
+    parts = split_lengths(step, view.lengths[axis])
     ends = np.cumsum(parts)
     return [
-        _sliced(step, view, {axis: (int(end) - part, int(end), 1)}, name or None)
+        Chain(step).cut("", view, {axis: (int(end) - part, int(end), 1)}, name)
         for name, part, end in zip(step.outputs, parts, ends, strict=True)
     ]
 
 
 @operator("Gather")
 def _gather(step):
-    """Of one element, or of elements that stand at equal distances."""
-    view = step.view()
-    (axis,) = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
+    """Of a tensor that flows at constant places: slices, joined where the places are at different
+    distances. Of a constant table at places that flow: a product with ones and zeros."""
     index = step.operand(1)
     if not isinstance(index, Constant):
-        raise Refused("indices depend on the network's inputs: expected a constant")
-    places = [int(place) + view.lengths[axis] * (place < 0) for place in index.data.ravel()]
-    if (
-        index.data.ndim > 1
-        or not places
-        or not all(0 <= place < view.lengths[axis] for place in places)
-    ):
+        return _embedded(step)
+    view = step.view()
+    (axis,) = step.counted("axis", [step.attribute("axis", 0)], len(view.lengths))
+    length = view.lengths[axis]
+    if index.data.dtype.kind not in "iu":
+        raise Refused("indices are no whole numbers: expected integers")
+    places = [int(place) + length * (place < 0) for place in index.data.ravel()]
+    if not places or not all(0 <= place < length for place in places):
         raise Refused(
-            f"indices of shape {index.data.shape} on an axis of {view.lengths[axis]}: expected one "
-            f"number or a list of those inside"
+            f"indices of shape {index.data.shape} on an axis of {length}: expected one number or "
+            f"more of those inside"
         )
-    pace = places[1] - places[0] if len(places) > 1 else 1
-    if places != list(range(places[0], places[0] + pace * len(places), pace or 1)) or pace < 1:
-        raise Refused(
-            f"indices = {places[:8]}{' ...' if len(places) > 8 else ''}: expected ascending "
-            f"indices at equal distances"
+    result = Chain(step).take("", view, axis, places)
+    lengths = view.lengths
+    return step.draft.seen(result, (*lengths[:axis], *index.data.shape, *lengths[axis + 1 :]))
+
+
+def _embedded(step):
+    """Rows of a constant table by numbers that flow: a dense layer on ones and zeros."""
+    if not isinstance(step.operand(0), Constant):
+        raise Refused("indices depend on the network's inputs: expected a constant, or a table")
+    table = step.fixed(0, "data")
+    places = step.view(1, "indices")
+    data = step.finite("data", table.data)
+    if data.ndim < 1 or step.attribute("axis", 0) not in (0, -data.ndim):
+        raise Refused(f"axis = {step.attribute('axis', 0)} of a constant: expected 0, its rows")
+    if not places.integer:
+        raise Refused("indices hold real numbers: expected whole ones")
+    chain, depth = Chain(step), len(data)
+    if any(port.tensor == places.tensor for port in step.draft.graph.inputs):
+        step.draft.integer_input(places.tensor)
+    places = step.draft.seen(replace(places, integer=False), (*places.lengths, 1))
+    hot = one_hot(chain, places, len(places.lengths) - 1, depth, "chosen")
+    weights = np.ascontiguousarray(data.reshape(depth, -1).T)
+    result = dense(step, hot, weights, None, None, step.output)
+    return step.draft.seen(result, (*places.lengths[:-1], *data.shape[1:]))
+
+
+@operator("OneHot")
+def _one_hot(step):
+    """Two numbers by whether the place is that of an index that flows."""
+    places = step.view(0, "indices")
+    (depth,) = step.numbers(1, "depth")
+    off, on = (float(one) for one in step.finite("values", step.fixed(2, "values").data).ravel())
+    (axis,) = step.counted("axis", [step.attribute("axis", -1)], len(places.lengths) + 1)
+    if not places.integer:
+        raise Refused("indices hold real numbers: expected whole ones")
+    if any(port.tensor == places.tensor for port in step.draft.graph.inputs):
+        step.draft.integer_input(places.tensor)
+    chain = Chain(step)
+    lengths = (*places.lengths[:axis], 1, *places.lengths[axis:])
+    places = step.draft.seen(replace(places, integer=False), lengths)
+    hot = one_hot(chain, places, axis, depth, "chosen")
+    return chain.plus("", chain.times("sized", hot, on - off), off)
+
+
+@operator("Where")
+def _where(step):
+    """condition x + (1 - condition) y, by a condition of ones and zeros."""
+    condition = step.operand(0)
+    chain, (yes, no) = Chain(step), (_choice(step, at) for at in (1, 2))
+    if isinstance(condition, Constant):
+        mask = (condition.data != 0).astype(np.float64)
+        if mask.all() or not mask.any():
+            chosen = yes if mask.all() else no
+            lengths = np.broadcast_shapes(yes.lengths, no.lengths, mask.shape)
+            if isinstance(chosen, View) and tuple(chosen.lengths) == lengths:
+                return chosen
+        return chain.of_two(
+            "", "add", _masked(chain, "yes", mask, yes), _masked(chain, "no", 1 - mask, no)
         )
-    result = _sliced(step, view, {axis: (places[0], places[-1] + 1, pace)}, step.output)
-    return (
-        result
-        if index.data.ndim
-        else step.draft.seen(
-            result, [length for at, length in enumerate(result.lengths) if at != axis]
-        )
-    )
+    chosen = step.view(0, "condition")
+    chosen = replace(chosen, integer=False)
+    # no + condition (yes - no)
+    if isinstance(yes, Constant) and isinstance(no, Constant):
+        difference = Constant(step.finite("X", yes.data) - step.finite("Y", no.data))
+    else:
+        difference = chain.of_two("difference", "sub", yes, no)
+    return chain.of_two("", "add", chain.of_two("chosen", "mul", chosen, difference), no)
+
+
+def _choice(step, at):
+    """An operand of Where; a constant that hides what a Softmax must not see gets a finite value
+    that does the same."""
+    operand = step.operand(at)
+    if not isinstance(operand, Constant):
+        return step.flowing(at)
+    return step.softened(step.fixed(at, "XY"[at - 1]))
+
+
+def _masked(chain, part, mask, operand):
+    """``operand`` where the mask is one, zeros elsewhere."""
+    if isinstance(operand, Constant):
+        return Constant(mask * chain.step.finite("its constant", operand.data))
+    return chain.times(part, operand, Constant(mask))
+
+
+_COMPARED = {
+    "Less": (1, 0, False),
+    "Greater": (0, 1, False),
+    "LessOrEqual": (0, 1, True),
+    "GreaterOrEqual": (1, 0, True),
+}
+
+
+@operator(*_COMPARED)
+def _compared(step):
+    """One or zero: the step of the difference, or of its opposite turned around."""
+    first, second, turned = _COMPARED[step.operator]
+    chain, operands = Chain(step), []
+    for at in (first, second):
+        constant = isinstance(step.operand(at), Constant)
+        operands.append(step.fixed(at, "its operand") if constant else _number(step, at))
+    difference = chain.of_two("difference", "sub", *operands)
+    result = chain.act("step" if turned else "", difference, "step")
+    if turned:
+        result = chain.of_two("", "sub", 1, result)
+    return replace(result, integer=True)
+
+
+def _number(step, at):
+    """An operand that flows, of whole numbers as well."""
+    view = step.view(at)
+    if view.grid is not None:
+        return step.flowing(at)
+    if view.integer and any(port.tensor == view.tensor for port in step.draft.graph.inputs):
+        step.draft.integer_input(view.tensor)
+    return replace(view, integer=False)
+
+
+@operator("Equal")
+def _equal(step):
+    """1 - step(|a - b|)."""
+    chain, operands = Chain(step), []
+    for at in (0, 1):
+        constant = isinstance(step.operand(at), Constant)
+        operands.append(step.fixed(at, "its operand") if constant else _number(step, at))
+    apart = chain.act("apart", chain.of_two("difference", "sub", *operands), "abs")
+    result = chain.of_two("", "sub", 1, chain.act("differs", apart, "step"))
+    return replace(result, integer=True)
+
+
+@operator("Not")
+def _not(step):
+    return replace(Chain(step).of_two("", "sub", 1, _number(step, 0)), integer=True)
+
+
+@operator("And")
+def _and(step):
+    operands = [
+        Constant((one.data != 0).astype(np.float64)) if isinstance(one, Constant) else None
+        for one in step.operands
+    ]
+    first, second = (_number(step, at) if one is None else one for at, one in enumerate(operands))
+    return replace(Chain(step).of_two("", "mul", first, second), integer=True)
+
+
+@operator("CastLike")
+def _cast_like(step):
+    """Between floats; what it is cast like decides, not its values."""
+    like, first = step.operand(1), step.operand(0)
+    if isinstance(first, Constant):
+        real = like.data.dtype.kind == "f" if isinstance(like, Constant) else not like.integer
+        return Constant(first.data.astype(np.float64 if real else np.int64))
+    view = step.view()
+    if view.grid is not None:
+        raise Refused("its input holds quantised numbers: expected a DequantizeLinear")
+    real = like.data.dtype.kind == "f" if isinstance(like, Constant) else not like.integer
+    if not real and not view.integer:
+        raise Refused("to whole numbers: expected floats")
+    return replace(view, integer=not real)
 
 
 @operator("Concat")

@@ -3,16 +3,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 
-from ...graph import AveragePool, Conv, MaxPool, Pad
+from ...graph import AveragePool, Conv, MaxPool, Pad, Reduce
 from ..errors import Refused
-from ..step import operator
+from ..step import Step, operator
+from ..views import Constant, Grid
 
-if TYPE_CHECKING:
-    from ..views import Constant
+
+def each(step: Step, name: str, spatial: int) -> list[int]:
+    """Values of an attribute that has a positive integer for each spatial axis, ones if it is
+    missing. Raises :class:`Refused`."""
+    values = list(step.attribute(name, [1] * spatial))
+    if len(values) != spatial or min(values) < 1:
+        raise Refused(f"{name} = {values}: expected one positive integer per spatial axis")
+    return values
 
 
 class _Window:
@@ -24,8 +31,8 @@ class _Window:
         if len(size) != spatial:
             raise Refused(f"kernel_shape {list(size)} on a map of {spatial} axes")
         self.lengths, self.size = list(lengths), list(size)
-        self.stride = self._each(step, "strides", spatial)
-        self.dilation = self._each(step, "dilations", spatial)
+        self.stride = each(step, "strides", spatial)
+        self.dilation = each(step, "dilations", spatial)
         pads = list(step.attribute("pads", [0] * (2 * spatial)))
         if len(pads) != 2 * spatial or min(pads) < 0:
             raise Refused(f"pads = {pads}: expected two non-negative integers per axis")
@@ -52,12 +59,6 @@ class _Window:
                 (self.after, 0),
             ):
                 values.insert(0, value)
-
-    def _each(self, step, name, spatial):
-        values = list(step.attribute(name, [1] * spatial))
-        if len(values) != spatial or min(values) < 1:
-            raise Refused(f"{name} = {values}: expected one positive integer per spatial axis")
-        return values
 
     @property
     def reach(self):
@@ -103,10 +104,58 @@ def _seen(step, tensor, spatial):
     return step.draft.view(tensor, [(), (2,), (0,), (1,)] if spatial == 2 else [(), (2,), (1,)])
 
 
+def _flat(step, size, translate):
+    """Translates an operator on a volume, of which one axis is a single element long and stays so,
+    as one on the map without that axis."""
+    view = step.flowing()
+    lengths = view.lengths
+    pads = step.attribute("pads", [0] * 6)
+    stride, dilation = each(step, "strides", 3), each(step, "dilations", 3)
+    conv = step.operator == "Conv"
+    for axis in range(3):
+        # Of a longer kernel the tap that meets the element is what counts.
+        tap = pads[axis] // dilation[axis]
+        room = 1 + pads[axis] + pads[axis + 3] - (size[axis] - 1) * dilation[axis] - 1
+        if lengths[2 + axis] != 1 or room // stride[axis] or room < 0 or len(size) != 3:
+            continue
+        if size[axis] > 1 and (not conv or pads[axis] % dilation[axis] or tap >= size[axis]):
+            continue
+
+        def left(values, axis=axis):
+            return [value for at, value in enumerate(values) if at % 3 != axis]
+
+        attributes = {
+            "kernel_shape": left(size),
+            "pads": left(pads),
+            "strides": left(stride),
+            "dilations": left(dilation),
+        }
+        around = (*lengths[: 2 + axis], *lengths[3 + axis :])
+        operands = [step.draft.seen(view, around), *step.operands[1:]]
+        if conv:
+            weights = step.fixed(1, "W")
+            if isinstance(weights.grid, Grid) and np.ndim(weights.grid.scale):
+                scale = np.asarray(weights.grid.scale)
+                scale = scale.take(0, axis=2 + axis) if scale.ndim == 5 else scale
+                grid = replace(weights.grid, scale=scale)
+            else:
+                grid = weights.grid
+            operands[1] = Constant(weights.data.take(tap, axis=2 + axis), grid)
+        result = translate(step.rewritten(step.operator, operands, **attributes))
+        made = result.lengths
+        return step.draft.seen(result, (*made[: 2 + axis], 1, *made[2 + axis :]))
+    raise Refused(
+        f"input of 5 axes {lengths}: expected one of the last three to be a single element long, "
+        f"with a kernel of 1"
+    )
+
+
 @operator("Conv")
 def _conv(step):
-    tensor, lengths = _map(step)
     kernel = step.fixed(1, "W")
+    if len(step.flowing().lengths) == 5 and kernel.data.ndim == 5:
+        return _flat(step, kernel.data.shape[2:], _conv)
+    tensor, lengths = _map(step)
     weights = step.finite("W", kernel.data)
     if weights.ndim != len(lengths) + 2 or not weights.size:
         raise Refused(f"W of shape {weights.shape} on a map of {len(lengths)} axes")
@@ -150,6 +199,8 @@ def weight_steps(constant: Constant, axis: int) -> np.ndarray | None:
 
 @operator("MaxPool")
 def _max_pool(step):
+    if len(step.flowing().lengths) == 5:
+        return _flat(step, step.attribute("kernel_shape"), _max_pool)
     step.only_output("Indices")
     tensor, lengths = _map(step)
     window = _Window(step, lengths, step.attribute("kernel_shape"))
@@ -182,6 +233,8 @@ def _overlapping(window):
 
 @operator("AveragePool")
 def _average_pool(step):
+    if len(step.flowing().lengths) == 5:
+        return _flat(step, step.attribute("kernel_shape"), _average_pool)
     tensor, lengths = _map(step)
     window = _Window(step, lengths, step.attribute("kernel_shape"))
     if any(pace != 1 for pace in window.dilation):
@@ -213,6 +266,12 @@ def _average_pool(step):
 
 @operator("GlobalAveragePool", "GlobalMaxPool")
 def _global(step):
+    view = step.flowing()
+    if len(view.lengths) > 4:
+        function = "mean" if step.operator == "GlobalAveragePool" else "max"
+        axes = range(2, len(view.lengths))
+        own = tuple(sorted(axis for at in axes for axis in view.axes[at]))
+        return step.draft.same(Reduce, view, step.output, function=function, axes=own, keep=True)
     tensor, lengths = _map(step)
     rows_columns = (1, *lengths)[-2:]
     kind = AveragePool if step.operator == "GlobalAveragePool" else MaxPool

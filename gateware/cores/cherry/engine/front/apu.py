@@ -197,7 +197,7 @@ class AddressUnits(wiring.Component):
         m.d.comb += [multiplier.a[0].eq(word[:16]), multiplier.b[0].eq(factor[:16])]
 
         def upper(x):
-            """What is missing above the lower 16 bits, seen as signed."""
+            """Upper two bits of ``x`` as a correction of its lower 16 bits, read as signed."""
             return (x[16:18] + x[15])[:2]
 
         def product_of(x, y):

@@ -243,7 +243,7 @@ class FrontEnd(wiring.Component):
     # An operation
 
     def _operation(self, m):
-        """What the record is as an operation, where it is one, and the private copies after it."""
+        """Decoding of a record that is an operation, and its count of private copies."""
         top, units, loops = self._loops.top, self._units, self._loops
         record = self._record = self._fetch.record.payload
         copies = [Signal(6, name=f"copies_{r}") for r in range(4)]
@@ -547,7 +547,7 @@ class FrontEnd(wiring.Component):
         m.d.sync += [self._state.eq(_State.FAULT), self._kind.eq(kind)]
 
     def _note_fault(self, m):
-        """What :meth:`_fail` said of the instruction."""
+        """Fault code, index and detail of an instruction that :meth:`_fail` refused."""
         kind, word, top = self._kind, self._record.word, self._loops.top
         loop = _loop_of(word)
         of_word = Array([0, _CODE["opcode"], _CODE["field"], _CODE["feature"]])[

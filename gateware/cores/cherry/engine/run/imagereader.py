@@ -94,7 +94,7 @@ class ImageReader(wiring.Component):
             m.next = "IDLE"
 
         def refuse(name):
-            """The word at hand is wrong."""
+            """Ends the run with the fault ``name`` at the current word."""
             end(_CODE[name])
 
         given = Signal()  # a word is here, and came well

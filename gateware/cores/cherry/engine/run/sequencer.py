@@ -303,8 +303,8 @@ class Sequencer(wiring.Component):
 
     @staticmethod
     def _choose_reader(m, s):
-        """Reader of the words: known a cycle late, which is when the first of them can be asked
-        for."""
+        """Multiplexer of the unit that reads words; registered, because the first word is asked for
+        a cycle later."""
         readers = s.entry, s.image, s.lists
         s.choice, chosen = Signal(2), Signal(2)
         m.d.sync += chosen.eq(s.choice)

@@ -53,7 +53,7 @@ class LoadStore(wiring.Component):
 
     Members
     -------
-    op, progress, fetched, finished, clear, tiles_read, tiles_write : the faces of a unit
+    op, progress, fetched, finished, clear, tiles_read, tiles_write : the interfaces of a unit
     (:mod:`..ops`)
     loading, storing : Out, a load or a store is under way
     others : In, 4 bits: registers that dot unit and vector ALU write in the next cycle

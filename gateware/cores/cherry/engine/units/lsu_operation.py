@@ -14,8 +14,8 @@ __all__ = ["Operation", "OperationQueue"]
 
 
 def _common():
-    """What an operation keeps from the front end's to the end; ``reads``: needs the tile's old
-    elements, or stores them."""
+    """Fields that an operation of the load/store unit keeps in every stage; ``reads``: it needs
+    the tile's old elements, or stores them."""
     return {
         "size": 6,
         "uniform": 1,

@@ -308,8 +308,8 @@ class DMA(wiring.Component):
         m.d.comb += self.quiet.eq((flying == 0) & ~stores.outstanding)
 
     def _measure(self, m, head, geometry, expected):
-        """Registered: what requests and answers of the transfer in ``head`` are, two cycles
-        later."""
+        """Sizes and addresses of the requests and answers of the transfer in ``head``, registered
+        twice."""
         p, size = self.params, self.beat_bytes
         types = type_set(p)
         slot = slot_beats_log2(size, types.ifm_bytes)

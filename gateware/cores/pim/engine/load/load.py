@@ -491,7 +491,7 @@ class Load(wiring.Component):
                 m.next = "CORE"
 
     def _store(self, m, s, held):
-        """What lies at hand for the group store, the arrays and the biases."""
+        """Data of the writes to the group store, the arrays and the biases."""
         m.d.comb += [
             self.group.entry.rows.eq(held.rows - 1),
             self.group.entry.cols.eq(held.cols - 1),

@@ -6,6 +6,7 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....arguments import check_integer
 from .....primitives.multipliers import PipelinedMultipliers
 from ...tables import STEPS, TANH
 from ..saturation import thermometer
@@ -36,10 +37,7 @@ class Activation(wiring.Component):
     LATENCY = MULTIPLY + PipelinedMultipliers.LATENCY + 2
 
     def __init__(self, *, bits: int) -> None:
-        if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 32:
-            raise ValueError(
-                f"Bits of an input element must be an integer from 1 to 32, not {bits!r}"
-            )
+        check_integer("Bits of an input element", bits, 1, 32)
         self.bits = bits
         super().__init__(
             {

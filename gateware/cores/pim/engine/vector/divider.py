@@ -6,6 +6,8 @@ from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from .....arguments import check_integer
+
 __all__ = ["AverageDivider"]
 
 #: Bits of a short element.
@@ -29,8 +31,7 @@ class AverageDivider(wiring.Component):
     """
 
     def __init__(self, *, bits: int) -> None:
-        if not isinstance(bits, int) or isinstance(bits, bool) or not 1 <= bits <= 64:
-            raise ValueError(f"Bits of an element must be an integer from 1 to 64, not {bits!r}")
+        check_integer("Bits of an element", bits, 1, 64)
         self.bits = bits
         super().__init__(
             {

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every Cherry engine must stand, pipelined or small: checks of one bench against the golden
-model."""
+"""Checks of every Cherry engine, pipelined or small, on one bench against the golden model."""
 
 from tests.gateware.cores.cherry.bench import compare
 from tests.support.checks import Checks

@@ -4,6 +4,7 @@ outcome, fault, registers, counters, main memory, and MEM."""
 
 import random
 from dataclasses import dataclass, field
+from pathlib import Path
 from weakref import WeakSet
 
 import numpy as np
@@ -23,7 +24,7 @@ from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.model.overlap import Overlap
 from quintet.gateware.cores.cherry.model.races import Race
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.gateware.isa.asm import assemble_text
+from quintet.gateware.isa.asm import assemble
 from quintet.tools.kernels.cherry.stored import from_array
 from tests.gateware.cores.cherry.bench.faults import spoilt
 from tests.gateware.cores.cherry.bench.lists import random_list
@@ -40,7 +41,7 @@ __all__ = [
     "check_aborted",
     "check_case",
     "list_case",
-    "module_case",
+    "matrices_case",
     "open_build",
     "program_case",
     "spoilt_case",
@@ -134,15 +135,19 @@ def list_case(seed, params, wrong=False):
     return RunCase(f"list {seed}{' wrong' if wrong else ''}", case.memory, dict(case.registers))
 
 
-def module_case(name, module, fmt):
-    """The run of a module's steps on random matrices of ``fmt`` in main memory."""
-    data = np.frombuffer(assemble_text(SOFTWARE, module.source()).data, np.uint8)
+def matrices_case(name, inputs, fmt):
+    """The run of ``programs/<name>_<fmt>.s`` on random matrices in main memory; ``inputs``: pairs
+    (address, shape)."""
+    path = Path(__file__).resolve().parents[1] / "programs" / f"{name}_{fmt}.s"
+    data = np.frombuffer(assemble(SOFTWARE, path).data, np.uint8)
     memory, rng = np.zeros(0x20000, np.uint8), np.random.default_rng(8)
     memory[0x1000 : 0x1000 + data.size] = data
-    for address, _, matrix in module.inputs.values():
-        raw = from_array(rng.normal(size=matrix.shape), fmt).view(np.uint8).ravel()
+    for address, shape in inputs:
+        raw = from_array(rng.normal(size=shape), fmt).view(np.uint8).ravel()
         memory[address : address + raw.size] = raw
-    return RunCase(name, memory, {"program_address": 0x1000, "program_length": data.size})
+    return RunCase(
+        f"{name} {fmt}", memory, {"program_address": 0x1000, "program_length": data.size}
+    )
 
 
 def behaviour_of(seed):

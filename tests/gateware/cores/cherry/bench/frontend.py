@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from amaranth.lib import data
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.asm.structure import sources
 from quintet.gateware.cores.cherry.engine.front.frontend import FrontEnd
@@ -19,6 +18,7 @@ from quintet.gateware.cores.cherry.engine.ops import AluKind, DotKind, SfuKind
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model.program import ProgramRun, Work
 from quintet.gateware.isa.outcome import RunFault
+from tests.support.simulating import design, simulator
 
 LSU, DOT, ALU, SFU = range(4)
 KINDS = {DOT: DotKind, ALU: AluKind, SFU: SfuKind}
@@ -32,7 +32,7 @@ ZERO_TOKEN = "zero"
 
 @dataclass
 class Expected:
-    """What a program means: of each unit the operations, and the end."""
+    """Expected result of a program: the operations of each unit, and the end."""
 
     operations: list = field(default_factory=lambda: [[] for _ in range(4)])
     fault: object = None
@@ -235,7 +235,7 @@ class Bench:
 
     def __init__(self, params, seed=0):
         self.params = params
-        self.dut = FrontEnd(params=params)
+        self.dut = design(FrontEnd, params=params)
         self.rnd = random.Random(seed)
         self.streams = [getattr(self.dut, name) for name in ("lsu", "dot", "alu", "sfu")]
         self.units = [FakeUnit(self, k) for k in range(4)]
@@ -252,14 +252,14 @@ class Bench:
             for image, options in cases:
                 self.results.append(await self._one(ctx, image, **options))
 
-        sim = Simulator(self.dut)
+        sim = simulator(self.dut)
         sim.add_clock(1e-6)
         sim.add_testbench(main)
         sim.run()
         return self.results
 
     def set(self, ctx, signal, value):
-        """Sets what changes: every setting makes the simulator settle."""
+        """Sets a signal if its value changes, because every setting makes the simulator settle."""
         key = repr(signal)
         if self.state.get(key) != value:
             self.state[key] = value
@@ -407,7 +407,7 @@ class Bench:
 
 
 def check(result):
-    """What the front end reported against what the program means."""
+    """Compares the front end's reports with the expected ones."""
     expected = result["expected"]
     assert (result["instructions"], result["operations"]) == (
         expected.instructions,

@@ -4,12 +4,12 @@
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.imagine.engine.array import Array
 from quintet.gateware.cores.imagine.engine.controller import Controller
 from quintet.gateware.cores.imagine.engine.decode import Decoder
 from quintet.gateware.cores.imagine.engine.issue import Issue
+from tests.support.simulating import design, simulator
 
 
 class Bench(wiring.Component):
@@ -63,7 +63,7 @@ class Bench(wiring.Component):
 
 def simulate(mapping, words, probe=None, limit=200_000, vcd=None):
     """Runs ``words`` and returns (RAMs by (row, col), cycles in which each word started)."""
-    bench = Bench(mapping)
+    bench = Bench(mapping) if vcd else design(Bench, mapping)
     starts = []
     rams = {}
 
@@ -94,7 +94,7 @@ def simulate(mapping, words, probe=None, limit=200_000, vcd=None):
             for r in range(mapping.rows):
                 rams[r, c] = contents(ctx, bench, r, c)
 
-    sim = Simulator(bench)
+    sim = simulator(bench)
     sim.add_clock(1e-8)
     sim.add_testbench(drive)
     if vcd:

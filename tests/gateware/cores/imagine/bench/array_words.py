@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random legal words of the array, and what the golden machine makes of them."""
+"""Random legal words of the array, and their results on the golden model."""
 
 from quintet.gateware.cores.imagine.isa import ISA
 from quintet.gateware.cores.imagine.model.array import ArrayState

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every IMAGine build must stand: checks of one bench against the golden model."""
+"""Checks of every IMAGine build on one bench against the golden model."""
 
 from functools import partial
 

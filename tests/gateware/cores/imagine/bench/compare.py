@@ -106,8 +106,7 @@ def check_case(bench, case, behaviour=None, seed=0, *, model=None, limit=CYCLES)
 
 
 def check_state(bench, model, seed=0):
-    """What differs in the state of the array: a program that writes and shows it, on both as they
-    stand."""
+    """Differences in the state of the array, which a program writes and shows on both."""
     rng = random.Random(f"state {seed}")
     words = imagine_programs.state_words(rng, bench.params)
     return [

@@ -352,7 +352,7 @@ def _ends(params):
 
 
 def _limits(params):
-    """Exactly room enough, and one byte less."""
+    """Exactly enough space, and one byte less."""
     p = _Program(params)
     p.show(0, 1)
     case = p.case("room enough")

@@ -4,7 +4,7 @@ single bits (section 11).
 
 Everything gives a :class:`Case`. A legal one stays below about ``budget`` array cycles by the
 formulas of section 10, and ends with an epilogue that shows all registers through shift-outs: a
-copy of each (PE 0 of column 0), and where there is room sums of all PEs under random odd weights.
+copy of each (PE 0 of column 0), and where there is space sums of all PEs under random odd weights.
 """
 
 import random

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What the published assembler makes: words of instructions, and one program's export."""
+"""Output of the published assembler: words of instructions, and one program's export."""
 
 __all__ = ["GOLDEN", "GOLDEN_EXPORT"]
 

@@ -6,12 +6,12 @@ import random
 from collections import deque
 
 import numpy as np
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.opentpu.core import variant
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.isa.outcome import FaultReport, Outcome
 from quintet.gateware.isa.registers import COMMON_REGISTERS
+from tests.support.simulating import design, simulator
 
 _COUNTED = ("instructions", "operations", "bytes_read", "bytes_written")
 _STALLS = ("work", "stall_fetch", "stall_operand", "stall_write", "stall_other")
@@ -29,15 +29,19 @@ class EngineBench:
         self.params, self.beat, self.latency, self.stall = params, beat_bytes, latency, stall
         self.rng = random.Random(seed)
         self.bad = set()
-        self.engine = variant(params, beat_bytes)(
-            params=params, beat_bytes=beat_bytes, memory_size=1 << 20, family=family
+        self.engine = design(
+            variant(params, beat_bytes),
+            params=params,
+            beat_bytes=beat_bytes,
+            memory_size=1 << 20,
+            family=family,
         )
 
     def run(self, cases, limit=100_000, abort_at=None):
         """Outcomes of ``(registers, memory)`` pairs; memories (numpy uint8) are written in
         place."""
         outcomes = []
-        sim = Simulator(self.engine)
+        sim = simulator(self.engine)
         sim.add_clock(1e-8)
         self.memory = None
         for port in self.engine.memory:

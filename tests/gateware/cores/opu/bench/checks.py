@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""What every OPU engine must stand, pipelined or small: checks of one bench against the golden
-model."""
+"""Checks of every OPU engine, pipelined or small, on one bench against the golden model."""
 
 from functools import partial
 

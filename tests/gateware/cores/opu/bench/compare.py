@@ -99,7 +99,7 @@ def _index(case, pc, problems):
 
 
 class _Writes:
-    """What each instruction of a case writes, in order: pairs (index, list of (address, bytes))."""
+    """Writes of each instruction of a case, in order: pairs (index, list of (address, bytes))."""
 
     def __init__(self, case):
         self.case, self.groups = case, []

@@ -5,7 +5,6 @@ once where it may be."""
 from dataclasses import dataclass, field
 
 import numpy as np
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.opu.engine.compute.compute import Compute
 from quintet.gateware.cores.opu.geometry import ofm_lines, pooled
@@ -19,13 +18,14 @@ from quintet.gateware.cores.opu.model.arithmetic import (
 )
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.types import type_set
+from tests.support.simulating import design, simulator
 
 BYTES = {8: np.int8, 16: np.dtype("<i2"), 32: np.dtype("<i4")}
 
 
 def make(preset="sim", beat_bytes=2, family=None, **overrides):
     params = SPACE.resolve(preset, overrides)
-    return Compute(params=params, beat_bytes=beat_bytes, family=family)
+    return design(Compute, params=params, beat_bytes=beat_bytes, family=family)
 
 
 @dataclass
@@ -51,8 +51,8 @@ class Store:
 
 @dataclass
 class Phase:
-    """What happens at once: loads one after another, convolutions one after another, stores one
-    after another."""
+    """One phase of a random test: loads, convolutions and stores, each one after another, all
+    three at the same time."""
 
     loads: list = field(default_factory=list)
     convs: list = field(default_factory=list)
@@ -257,7 +257,7 @@ def run(dut, phases, *, rng, gaps=0, stalls=0, limit=200_000):
             number[0] += 1
             await barrier(ctx, 2)
 
-    sim = Simulator(dut)
+    sim = simulator(dut)
     sim.add_clock(1e-8)
     for drive in (drive_loads, drive_convs, drive_stores):
         sim.add_testbench(drive)

@@ -13,13 +13,13 @@ import numpy as np
 from amaranth.hdl import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import connect
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.front.issue import Issue
 from quintet.gateware.cores.pim.engine.front.prefetch import Prefetch
 from quintet.gateware.cores.pim.engine.front.wordload import WordLoad
 from quintet.gateware.cores.pim.model import Model, elements
 from tests.support.memory_model import MemoryModel
+from tests.support.simulating import design, simulator
 
 OPS = {"ld": 1, "st": 2, "lldi": 3, "lmv": 4}
 
@@ -243,7 +243,7 @@ class Units:
 
 
 class Result:
-    """What there is to compare, and to measure."""
+    """Results of a run to compare, and to measure."""
 
 
 def run_front(
@@ -258,7 +258,7 @@ def run_front(
     machine._load()
     core, entry = machine.cores[0], machine.cores[0].entry
     memory = machine.memory
-    dut = Front(params=params, beat_bytes=beat_bytes, memory_size=memory.size)
+    dut = design(Front, params=params, beat_bytes=beat_bytes, memory_size=memory.size)
     units = Units(dut, core, machine, memory, rnd, latest)
     units.failing = failing or {}
     models = [
@@ -344,7 +344,7 @@ def run_front(
             debug.append(ctx.get(issue.debug_value))
         out.registers, out.widths = debug[:32], tuple(debug[32:])
 
-    sim = Simulator(dut)
+    sim = simulator(dut)
     sim.add_clock(1e-8)
     sim.add_testbench(bench)
     sim.add_testbench(units.process, background=True)

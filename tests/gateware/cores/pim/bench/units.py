@@ -7,7 +7,6 @@ from functools import partial
 
 from amaranth import Module
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.commands import CHUNK_BYTES
 from quintet.gateware.cores.pim.engine.load.groups import GroupStore
@@ -15,6 +14,7 @@ from quintet.gateware.cores.pim.engine.matrix.unit import MatrixUnit
 from quintet.gateware.cores.pim.engine.memory.lmem import MATRIX, TRANSFER, VECTOR, LocalMemory
 from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
 from tests.gateware.cores.pim.bench.sizes import sizes
+from tests.support.simulating import design, simulator
 
 
 def signed(value, bits):
@@ -101,7 +101,7 @@ def mvmul(group, src, dst, ibiw, obiw, relu):
 
 
 class Units(wiring.Component):
-    """All data units of a processor; the transfer unit's faces are the test's."""
+    """All data units of a processor; the transfer unit's interfaces are the test's."""
 
     def __init__(self, params, family=None, parts=("matrix", "vector")):
         self.params = params
@@ -155,14 +155,14 @@ async def send(ctx, stream, fields):
 class UnitBench:
     """Loads groups and LMem, runs commands in order of each unit, compares LMem.
 
-    ``traffic``: cycles of a hundred in which the transfer faces read, and write (the same bytes
-    again), elsewhere. ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes that
-    come in their place once it has read them).
+    ``traffic``: cycles of a hundred in which the transfer interfaces read, and write (the same
+    bytes again), elsewhere. ``spoilt``: sources of ``mvmul`` in whole words: pairs (command, bytes
+    that come in their place once it has read them).
     """
 
     def __init__(self, preset="sim", family=None, parts=("matrix", "vector"), **overrides):
         self.params = sizes(preset, overrides)
-        self.dut = Units(self.params, family, parts)
+        self.dut = design(Units, self.params, family, parts)
 
     def run(self, groups, memory, commands, *, rng=None, traffic=0, spoilt=(), limit=200_000):
         dut, params = self.dut, self.params
@@ -285,7 +285,7 @@ class UnitBench:
                 await self._store(ctx, data, command.fields["src"])
                 state["to_spoil"] -= 1
 
-        sim = Simulator(dut)
+        sim = simulator(dut)
         sim.add_clock(1e-8)
         sim.add_testbench(load)
         for name in sorted({c.unit for c in commands}):

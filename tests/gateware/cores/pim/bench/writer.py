@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes random instructions of one core, each with what sets its registers (``bench/programs.py``
-makes programs of them)."""
+"""Writes random instructions of one core, each with the instructions that set its registers
+(``bench/programs.py`` makes programs of them)."""
 
 import numpy as np
 
@@ -372,7 +372,7 @@ class CoreWriter:
             pass
 
     def dump(self, base, limit):
-        """Stores out what it changed, from ``base`` on, as far as there is room; returns where it
+        """Stores out what it changed, from ``base`` on, as far as there is space; returns where it
         ends."""
         places = np.flatnonzero(self.touched)
         cuts = np.flatnonzero(np.diff(places) > 64)

@@ -49,7 +49,7 @@ def run_machine(
 
 
 class _Reader:
-    """What Refs hold."""
+    """Values of references: reads tensors and constants for ``count`` inputs."""
 
     def __init__(self, held, count):
         self.held, self.count = held, count
@@ -65,7 +65,7 @@ class _Reader:
 
 
 def _chain(parts, registers, shape, read, digits):
-    """What the parts leave in OUTPUT, or ACC without any."""
+    """Result of a chain of instructions: the tile in OUTPUT, or in ACC if none is in OUTPUT."""
     for part in parts:
         if not isinstance(part, str):
             registers[part[0]] = read(part[1])

@@ -218,7 +218,7 @@ class Clock:
         return max([self.now, *(f[4] for f in self.flight)])
 
     def _clear(self, written, reads):
-        """When nothing in flight is in the way of what is written and read."""
+        """First cycle without a hazard between instructions in flight and an access."""
         when = 0
         for _, theirs, sources, read, done in self.flight:
             if theirs is not None:

@@ -254,8 +254,8 @@ class PairLoadStore(wiring.Component):
         w.elements = narrowed(choose(row, w.x)), narrowed(Mux(w.x[1], row[3], row[1]))
 
     def _access(self, m, w):
-        """Each bank serves the second lane, else the first one; what a load asks for comes three
-        cycles later."""
+        """Requests to the banks: each serves the second lane, else the first one; loaded elements
+        come three cycles later."""
         pair, (first, second) = w.pair, w.elements
         for number, bank in enumerate(self.banks):
             of_first, of_second = pair.first[0] == number, pair.two & (pair.second[0] == number)
@@ -289,7 +289,7 @@ class PairLoadStore(wiring.Component):
         w.came, w.come = info, valid
 
     def _write(self, m, w):
-        """What the banks gave, to the tile file row by row."""
+        """Write port of the tile file: the banks' data, one row per cycle."""
         came, then, way, wide = w.came, w.then, w.then.way, element_bits(self._params)
         below = came.row + 1
         values = [

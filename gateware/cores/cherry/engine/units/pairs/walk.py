@@ -229,7 +229,7 @@ class AddressWalk(wiring.Component):
         return m
 
     def _describe(self, m, *, number, along, down, bad):
-        """What is handed on of the slot at work."""
+        """Fields of the slot at work for the next stage."""
         op, slot, contexts = self.op.payload, self.slot, self._params["contexts"]
         view = op.view[op.reg]
         context = Mux(op.uniform, 0, number)

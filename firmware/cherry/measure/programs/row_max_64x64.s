@@ -1,0 +1,19 @@
+; Row max 64x64.
+.program p0
+.needs contexts=16
+.loop l0 16
+.loop l1 16
+.loop l2 16
+.apu a0 9456 0 0
+.apu a1 0 68 1 l0:4 l1:272
+.apu a2 9200 4 1 l2:16
+load a0, ACC
+start_loop l0
+  start_independent_loop l1
+    load a1, OUTPUT
+    max 1
+  end_loop l1
+end_loop l0
+start_independent_loop l2
+  store a2, ACC, 1, 4
+end_loop l2

@@ -1,0 +1,18 @@
+; Row sum 64x64.
+.program p0
+.needs contexts=16
+.loop l0 16
+.loop l1 16
+.loop l2 16
+.apu a0 0 68 1 l0:4 l1:272
+.apu a1 9200 4 1 l2:16
+zero ACC
+start_loop l0
+  start_independent_loop l1
+    load a0, OUTPUT
+    sum 1
+  end_loop l1
+end_loop l0
+start_independent_loop l2
+  store a1, ACC, 1, 4
+end_loop l2

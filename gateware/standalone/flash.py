@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Reader of SPI flash memory, on one or four data lines."""
+
+from amaranth import Cat, Const, Module, Signal
+from amaranth.lib import stream, wiring
+from amaranth.lib.wiring import In, Out
+
+__all__ = ["FlashPins", "FlashReader", "flash_script"]
+
+#: Commands of JEDEC SPI flash memories (data sheet of Winbond W25Q128JV, section 8.1).
+_WAKE, _VOLATILE, _WRITE_STATUS_2 = 0xAB, 0x50, 0x31
+_READ, _READ_QUAD = 0x03, 0x6B
+#: Status register 2: four data lines.
+_QUAD_ENABLE = 0x02
+
+
+class FlashPins(wiring.Signature):
+    """Lines of a flash memory as the FPGA drives them, all from flip-flops.
+
+    Members
+    -------
+    cs : Out, the chip is selected (high; its pin is inverted)
+    clk : Out
+    dq : ``o`` Out(4), ``oe`` Out(4), ``i`` In(4); data to the chip is on line 0, from it on line 1,
+        or on all four
+    """
+
+    def __init__(self) -> None:
+        super().__init__(
+            {
+                "cs": Out(1),
+                "clk": Out(1),
+                "dq": Out(wiring.Signature({"o": Out(4), "oe": Out(4), "i": In(4)})),
+            }
+        )
+
+
+def flash_script(address: int, quad: bool) -> list[list[int]]:
+    """Bytes of each command until data come: the chip leaves power-down, is set to four lines for
+    as long as it has power, and reads from ``address`` on."""
+    wanted = [*address.to_bytes(3, "big")]
+    if not quad:
+        return [[_WAKE], [_READ, *wanted]]
+    # A byte of dummy clocks stands behind the address.
+    return [[_WAKE], [_VOLATILE], [_WRITE_STATUS_2, _QUAD_ENABLE], [_READ_QUAD, *wanted, 0]]
+
+
+def _bits(command):
+    """Pairs (1, bit) of a command, the highest bit of each byte first."""
+    return [(1, byte >> bit & 1) for byte in command for bit in range(7, -1, -1)]
+
+
+class FlashReader(wiring.Component):
+    """Reads a flash memory from an address on, without end, SPI mode 0.
+
+    The clock rests while nothing takes the bytes. On four lines a byte takes two periods of the
+    chip's clock, on one line eight.
+
+    Parameters
+    ----------
+    address : int
+        First byte, below 2^24.
+    quad : bool
+        On four data lines, else on one each way.
+    half : int
+        Cycles of half a period of the chip's clock.
+    wake : int
+        Least cycles for which the chip is not selected after its release from power-down (3 us);
+        they become more, so that all clocks of commands are a power of two.
+    delay : int
+        Cycles before the first command.
+
+    Members
+    -------
+    enable : In(1)
+        Reads while it is high; low: the chip is not selected, and the next read begins anew.
+    o : Out(stream.Signature(8))
+    pins : Out(FlashPins)
+    """
+
+    def __init__(
+        self, *, address: int, quad: bool, half: int = 1, wake: int = 96, delay: int = 0
+    ) -> None:
+        if not isinstance(address, int) or not 0 <= address < 1 << 24:
+            raise ValueError(f"Address must be an integer from 0 to 2^24 - 1, not {address!r}")
+        for name, value in (("Half a period", half), ("Wake-up", wake)):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise ValueError(f"{name} must be a positive number of cycles, not {value!r}")
+        if not isinstance(delay, int) or delay < 0:
+            raise ValueError(f"Delay must be a number of cycles from 0, not {delay!r}")
+        self._quad, self._half, self._delay = bool(quad), half, delay
+        wake_up, *commands = flash_script(address, self._quad)
+        # Pairs (chip is selected, bit), one for each period of the chip's clock, which goes on
+        # while the chip is not selected: a power of two, which a counter's end tells.
+        behind = _bits(commands[0])
+        for command in commands[1:]:
+            behind += [(0, 0), *_bits(command)]
+        least = 9 + -(-wake // (2 * half)) + len(behind)
+        pause = (1 << (least - 1).bit_length()) - 9 - len(behind)
+        self._script = [(0, 0), *_bits(wake_up), *[(0, 0)] * pause, *behind]
+        super().__init__({"enable": In(1), "o": Out(stream.Signature(8)), "pins": Out(FlashPins())})
+
+    @property
+    def clocks(self) -> int:
+        """Periods of the chip's clock before the first byte of data."""
+        return len(self._script)
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        pins, o = self.pins, self.o
+        length = len(self._script)
+        selected = Const(sum(cs << at for at, (cs, _) in enumerate(self._script)), length)
+        script = Const(sum(bit << at for at, (_, bit) in enumerate(self._script)), length)
+        index, following = Signal(range(length)), Signal(range(length))
+        last = Signal()  # bit of the script
+        reads = Signal()
+        clocks = 2 if self._quad else 8
+        shift = Signal(4 if self._quad else 7, reset_less=True)
+        left = Signal(range(clocks))  # clocks of the byte behind this one
+        tick = self._ticks(m)
+        falls, whole, holds = Signal(), Signal(), Signal()
+        byte = Signal(8)  # with the bits that come now
+        m.d.comb += [
+            following.eq(index + 1),
+            last.eq(index.all()),
+            whole.eq(reads & (left == 0)),
+            # The last bit of a byte waits for the one before to be taken.
+            holds.eq(whole & o.valid & ~o.ready),
+            falls.eq(tick & pins.clk & ~holds),
+            pins.dq.o.eq(Cat(script.bit_select(index, 1), 0, 1, 1)),
+            # Lines 2 and 3 are write protection and hold until the chip is on four lines. With the
+            # byte of dummy clocks, the last one, all are released.
+            pins.dq.oe.eq(0b1101),
+            byte.eq(Cat(pins.dq.i if self._quad else pins.dq.i[1], shift)),
+        ]
+        if self._quad:
+            with m.If(reads | index[3:].all()):
+                m.d.comb += pins.dq.oe.eq(0)
+
+        with m.If(o.ready):
+            m.d.sync += o.valid.eq(0)
+        with m.If(tick & ~pins.clk):
+            m.d.sync += pins.clk.eq(1)
+        with m.If(falls):
+            m.d.sync += [pins.clk.eq(0), shift.eq(byte), left.eq(left - 1)]
+            with m.If(~reads):
+                m.d.sync += [
+                    index.eq(following),
+                    pins.cs.eq(selected.bit_select(following, 1) | last),
+                ]
+                with m.If(last):
+                    m.d.sync += [reads.eq(1), left.eq(clocks - 1)]
+            with m.If(whole):
+                m.d.sync += [o.payload.eq(byte), o.valid.eq(1)]
+        with m.If(~self._go(m)):
+            m.d.sync += [
+                index.eq(0),
+                reads.eq(0),
+                pins.cs.eq(0),
+                pins.clk.eq(0),
+                o.valid.eq(0),
+            ]
+        return m
+
+    def _go(self, m):
+        """``enable``, after the delay."""
+        if not self._delay:
+            return self.enable
+        waited = Signal()
+        cycles = Signal(range(self._delay))
+        with m.If(~self.enable):
+            m.d.sync += [cycles.eq(0), waited.eq(0)]
+        with m.Elif(~waited):
+            m.d.sync += [cycles.eq(cycles + 1), waited.eq(cycles == self._delay - 1)]
+        return self.enable & waited
+
+    def _ticks(self, m):
+        """High at the end of each half of a period of the chip's clock."""
+        tick = Signal()
+        if self._half == 1:
+            m.d.comb += tick.eq(1)
+            return tick
+        cycles = Signal(range(self._half))
+        m.d.comb += tick.eq(cycles == self._half - 1)
+        m.d.sync += cycles.eq(cycles + 1)
+        with m.If(tick):
+            m.d.sync += cycles.eq(0)
+        return tick

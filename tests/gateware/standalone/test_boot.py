@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Start from flash memory: the reader on the chip's model, and the boot engine on images whole,
+damaged, and cut off."""
+
+import random
+
+import pytest
+from amaranth import Module
+from amaranth.lib import wiring
+from amaranth.lib.wiring import Out
+from amaranth.sim import Simulator
+
+from quintet.gateware.standalone.boot import BootEngine
+from quintet.gateware.standalone.chip import FlashChip, FlashViolation, follow_pins
+from quintet.gateware.standalone.flash import FlashPins, FlashReader
+from quintet.gateware.standalone.image import BootReason, Segment, pack
+
+PERIOD_NS = 1000 / 24
+AT = 0x1234  # of the image in flash memory
+BUILD = 0x89ABCDEF
+
+
+class _Reader:
+    """A reader and its chip; takes a byte every ``pace`` cycles at most."""
+
+    def __init__(self, contents, pace=1, period_ns=PERIOD_NS, chip=None, **reader):
+        self.reader = FlashReader(**{"address": AT, "quad": True, **reader})
+        self.chip = FlashChip(contents, period_ns=period_ns, **(chip or {}))
+        self.pace, self.taken, self.cycles, self.first = pace, bytearray(), 0, None
+
+    def run(self, count, limit=100_000):
+        sim = Simulator(self.reader)
+        sim.add_clock(PERIOD_NS * 1e-9)
+
+        async def chip(ctx):
+            await follow_pins(ctx, self.chip, self.reader.pins)
+
+        async def take(ctx):
+            o = self.reader.o
+            ctx.set(self.reader.enable, 1)
+            wait = 0
+            while len(self.taken) < count and self.cycles < limit:
+                ctx.set(o.ready, wait == 0)
+                _, _, valid, byte = await ctx.tick().sample(o.valid, o.payload)
+                self.cycles += 1
+                if valid and wait == 0:
+                    self.taken.append(byte)
+                    self.first = self.first or self.cycles
+                    wait = self.pace - 1
+                elif wait:
+                    wait -= 1
+
+        sim.add_process(chip)
+        sim.add_testbench(take)
+        sim.run()
+        return bytes(self.taken)
+
+
+def _contents(count=300):
+    data = random.Random(3).randbytes(count)
+    return b"\x55" * AT + data, data
+
+
+@pytest.mark.parametrize("half", [1, 2, 3])
+@pytest.mark.parametrize("pace", [1, 7, 40], ids=lambda pace: f"a byte in {pace}")
+@pytest.mark.parametrize("quad", [False, True], ids=["one line", "four lines"])
+def test_reader_reads_all_bytes(quad, pace, half):
+    contents, data = _contents(60)
+    bench = _Reader(contents, pace=pace, quad=quad, half=half)
+    assert bench.run(60) == data
+    assert bench.chip.commands[0] == b"\xab"
+
+
+@pytest.mark.parametrize("quad, clocks", [(False, 8), (True, 2)])
+def test_reader_keeps_to_the_clock(quad, clocks):
+    contents, data = _contents()
+    bench = _Reader(contents, quad=quad)
+    assert bench.run(300) == data
+    assert bench.cycles - bench.first == 299 * clocks * 2
+
+
+def test_chip_that_wakes_late_is_waited_for():
+    contents, _ = _contents()
+    with pytest.raises(FlashViolation, match="within 3000 ns of its release from power-down"):
+        _Reader(contents, wake=32).run(20)
+
+
+def test_clock_that_is_too_fast_breaks_a_rule():
+    contents, _ = _contents()
+    with pytest.raises(FlashViolation, match="a clock of 66.7 MHz: expected at most 50"):
+        _Reader(contents, quad=False, period_ns=7.5, wake=1000).run(20)
+
+
+def test_lines_that_both_sides_drive_break_a_rule():
+    chip = FlashChip(b"", period_ns=50, asleep=False)
+    with pytest.raises(FlashViolation, match="lines 0010 are driven from both sides"):
+        for bit in [*f"{0x03:08b}", *"0" * 24, "0", "0"]:
+            for clk in (0, 1):
+                chip.cycle(True, bool(clk), int(bit), 0b0011)
+
+
+class _Boot(wiring.Component):
+    """A boot engine on a reader, without the bus behind it."""
+
+    def __init__(self, quad=True):
+        self.engine = BootEngine(build=BUILD)
+        self.reader = FlashReader(address=AT, quad=quad)
+        super().__init__({"pins": Out(FlashPins())})
+
+    def elaborate(self, platform):
+        m = Module()
+        m.submodules.engine, m.submodules.reader = self.engine, self.reader
+        wiring.connect(m, self.reader.o, self.engine.i)
+        wiring.connect(m, self.reader.pins, wiring.flipped(self.pins))
+        m.d.comb += self.reader.enable.eq(self.engine.enable)
+        return m
+
+
+class _Result:
+    """What a boot has done: words written, and how it ended after how many cycles."""
+
+    def __init__(self):
+        self.written, self.ready, self.reason, self.cycles = [], False, 0, 0
+
+    def memory(self):
+        return dict(self.written)
+
+
+def _boot(image, latency=6, limit=60_000, quad=True, refuses=None, **chip):
+    dut, found = _Boot(quad), _Result()
+    model = FlashChip(b"\xaa" * AT + image, period_ns=PERIOD_NS, **chip)
+    sim = Simulator(dut)
+    sim.add_clock(PERIOD_NS * 1e-9)
+
+    async def follow(ctx):
+        await follow_pins(ctx, model, dut.pins)
+
+    async def bus(ctx):
+        line, engine = dut.engine.bus, dut.engine
+        busy = 0
+        while found.cycles < limit:
+            _, _, cyc, adr, data, ready, refused, reason = await ctx.tick().sample(
+                line.cyc, line.adr, line.dat_w, engine.ready, engine.refused, engine.reason
+            )
+            found.cycles += 1
+            ended = ctx.get(line.ack) or ctx.get(line.err)
+            ctx.set(line.ack, 0)
+            ctx.set(line.err, 0)
+            if cyc and not ended:
+                busy += 1
+                if busy == latency:
+                    busy = 0
+                    bad = refuses == 4 * adr
+                    ctx.set(line.err if bad else line.ack, 1)
+                    if not bad:
+                        found.written.append((4 * adr, data))
+            if ready or refused:
+                found.ready, found.reason = bool(ready), reason
+                return
+
+    sim.add_process(follow)
+    sim.add_testbench(bus)
+    sim.run()
+    return found
+
+
+def _words(data):
+    return [int.from_bytes(data[at : at + 4], "little") for at in range(0, len(data), 4)]
+
+
+DATA = random.Random(5).randbytes(96)
+SEGMENTS = (
+    Segment(0x400, DATA),
+    Segment(0x1000, b"\1\2\3\4", 20),
+    Segment(0x8000_0020, b"\0\4\0\0\x60\0\0\0"),
+)
+IMAGE = pack(BUILD, SEGMENTS)
+
+
+@pytest.mark.parametrize("quad", [False, True], ids=["one line", "four lines"])
+def test_whole_image_is_written(quad):
+    found = _boot(IMAGE, quad=quad)
+    assert found.ready and found.reason == 0
+    expected = [(0x400 + 4 * k, word) for k, word in enumerate(_words(DATA))]
+    expected += [(0x1000 + 4 * k, 0x04030201) for k in range(20)]
+    expected += [(0x8000_0020, 0x400), (0x8000_0024, 0x60)]
+    assert found.written == expected
+
+
+@pytest.mark.parametrize("latency", [1, 3, 30])
+def test_slow_and_fast_buses_get_the_same(latency):
+    assert _boot(IMAGE, latency=latency).memory() == _boot(IMAGE).memory()
+
+
+def test_ready_within_the_time_of_the_clock():
+    """4 KiB on four lines, a bus cycle shorter than a word: 5 per cent above the chip's time."""
+    image = pack(BUILD, [Segment(0, random.Random(1).randbytes(4096))])
+    found = _boot(image, latency=10, limit=40_000)
+    clocks = FlashReader(address=AT, quad=True).clocks + 2 * len(image)
+    assert found.ready and found.cycles <= 1.05 * 2 * clocks
+
+
+@pytest.mark.parametrize(
+    "image, reason",
+    [
+        (b"\xff" * 64, BootReason.NO_IMAGE),
+        (bytes(64), BootReason.NO_IMAGE),
+        (pack(BUILD + 1, SEGMENTS), BootReason.BUILD),
+        (IMAGE[:-1] + bytes([IMAGE[-1] ^ 1]), BootReason.DAMAGED),
+        (IMAGE[:40], BootReason.DAMAGED),
+    ],
+    ids=["erased", "zeros", "another build", "last byte", "cut off"],
+)
+def test_other_images_are_refused(image, reason):
+    found = _boot(image)
+    assert not found.ready and found.reason == reason
+
+
+def test_another_version_is_refused(monkeypatch):
+    monkeypatch.setattr("quintet.gateware.standalone.image.VERSION", 2)
+    image = pack(BUILD, SEGMENTS)
+    monkeypatch.undo()
+    found = _boot(image)
+    assert not found.ready and found.reason == BootReason.VERSION and not found.written
+
+
+def test_failed_bus_cycle_is_refused():
+    found = _boot(IMAGE, refuses=0x404)
+    assert not found.ready and found.reason == BootReason.BUS
+    assert [address for address, _ in found.written] == [0x400]
+
+
+SMALL = pack(BUILD, [Segment(0x40, b"abcdefgh"), Segment(0x80, b"\0\0\0\0", 9)])
+
+
+@pytest.mark.parametrize("at", range(0, len(SMALL)))
+def test_power_lost_at_any_byte_is_no_start(at):
+    found = _boot(SMALL, dies_after=at + 4, limit=20_000)
+    if at + 4 < len(SMALL):
+        assert not found.ready and found.reason in (BootReason.DAMAGED, BootReason.NO_IMAGE)
+
+
+@pytest.mark.parametrize("at", range(0, len(SMALL)))
+def test_damaged_byte_writes_no_wrong_address(at):
+    spoilt = bytearray(SMALL)
+    spoilt[at] ^= random.Random(at).randrange(1, 256)
+    found = _boot(bytes(spoilt), limit=20_000)
+    assert not found.ready and found.reason
+    assert set(found.memory()) <= {0x40, 0x44, *range(0x80, 0x80 + 36, 4)}

@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Programs of the OPU's networks (docs/cores/opu-kernels.md).
+
+* :class:`Network` takes the layers, numpy arrays with fixed-point positions;
+* :func:`compile_network` makes the program for one build: layout, tiles, order of instructions;
+* :func:`run_network` says in plain numpy what the program must give;
+* :func:`estimate` models the cycles of a program.
+"""
+
+from .....kernels.inputs import KernelError
+from .compiler import compile_network
+from .estimate import SDRAM, Estimate, Timing, estimate
+from .graph import Network
+from .layers import Layer, Tensor
+from .program import Compiled, LayerSpan, Placed
+from .reference import run_layer, run_network
+from .tiling import Tiling
+
+__all__ = [
+    "SDRAM",
+    "Compiled",
+    "Estimate",
+    "KernelError",
+    "Layer",
+    "LayerSpan",
+    "Network",
+    "Placed",
+    "Tensor",
+    "Tiling",
+    "Timing",
+    "compile_network",
+    "estimate",
+    "run_layer",
+    "run_network",
+]

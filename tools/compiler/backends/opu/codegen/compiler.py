@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Compiler from a network to a program: memory, tilings, order of instructions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import inf
+from typing import TYPE_CHECKING, Any
+
+from ......gateware.cores.opu.isa import ISA
+from .....kernels.inputs import KernelError
+from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
+from .estimate import Timing, estimate
+from .lower import Lowering
+from .memory import Constants, Maps
+from .program import Compiled, LayerSpan, Placed
+from .target import Target
+from .tiles import border_pads
+from .tiling import Tiling, candidates, check_tiling, widest
+
+if TYPE_CHECKING:
+    from .graph import Network
+
+__all__ = ["compile_network"]
+
+#: Programs longer than this are not rewritten to compare tilings.
+_MOST_TRIED = 6000
+#: Programs up to this long are compared as a whole even where layers are compared one by one.
+_SHORT = 700
+#: Programs longer than this are estimated with tilings that are found layer by layer, if quickly.
+_QUICK = 4000
+#: Times that all layers are gone through, at most, while it gains.
+_PASSES = 2
+#: Layers before and behind one that its tilings are compared with.
+_NEIGHBOURS = 1
+
+
+def _align(value, step=64):
+    return -(-value // step) * step
+
+
+def compile_network(
+    network: Network,
+    params: Mapping[str, Any],
+    *,
+    schedule: bool = True,
+    group: int | None = None,
+    program_at: int = 0,
+    memory: int | None = None,
+    tilings: Mapping[str, Tiling] | None = None,
+    timing: Timing | None = None,
+    apart: bool = False,
+    zeroed: bool = False,
+    local: bool = False,
+    quick: bool = False,
+) -> Compiled:
+    """Compiles a network into a program for one build.
+
+    Parameters
+    ----------
+    network : Network
+    params : dict
+        Build parameters, as ``SPACE.resolve`` gives them: the program fits these buffers.
+    schedule : bool
+        ``True``: tiles are chosen by the model of cycles, loads stand before the store of the tile
+        before, borders are zeroed only where they are not zero. ``False``: layer after layer, the
+        fewest tiles, ``pad`` after every layer.
+    group : int, optional
+        Images that go through the network together, layer by layer (default: all). Kernels are
+        loaded once a group.
+    program_at : int
+        Byte address of the program, a multiple of 64; constants and maps follow it.
+    memory : int, optional
+        Bytes of main memory that are there.
+    tilings : dict, layer name -> Tiling, optional
+        Fixes how these layers are cut.
+    timing : Timing, optional
+        Speeds that tilings are chosen by.
+    apart : bool
+        Every tensor has memory of its own, so that all can be read after the run.
+    zeroed : bool
+        Memory of the maps is zero before the first run, and nobody else writes to it between runs:
+        a scheduled program makes no border zero that it leaves zero itself.
+    local : bool
+        Tilings of a layer are compared by the program of the layers around it, too, and of a long
+        program by that alone: quicker, and almost as good.
+    quick : bool
+        Of a long program each kind of layer is looked at once, by itself: for an estimate.
+
+    Returns
+    -------
+    Compiled
+
+    Raises
+    ------
+    KernelError
+        A layer that this build cannot hold, types other than the build's, or too little memory.
+    """
+    target = Target(params)
+    if network.set != target.types:
+        raise KernelError(
+            f"the network is for types {network.types}, the build has {params['types']}"
+        )
+    if not network.layers:
+        raise KernelError("the network has no layer")
+    if program_at % ISA.program_align:
+        raise KernelError(
+            f"program_at must be a multiple of {ISA.program_align}, not {program_at:#x}"
+        )
+    group = network.batch if group is None else group
+    if type(group) is not int or not 1 <= group <= network.batch:
+        raise KernelError(f"group must be 1 to {network.batch}, not {group!r}")
+    for name in tilings or {}:
+        if name not in {layer.name for layer in network.layers}:
+            raise KernelError(f"tilings: no layer {name!r}")
+    maps = Maps(network, group, target.slot_units, apart)
+    writer = _Writer(network, target, maps, group, schedule, zeroed)
+    chosen = {
+        layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers
+    }
+    for layer in network.layers:
+        if tilings and layer.name in tilings:
+            check_tiling(target, layer, group, writer.flat(layer), tilings[layer.name])
+            chosen[layer.name] = tilings[layer.name]
+    if schedule and target.overlaps:
+        free = [layer for layer in network.layers if layer.name not in (tilings or {})]
+        timing = timing or Timing()
+        words = len(writer.attempt(chosen))
+        if quick and words > _QUICK:
+            found = [_search_alone(writer, free, chosen, timing)]
+        else:
+            found = [_search_local(writer, free, chosen, timing)] if local else []
+        if not local or words <= _SHORT:
+            found.append(_search(writer, free, chosen, timing))
+        chosen = (
+            min(found, key=lambda tilings: estimate(writer.attempt(tilings), params, timing).cycles)
+            if len(found) > 1
+            else found[0]
+        )
+    emitter, spans, constants = writer.write(chosen)
+    while not writer.clean_at_end(emitter):
+        emitter, spans, constants = writer.write(chosen)
+    return _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory)
+
+
+def _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory):
+    constants_at = _align(program_at + 4 * len(emitter.words))
+    data = constants.data
+    maps_at = constants_at + data.size
+    # A residual may be loaded with the shape of a larger tile: what lies behind the maps must be
+    # there to be read.
+    extent = _align(max(maps.units, emitter.extent) * 64)
+    end = maps_at + extent
+    if memory is not None and end > memory:
+        raise KernelError(
+            f"the program takes {end} bytes of memory ({4 * len(emitter.words)} of words, "
+            f"{data.size} of kernels "
+            f"and biases, {extent} of maps), there are {memory}"
+        )
+    bits = target.types.ifm
+
+    def placed(tensor):
+        buffer = maps.buffers[tensor]
+        return Placed(buffer, maps_at + 64 * buffer.base, bits)
+
+    registers = {
+        f"region_base[{REGION_CONSTANTS}]": constants_at,
+        f"region_limit[{REGION_CONSTANTS}]": data.size,
+        f"region_base[{REGION_MAPS}]": maps_at,
+        f"region_limit[{REGION_MAPS}]": extent,
+    }
+    return Compiled(
+        emitter.words,
+        program_at,
+        data,
+        constants_at,
+        maps_at,
+        {t.name: placed(t) for t in network.inputs},
+        {t.name: placed(t) for t in network.results()},
+        {t.name: placed(t) for t in maps.buffers},
+        registers,
+        end,
+        dict(target.params),
+        spans,
+        chosen,
+    )
+
+
+class _Writer:
+    """Writes the program of a network for given tilings, whole or for one group of images."""
+
+    def __init__(self, network, target, maps, group, schedule, zeroed):
+        self.network, self.target, self.maps = network, target, maps
+        self.group, self.schedule = group, schedule
+        self._clean = (
+            [
+                pad
+                for buffer in maps.buffers.values()
+                for image in range(buffer.images)
+                for part in range(0, buffer.tensor.pieces, buffer.tensor.shares)
+                for pad in border_pads(buffer, image, part)
+            ]
+            if zeroed
+            else []
+        )
+        self._tries = self._lowering()
+        self._jobs = {}
+
+    def _lowering(self):
+        return Lowering(self.target, self.maps, Constants(self.target.types), self.network.batch)
+
+    def flat(self, layer):
+        return self._tries.flat(layer)
+
+    def write(self, tilings):
+        """(Emitter, list of LayerSpan, Constants) of the whole batch."""
+        lowering = self._lowering()
+        return *self._write(lowering, {}, tilings, self.network.batch), lowering.constants
+
+    def clean_at_end(self, emitter):
+        """Whether the borders that are taken to be zero at the start are so at the end; those that
+        are not will not be taken to be."""
+        count = len(self._clean)
+        self._clean = [pad for pad in self._clean if emitter.clean.get(pad.at) == pad]
+        return len(self._clean) == count
+
+    def attempt(self, tilings, layers=None):
+        """Words of the first group, to compare tilings by; constants lie anywhere. ``layers``: of
+        these alone."""
+        return self._write(self._tries, self._jobs, tilings, self.group, layers)[0].words
+
+    def sibling(self, layer):
+        """The layer behind ``layer`` if it can share its tiles, else ``None``."""
+        index = self.network.layers.index(layer) + 1
+        if self.schedule and index < len(self.network.layers):
+            other = self.network.layers[index]
+            return other if self._tries.sibling(layer, other) is not None else None
+        return None
+
+    def _steps(self, tilings, layers):
+        """The layers in order, each with ``None`` or with the next one, with which it shares its
+        tiles."""
+        left = list(self.network.layers if layers is None else layers)
+        while left:
+            layer = left.pop(0)
+            other = self.sibling(layer) if left and tilings[layer.name].with_next else None
+            if other is not None:
+                left.pop(0)
+            yield layer, other
+
+    @staticmethod
+    def _made(lowering, layer, other, tiling, first, count):
+        if other is None:
+            return lowering.jobs(layer, tiling, first, count)
+        return lowering.sibling_jobs(
+            layer, other, lowering.sibling(layer, other), tiling, first, count
+        )
+
+    def _write(self, lowering, known, tilings, images, layers=None):
+        emitter = Emitter(self.target.types, self.target.slot_units, self._clean)
+        spans, pending = [], None
+        for first in range(0, images, self.group):
+            count = min(self.group, images - first)
+            lowering.start_group(first)
+            for layer, other in self._steps(tilings, layers):
+                key = layer.name, tilings[layer.name], first, other is None
+                jobs = known.get(key) or self._made(
+                    lowering, layer, other, tilings[layer.name], first, count
+                )
+                known[key] = jobs
+                both = [layer] if other is None else [other, layer]
+                for one, begin in zip(both, jobs[:2] if self.schedule else jobs[-1:], strict=False):
+                    begin.pads = lowering.pads(one, first, count)
+                jobs[-1].closes = (
+                    " and ".join(one.name for one in both),
+                    first,
+                    count,
+                    sum(one.macs for one in both),
+                )
+                for job in jobs:
+                    if pending is not None:
+                        self._end(emitter, pending, job, spans)
+                    emitter.start(job)
+                    pending = job
+        self._end(emitter, pending, None, spans)
+        emitter.emit("end")
+        return emitter, spans
+
+    def _end(self, emitter, job, following, spans):
+        """End of ``job``: padding, residual and store; in a scheduled program the loads of the next
+        job stand before the store."""
+        if self.schedule:
+            emitter.pads(job, always=False)
+            emitter.load_residual(job)
+            if following is not None:
+                emitter.preload(following, job)
+            emitter.finish(job)
+        else:
+            emitter.load_residual(job)
+            emitter.finish(job)
+            emitter.pads(job, always=True)
+        if job.closes is not None:
+            name, first, count, macs = job.closes
+            begin = spans[-1].end if spans else 0
+            spans.append(LayerSpan(name, begin, len(emitter.words), first, count, count * macs))
+
+
+def _key(layer):
+    """Layers with equal keys are cut alike."""
+    return (
+        layer.source.shape,
+        layer.result.shape,
+        layer.taps,
+        layer.stride,
+        layer.padding,
+        layer.pool,
+        layer.adds,
+        layer.by_tap,
+        layer.weights is None,
+        layer.second is None,
+    )
+
+
+def _search(writer, layers, chosen, timing):
+    """Better tilings: one kind of layer after the other, and first all of a shape together, as long
+    as the whole gains; and again, since what suits a layer depends on the shapes beside it."""
+    params = writer.target.params
+
+    if len(writer.attempt(chosen)) > _MOST_TRIED:
+        return chosen
+
+    def cost(tilings, most=inf):
+        return estimate(writer.attempt(tilings), params, timing, most=most).cycles
+
+    best = cost(chosen)
+    kinds = {}
+    for layer in layers:
+        kinds.setdefault(_key(layer), []).append(layer)
+    families = {}
+    for layer in layers:
+        families.setdefault(_key(layer)[:6], []).append(layer)
+    moves = [f for f in families.values() if len(f) > 1] + list(kinds.values())
+    starts = [chosen[members[0].name] for members in moves]
+    for _ in range(_PASSES):
+        before = best
+        for members, start in zip(moves, starts, strict=True):
+            tried = candidates(
+                writer.target,
+                members[0],
+                writer.group,
+                writer.flat(members[0]),
+                start,
+                writer.sibling(members[0]) is not None,
+            )
+            for tiling in tried:
+                if all(chosen[layer.name] == tiling for layer in members):
+                    continue
+                trial = {**chosen, **{layer.name: tiling for layer in members}}
+                found = cost(trial, best)
+                if found < best:
+                    best, chosen = found, trial
+        if best == before:
+            break
+    return chosen
+
+
+def _search_alone(writer, layers, chosen, timing):
+    """As :func:`_search`, a layer of each kind by itself."""
+    params, found = writer.target.params, {}
+    for layer in layers:
+        start = chosen[layer.name]
+        key = _key(layer), writer.flat(layer), start
+        if key not in found:
+            best, found[key] = inf, start
+            for tiling in (
+                start,
+                *candidates(writer.target, layer, writer.group, writer.flat(layer), start),
+            ):
+                words = writer.attempt({layer.name: tiling}, [layer])
+                cycles = estimate(words, params, timing, most=best).cycles
+                if cycles < best:
+                    best, found[key] = cycles, tiling
+                if len(words) > _MOST_TRIED // 2:
+                    break
+        chosen = {**chosen, layer.name: found[key]}
+    return chosen
+
+
+def _search_local(writer, layers, chosen, timing):
+    """As :func:`_search`, one layer after the other, each within its neighbours, as often as one of
+    them gains."""
+    params, order, asked = writer.target.params, writer.network.layers, set(layers)
+    starts, again = dict(chosen), [layer in asked for layer in order]
+    for _ in range(_PASSES + 1):
+        for index, layer in enumerate(order):
+            if not again[index]:
+                continue
+            again[index] = False
+            around = order[max(0, index - _NEIGHBOURS) : index + _NEIGHBOURS + 1]
+            tried = candidates(
+                writer.target,
+                layer,
+                writer.group,
+                writer.flat(layer),
+                starts[layer.name],
+                writer.sibling(layer) is not None,
+            )
+            best, before = None, chosen
+            for tiling in (before[layer.name], *(t for t in tried if t != before[layer.name])):
+                trial = {**before, layer.name: tiling}
+                words = writer.attempt(trial, around)
+                if best is None and len(words) > _MOST_TRIED // 2:
+                    break
+                found = estimate(words, params, timing, most=inf if best is None else best).cycles
+                if best is None or found < best:
+                    best, chosen = found, trial
+            if chosen != before:
+                for other in range(max(0, index - 1), min(len(order), index + 2)):
+                    again[other] = order[other] in asked and other != index
+    return chosen

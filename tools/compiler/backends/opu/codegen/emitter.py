@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Emission of tile jobs: configuration only where it changes, loads only if a buffer does not hold
+the data already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from ......gateware.cores.opu.isa import ISA
+
+if TYPE_CHECKING:
+    from ......gateware.cores.opu.types import TypeSet
+    from .tiles import Job, Load, Pad, Part
+
+__all__ = ["Emitter", "REGION_CONSTANTS", "REGION_MAPS"]
+
+#: Regions of the region table that programs use.
+REGION_CONSTANTS, REGION_MAPS = 1, 2
+
+
+@lru_cache(1 << 14)
+def _encode(mnemonic, operands):
+    return ISA.encode(mnemonic, **dict(operands))
+
+
+class Emitter:
+    """Emits the instructions of tile jobs.
+
+    Parameters
+    ----------
+    types : TypeSet
+    slot_units : units of 64 bytes in a slot
+    clean : Pads of the borders that are zero before the program runs
+
+    Attributes
+    ----------
+    words : list of int
+    extent : units of the region of maps that loads reach
+    clean : dict, units -> Pad of the borders that are zero now
+    """
+
+    def __init__(self, types: TypeSet, slot_units: int, clean: Iterable[Pad] = ()):
+        self.types = types
+        self.slot_units = slot_units
+        self.words: list[int] = []
+        self.extent = 0
+        self._registers = {"@stride": (1, 1), "@shift": (0, 0), "@post": 0, "@pool": (1, 1, 1, 1)}
+        # What the buffers hold.
+        self._ifm: Load | None = None
+        self._ker: Part | None = None
+        self._bias: int | None = None
+        self.clean = {pad.at: pad for pad in clean}
+
+    def emit(self, mnemonic: str, **operands: Any) -> None:
+        """Appends an instruction."""
+        self.words.append(_encode(mnemonic, tuple(operands.items())))
+
+    def _set(self, mnemonic, value, **operands):
+        """A configuration instruction, if it changes anything; true if it did."""
+        if self._registers.get(mnemonic) == value:
+            return False
+        self._registers[mnemonic] = value
+        self.emit(mnemonic, **operands)
+        return True
+
+    # Configuration with its effect on the buffers (4.2)
+
+    def _shape_ifm(self, shape):
+        h, w, c = shape
+        if self._set("@shape.ifm", shape, h=h, w=w, c=c):
+            self._ifm = self._ker = None
+
+    def _shape_ofm(self, shape):
+        h, w, c = shape
+        before = self._registers.get("@shape.ofm")
+        if self._set("@shape.ofm", shape, h=h, w=w, c=c):
+            self._ker = None
+            if before is None or before[2] != c:
+                self._bias = None
+
+    # Loads
+
+    def load_ifm(self, load: Load) -> None:
+        """Emits ``ld.ifm`` with its configuration, if the buffer does not hold the data."""
+        self._shape_ifm(load.shape)
+        if self._ifm == load:
+            return
+        region = REGION_CONSTANTS if load.constant else REGION_MAPS
+        self._set("@mem.ifm", (region, load.mem_w), addr=region, w=load.mem_w)
+        self.emit("ld.ifm", addr=load.at)
+        self._ifm = load
+        self.extent = max(self.extent, load.span(self.slot_units)[1])
+
+    def _load_ker(self, part):
+        if self._set("@shape.ker", part.n, n=part.n):
+            self._ker = None
+        if self._ker == (part.at, part.slots):
+            return
+        region = REGION_MAPS if part.slots else REGION_CONSTANTS
+        self._set("@mem.ker", region, addr=region)
+        self.emit("ld.ker", addr=part.at)
+        self._ker = part.at, part.slots
+        self.extent = max(self.extent, part.span(self.slot_units)[1])
+
+    def _load_bias(self, at):
+        if at is None or self._bias == at:
+            return
+        self._set("@mem.bias", REGION_CONSTANTS, addr=REGION_CONSTANTS)
+        self.emit("ld.bias", addr=at)
+        self._bias = at
+
+    # Jobs
+
+    def start(self, job: Job) -> None:
+        """Emits the loads and convolutions of ``job``."""
+        self._shape_ofm(job.ofm)
+        first = True
+        for part in job.parts:
+            for chunk in part.chunks:
+                self.load_ifm(chunk.load)
+                if first:
+                    self._load_bias(job.bias)
+                self._load_ker(part)
+                self._set("@stride", chunk.stride, h=chunk.stride[0], w=chunk.stride[1])
+                self._set("@shift", (chunk.f, job.b), f=chunk.f, b=job.b)
+                for h, w, n in chunk.taps:
+                    kind = "conv.acc" if not first else "conv" if job.bias is None else "conv.bias"
+                    self.emit(kind, h=h, w=w, n=n)
+                    first = False
+
+    def preload(self, job: Job, before: Job) -> None:
+        """Emits as many of the first loads of ``job`` as may precede the ``store`` of ``before``
+        (9.3).
+
+        ``@shape.ofm`` would invalidate what is to be stored; with a residual so would anything that
+        touches ``ifm``; and a feature map that ``before`` or its pads still write must wait.
+        """
+        part = job.parts[0]
+        chunk = part.chunks[0]
+        if before.residual is None and not self._writes(before, chunk.load):
+            self.load_ifm(chunk.load)
+        if job.ofm[2] == before.ofm[2]:
+            self._load_bias(job.bias)
+        if (
+            job.ofm == before.ofm
+            and self._registers["@shape.ifm"] == chunk.load.shape
+            and not self._writes(before, part)
+        ):
+            self._load_ker(part)
+
+    def _writes(self, job, read):
+        """Whether ``job`` writes bytes that a Load or Part reads."""
+        low, high = read.span(self.slot_units)
+        spans = [job.span(self.slot_units)]
+        spans += [(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units) for pad in job.pads]
+        return any(a < high and low < b for a, b in spans)
+
+    def pads(self, job: Job, always: bool) -> None:
+        """Emits the ``pad`` instructions of the job; a map whose border is still zero is skipped
+        unless ``always``."""
+        for pad in job.pads:
+            if not always and self.clean.get(pad.at) == pad:
+                continue
+            self._mem_ofm(pad.mem)
+            self.emit("pad", addr=pad.at, p=pad.width)
+            self._forget(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units, ())
+            self.clean[pad.at] = pad
+
+    def load_residual(self, job: Job) -> None:
+        """Loads the residual that ``store`` adds, if there is one."""
+        if job.residual is not None:
+            self.load_ifm(job.residual)
+
+    def finish(self, job: Job) -> None:
+        """Emits the ``store``."""
+        layer = job.layer
+        self._mem_ofm(job.mem)
+        adds = job.residual is not None
+        self._set(
+            "@post", (layer.act, layer.order, adds), post=layer.act | layer.order << 2 | adds << 4
+        )
+        h, w, i, j = layer.pool
+        self._set("@pool", layer.pool, h=h, w=w, i=i, j=j)
+        self.emit("store", addr=job.at)
+        self._forget(*job.span(self.slot_units), job.borders)
+
+    def _mem_ofm(self, mem):
+        self._set("@mem.ofm", mem, addr=REGION_MAPS, h=mem[0], w=mem[1])
+
+    def _forget(self, low, high, borders):
+        """Memory from ``low`` to ``high`` is written, inside of ``borders``: a copy of it in
+        ``ifm`` or as kernel is old, and the borders of other maps are no more."""
+        if self._ifm is not None:
+            a, b = self._ifm.span(self.slot_units)
+            if a < high and low < b:
+                self._ifm = None
+        if (
+            self._ker is not None
+            and self._ker[0] < high
+            and low < self._ker[0] + self._ker[1] * self.slot_units
+        ):
+            self._ker = None
+        for at, pad in list(self.clean.items()):
+            if (
+                at < high
+                and low < at + pad.mem[0] * pad.mem[1] * self.slot_units
+                and pad not in borders
+            ):
+                del self.clean[at]

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Placement of tensors and constants (specification, section 7.3). All addresses are units of 64
+bytes from a region's start."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ......gateware.cores.opu.types import SLOT, TypeSet
+from .....kernels.inputs import KernelError
+from .graph import Network, check_values
+from .layers import BLOCK, Tensor
+
+__all__ = ["Buffer", "Constants", "Maps", "dtype"]
+
+_MOST_UNITS = 1 << 22
+
+
+def dtype(bits: int) -> np.dtype:
+    """The little-endian signed numpy type of a width."""
+    return np.dtype(f"<i{bits // 8}")
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w``
+    slots with a border of ``border`` slots, one after the other. The pieces that share a map lie
+    row by row in turn: row 0 of each, row 1 of each; and where a window offset reaches all of them,
+    split maps lie side by side, so that one load brings every piece.
+
+    Attributes
+    ----------
+    tensor : Tensor
+    base : units from the start of the region of maps
+    images : int
+    border : int
+    slot_units : units in a slot
+    """
+
+    tensor: Tensor
+    base: int
+    images: int
+    border: int
+    slot_units: int
+
+    @property
+    def mem_h(self) -> int:
+        """Rows of a map in memory, border included."""
+        return self.tensor.height + 2 * self.border
+
+    @property
+    def mem_w(self) -> int:
+        """Columns of a map in memory, border included."""
+        return self.tensor.width + 2 * self.border
+
+    @property
+    def abreast(self) -> int:
+        """Number of maps that lie side by side."""
+        maps = self.tensor.maps
+        return (
+            maps if self.tensor.split and not self.border and (maps - 1) * self.mem_w < BLOCK else 1
+        )
+
+    @property
+    def line_slots(self) -> int:
+        """Slots from a row of a piece to that of the next piece in its map."""
+        return self.abreast * self.mem_w
+
+    @property
+    def row_slots(self) -> int:
+        """Slots from one row of a piece to its next."""
+        return self.tensor.shares * self.line_slots
+
+    @property
+    def map_slots(self) -> int:
+        """Slots from one map to the next."""
+        return self.mem_w if self.abreast > 1 else self.mem_h * self.row_slots
+
+    @property
+    def image_slots(self) -> int:
+        """Slots from one image to the next."""
+        return self.tensor.maps * self.mem_h * self.tensor.shares * self.mem_w
+
+    @property
+    def units(self) -> int:
+        """Size in units."""
+        return self.images * self.image_slots * self.slot_units
+
+    @property
+    def geometry(self) -> tuple[int, ...]:
+        """Key of its layout: equal for buffers with the same arrangement."""
+        return (
+            self.images,
+            self.tensor.maps,
+            self.tensor.shares,
+            self.mem_h,
+            self.mem_w,
+            self.border,
+        )
+
+    def at(self, image: int, part: int = 0, row: int = 0, column: int = 0) -> int:
+        """Address in units of a slot: ``part`` is the piece; ``row`` and ``column`` may lie in the
+        border (from ``-border``)."""
+        place, share = divmod(part, self.tensor.shares)
+        slot = (
+            image * self.image_slots
+            + place * self.map_slots
+            + (row + self.border) * self.row_slots
+            + share * self.line_slots
+            + column
+            + self.border
+        )
+        return self.base + slot * self.slot_units
+
+    @property
+    def array_shape(self) -> tuple[int, int, int, int, int]:
+        """Shape of the buffer as an array of elements: images, maps, rows (of the pieces
+        interleaved), columns, 64."""
+        return (
+            self.images,
+            self.tensor.maps // self.abreast,
+            self.mem_h * self.tensor.shares,
+            self.line_slots,
+            SLOT,
+        )
+
+    def _pieces(self, array):
+        """(first channel, last, view [images, height, width, 64]) of each piece of ``array``, as
+        :attr:`array_shape` has it."""
+        tensor, p = self.tensor, self.border
+        for piece in range(tensor.pieces):
+            place, share = divmod(piece, tensor.shares)
+            place, column = (0, place * self.mem_w) if self.abreast > 1 else (place, 0)
+            yield (
+                *tensor.span(piece),
+                array[:, place, share :: tensor.shares][
+                    :, p : p + tensor.height, column + p : column + p + tensor.width
+                ],
+            )
+
+    def pack(self, values: np.ndarray, bits: int) -> np.ndarray:
+        """Packs ``values`` [images, height, width, channels] into the buffer's array; borders and
+        unused channels are zero."""
+        values = check_values(self.tensor, values, self.images, bits)
+        array = np.zeros(self.array_shape, dtype(bits))
+        for first, last, view in self._pieces(array):
+            view[..., : last - first] = values[..., first:last]
+        return array
+
+    def unpack(self, data: Any, bits: int) -> np.ndarray:
+        """Unpacks the buffer's bytes into values [images, height, width, channels]."""
+        array = np.frombuffer(bytes(data), dtype(bits)).reshape(self.array_shape)
+        return np.concatenate(
+            [view[..., : last - first] for first, last, view in self._pieces(array)], axis=3
+        )
+
+
+class Constants:
+    """Constant pool: kernels and biases, 64-byte aligned and deduplicated."""
+
+    def __init__(self, types: TypeSet):
+        self.types = types
+        self._parts: list[bytes] = []
+        self._known: dict[tuple[int, bytes], int] = {}
+        self._end = 0
+
+    def kernel(self, array: np.ndarray) -> int:
+        """Address in units of ``array`` [taps, ofm_c, ifm_c], which is added if it is new."""
+        return self._add(np.ascontiguousarray(array.astype(dtype(self.types.ker))))
+
+    def bias(self, array: np.ndarray) -> int:
+        """Address in units of a bias array, which is added if it is new."""
+        return self._add(np.ascontiguousarray(array.astype(dtype(self.types.bias))))
+
+    def _add(self, array):
+        data = array.tobytes()
+        key = (array.dtype.itemsize, data)
+        if key not in self._known:
+            self._known[key] = self._end
+            self._parts.append(data + bytes(-len(data) % 64))
+            self._end += len(self._parts[-1]) // 64
+        if self._end > _MOST_UNITS:
+            raise KernelError(
+                f"kernels and biases take {self._end * 64} bytes, a region holds {_MOST_UNITS * 64}"
+            )
+        return self._known[key]
+
+    @property
+    def data(self) -> np.ndarray:
+        """The pool's bytes, uint8."""
+        return np.frombuffer(b"".join(self._parts), np.uint8)
+
+
+class Maps:
+    """Memory allocation of feature maps: a tensor's memory is reused once its last reader has run.
+
+    Parameters
+    ----------
+    network : Network
+    group : images that are worked on together; inputs and results have room for the whole batch
+    slot_units : units in a slot
+    apart : every tensor keeps its place
+
+    Attributes
+    ----------
+    buffers : dict, Tensor -> Buffer
+    units : size of the whole
+    """
+
+    def __init__(self, network: Network, group: int, slot_units: int, apart: bool = False):
+        self._slot_units = slot_units
+        self.buffers: dict[Tensor, Buffer] = {}
+        self.units = 0
+        self._padded = {}  # Tensor -> name of the layer whose padding is its border
+        kept = set(network.results())
+        last = {}
+        borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
+        borders.update(network.borders)
+        for index, layer in enumerate(network.layers):
+            for tensor in (layer.source, layer.residual, layer.second):
+                if tensor is not None:
+                    last[tensor] = index
+            if max(layer.padding) > borders[layer.source]:
+                borders[layer.source] = max(layer.padding)
+                self._padded[layer.source] = layer.name
+        self._free = [(0, 1 << 40)]
+        self._shapes: dict[Any, Any] = {}
+        for tensor in network.inputs:
+            self._place(tensor, network.batch, borders[tensor])
+        for tensor in network.results():
+            if tensor not in self.buffers:
+                self._place(tensor, network.batch, borders[tensor])
+        for index, layer in enumerate(network.layers):
+            if layer.result not in self.buffers:
+                self._place(layer.result, group, borders[layer.result])
+            if apart:
+                continue
+            for tensor, at in last.items():
+                if at == index and tensor not in kept and tensor not in network.inputs:
+                    self._release(self.buffers[tensor])
+            if layer.result not in last and layer.result not in kept:
+                self._release(self.buffers[layer.result])
+
+    def _place(self, tensor, images, border):
+        buffer = Buffer(tensor, 0, images, border, self._slot_units)
+        base = None
+        # A free place of the very same geometry keeps its zero border.
+        for start, geometry in self._shapes.items():
+            if geometry == buffer.geometry and self._is_free(start, buffer.units):
+                base = start
+                break
+        if base is None:
+            base = next(start for start, end in self._free if end - start >= buffer.units)
+        buffer = Buffer(tensor, base, images, border, self._slot_units)
+        if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
+            raise KernelError(
+                f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} "
+                f"slots, at most "
+                f"1023 a side"
+                + (f" of {tensor.shares} pieces together" if tensor.shares > 1 else ""),
+                self._padded.get(tensor),
+            )
+        self._take(base, base + buffer.units)
+        self._shapes = {s: g for s, g in self._shapes.items() if s != base}
+        self._shapes[base] = buffer.geometry
+        self.buffers[tensor] = buffer
+        self.units = max(self.units, base + buffer.units)
+        if self.units > _MOST_UNITS:
+            raise KernelError(
+                f"tensor {tensor.name}: the maps take more than the {_MOST_UNITS * 64} bytes "
+                f"of a region"
+            )
+
+    def _is_free(self, start, size):
+        return any(a <= start and start + size <= b for a, b in self._free)
+
+    def _take(self, start, end):
+        free = []
+        for a, b in self._free:
+            if a < start:
+                free.append((a, min(b, start)))
+            if b > end:
+                free.append((max(a, end), b))
+        self._free = [(a, b) for a, b in sorted(set(free)) if a < b]
+
+    def _release(self, buffer):
+        spans = sorted([*self._free, (buffer.base, buffer.base + buffer.units)])
+        merged = [spans[0]]
+        for a, b in spans[1:]:
+            if a <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(b, merged[-1][1])
+            else:
+                merged.append((a, b))
+        self._free = merged

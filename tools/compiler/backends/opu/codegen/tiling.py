@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Tiling: splits layers into tiles that fit the buffers, and kernels into loads that fit the kernel
+memory."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ......gateware.cores.opu.types import SLOT
+from .....kernels.inputs import KernelError, check_whole
+from .layers import BLOCK, Layer, Tensor
+from .target import Target, ifm_channels, ofm_channels
+
+__all__ = ["Tiling", "candidates", "channels_of", "check_tiling", "ifm_shapes", "widest"]
+
+
+@dataclass(frozen=True)
+class Tiling:
+    """Tile sizes and loop order of one layer.
+
+    Attributes
+    ----------
+    rows, columns : results of a tile after pooling;
+        of a layer that works on whole images at a time, ``rows`` is images
+    taps : most taps of one ``ld.ker``
+    kernel_first : all tiles of one group of 64 output channels before the next (the kernel stays),
+        else all groups of output channels for one tile (the feature map stays)
+    exact_residual : load the residual with its own shape (which costs the kernel),
+        else with that of the layer's ``ifm``
+    with_next : work on each tile together with the next layer,
+        which reads the same source (a shortcut beside the first layer of its block): feature map
+        and kernels are loaded once for both; ignored where that cannot be
+    """
+
+    rows: int
+    columns: int
+    taps: int
+    kernel_first: bool = True
+    exact_residual: bool = True
+    with_next: bool = False
+
+
+def channels_of(tensor: Tensor, part: int) -> int:
+    """Channels of piece ``part`` of ``tensor`` that are read and written."""
+    first, last = tensor.span(part)
+    return SLOT if tensor.full else last - first
+
+
+def _most_channels(tensor):
+    return channels_of(tensor, 0)
+
+
+def ifm_shapes(
+    layer: Layer, rows: int, columns: int, by_rows: bool = False
+) -> tuple[int, int, int]:
+    """Shape of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results for the largest kernel
+    block in each direction; ``by_rows``: for one row of its taps."""
+    ifm_c = ifm_channels(_most_channels(layer.source))
+    sides = []
+    for axis, count in enumerate((rows, columns)):
+        taps, stride = layer.taps[axis], layer.stride[axis]
+        before = (count - 1) * layer.pool[2 + axis] + layer.pool[axis]
+        if axis == 0 and taps == 1:
+            stride = 1  # rows in between are left out by the width of the map in memory
+        wide = 1 if by_rows and axis == 0 else max(block[2 + axis] for block in layer.blocks)
+        sides.append((before - 1) * stride + (wide - 1) * layer.dilation[axis] + 1)
+    return sides[0], sides[1], ifm_c
+
+
+def _ofm_shape(layer, rows, columns):
+    return (
+        (rows - 1) * layer.pool[2] + layer.pool[0],
+        (columns - 1) * layer.pool[3] + layer.pool[1],
+        ofm_channels(_most_channels(layer.result)),
+    )
+
+
+def _residual_fits(target, layer, rows, columns):
+    if not layer.adds and not layer.by_tap:
+        return True
+    sides = (rows, columns) if layer.order == 2 else _ofm_shape(layer, rows, columns)[:2]
+    return target.holds_ifm((*sides, ifm_channels(_most_channels(layer.result))))
+
+
+def _fits(target, layer, rows, columns, flat, by_rows):
+    if flat:
+        channels = ifm_channels(_most_channels(layer.source))
+        slots = min(BLOCK, layer.source.pieces * layer.taps[0] * layer.taps[1])
+        return target.holds_ifm((rows, slots, channels)) and target.holds_ofm(
+            (rows, 1, ofm_channels(_most_channels(layer.result)))
+        )
+    return (
+        target.holds_ifm(ifm_shapes(layer, rows, columns, by_rows))
+        and target.holds_ofm(_ofm_shape(layer, rows, columns))
+        and _residual_fits(target, layer, rows, columns)
+    )
+
+
+def _even(count, most):
+    """The smallest tile that cuts ``count`` into as few tiles as ``most`` does."""
+    return -(-count // -(-count // most))
+
+
+def _by_rows(target, layer):
+    """Whether ``ifm`` holds no whole window, so that one load serves some rows of taps only."""
+    return not target.holds_ifm(ifm_shapes(layer, 1, 1))
+
+
+def _most_rows(target, layer, height, columns, flat, by_rows):
+    low, high = 0, min(height, 127)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if _fits(target, layer, middle, columns, flat, by_rows):
+            low = middle
+        else:
+            high = middle - 1
+    return low
+
+
+def _taps(target, layer):
+    ofm_c, ifm_c = (
+        ofm_channels(_most_channels(layer.result)),
+        ifm_channels(_most_channels(layer.source)),
+    )
+    taps = target.kernel_taps(ofm_c, ifm_c)
+    if not taps:
+        raise KernelError(
+            f"one tap of {ifm_c} to {ofm_c} channels takes "
+            f"{target.tap_rows(ofm_c, ifm_c)} "
+            f"rows of kernel memory, this build has ker_rows = {target.params['ker_rows']}",
+            layer.name,
+        )
+    return taps
+
+
+def widest(target: Target, layer: Layer, images: int, flat: bool) -> Tiling:
+    """The :class:`Tiling` with the fewest tiles; raises :class:`KernelError` if not even one result
+    fits the buffers."""
+    height, width = (images, 1) if flat else layer.result.shape[:2]
+    best, by_rows = None, _by_rows(target, layer)
+    for cuts in range(1, width + 1):
+        columns = -(-width // cuts)
+        rows = _most_rows(target, layer, height, columns, flat, by_rows)
+        if rows:
+            tiles = -(-height // rows) * -(-width // columns)
+            if best is None or tiles < best[0]:
+                best = tiles, _even(height, rows), columns
+            if -(-width // columns) > 2 * best[0]:
+                break
+    if best is None:
+        raise KernelError(
+            f"one result needs ifm "
+            f"{list(ifm_shapes(layer, 1, 1, by_rows))} and ofm "
+            f"{list(_ofm_shape(layer, 1, 1))}; this build has ifm_lines = "
+            f"{target.params['ifm_lines']}, "
+            f"ofm_lines = {target.params['ofm_lines']}",
+            layer.name,
+        )
+    return Tiling(best[1], best[2], _taps(target, layer))
+
+
+def check_tiling(target: Target, layer: Layer, images: int, flat: bool, tiling: Tiling) -> None:
+    """Raises KernelError if this build cannot hold the tiles of a user's :class:`Tiling` for
+    ``layer``."""
+    if not isinstance(tiling, Tiling):
+        raise KernelError(f"tilings: layer {layer.name} has {tiling!r}, expected a Tiling")
+    for what in ("rows", "columns", "taps"):
+        check_whole(f"tilings: {what} of layer {layer.name}", getattr(tiling, what), 1, 1 << 31)
+    height, width = (images, 1) if flat else layer.result.shape[:2]
+    rows, columns = min(tiling.rows, height), min(tiling.columns, width)
+    by_rows = _by_rows(target, layer)
+    if not _fits(target, layer, rows, columns, flat, by_rows):
+        raise KernelError(
+            f"tilings: layer {layer.name}: {rows} x {columns} results need ifm "
+            f"{list(ifm_shapes(layer, rows, columns, by_rows))} and "
+            f"ofm {list(_ofm_shape(layer, rows, columns))}; this build has ifm_lines = "
+            f"{target.params['ifm_lines']}, "
+            f"ofm_lines = {target.params['ofm_lines']}"
+        )
+
+
+def candidates(
+    target: Target, layer: Layer, images: int, flat: bool, start: Tiling, sibling: bool = False
+) -> list[Tiling]:
+    """Candidate tilings to try instead of ``start``, for a build that overlaps loads, convolutions
+    and stores; ``sibling``: the next layer can share the tiles."""
+    if layer.second is not None:
+        return []
+    height = images if flat else layer.result.height
+    rows = sorted(
+        {_even(height, r) for r in range(1, start.rows + 1) if -(-height // r) <= 8}, reverse=True
+    )
+    total = layer.taps[0] * layer.taps[1] * len(layer.reads(0)) + layer.by_tap
+    sizes = {start.taps}
+    per = target.tap_rows(
+        ofm_channels(_most_channels(layer.result)), ifm_channels(_most_channels(layer.source))
+    )
+    half = target.params["ker_rows"] // (2 * per)
+    if layer.weights is not None and total > 1:
+        sizes |= {t for t in (half, -(-total // 2), -(-total // 3)) if 1 <= t <= start.taps}
+        # Parts that a larger limit would cut the same way.
+        sizes = {-(-total // -(-total // t)) for t in sizes}
+    found = [replace(start, rows=r, taps=t) for r in rows for t in sorted(sizes, reverse=True)]
+    if layer.adds:
+        found += [replace(t, exact_residual=False) for t in found]
+    if sibling:
+        found += [replace(t, with_next=True) for t in found]
+    if layer.result.pieces > 1 and not flat:
+        found += [replace(t, kernel_first=False) for t in found]
+    return found

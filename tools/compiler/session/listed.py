@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Execution by lists of runs: the board takes several inputs in a row, without the host
+(docs/how/standalone.md)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....gateware.info import CONTROL_BASE
+from ....gateware.standalone.runlist import MAX_BYTES, MAX_STEP, RunList
+
+if TYPE_CHECKING:
+    from ..backends.base import Lowered, Placed
+    from ..plan.plan import MachineStep
+    from .session import Session
+    from .transfer import Transfer
+
+__all__ = ["MOST", "Chunk", "ListPlaces", "build_list", "in_lists"]
+
+#: Most runs of one list. The host writes the inputs of the next list and reads the outputs of the
+#: one before beside a list.
+MOST = 16
+#: Alignment of lists, and of the tensors that wait for their run, in bytes.
+_ALIGN = 64
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """Place of one list: its address, and that of what waits for each of its runs."""
+
+    address: int
+    slots: tuple[int, ...]
+
+
+def _aligned(number):
+    return -(-number // _ALIGN) * _ALIGN
+
+
+class ListPlaces:
+    """Memory for lists of runs behind a plan's programs.
+
+    Parameters
+    ----------
+    memory : Transfer
+    programs : the programs that take turns, one or two
+    first, end : bytes of main memory that are free
+    runs : number of runs that there are in all
+
+    Attributes
+    ----------
+    chunks : places of one list, or of two in turns; empty where a list would have less than two
+        runs, or a tensor cannot be copied by words
+    count : runs of a list
+    """
+
+    def __init__(
+        self, memory: Transfer, programs: Sequence[Lowered], first: int, end: int, runs: int
+    ):
+        self._memory = memory
+        self.programs = programs
+        self.chunks: list[Chunk] = []
+        self.count = 0
+        self._offsets: dict[tuple[str, str], int] = {}
+        slot = 0
+        for key, placed in _tensors(programs[0]):
+            self._offsets[key] = slot
+            slot += _aligned(memory.packed(placed.layout).size)
+        if not all(self._copied_by_words(program) for program in programs):
+            return
+        first = _aligned(first)
+        areas = 1 if runs <= MOST and first + self._size(slot, runs) <= end else 2
+        most = min(runs, MOST)
+        fits = [n for n in range(2, most + 1) if first + areas * self._size(slot, n) <= end]
+        if not fits:
+            return
+        self.count = max(fits)
+        for area in range(areas):
+            address = first + area * self._size(slot, self.count)
+            begin = address + _aligned(self._longest(self.count))
+            self.chunks.append(
+                Chunk(address, tuple(begin + slot * number for number in range(self.count)))
+            )
+
+    def _size(self, slot, count):
+        """Bytes of a list of ``count`` runs and of what waits for them."""
+        return _aligned(self._longest(count)) + count * slot
+
+    def _longest(self, count):
+        """An upper bound of the bytes of a list: each run writes all registers, one by one."""
+        lowered = self.programs[0]
+        registers = 16 * (len(lowered.registers) + len(lowered.again))
+        copies = sum(
+            16 * (1 + piece.run * piece.count // (MAX_BYTES & ~3))
+            for _, placed in _tensors(lowered)
+            for piece in self._memory.packed(placed.layout).pieces
+        )
+        return 64 + count * (registers + copies + 16)
+
+    def _copied_by_words(self, lowered):
+        """Whether all runs begin at a word, a command can say their distances, and no input lies
+        between the elements of another."""
+        spans = sorted((p.layout.first, p.layout.end) for p in lowered.inputs.values())
+        if any(before[1] > after[0] for before, after in zip(spans, spans[1:], strict=False)):
+            return False
+        return all(
+            piece.address % 4 == 0
+            and (
+                piece.count == 1
+                or (
+                    piece.stride % 4 == 0 and piece.run <= MAX_BYTES and piece.stride < 4 * MAX_STEP
+                )
+            )
+            for _, placed in _tensors(lowered)
+            for piece in self._memory.packed(placed.layout).pieces
+        )
+
+    def waiting(self, chunk: Chunk, number: int, kind: str, name: str) -> int:
+        """Address where a tensor of run ``number`` of a list waits; ``kind`` is ``"in"`` or
+        ``"out"``."""
+        return chunk.slots[number] + self._offsets[kind, name]
+
+    def copy(self, work: RunList, chunk: Chunk, number: int, kind: str, program: Lowered) -> None:
+        """Adds to a list the copies of the inputs of a run, from where they wait, or of its outputs
+        back there."""
+        for (of, name), placed in _tensors(program):
+            if of != kind:
+                continue
+            begin = self.waiting(chunk, number, kind, name)
+            for piece in self._memory.packed(placed.layout).pieces:
+                ends = (begin + piece.packed_at, piece.address)
+                source, destination = ends if kind == "in" else ends[::-1]
+                if piece.count == 1:
+                    work.copy(source, destination, piece.run)
+                elif kind == "in":
+                    work.scatter(source, destination, piece.run, piece.stride, piece.count)
+                else:
+                    work.gather(source, destination, piece.run, piece.stride, piece.count)
+
+
+def _tensors(lowered: Lowered) -> Iterator[tuple[tuple[str, str], Placed]]:
+    for kind, tensors in (("in", lowered.inputs), ("out", lowered.outputs)):
+        for name, placed in tensors.items():
+            yield (kind, name), placed
+
+
+def build_list(
+    session: Session, places: ListPlaces, chunk: Chunk, count: int, again: bool
+) -> RunList:
+    """The list of ``count`` runs whose tensors wait in ``chunk``; ``again``: the program has run
+    before.
+
+    With two programs the next input and the output before are copied beside a run.
+    """
+    work = RunList(CONTROL_BASE)
+    programs = places.programs
+    turns = len(programs)
+    places.copy(work, chunk, 0, "in", programs[0])
+    for number in range(count):
+        lowered = programs[number % turns]
+        values = {**lowered.registers, **(lowered.again if again or number else {})}
+        work.run(_words(session, values))
+        if turns == 1:
+            work.wait()
+            places.copy(work, chunk, number, "out", lowered)
+        elif number:
+            places.copy(work, chunk, number - 1, "out", programs[(number - 1) % turns])
+        if number + 1 < count:
+            places.copy(work, chunk, number + 1, "in", programs[(number + 1) % turns])
+    work.wait()
+    if turns > 1:
+        places.copy(work, chunk, count - 1, "out", programs[(count - 1) % turns])
+    work.end()
+    return work
+
+
+def _words(session, registers):
+    """Registers as words of the control block: byte offset -> value."""
+    words = {}
+    for name, value in registers.items():
+        register, offset = session.target.registers.find(name)
+        for word in range(register.width // 32):
+            words[offset + 4 * word] = value >> 32 * word & 0xFFFF_FFFF
+    return words
+
+
+def in_lists(
+    session: Session,
+    step: MachineStep,
+    places: ListPlaces,
+    batches: Sequence[Mapping[str, np.ndarray]],
+) -> list[dict[str, np.ndarray]]:
+    """Executes ``batches`` by lists of runs. Beside a list the outputs of the one before are read
+    and the inputs of the next one written."""
+    parts: list[dict[str, np.ndarray]] = []
+    report, now, lowered = session.report, session.target.now, step.lowered
+    report.overlapped = True
+    chunks, most = places.chunks, places.count
+    groups = [range(at, min(at + most, len(batches))) for at in range(0, len(batches), most)]
+    written: dict[int, bytes] = {}
+
+    def prepare(index: int) -> tuple[int, int]:
+        chunk = chunks[index % len(chunks)]
+        for number, run in enumerate(groups[index]):
+            waiting = {name: places.waiting(chunk, number, "in", name) for name in lowered.inputs}
+            session.put(lowered, batches[run], run, waiting)
+        again = index > 0 or session.runs.is_last(step)
+        data = build_list(session, places, chunk, len(groups[index]), again).bytes
+        if written.get(chunk.address) != data:
+            session.target.write(chunk.address, data)
+            written[chunk.address] = data
+        return chunk.address, len(data)
+
+    def collect(index):
+        chunk = chunks[index % len(chunks)]
+        for number, run in enumerate(groups[index]):
+            waiting = {name: places.waiting(chunk, number, "out", name) for name in lowered.outputs}
+            parts.append(session.get(lowered, run, waiting=waiting))
+
+    began = now()
+    following = prepare(0)
+    ready = now()
+    for index, group in enumerate(groups):
+        session.tell(group[0], lowered)
+        session.runs.start_list(lowered, following[0], following[1], group[0])
+        try:
+            if index:
+                collect(index - 1)
+            if index + 1 < len(groups):
+                following = prepare(index + 1)
+            session.runs.wait_list(step, group[0], len(group))
+        except BaseException:
+            with suppress(Exception):  # of what went wrong the first is told
+                session.target.stop()
+            raise
+    ended = now()
+    collect(len(groups) - 1)
+    report.input_seconds += ready - began
+    report.run_seconds += ended - ready
+    report.output_seconds += now() - ended
+    return parts
