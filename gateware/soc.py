@@ -188,7 +188,7 @@ class SoC(wiring.Component):
                 family=family,
                 pipelined=self.pipelined,
                 shared_clock=shared_clock,
-                tells_end=self.run_list,
+                with_run_ok=self.run_list,
                 outstanding=self._outstanding,
             )
         self.domain = self.core.domain if self.core is not None else None
@@ -326,7 +326,7 @@ class SoC(wiring.Component):
         if walker is not None:
             m.d.comb += [
                 walker.core_busy.eq(core.busy),
-                walker.core_well.eq(core.well),
+                walker.core_ok.eq(core.run_ok),
                 self.interrupt.eq(core.interrupt | walker.interrupt),
                 registers.interrupt.eq(Cat(core.interrupt, walker.interrupt)),
             ]
@@ -340,8 +340,9 @@ class SoC(wiring.Component):
 
     def _start_from_flash(self, m, host, registers):
         """The boot engine and its reader beside the master ``host``; returns the bus of both."""
+        # A memory chip must have been set up before the first word.
         powerup_ns = getattr(self.backing, "powerup_ns", None)
-        wait = _WAKE_S if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
+        delay = 0 if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
         tag = self.package.isa.ISA.tag
         engine = m.submodules.boot = BootEngine(
             build=build_hash(tag, params_hash(self.params)), address_bits=self._address_bits
@@ -350,7 +351,8 @@ class SoC(wiring.Component):
             address=self.boot.image_at,
             quad=self.boot.quad,
             half=-(-self.clock_hz // (2 * _FLASH_HZ)),
-            wake=round(wait * self.clock_hz) + 1,
+            wake=round(_WAKE_S * self.clock_hz) + 1,
+            delay=round(delay * self.clock_hz),
         )
         share = m.submodules.boot_share = BusShare()
         wiring.connect(m, reader.o, engine.i)

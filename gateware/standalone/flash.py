@@ -2,7 +2,7 @@
 """Reader of SPI flash memory, on one or four data lines."""
 
 from amaranth import Cat, Const, Module, Signal
-from amaranth.lib import enum, stream, wiring
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 __all__ = ["FlashPins", "FlashReader", "flash_script"]
@@ -45,10 +45,9 @@ def flash_script(address: int, quad: bool) -> list[list[int]]:
     return [[_WAKE], [_VOLATILE], [_WRITE_STATUS_2, _QUAD_ENABLE], [_READ_QUAD, *wanted, 0]]
 
 
-class _Stage(enum.Enum, shape=2):
-    PAUSE = 0  # the chip is not selected
-    COMMAND = 1
-    DATA = 2
+def _bits(command):
+    """Pairs (1, bit) of a command, the highest bit of each byte first."""
+    return [(1, byte >> bit & 1) for byte in command for bit in range(7, -1, -1)]
 
 
 class FlashReader(wiring.Component):
@@ -66,8 +65,10 @@ class FlashReader(wiring.Component):
     half : int
         Cycles of half a period of the chip's clock.
     wake : int
-        Least cycles from the end of a command to the next one, which become a power of two; at
-        least those of the chip's release from power-down (3 us).
+        Least cycles for which the chip is not selected after its release from power-down (3 us);
+        they become more, so that all clocks of commands are a power of two.
+    delay : int
+        Cycles before the first command.
 
     Members
     -------
@@ -77,42 +78,51 @@ class FlashReader(wiring.Component):
     pins : Out(FlashPins)
     """
 
-    def __init__(self, *, address: int, quad: bool, half: int = 1, wake: int = 128) -> None:
+    def __init__(
+        self, *, address: int, quad: bool, half: int = 1, wake: int = 96, delay: int = 0
+    ) -> None:
         if not isinstance(address, int) or not 0 <= address < 1 << 24:
             raise ValueError(f"Address must be an integer from 0 to 2^24 - 1, not {address!r}")
         for name, value in (("Half a period", half), ("Wake-up", wake)):
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise ValueError(f"{name} must be a positive number of cycles, not {value!r}")
-        self._quad, self._half, self._wake = bool(quad), half, wake
-        self._script = flash_script(address, self._quad)
+        if not isinstance(delay, int) or delay < 0:
+            raise ValueError(f"Delay must be a number of cycles from 0, not {delay!r}")
+        self._quad, self._half, self._delay = bool(quad), half, delay
+        wake_up, *commands = flash_script(address, self._quad)
+        # Pairs (chip is selected, bit), one for each period of the chip's clock, which goes on
+        # while the chip is not selected: a power of two, which a counter's end tells.
+        behind = _bits(commands[0])
+        for command in commands[1:]:
+            behind += [(0, 0), *_bits(command)]
+        least = 9 + -(-wake // (2 * half)) + len(behind)
+        pause = (1 << (least - 1).bit_length()) - 9 - len(behind)
+        self._script = [(0, 0), *_bits(wake_up), *[(0, 0)] * pause, *behind]
         super().__init__({"enable": In(1), "o": Out(stream.Signature(8)), "pins": Out(FlashPins())})
+
+    @property
+    def clocks(self) -> int:
+        """Periods of the chip's clock before the first byte of data."""
+        return len(self._script)
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         pins, o = self.pins, self.o
-        bits = [
-            (byte >> bit & 1, number == len(command) - 1 and bit == 0)
-            for command in self._script
-            for number, byte in enumerate(command)
-            for bit in range(7, -1, -1)
-        ]
-        script = Const(sum(bit << at for at, (bit, _) in enumerate(bits)), len(bits))
-        lasts = Const(sum(last << at for at, (_, last) in enumerate(bits)), len(bits))
-
-        stage = Signal(_Stage)
-        index = Signal(range(len(bits)))  # bit of the script
-        # Counts to its largest value, and is 0 again behind it.
-        pause = Signal(max(1, (self._wake - 1).bit_length()))
+        length = len(self._script)
+        selected = Const(sum(cs << at for at, (cs, _) in enumerate(self._script)), length)
+        script = Const(sum(bit << at for at, (_, bit) in enumerate(self._script)), length)
+        index, following = Signal(range(length)), Signal(range(length))
+        last = Signal()  # bit of the script
+        reads = Signal()
         clocks = 2 if self._quad else 8
         shift = Signal(4 if self._quad else 7, reset_less=True)
         left = Signal(range(clocks))  # clocks of the byte behind this one
         tick = self._ticks(m)
-        reads, last = Signal(), Signal()
         falls, whole, holds = Signal(), Signal(), Signal()
         byte = Signal(8)  # with the bits that come now
         m.d.comb += [
-            reads.eq(stage == _Stage.DATA),
-            last.eq(lasts.bit_select(index, 1)),
+            following.eq(index + 1),
+            last.eq(index.all()),
             whole.eq(reads & (left == 0)),
             # The last bit of a byte waits for the one before to be taken.
             holds.eq(whole & o.valid & ~o.ready),
@@ -124,40 +134,45 @@ class FlashReader(wiring.Component):
             byte.eq(Cat(pins.dq.i if self._quad else pins.dq.i[1], shift)),
         ]
         if self._quad:
-            with m.If(reads | (index[3:] == len(bits) // 8 - 1)):
+            with m.If(reads | index[3:].all()):
                 m.d.comb += pins.dq.oe.eq(0)
 
         with m.If(o.ready):
             m.d.sync += o.valid.eq(0)
-        with m.If(stage == _Stage.PAUSE):
-            m.d.sync += pause.eq(pause + 1)
-            with m.If(pause.all()):
-                m.d.sync += [stage.eq(_Stage.COMMAND), pins.cs.eq(1)]
-        with m.Elif(tick & ~pins.clk):
+        with m.If(tick & ~pins.clk):
             m.d.sync += pins.clk.eq(1)
         with m.If(falls):
-            m.d.sync += [pins.clk.eq(0), shift.eq(byte)]
-            with m.If(reads):
-                m.d.sync += left.eq(left - 1)
-            with m.Else():
-                m.d.sync += index.eq(index + 1)
+            m.d.sync += [pins.clk.eq(0), shift.eq(byte), left.eq(left - 1)]
+            with m.If(~reads):
+                m.d.sync += [
+                    index.eq(following),
+                    pins.cs.eq(selected.bit_select(following, 1) | last),
+                ]
+                with m.If(last):
+                    m.d.sync += [reads.eq(1), left.eq(clocks - 1)]
             with m.If(whole):
                 m.d.sync += [o.payload.eq(byte), o.valid.eq(1)]
-            with m.If(~reads & last):
-                with m.If(index == len(bits) - 1):
-                    m.d.sync += [stage.eq(_Stage.DATA), left.eq(clocks - 1)]
-                with m.Else():
-                    m.d.sync += [stage.eq(_Stage.PAUSE), pins.cs.eq(0)]
-        with m.If(~self.enable):
+        with m.If(~self._go(m)):
             m.d.sync += [
-                stage.eq(_Stage.PAUSE),
-                pause.eq(0),
                 index.eq(0),
+                reads.eq(0),
                 pins.cs.eq(0),
                 pins.clk.eq(0),
                 o.valid.eq(0),
             ]
         return m
+
+    def _go(self, m):
+        """``enable``, after the delay."""
+        if not self._delay:
+            return self.enable
+        waited = Signal()
+        cycles = Signal(range(self._delay))
+        with m.If(~self.enable):
+            m.d.sync += [cycles.eq(0), waited.eq(0)]
+        with m.Elif(~waited):
+            m.d.sync += [cycles.eq(cycles + 1), waited.eq(cycles == self._delay - 1)]
+        return self.enable & waited
 
     def _ticks(self, m):
         """High at the end of each half of a period of the chip's clock."""

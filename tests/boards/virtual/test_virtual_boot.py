@@ -51,9 +51,8 @@ def test_image_is_in_memory_in_time():
         began = virtual.cycle
         while not virtual.ready and virtual.cycle < began + 60_000:
             virtual.advance(16)
-        # Twelve bytes of commands and dummy clocks on one line, then two clocks a byte; a clock is
-        # two cycles. Four pauses of some 5 us lie before the commands.
-        spi = 2 * (8 * 9 + 2 * len(image)) + 4 * 128
+        # 128 clocks of commands, dummies and pauses, then two clocks a byte; a clock is two cycles.
+        spi = 2 * (128 + 2 * len(image))
         assert virtual.ready and virtual.cycle - began <= 1.05 * spi
         client, status = _status(virtual)
         assert status == BootStatus.READY

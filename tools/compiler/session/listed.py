@@ -203,7 +203,7 @@ def in_lists(
     groups = [range(at, min(at + most, len(batches))) for at in range(0, len(batches), most)]
     written: dict[int, bytes] = {}
 
-    def prepare(index):
+    def prepare(index: int) -> tuple[int, int]:
         chunk = chunks[index % len(chunks)]
         for number, run in enumerate(groups[index]):
             waiting = {name: places.waiting(chunk, number, "in", name) for name in lowered.inputs}
@@ -226,7 +226,7 @@ def in_lists(
     ready = now()
     for index, group in enumerate(groups):
         session.tell(group[0], lowered)
-        session.runs.start_list(lowered, *following, group[0])
+        session.runs.start_list(lowered, following[0], following[1], group[0])
         try:
             if index:
                 collect(index - 1)

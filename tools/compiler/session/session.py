@@ -298,7 +298,7 @@ class Session:
         which they wait for the host, packed."""
         with self.runs.about(lowered, number, "read"):
             return {
-                name: self._memory.get(placed.layout, waiting and waiting[name])
+                name: self._memory.get(placed.layout, None if waiting is None else waiting[name])
                 for name, placed in self._read(lowered, keep).items()
             }
 
@@ -318,7 +318,7 @@ class Session:
         self.close()
 
 
-def side_by_side(programs):
+def side_by_side(programs: Sequence[Lowered]) -> bool:
     """Whether no two programs take the same memory."""
     spans = sorted(
         (min([p.program_at, *(at for at, *_ in p.constants), *(at for _, at in p.setup)]), p.memory)
