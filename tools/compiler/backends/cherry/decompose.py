@@ -31,8 +31,7 @@ from ...graph import (
 )
 from . import recurrent
 from .chains import affine, function
-from .closely import made_closely
-from .fuse import fuse
+from .fuse import fuse, made_closely
 from .machine import Machine, PairProduct, Product, Ref, Regroup, Window, three
 from .operations import Operations
 from .reference.arithmetic import to_element
