@@ -23,7 +23,6 @@ CASES = {
     "rows": _slice((5, 4, 3), (1, 0, 0), (5, 4, 3), (2, 1, 1)),
     "channels": _slice((5, 4, 6), (0, 0, 1), (5, 4, 6), (1, 1, 2)),
     "last step": _slice((9, 4), (8, 0), (9, 4), (1, 1)),
-    "part of a vector": _slice((9,), (2,), (7,), (1,)),
     "leaky": (g.Activation, (3, 4, 5), {"function": "leaky", "alpha": 0.1}),
     "leaky, steep and falling": (g.Activation, (4, 5), {"function": "leaky", "alpha": -1.5}),
     "neg": (g.Activation, (3, 4, 5), {"function": "neg"}),

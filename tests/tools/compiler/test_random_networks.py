@@ -102,6 +102,17 @@ def test_first_state_of_a_recurrent_layer_is_every_inputs():
     assert seen == {"equal": 1}
 
 
+def test_a_program_does_not_stay_where_another_writes_its_results():
+    """Of two programs that share the memory, the shorter one lies among the other one's tensors."""
+    made = Builder("two programs", (7, 5), 1)
+    made.add(g.Concat, made.here, made.here, axis=0)
+    whole = made.add(g.Reduce, function="argmax", axes=(0,), keep=True)
+    made.add(g.Binary, whole, whole, function="add")
+    seen = {}
+    check(made.finish(), "cherry", seen)
+    assert seen == {"equal": 1}
+
+
 @pytest.mark.parametrize("isa", backend_names())
 def test_average_as_large_as_the_map_but_with_padding(isa):
     made = Builder("average", (2, 1, 3), 1)

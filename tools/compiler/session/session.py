@@ -319,12 +319,24 @@ class Session:
 
 
 def side_by_side(programs: Sequence[Lowered]) -> bool:
-    """Whether no two programs take the same memory."""
-    spans = sorted(
-        (min([p.program_at, *(at for at, *_ in p.constants), *(at for _, at in p.setup)]), p.memory)
-        for p in programs
-    )
+    """Whether no two programs take the same memory, tensors included: a program that stays in
+    memory must not lie where another one writes its results."""
+    spans = sorted((_lowest(program), program.memory) for program in programs)
     return all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
+
+
+def _lowest(program: Lowered) -> int:
+    """Lowest byte address that a program takes."""
+    places = (*program.inputs.values(), *program.outputs.values(), *program.tensors.values())
+    return min(
+        [
+            program.program_at,
+            *(at for at, *_ in program.constants),
+            *(at for _, at in program.setup),
+            *(at for at, _ in program.zeros),
+            *(placed.layout.address for placed in places),
+        ]
+    )
 
 
 def _info(plan, target):
