@@ -100,27 +100,14 @@ class RunListWalker(wiring.Component):
         ended, failed, wrong, stopped = Signal(), Signal(), Signal(), Signal()
         asked, stopping = Signal(), Signal()  # the host asks for an interrupt; for a stop
 
-        # Registers
-        begin = Signal()
-        write = Signal()
-        m.d.sync += registers.ack.eq(registers.cyc & registers.stb & ~registers.ack)
-        m.d.comb += write.eq(
-            registers.cyc & registers.stb & registers.we & registers.sel.all() & ~registers.ack
-        )
         busy = state != _State.IDLE
-        with m.Switch(registers.adr):
-            with m.Case(_WORD["list_start"]):
-                m.d.comb += begin.eq(write & ~busy)
-            with m.Case(_WORD["list_status"]):
-                m.d.comb += registers.dat_r.eq(Cat(busy, ended, failed, wrong, stopped))
-                with m.If(write & busy):
-                    m.d.sync += stopping.eq(1)
-            with m.Case(_WORD["list_runs"]):
-                m.d.comb += registers.dat_r.eq(runs)
-            with m.Case(_WORD["list_position"]):
-                m.d.comb += registers.dat_r.eq(
-                    Cat(Const(0, 2), pointer[:kept], Const(0, 29 - kept), pointer[kept])
-                )
+        begin, halt = self._registers(
+            m,
+            busy,
+            Cat(busy, ended, failed, wrong, stopped),
+            runs,
+            Cat(Const(0, 2), pointer[:kept], Const(0, 29 - kept), pointer[kept]),
+        )
         m.d.comb += self.interrupt.eq(ended & asked)
 
         # Bus
@@ -154,8 +141,8 @@ class RunListWalker(wiring.Component):
             with m.Case(_State.START):
                 m.d.comb += place.eq(taken(Const(self._control, 32)))
 
-        after = Signal()  # all of the command is done but start and end
-        finish = Signal()
+        # All of the command is done but start and end; the list ends.
+        after, finish = Signal(), Signal()
         with m.Switch(state):
             with m.Case(_State.IDLE):
                 with m.If(begin):
@@ -239,8 +226,29 @@ class RunListWalker(wiring.Component):
                 m.d.sync += state.eq(_State.START)
             with m.Elif(ends):
                 m.d.comb += finish.eq(1)
+        with m.If(halt):
+            m.d.sync += stopping.eq(1)
         with m.If(bus.err):
             m.d.sync += wrong.eq(1)
         with m.If(finish | bus.err | (bus.ack & stopping)):
             m.d.sync += [state.eq(_State.IDLE), ended.eq(1), stopped.eq(stopping)]
         return m
+
+    def _registers(self, m, busy, status, runs, position):
+        """Bus of the registers. Returns two strobes: a list begins; the host stops it."""
+        registers = self.registers
+        write, begin, halt = Signal(), Signal(), Signal()
+        m.d.sync += registers.ack.eq(registers.cyc & registers.stb & ~registers.ack)
+        m.d.comb += write.eq(
+            registers.cyc & registers.stb & registers.we & registers.sel.all() & ~registers.ack
+        )
+        with m.Switch(registers.adr):
+            with m.Case(_WORD["list_start"]):
+                m.d.comb += begin.eq(write & ~busy)
+            with m.Case(_WORD["list_status"]):
+                m.d.comb += [registers.dat_r.eq(status), halt.eq(write & busy)]
+            with m.Case(_WORD["list_runs"]):
+                m.d.comb += registers.dat_r.eq(runs)
+            with m.Case(_WORD["list_position"]):
+                m.d.comb += registers.dat_r.eq(position)
+        return begin, halt

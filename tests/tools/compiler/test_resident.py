@@ -17,8 +17,8 @@ from quintet.gateware.standalone.image import build_hash, unpack
 from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.plan import PlanError
-from quintet.tools.compiler.resident import plan_image
 from quintet.tools.compiler.session import Session
+from quintet.tools.compiler.session.resident import plan_image
 from quintet.tools.errors import Exit, TargetError
 
 pytest.importorskip("onnx")

@@ -318,7 +318,7 @@ class Session:
         self.close()
 
 
-def side_by_side(programs):
+def side_by_side(programs: Sequence[Lowered]) -> bool:
     """Whether no two programs take the same memory."""
     spans = sorted(
         (min([p.program_at, *(at for at, *_ in p.constants), *(at for _, at in p.setup)]), p.memory)

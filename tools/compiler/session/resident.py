@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...gateware.cores import open_core
-from ...gateware.info import CONTROL_BASE
-from ...gateware.isa.parameters import params_hash
-from ...gateware.standalone.image import Segment, build_hash, pack, regions
-from ..jobs.registers import RegisterMap
-from .plan import PlanError
-from .session.session import side_by_side
+from ....gateware.cores import open_core
+from ....gateware.info import CONTROL_BASE
+from ....gateware.isa.parameters import params_hash
+from ....gateware.standalone.image import Segment, build_hash, pack, regions
+from ...jobs.registers import RegisterMap
+from ..plan import PlanError
+from .session import side_by_side
 
 if TYPE_CHECKING:
-    from .plan import Plan
+    from ..plan import Plan
 
 __all__ = ["plan_image"]
 
