@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 MINUTES ?= 20
 SEED ?= 1
-WORKERS ?= 2
+WORKERS ?= auto
 
 .PHONY: demo quick test test-long format lint types docs pictures clean
 
@@ -25,7 +25,7 @@ $(VENV)/stamp: $(VENV)/base
 demo: $(VENV)/base
 	$(BIN)/quintet demo
 
-# All but tests of more than 1.5 seconds (tests/slow.txt); T limits it to a folder or file: T=tools/compiler.
+# All but tests of more than a second (tests/slow.txt); T limits it to a folder or file: T=tools/compiler.
 quick: $(VENV)/stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long and not slow" tests/$(T)
 

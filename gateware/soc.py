@@ -188,7 +188,7 @@ class SoC(wiring.Component):
                 family=family,
                 pipelined=self.pipelined,
                 shared_clock=shared_clock,
-                tells_end=self.run_list,
+                with_run_ok=self.run_list,
                 outstanding=self._outstanding,
             )
         self.domain = self.core.domain if self.core is not None else None
@@ -326,7 +326,7 @@ class SoC(wiring.Component):
         if walker is not None:
             m.d.comb += [
                 walker.core_busy.eq(core.busy),
-                walker.core_well.eq(core.well),
+                walker.core_ok.eq(core.run_ok),
                 self.interrupt.eq(core.interrupt | walker.interrupt),
                 registers.interrupt.eq(Cat(core.interrupt, walker.interrupt)),
             ]

@@ -20,13 +20,13 @@ os.environ.pop("COLUMNS", None)
 sys.dont_write_bytecode = False
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
-#: New objects between collections of garbage of each generation, in thousands for the youngest.
-#: Python's own 700 are meant for programs that keep little: a design under test is hundreds of
-#: thousands of objects that live until their test ends, and looking through them time and again
-#: took a seventh of all processor time.
+#: New objects between two collections of the youngest generation, and how many collections of each
+#: generation come before one of the next. Python's own 700, 10, 10 are meant for programs that keep
+#: little: a design under test is hundreds of thousands of objects that live until their test ends,
+#: and looking through them time and again took a seventh of all processor time.
 COLLECTIONS = (20_000, 10, 10)
 
-#: Tests that take more than 1.5 seconds of processor time, one a line: a test, or a whole function
+#: Tests that take more than a second of processor time, one a line: a test, or a whole function
 #: with its parameters. `python -m pytest --times FILE` writes what each takes.
 SLOW = Path(__file__).with_name("slow.txt")
 
@@ -44,7 +44,8 @@ def pytest_configure():
     gc.disable()
 
 
-def pytest_collection_finish():
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop():
     gc.collect()
     # Test modules and tests live to the end: no later collection has to look through them.
     gc.freeze()

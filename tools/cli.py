@@ -54,7 +54,7 @@ _PLACES = {
     "demo": "..firmware.demo.command",
     "examples": "..firmware.examples.command",
     "export": ".export.command",
-    "image": ".export.image_command",
+    "image": ".resident.command",
     "mlperf": ".mlperf.command",
     "report": ".report.command",
     "studio": "..firmware.studio.command",

@@ -81,8 +81,8 @@ class ControlBlock(wiring.Component):
         A register between engine and counters, for clocks above some 50 MHz.
     address_bits : int
         Bits that program and window registers keep; those above read 0.
-    tells_end : bool
-        There is a member ``well``.
+    with_run_ok : bool
+        There is a member ``run_ok``.
 
     Members
     -------
@@ -92,7 +92,7 @@ class ControlBlock(wiring.Component):
         clears the guard
     guard_idle : In, the guard has nothing outstanding
     busy, fault, interrupt : Out
-    well : Out, with ``tells_end``: the last run ended, without a fault and without an abort
+    run_ok : Out, with ``with_run_ok``: the last run ended, without a fault and without an abort
 
     Raises
     ------
@@ -113,7 +113,7 @@ class ControlBlock(wiring.Component):
         absent: Collection[str] = (),
         sampled: bool = False,
         address_bits: int = 32,
-        tells_end: bool = False,
+        with_run_ok: bool = False,
     ) -> None:
         if not isinstance(control, EngineControl):
             raise ValueError(f"Engine control must be an EngineControl, not {control!r}")
@@ -138,7 +138,7 @@ class ControlBlock(wiring.Component):
             raise ValueError(f"Program alignment must be a power of two, not {program_align!r}")
         self.control = control
         self._sampled = sampled
-        self._tells_end = tells_end
+        self._with_run_ok = with_run_ok
         self._absent = frozenset(absent)
         if (
             not isinstance(address_bits, int)
@@ -182,7 +182,7 @@ class ControlBlock(wiring.Component):
                 "fault": Out(1),
                 "interrupt": Out(1),
             }
-            | ({"well": Out(1)} if tells_end else {})
+            | ({"run_ok": Out(1)} if with_run_ok else {})
         )
 
     def _check_map(self):
@@ -371,8 +371,8 @@ class ControlBlock(wiring.Component):
             engine.start.eq((s.run == _Run.WAIT) & engine.ready & ~s.clearing & ~abort),
             engine.abort.eq((s.run == _Run.RUN) & abort),
         ]
-        if self._tells_end:
-            m.d.comb += self.well.eq(s.done & ~s.fault & ~s.aborted)
+        if self._with_run_ok:
+            m.d.comb += self.run_ok.eq(s.done & ~s.fault & ~s.aborted)
         with m.If((s.run == _Run.RUN) & engine.interrupt):
             m.d.sync += raised.eq(1)
         with m.If(s.command[1] & s.busy):

@@ -41,8 +41,8 @@ class CoreShell(wiring.Component):
     shared_clock : bool
         A further clock domain that the engine asks for is the main clock's; else the design around
         must drive it.
-    tells_end : bool
-        There is a member ``well``.
+    with_run_ok : bool
+        There is a member ``run_ok``.
     outstanding : int
         Requests of the engine under way, where it has several ports.
 
@@ -52,7 +52,7 @@ class CoreShell(wiring.Component):
         the register block, with a ``memory_map`` of its registers
     memory : Out, :class:`MemoryPort` of ``beat_bytes``
     busy, fault, interrupt : Out
-    well : Out, with ``tells_end``: the last run ended, without a fault and without an abort
+    run_ok : Out, with ``with_run_ok``: the last run ended, without a fault and without an abort
 
     Attributes
     ----------
@@ -74,7 +74,7 @@ class CoreShell(wiring.Component):
         family: str | None = None,
         pipelined: bool = False,
         shared_clock: bool = False,
-        tells_end: bool = False,
+        with_run_ok: bool = False,
         outstanding: int = 4,
     ) -> None:
         isa = package.isa.ISA
@@ -99,9 +99,9 @@ class CoreShell(wiring.Component):
             # few: registers hold main memory's addresses and the limit behind them.
             sampled=pipelined,
             address_bits=memory_size.bit_length() if family == "ice40" else 32,
-            tells_end=tells_end,
+            with_run_ok=with_run_ok,
         )
-        self._tells_end = tells_end
+        self._with_run_ok = with_run_ok
         self.ports = len(self.engine.memory)
         self.beat_bytes, self.pipelined = beat_bytes, bool(pipelined)
         self._outstanding = outstanding
@@ -113,7 +113,7 @@ class CoreShell(wiring.Component):
                 "fault": Out(1),
                 "interrupt": Out(1),
             }
-            | ({"well": Out(1)} if tells_end else {})
+            | ({"run_ok": Out(1)} if with_run_ok else {})
         )
         self.bus.memory_map = register_map(isa, absent)
 
@@ -157,6 +157,6 @@ class CoreShell(wiring.Component):
             self.fault.eq(control.fault),
             self.interrupt.eq(control.interrupt),
         ]
-        if self._tells_end:
-            m.d.comb += self.well.eq(control.well)
+        if self._with_run_ok:
+            m.d.comb += self.run_ok.eq(control.run_ok)
         return m

@@ -46,7 +46,7 @@ class RunListWalker(wiring.Component):
         ``RUN_LIST_REGISTERS``. Whole words only: a write with any ``sel`` bit low is ignored.
     bus : Out, Wishbone of 30 word-address bits, 32 data bits, granularity 8, with ``err``
     core_busy : In, from the cycle in which the write of a start is answered at the latest
-    core_well : In, the core's last run ended, without a fault and without an abort
+    core_ok : In, the core's last run ended, without a fault and without an abort
     interrupt : Out, the list that asked for it has ended; low again when another one begins
     """
 
@@ -66,7 +66,7 @@ class RunListWalker(wiring.Component):
                 "registers": In(wishbone.Signature(addr_width=2, data_width=32, granularity=8)),
                 "bus": Out(signature),
                 "core_busy": In(1),
-                "core_well": In(1),
+                "core_ok": In(1),
                 "interrupt": Out(1),
             }
         )
@@ -100,13 +100,14 @@ class RunListWalker(wiring.Component):
         ended, failed, wrong, stopped = Signal(), Signal(), Signal(), Signal()
         asked, stopping = Signal(), Signal()  # the host asks for an interrupt; for a stop
 
-        busy = state != _State.IDLE
-        begin, halt = self._registers(
+        begin, busy = Signal(), state != _State.IDLE
+        self._registers(
             m,
-            busy,
-            Cat(busy, ended, failed, wrong, stopped),
-            runs,
-            Cat(Const(0, 2), pointer[:kept], Const(0, 29 - kept), pointer[kept]),
+            begin=begin,
+            stopping=stopping,
+            status=Cat(busy, ended, failed, wrong, stopped),
+            runs=runs,
+            position=Cat(Const(0, 2), pointer[:kept], Const(0, 29 - kept), pointer[kept]),
         )
         m.d.comb += self.interrupt.eq(ended & asked)
 
@@ -141,8 +142,8 @@ class RunListWalker(wiring.Component):
             with m.Case(_State.START):
                 m.d.comb += place.eq(taken(Const(self._control, 32)))
 
-        # All of the command is done but start and end; the list ends.
-        after, finish = Signal(), Signal()
+        after = Signal()  # all of the command is done but start and end
+        finish = Signal()
         with m.Switch(state):
             with m.Case(_State.IDLE):
                 with m.If(begin):
@@ -190,7 +191,7 @@ class RunListWalker(wiring.Component):
                 with m.If(stopping):
                     m.d.comb += finish.eq(1)
                 with m.Elif(~waits | ~self.core_busy):
-                    with m.If(waits & ~self.core_well):
+                    with m.If(waits & ~self.core_ok):
                         m.d.sync += failed.eq(1)
                         m.d.comb += finish.eq(1)
                     with m.Elif(moves & (size != 0)):
@@ -226,18 +227,16 @@ class RunListWalker(wiring.Component):
                 m.d.sync += state.eq(_State.START)
             with m.Elif(ends):
                 m.d.comb += finish.eq(1)
-        with m.If(halt):
-            m.d.sync += stopping.eq(1)
         with m.If(bus.err):
             m.d.sync += wrong.eq(1)
         with m.If(finish | bus.err | (bus.ack & stopping)):
             m.d.sync += [state.eq(_State.IDLE), ended.eq(1), stopped.eq(stopping)]
         return m
 
-    def _registers(self, m, busy, status, runs, position):
-        """Bus of the registers. Returns two strobes: a list begins; the host stops it."""
-        registers = self.registers
-        write, begin, halt = Signal(), Signal(), Signal()
+    def _registers(self, m, *, begin, stopping, status, runs, position):
+        """``begin`` is high in the cycle in which a list is begun. A write of the status sets
+        ``stopping``; its bit 0 is high while a list is walked."""
+        registers, busy, write = self.registers, status[0], Signal()
         m.d.sync += registers.ack.eq(registers.cyc & registers.stb & ~registers.ack)
         m.d.comb += write.eq(
             registers.cyc & registers.stb & registers.we & registers.sel.all() & ~registers.ack
@@ -246,9 +245,10 @@ class RunListWalker(wiring.Component):
             with m.Case(_WORD["list_start"]):
                 m.d.comb += begin.eq(write & ~busy)
             with m.Case(_WORD["list_status"]):
-                m.d.comb += [registers.dat_r.eq(status), halt.eq(write & busy)]
+                m.d.comb += registers.dat_r.eq(status)
+                with m.If(write & busy):
+                    m.d.sync += stopping.eq(1)
             with m.Case(_WORD["list_runs"]):
                 m.d.comb += registers.dat_r.eq(runs)
             with m.Case(_WORD["list_position"]):
                 m.d.comb += registers.dat_r.eq(position)
-        return begin, halt

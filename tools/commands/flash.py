@@ -58,7 +58,7 @@ def _image(args, board):
     """The file of the plan image and its place, ``None`` without ``--plan``."""
     from ...gateware.standalone.image import ImageError, unpack
     from ..compiler.plan import load_plan
-    from ..compiler.session.resident import plan_image
+    from ..resident.image import plan_image
 
     if args.plan is None:
         yield None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import mmap
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -112,7 +113,9 @@ class ModelTarget(Target):
             or params != self.info.params
             or memory_size != self.info.memory_size
         ):
-            self.memory = np.zeros(memory_size, dtype=np.uint8)
+            # Mapped, so that only pages that are used are ever cleared: memory from the heap is
+            # cleared whole once the heap has grown, and most programs use a few kilobytes.
+            self.memory = np.frombuffer(mmap.mmap(-1, memory_size), dtype=np.uint8)
             self._model = self.package.model.Model(params, self.memory)
             self._values = {}
         self.info = TargetInfo(

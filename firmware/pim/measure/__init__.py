@@ -37,7 +37,6 @@ MEASURES = {
         (),
         _MEMORIES,
         ("mlp", "cnn"),
-        {"cores": 4},
     ),
     "area": Measure(
         "what each unit of one core takes of a chip, by yosys alone",

@@ -186,7 +186,7 @@ def _measured_builds(choice):
     for preset in choice.presets:
         for memory in choice.memories if preset == "85f" else ("block",):
             yield MeasuredBuild(
-                memory, choice.settings["cores"], None if preset == "85f" else preset
+                memory, choice.settings.get("cores", 4), None if preset == "85f" else preset
             )
 
 

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from quintet.tools.compiler import planning
 from quintet.tools.compiler.backends import backend_class, backend_names
+from quintet.tools.compiler.backends.pim import backend as pim_backend
 from quintet.tools.compiler.planning import Options, compile_graph, outline
 from quintet.tools.compiler.quantise import quantise
 from quintet.tools.compiler.quantise.placeholder import ValuesNeeded, placeholder
@@ -70,24 +71,27 @@ def test_inputs_of_a_run_are_checked_before_anything_is_quantised(isa, monkeypat
 
 
 @pytest.mark.parametrize(
-    "params, channels, window, text",
+    "params, channels, window, dilation, text",
     (
-        ("opu?preset=85f&ifm_lines=16", 256, 7, r"conv_0 .* this build has ifm_lines = 16"),
+        ("opu?preset=85f&ifm_lines=16", 256, 7, 1, r"conv_0 .* this build has ifm_lines = 16"),
         (
             "pim?preset=sim&lmem_bytes=1024",
-            16,
+            14,
             3,
+            8,
             "bytes of local memory are needed, there are 1024",
         ),
     ),
     ids=("opu", "pim"),
 )
 def test_local_memories_are_checked_before_anything_is_quantised(
-    params, channels, window, text, monkeypatch
+    params, channels, window, dilation, text, monkeypatch
 ):
     made = Builder("map", (24, 24, channels), 1)
-    made.conv(4, (window, window))
+    made.conv(4, (window, window), dilation=(dilation, dilation))
     monkeypatch.setattr(planning, "quantise", None)
+    # The layer's memory is looked at before fused layers are searched for.
+    monkeypatch.setattr(pim_backend, "choose_joined", None)
     with pytest.raises(InputError, match=text):
         compile_graph(made.finish(), target_build(f"model:{params}"))
 

@@ -18,8 +18,8 @@ from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.plan import PlanError
 from quintet.tools.compiler.session import Session
-from quintet.tools.compiler.session.resident import plan_image
 from quintet.tools.errors import Exit, TargetError
+from quintet.tools.resident.image import plan_image
 
 pytest.importorskip("onnx")
 

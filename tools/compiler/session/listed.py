@@ -203,7 +203,7 @@ def in_lists(
     groups = [range(at, min(at + most, len(batches))) for at in range(0, len(batches), most)]
     written: dict[int, bytes] = {}
 
-    def prepare(index):
+    def prepare(index: int) -> tuple[int, int]:
         chunk = chunks[index % len(chunks)]
         for number, run in enumerate(groups[index]):
             waiting = {name: places.waiting(chunk, number, "in", name) for name in lowered.inputs}

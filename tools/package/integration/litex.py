@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core as a module of a LiteX SoC (docs/guides/litex.md)."""
+"""A core as a module of a LiteX SoC (docs/guides/own-soc.md)."""
 
 from __future__ import annotations
 

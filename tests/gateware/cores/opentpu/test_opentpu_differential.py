@@ -101,8 +101,9 @@ def test_padded_programs_take_no_longer_than_their_words(ext8):
         )
 
 
-def test_hazards(bench):
-    checks.hazards(bench)
+@shares
+def test_hazards(bench, share):
+    checks.hazards(bench, share)
 
 
 def test_a_run_leaves_nothing_behind(bench):

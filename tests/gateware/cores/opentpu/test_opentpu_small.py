@@ -65,8 +65,9 @@ def test_bus_errors(bench, share):
     checks.bus_errors(bench, some(60, share), least=some(8, share))
 
 
-def test_hazards(bench):
-    checks.hazards(bench)
+@shares
+def test_hazards(bench, share):
+    checks.hazards(bench, share)
 
 
 def test_which_builds_are_small():

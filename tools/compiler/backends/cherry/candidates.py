@@ -155,8 +155,12 @@ def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
     made = []
     for resident, box in _SHARES:
         for spread in spreads:
-            limits = Limits(elements // resident, elements // box, spread, partial)
-            made.append(tiled(machine, limits, keep))
+            limits = Limits(elements, elements // resident, elements // box, spread, partial)
+            try:
+                made.append(tiled(machine, limits, keep))
+            except LoweringError as error:
+                failed.append(error)
+                return found
             for most in (elements // 4, elements // 16, elements // 64):
                 try:
                     attempt = candidate(most, True, spread, of=made[-1])

@@ -140,7 +140,7 @@ class Tasks(BandTasks):
                 if value.box.comes:
                     there = value.box.value
                     task.incoming += boxed("in", self.places[value], value.box, self.outside[there])
-                    task.ordered |= self.machine.inputs.get(there.name) is not there
+                    task.ordered |= there not in self.machine.inputs.values()
             elif value.name in self.machine.inputs and self.machine.inputs[value.name] is value:
                 task.incoming += moved(
                     "in", self.places[value], value.shape, self.arrays[value.name]

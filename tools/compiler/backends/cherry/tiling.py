@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ..base import LoweringError
 from .machine import (
     Box,
     Chain,
@@ -45,12 +46,14 @@ class Limits:
 
     Attributes
     ----------
+    elements : of the scratchpad
     resident : values of at most this size stay in the scratchpad whole
     box : of all boxes of one operation together
     spread : pixels lie at pitches that spread tiles over the banks
     partial : whether partial sums may be stored in between, without a change of results
     """
 
+    elements: int
     resident: int
     box: int
     spread: bool
@@ -59,7 +62,8 @@ class Limits:
 
 def tiled(machine: Machine, limits: Limits, keep: bool) -> Machine:
     """The network with its large values in main memory; ``keep``: every tensor of the graph is
-    wanted there."""
+    wanted there. Raises :class:`~..base.LoweringError` where the smallest box of a result exceeds
+    the scratchpad."""
     return _Tiler(machine, limits, keep).tiled()
 
 
@@ -215,10 +219,10 @@ class _Tiler:
 
     def _views(self, found):
         """Tensors that are wanted in main memory and seen otherwise than they lie are copied."""
-        last = self._operations[-1:]
+        last = [one for one in self._operations if not isinstance(one, Regroup)][-1:]
         for name in list(found.values if self._keep else found.outputs):
             ref = found.values[name]
-            # A network without operations has one that copies its result.
+            # A network that only moves elements has an operation that copies its result.
             if not self.is_outside(ref.value) or (whole(ref) and last):
                 continue
             node, fused = (last[0].node, last[0].fused) if last else (name, ())
@@ -238,7 +242,15 @@ class _Tiler:
         for axis, unit in enumerate(_UNITS):
             most[axis] = self._most(shape, most, axis, unit, make)
         axes = [_equal(*sides) for sides in zip(shape, most, _UNITS, strict=True)]
-        taps = self._taps(operation, [spans[0] for spans in axes])
+        smallest = [spans[0] for spans in axes]
+        taps = self._taps(operation, smallest)
+        taken = 0 if taps else self._taken(make, smallest)
+        if taken > self._limits.elements:
+            raise LoweringError(
+                f"{operation.node}: a box of its result takes {taken:,} elements of the "
+                f"scratchpad, there are {self._limits.elements:,}",
+                operation.node,
+            )
         for spans in product(*axes):
             self._operations += (
                 self._sums(operation, list(spans), taps)
@@ -246,10 +258,13 @@ class _Tiler:
                 else make(_Piece(self), list(spans))
             )
 
-    def _fits(self, make, spans):
+    def _taken(self, make, spans):
         piece = _Piece(self)
         make(piece, spans)
-        return sum(_size(value, self._limits.spread) for value in piece.values) <= self._limits.box
+        return sum(_size(value, self._limits.spread) for value in piece.values)
+
+    def _fits(self, make, spans):
+        return self._taken(make, spans) <= self._limits.box
 
     def _most(self, shape, most, axis, unit, make):
         """The greatest length along an axis with which a box fits; of those before it ``most``."""
@@ -404,7 +419,7 @@ class _Tiler:
                 slice(*span) for span in (taps.down, taps.across, taps.deep, channels)
             )
             weights = operation.weights[down, across]
-            weights = weights[:, :, some] if operation.each else weights[:, :, deep, some]
+            weights = weights[..., some] if operation.each else weights[:, :, deep, some]
             self._weights[key] = (
                 operation.weights if weights.shape == operation.weights.shape else weights
             )

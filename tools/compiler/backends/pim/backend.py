@@ -64,27 +64,32 @@ _MORE = 8
 MOST_AVERAGED = 2047
 
 
+def _most_averaged(params):
+    """Elements that one ``vavg`` takes, of 16 bits in local memory beside their average."""
+    return min(MOST_AVERAGED, params["lmem_bytes"] // 2 - 4)
+
+
 def _whole(graph, node):
     """Whether an average is one of the whole map and nothing else."""
     return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
 
 
-def _first_window(rows, columns):
-    """First window of an average over more positions than ``vavg`` takes: the smallest whose
-    results ``vavg`` can average; of equal ones the one that passes the map's edges least."""
+def _first_window(rows, columns, limit):
+    """First window of an average over more positions than ``limit``: the smallest whose results can
+    be averaged at once; of equal ones the one that passes the map's edges least."""
     sizes = []
     for h in range(1, rows + 1):
-        most = MOST_AVERAGED // -(-rows // h)  # windows side by side
+        most = limit // -(-rows // h)  # windows side by side
         if most:
             sizes.append((h, -(-columns // most)))
     return min(sizes, key=lambda size: (size[0] * size[1], -rows % size[0] + -columns % size[1]))
 
 
-def _in_two_steps(graph, node):
-    """An average of a whole map of more places than ``vavg`` takes: a depthwise convolution, and
+def _in_two_steps(graph, node, limit):
+    """An average of a whole map of more places than ``limit``: a depthwise convolution, and
     the average of its results, the map itself with zeros behind it where no window divides it."""
     rows, columns, channels = graph.shape(node.inputs[0])
-    window = _first_window(rows, columns)
+    window = _first_window(rows, columns, limit)
     left = (-(-rows // window[0]), -(-columns // window[1]))
     part = Tensor(f"{node.name}:part", (*left, channels))
     first = _depthwise_average(
@@ -166,7 +171,7 @@ class PIMBackend(Backend):
             whole = _whole(graph, node)
             if not whole and not node.include_padding and any(node.padding):
                 return Support(HOST, "padding that does not count: expected include_padding = 1")
-            if whole and node.window[0] * node.window[1] > MOST_AVERAGED:
+            if whole and node.window[0] * node.window[1] > _most_averaged(self.params):
                 return Support(
                     DECOMPOSED, "a depthwise convolution with equal weights, and a smaller average"
                 )
@@ -255,8 +260,8 @@ class PIMBackend(Backend):
                         node.padding,
                         1 / (node.window[0] * node.window[1]),
                     )
-                elif rows * columns > MOST_AVERAGED:
-                    part, first, node = _in_two_steps(graph, node)
+                elif rows * columns > (most := _most_averaged(self.params)):
+                    part, first, node = _in_two_steps(graph, node, most)
                     tensors[part.name] = part
                     nodes.append(first)
             nodes.append(node)
@@ -354,8 +359,28 @@ class PIMBackend(Backend):
     def _chosen(self, quantised):
         """What runs together; a program and its double-buffered copy share one choice."""
         if self._choice is None or self._choice[0] is not quantised:
+            self._check_layers(quantised)
             self._choice = quantised, choose_joined(quantised, self.params)
         return self._choice[1]
+
+    def _check_layers(self, quantised):
+        """Refuses a layer that local memory does not hold, before the search for fused layers."""
+        writer = ProgramWriter(quantised, self.params)
+        writer.place_all(0)
+        try:
+            writer.write()
+        except LoweringError as error:
+            graph = quantised.graph
+            node = next((node for node in graph.nodes if node.name == error.node), None)
+            if node is None:
+                raise
+            # Fused, a layer has whole rows in local memory, at least a window of its source's.
+            if isinstance(node, Conv | MaxPool):
+                rows, columns, channels = graph.shape(node.inputs[0])
+                taken = min(rows, node.window[0]) * columns * channels * writer.size(node.inputs[0])
+                if taken <= self.params["lmem_bytes"]:
+                    return
+            raise
 
     def _lower(self, quantised, joined, at, size=0, spent=None):
         """The program at byte address ``at``, its tensors behind it; ``size``: bytes that it may

@@ -124,7 +124,9 @@ def every_fault(bench, fault, count=12):
         assert fault in seen
 
 
-def hazards(bench):
-    for case in programs.hazard_cases(bench.params):
+def hazards(bench, share):
+    """Every hazard; a share of a quarter has one or two of its five lengths and overlaps, which
+    take turns."""
+    for case in list(programs.hazard_cases(bench.params))[:: round(1 / share)]:
         for behaviour in (IDEAL, Behaviour(latency=3, gap=6, gap_percent=40, stall_percent=20)):
             CHECKS.run(bench, case, behaviour, 1, behaviour)

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....gateware.cores import open_core
-from ....gateware.info import CONTROL_BASE
-from ....gateware.isa.parameters import params_hash
-from ....gateware.standalone.image import Segment, build_hash, pack, regions
-from ...jobs.registers import RegisterMap
-from ..plan import PlanError
-from .session import side_by_side
+from ...gateware.cores import open_core
+from ...gateware.info import CONTROL_BASE
+from ...gateware.isa.parameters import params_hash
+from ...gateware.standalone.image import Segment, build_hash, pack, regions
+from ..compiler.plan import PlanError
+from ..compiler.session.session import side_by_side
+from ..jobs.registers import RegisterMap
 
 if TYPE_CHECKING:
-    from ..plan import Plan
+    from ..compiler.plan import Plan
 
 __all__ = ["plan_image"]
 
@@ -39,9 +39,10 @@ def plan_image(plan: Plan) -> bytes:
             f"{plan.network}: its programs take turns in the same memory: expected programs that "
             f"lie side by side, so that flash memory can hold all"
         )
-    both = plan.memory_overlapped
-    overlapped = both is not None and both <= plan.memory_size
-    memory = np.zeros(both if both is not None and overlapped else plan.memory, np.uint8)
+    size, overlapped = plan.memory, False
+    if plan.memory_overlapped is not None and plan.memory_overlapped <= plan.memory_size:
+        size, overlapped = plan.memory_overlapped, True
+    memory = np.zeros(size, np.uint8)
     touched: list[tuple[int, int]] = []
     for step in steps:
         for lowered in (step.lowered, step.buffered_copy if overlapped else None):

@@ -25,7 +25,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, console: Console) -> int:
     from ...gateware.standalone.image import unpack
     from ..compiler.plan import load_plan
-    from ..compiler.session.resident import plan_image
+    from .image import plan_image
 
     check_output(args.out)
     plan = load_plan(args.plan)
