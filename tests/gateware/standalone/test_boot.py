@@ -82,7 +82,7 @@ def test_reader_keeps_to_the_clock(quad, clocks):
 def test_chip_that_wakes_late_is_waited_for():
     contents, _ = _contents()
     with pytest.raises(FlashViolation, match="within 3000 ns of its release from power-down"):
-        _Reader(contents, wake=32).run(20)
+        _Reader(contents, wake=32, period_ns=20).run(20)
 
 
 def test_clock_that_is_too_fast_breaks_a_rule():
