@@ -18,7 +18,7 @@ def blocks(page, language):
     return re.findall(rf"```{language}\n(.*?)```", (DOCS / page).read_text(), re.DOTALL)
 
 
-@pytest.mark.parametrize("page", ["imagine-assembler.md", "imagine-kernels.md"])
+@pytest.mark.parametrize("page", ["imagine-assembler.md"])
 def test_python(page, tmp_path):
     found = blocks(page, "python")
     assert found
