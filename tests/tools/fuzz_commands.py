@@ -429,6 +429,7 @@ def _flash(m):
             "fifo",
         ),
         *m.maybe(0.3, "--permanent"),
+        *m.maybe(0.2, "--plan", lambda: m.of("folder", "job.toml", "there.txt", "nodir")),
     ]
 
 
@@ -474,6 +475,13 @@ def _export(m):
         m.of("folder", "job.toml", "subfolder"),
         *m.maybe(0.7, "-o", lambda: m.out("out.h", "out.c", "quintet.h")),
         *m.maybe(0.3, "--library"),
+    ]
+
+
+def _image(m):
+    return [
+        m.of("folder", "job.toml", "subfolder"),
+        *m.maybe(0.8, "-o", lambda: m.out("plan.img", "out.txt")),
     ]
 
 
@@ -558,6 +566,7 @@ _WEIGHTS = {
     "matrix": 4,
     "serve": 4,
     "flash": 3,
+    "image": 2,
     "check": 2,
     "demo": 2,
     "report": 2,

@@ -132,6 +132,8 @@ def prepared(monkeypatch, extract):
         params=open_core("opentpu").params.SPACE.resolve("up5k-4x4"),
         link={"kind": "uart"},
         core=None,
+        run_list=False,
+        boot=None,
     )
     monkeypatch.setattr(flow, "prepare", lambda *args: (soc, None))
     monkeypatch.setattr(
@@ -382,6 +384,8 @@ def test_build_report(quintet, monkeypatch):
         "limit": None,
         "router": None,
         "placer": None,
+        "run_list": False,
+        "boot": False,
     }
     ran = quintet("build", "icebreaker", "opentpu")
     assert (
@@ -441,8 +445,10 @@ def test_verilog_to_a_file(quintet, monkeypatch, tmp_path):
     )
     monkeypatch.setattr(
         export,
-        "verilog_core",
-        lambda isa, preset, params, **options: f"module {isa}; // {options}\nendmodule\n",
+        "core_component",
+        lambda isa, preset, params, **options: SimpleNamespace(
+            verilog=lambda: f"module {isa}; // {options}\nendmodule\n"
+        ),
     )
     assert quintet("verilog", "icebreaker", "opentpu", "-o", tmp_path / "top.v").code == 0
     assert (tmp_path / "top.v").read_text() == "module top;\nendmodule\n"

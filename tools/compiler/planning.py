@@ -37,7 +37,7 @@ __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration
 #: where programs depend on values at all; those that a dry run computes in floating point, to find
 #: tensors that are no finite numbers.
 MOST_CALIBRATION, FEW, LOOKED = 256, 2, 1
-#: Of main memory, by which placeholder numbers may take more than those of the quantiser.
+#: Of main memory, by which placeholder numbers may take more or less than those of the quantiser.
 _MARGIN = 1.25
 
 
@@ -175,7 +175,10 @@ def compile_graph(
                 if progress is not None:
                     progress("write programs")
                 lowered = programs_of(made.backend, parts, options.images, build)
-                break
+                most = max((program.memory for program in lowered), default=0)
+                if exact or not options.dry or most * _MARGIN <= build.memory_size:
+                    break
+                exact = True
             apart |= late
         except LoweringError as error:
             if options.dry and not exact and _may_fit(made.backend, error):

@@ -122,6 +122,9 @@ MEMORIES = [
     ),
 ]
 
+#: (Core, what is counted) of layers that are done in pieces if memory does not hold their tensors.
+IN_PIECES = {("cherry", "elements"), ("pim", "places of an average")}
+
 
 def check_layer(path, isa, what, size, params=None):
     """Compile and run the layer ``what`` of ``size``, which is called ``limited``, beside another
@@ -174,7 +177,8 @@ def test_fields_at_their_limits(tmp_path, isa, size):
 @pytest.mark.parametrize("isa, params, what, largest", MEMORIES)
 def test_addresses_at_the_limits_of_memories(tmp_path, isa, params, what, largest):
     assert check_layer(tmp_path / "net.onnx", isa, what, largest, params)
-    assert not check_layer(tmp_path / "net.onnx", isa, what, largest + 1, params)
+    beyond = check_layer(tmp_path / "net.onnx", isa, what, largest + 1, params)
+    assert beyond == ((isa, what) in IN_PIECES)
 
 
 @pytest.mark.parametrize("isa", backend_names())

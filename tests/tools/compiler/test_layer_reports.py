@@ -117,7 +117,8 @@ def test_random_networks_end_behind_any_layer(isa, graph, seed):
         return
     if plan.machine_steps:
         layers, whole, _ = counted(plan, random_inputs(plan, 1, seed))
-        check_sums(layers, whole)
+        if layers:  # a reshape alone takes no layer
+            check_sums(layers, whole)
 
 
 def test_signal_to_noise_is_each_layers_own(folders):

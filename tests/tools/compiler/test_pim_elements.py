@@ -179,7 +179,7 @@ def test_eight_bits_where_a_program_holds_a_table_alone():
     """The table reads 16 bits; the layers of the other program take the 8 that were asked for."""
     b = Builder("parts", (6,))
     b.dense(5)
-    b.act("leaky", alpha=0.1)
+    b.act("exp")  # a host step between two programs
     b.act("sigmoid")
     graph, name = b.finish(), "model:pim?preset=85f"
     plan = compile_graph(
