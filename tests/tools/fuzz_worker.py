@@ -319,6 +319,11 @@ def _contents(folder):
     return found
 
 
+def _last_message(err):
+    """The last line that is not indented: refusals of networks have an indented line a node."""
+    return next((line for line in reversed(err.splitlines()) if line and line[0] != " "), "")
+
+
 def _troubles(case, code, out, err, before, after):
     """Lines that say what a command must not do."""
     command = case.args[0] if case.args else ""
@@ -329,11 +334,7 @@ def _troubles(case, code, out, err, before, after):
         yield f"exit code {code}"
     if "Traceback" in err or "internal error" in err:
         yield "a traceback"
-    if (
-        code in (2, 3, 4)
-        and command != "doctor"
-        and not err.rstrip("\n").rpartition("\n")[2].startswith("quintet: ")
-    ):
+    if code in (2, 3, 4) and command != "doctor" and not _last_message(err).startswith("quintet: "):
         yield "no line that says what is wrong"
     if "--json" in case.args and not {"--help", "-h"} & set(case.args):
         try:

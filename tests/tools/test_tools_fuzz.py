@@ -164,6 +164,22 @@ def test_no_input_is_a_defect_long(block):
     check(first, first + BLOCK)
 
 
+@pytest.mark.parametrize(
+    "args",
+    [
+        ("verify", "x" * 5000, "--on", "model"),
+        ("report", "x" * 5000, "-o", "out.html"),
+        ("compare", "example:digits/cnn.onnx", "--board", "ulx3s-85f", "--input", "x" * 5000),
+    ],
+    ids=lambda args: args[0],
+)
+def test_an_input_whose_name_is_too_long_is_refused(quintet, tmp_path, monkeypatch, args):
+    """It may be a file or a folder, which is looked at."""
+    monkeypatch.chdir(tmp_path)
+    ran = quintet(*args)
+    assert ran.code == 2 and "name too long" in ran.err.lower(), ran.err[-300:]
+
+
 @pytest.mark.parametrize("command", ["asm", "disasm"])
 def test_a_program_whose_name_is_too_long_is_refused(quintet, tmp_path, command):
     """PIM takes folders of programs, and looks whether it is one."""

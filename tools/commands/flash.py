@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -68,7 +69,7 @@ def _image(args, board):
     if board.flash is None:
         raise InputError(f"--plan: {board.name} cannot start from flash memory")
     path = Path(args.plan)
-    data = path.read_bytes() if path.is_file() else plan_image(load_plan(args.plan))
+    data = path.read_bytes() if os.path.isfile(path) else plan_image(load_plan(args.plan))
     try:
         unpack(data)
     except ImageError as error:

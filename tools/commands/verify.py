@@ -12,6 +12,7 @@ Of a plan, the folder that quintet compile wrote, every tensor of every layer is
 from __future__ import annotations
 
 import argparse
+import os
 from typing import TYPE_CHECKING
 
 from ..errors import Exit, InputError
@@ -41,12 +42,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
-    from pathlib import Path
-
     from ..targets.names import parse_target
 
     check_kept(args)
-    if Path(user_path(args.job)).is_dir():
+    if os.path.isdir(user_path(args.job)):
         return _plan(args, console)
     if args.input:
         raise InputError(f"--input: {args.job} is a job, which has its own inputs")

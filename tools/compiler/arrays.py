@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -109,7 +110,7 @@ def _array(text, option, keys=("x",)):
     try:
         if colon:
             return load_array(path + ".npz", key)
-        if Path(text).is_dir():
+        if os.path.isdir(text):
             return _folder(text, option)
         if text.lower().endswith(".npz"):
             arrays = _archive(text, option)

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -214,12 +215,12 @@ class Job:
         for index, run in enumerate(runs):
             prefix = self._run_key(index)
             if isinstance(run.program, Path) and not (
-                run.program.is_file() or run.program.is_dir()
+                os.path.isfile(run.program) or os.path.isdir(run.program)
             ):
                 raise self._error(
                     f"{prefix}program",
                     str(run.program),
-                    "no regular file" if run.program.exists() else "no such file",
+                    "no regular file" if os.path.exists(run.program) else "no such file",
                 )
             if self._address(f"{prefix}program_at", run.at) % align:
                 raise self._error(

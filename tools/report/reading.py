@@ -3,6 +3,7 @@
 result of a command."""
 
 import json
+import os
 import sys
 from dataclasses import dataclass
 from pathlib import Path
@@ -213,7 +214,7 @@ def read_result(name: str) -> Found:
             _parsed(sys.stdin.buffer.read(MOST_BYTES + 1), "standard input"), "standard input"
         )
     name = user_path(name)
-    if Path(name).is_dir():
+    if os.path.isdir(name):
         return _folder(Path(name))
     try:
         return _known(_parsed(read_bytes(name, MOST_BYTES), name), name)
