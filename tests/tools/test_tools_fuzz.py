@@ -169,7 +169,14 @@ def test_no_input_is_a_defect_long(block):
     [
         ("verify", "x" * 5000, "--on", "model"),
         ("report", "x" * 5000, "-o", "out.html"),
-        ("compare", "example:digits/cnn.onnx", "--board", "ulx3s-85f", "--input", "x" * 5000),
+        (
+            "compare",
+            "example:digits/cnn.onnx",
+            "--board",
+            "ulx3s-85f",
+            "--input",
+            "x" * 5000 + ".npy",
+        ),
     ],
     ids=lambda args: args[0],
 )
