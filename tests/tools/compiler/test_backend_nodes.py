@@ -8,6 +8,11 @@ import pytest
 
 pytest.importorskip("onnx")
 
+from quintet.tools.compiler.backends import backend_names  # noqa: E402
+from quintet.tools.compiler.onnx_import import import_onnx  # noqa: E402
+from quintet.tools.compiler.planning import Options, compile_graph  # noqa: E402
+from quintet.tools.compiler.target_build import target_build  # noqa: E402
+from quintet.tools.errors import InputError  # noqa: E402
 from tests.tools.compiler.backend_nodes import attempt, node_tests  # noqa: E402
 
 #: Of all tests, how many give the right values at least: 749 of 1,352 with onnx 1.23.
@@ -59,3 +64,35 @@ def test_every_operator(tests):
     seen = tried(tests)
     print(dict(seen))
     assert seen["equal"] >= LEAST_EQUAL, dict(seen)
+
+
+def check_cores(tests):
+    """Compile what can be read for every core: a program, or a refusal with a reason."""
+    builds = [target_build(f"model:{isa}") for isa in backend_names()]
+    compiled = 0
+    for test in tests:
+        try:
+            graph = import_onnx(f"{test.name}.onnx", test.model.SerializeToString())
+        except InputError:
+            continue
+        for build in builds:
+            for host_steps in (False, True):
+                try:
+                    compile_graph(graph, build, options=Options(host_steps=host_steps, dry=True))
+                    compiled += 1
+                except InputError as error:
+                    assert str(error).strip(), (test.name, build.isa)
+                except Exception as error:
+                    raise AssertionError((test.name, build.isa, host_steps)) from error
+    assert compiled
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_share_compiles_or_is_refused(tests):
+    check_cores(tests[:: 4 * SHARE])
+
+
+@pytest.mark.long
+@pytest.mark.filterwarnings("ignore")
+def test_every_one_compiles_or_is_refused(tests):
+    check_cores(tests)
