@@ -81,7 +81,7 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
 
 
 def _some(plan, graph, calibration):
-    """Inputs to measure, as the user has them: few enough for memory, and for time."""
+    """Selects inputs to measure, as user arrays: few enough for memory and time."""
     count = _INPUTS
     if plan.backend().floating:
         macs = sum(graph.macs(node) for node in graph.nodes)
@@ -90,12 +90,12 @@ def _some(plan, graph, calibration):
 
 
 def _real(port, values):
-    """Values of an output in the user's order of axes, in real numbers."""
+    """Real values of an output, with the user's order of axes."""
     return from_graph(replace(port, scale=None), values[port.tensor])
 
 
 def _chosen(plan, tensor):
-    """Input of the argmax that makes an output, else ``None``: class numbers have no
+    """Input of the argmax that produces an output, else ``None``: class numbers have no
     signal-to-noise ratio."""
     graphs = [
         step.part.graph if isinstance(step, MachineStep) else step.graph for step in plan.steps
@@ -109,8 +109,8 @@ def _chosen(plan, tensor):
 
 @dataclass
 class _Layers:
-    """Signal to noise of every tensor that has a signal, dB by name, and of the layer or input
-    that adds most noise its place and its dB before and behind (fields of :class:`Fidelity`)."""
+    """Signal-to-noise ratios in dB by tensor name, and the layer or input that adds most noise: its
+    place and the ratio before and after it (fields of :class:`Fidelity`)."""
 
     ratios: dict = field(default_factory=dict)
     worst: tuple = ()
@@ -124,7 +124,8 @@ class _Layers:
 
 
 def _layers(plan, inputs, numbers):
-    """:class:`_Layers` of a plan, for what :func:`reference_tensors` gives of ``inputs``."""
+    """Computes the :class:`_Layers` of a plan from the result of :func:`reference_tensors` for
+    ``inputs``."""
     result = _Layers()
     exact, found = dict(inputs), dict(inputs)
     for step in plan.steps:
@@ -156,7 +157,7 @@ def _layers(plan, inputs, numbers):
 
 
 def _run(graph, values):
-    """Every tensor that flows in a graph, its inputs out of ``values``."""
+    """Computes every activation of a graph, with inputs from ``values``."""
     return run_graph(graph, {port.tensor: values[port.tensor] for port in graph.inputs}, keep=True)
 
 
