@@ -17,7 +17,7 @@ __all__ = ["CorePackage", "CoreError", "open_core", "core_names"]
 
 
 class CoreError(LookupError):
-    """No core of that name, or a core without gateware; the message says which cores there are."""
+    """Error: there is no core of that name, or it has no gateware; the message lists the cores."""
 
 
 class CorePackage:
@@ -51,7 +51,7 @@ class CorePackage:
 
     @cached_property
     def has_core(self) -> bool:
-        """Whether the package has gateware, and not a golden model alone."""
+        """Whether the package has gateware, not only a golden model."""
         return importlib.util.find_spec(f"{self.import_name}.core") is not None
 
     @cached_property
