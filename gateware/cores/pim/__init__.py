@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM: many cores, each with its own straight-line program, a matrix unit over fixed weights, and
-one global memory."""
+"""PIM core: several processors with straight-line programs, each with a matrix unit over stationary
+weights, and one global memory."""

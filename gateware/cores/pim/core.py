@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine selection of PIM: one for any number of processors, and a microcoded one for a single
-core on a small chip."""
+"""Engine selection of PIM: the many-core engine for any number of processors, or a microcoded one
+for a single core on a small chip."""
 
 from ...isa.parameters import Params
 from ...shell.engine import Engine

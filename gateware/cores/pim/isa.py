@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The PIM instruction set: words, registers, counters, faults (specification, sections 3, 6 and 7).
+"""PIM's instruction set: words, registers, counters, faults (specification, sections 3, 6 and 7).
 Pure Python.
 
 Every instruction stands here once, as the word of its 64-bit form; ``storage.py`` has the other two
@@ -84,8 +84,8 @@ def _value(doc, of=""):
 
 
 def _offset(letters, unit="elements", ignored=""):
-    """The two fields of an offset; ``letters``: the operands it may apply to; ``ignored``: that it
-    may name all the same."""
+    """The two fields of an offset; ``letters``: the operands to which it may apply; ``ignored``:
+    operands that it may name without effect."""
     hi = 34 if "2" in letters else 33
     return (
         _value(f"offset, in {unit}"),
@@ -188,7 +188,7 @@ def _bound(mnemonic, opcode, doc):
 
 
 def _move(mnemonic, opcode, rd, rs1, doc, rules=()):
-    """``rd``, ``rs1``: what they are, and their role."""
+    """Operands ``rd`` and ``rs1`` of a move, with their meaning and role."""
     return Instruction(
         mnemonic,
         opcode,
@@ -359,8 +359,8 @@ SELECTED = {
 
 
 def offset_bits(role: str) -> dict[int, list[str]]:
-    """``{bit of offset_select: mnemonics}``: where the offset applies to the operand of ``role`` if
-    that bit is set."""
+    """Bits of ``offset_select``, ``{bit: mnemonics}``, that apply the offset to the operand of
+    ``role``."""
     found: dict[int, list[str]] = {}
     for instruction in INSTRUCTIONS:
         select = instruction.by_name.get("offset_select")
@@ -380,7 +380,7 @@ def offset_bits(role: str) -> dict[int, list[str]]:
 
 
 def kind_of(opcode: int) -> str:
-    """Instruction class by which ``opcode`` is counted: ``"scalar"``, ``"matrix"``, ``"vector"``
+    """Instruction class for the counters, by ``opcode``: ``"scalar"``, ``"matrix"``, ``"vector"``
     or ``"transfer"``."""
     return next(kind for kind, opcodes in KINDS.items() if opcode in opcodes)
 
@@ -389,7 +389,7 @@ def kind_of(opcode: int) -> str:
 
 
 def _raw(instruction):
-    """The instruction with its offset as the raw field, ``offset=N``."""
+    """Text of an instruction with its offset as the raw field, ``offset=N``."""
     fields = tuple(f for f in instruction.fields if not f.name.startswith("offset_"))
     select = instruction.by_name["offset_select"]
     limit = Rule(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operand forms of PIM: the operands an offset applies to (specification, section 3.5). Pure
-Python."""
+"""Operand forms of PIM: selection of the operands to which an offset applies (specification,
+section 3.5). Pure Python."""
 
 from dataclasses import dataclass
 
@@ -15,14 +15,14 @@ SELECTS = "d12"
 
 
 def select_text(value: int) -> str:
-    """The letters of ``offset_select``."""
+    """Letters of a value of ``offset_select``."""
     return "".join(letter for bit, letter in enumerate(SELECTS) if value >> bit & 1)
 
 
 @dataclass(frozen=True)
 class Select(Form):
-    """Operand form of ``offset_select``: one or more of the letters ``d``, ``1``, ``2``, each
-    once, as far as the instruction has the operand; with ``ignored`` ones nothing is done."""
+    """Operand form of ``offset_select``: one or more of the letters ``d``, ``1``, ``2``, each at
+    most once and only for operands that the instruction has; ``ignored`` letters have no effect."""
 
     letters: str = SELECTS
     ignored: str = ""

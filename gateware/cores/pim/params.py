@@ -15,7 +15,7 @@ def _powers(low, high):
 
 
 def _check(values):
-    """Combinations that no single range excludes."""
+    """Checks combinations of parameters that their single ranges allow but the core does not."""
     if values["xb_cols"] % values["lanes"]:
         raise ParameterError(
             f"parameter lanes must divide xb_cols = {values['xb_cols']}, not {values['lanes']}"
@@ -49,7 +49,7 @@ def _check_small(values):
 
 
 def weight_bytes(params: Params) -> int:
-    """Bytes of the weight arrays of one core: arrays * xb_rows * xb_cols."""
+    """Size in bytes of the weight arrays of one core: arrays * xb_rows * xb_cols."""
     return params["arrays"] * params["xb_rows"] * params["xb_cols"]
 
 
@@ -58,8 +58,8 @@ _SMALL = {"engine": "small", "cores": 1, "lanes": 1, "prefetch_words": 32}
 
 
 def _peaks(params):
-    """The small engine has one multiplier, whatever its lanes. Code is counted apart from what
-    programs read."""
+    """Peak performance of a build. The small engine has one multiplier, regardless of its lanes.
+    Code is counted separately from data that programs read."""
     return Peaks(
         1 if params["engine"] == "small" else params["cores"] * params["lanes"],
         byte_counters=("bytes_read", "bytes_written", "code_bytes"),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of PIM: images and their text, the published forms in and out, the pass that packs
-code."""
+"""Program formats of PIM: images and their text, import and export of the published forms, and the
+pass that packs code."""
 
 from functools import cache
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The three code forms of PIM: 64 bits, 32 bits, and packed, a mix of both (specification, sections
-3.1 to 3.3).
+"""The three code forms of PIM: 64 bits, 32 bits, and packed, which mixes both (specification,
+sections 3.1 to 3.3).
 
 Pure Python. Whatever the form, an instruction is one 64-bit word, that of the 64-bit form.
 """
@@ -37,7 +37,7 @@ def narrow(word: int) -> int | None:
 
 @dataclass(frozen=True)
 class _Short(Storage):
-    """Storage of mode 1: the low word alone."""
+    """Storage of mode 1: only the low word."""
 
     def store(self, word):
         low = narrow(word)
@@ -55,7 +55,8 @@ class _Short(Storage):
 
 @dataclass(frozen=True)
 class _Packed(Storage):
-    """Storage of mode 2: 32-bit words; an opcode above 32 marks the first half of a 64-bit word."""
+    """Storage of mode 2: 32-bit words, in which an opcode above 32 marks the first half of a 64-bit
+    word."""
 
     def store(self, word):
         low = narrow(word)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The table behind ``vtanh`` and ``vsigm`` (specification, section 4.3). Pure Python."""
+"""Table of ``vtanh`` and ``vsigm`` (specification, section 4.3). Pure Python."""
 
 import math
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The assembler's directives of PIM (specification, section 3.5)."""
+"""Assembler directives of PIM (specification, section 3.5)."""
 
 from ....isa.software import Directive
 from ..image.fields import AUTO

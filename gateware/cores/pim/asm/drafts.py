@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Declarations of a source: cores, their groups and their code (specification, sections 3.5 and
+"""Declarations in a source: cores, their groups and their code (specification, sections 3.5 and
 3.7). Pure Python."""
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LIMITS = {
 
 
 class SourceError(ValueError):
-    """An error in a source; one line, without the place. ``place``: where, if it is known."""
+    """Error in a source, one line without its location; ``place``: the location, if known."""
 
     def __init__(self, message: str, place: Place | None = None) -> None:
         super().__init__(message)
@@ -66,7 +66,7 @@ class GroupDraft:
 
 @dataclass
 class CoreDraft:
-    """Declarations of a core, beside its code."""
+    """Declarations of a core, other than its code."""
 
     mode: int = 0
     wait_mode: int = 0
@@ -94,13 +94,12 @@ def drafts(assembler: Assembler) -> dict[int, CoreDraft]:
 
 
 def core_of(section: Section) -> int:
-    """Number of the core that a section belongs to; code in front of the first ``.core`` is core
-    0's."""
+    """Number of the core that a section belongs to; code before the first ``.core`` is core 0's."""
     return 0 if section.name is None else cast(int, section.name)
 
 
 def draft_of(assembler: Assembler, number: int) -> CoreDraft:
-    """Declarations of core ``number``, made if there are none."""
+    """Declarations of core ``number``, created on first use."""
     return drafts(assembler).setdefault(number, CoreDraft())
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Explanation of the place where a run of PIM ended, in words."""
+"""Description of the instruction at which a run of PIM ended."""
 
 from dataclasses import replace
 
@@ -15,9 +15,9 @@ __all__ = ["explain"]
 
 
 def explain(program: Program, at: int, outcome: Outcome) -> list[str]:
-    """The hook ``Software.explain``: the core, the instruction's number in it, and its text;
-    nothing for what is no instruction of this program (a fault of LOAD, an image chosen by
-    ``core_table``)."""
+    """Implements the hook ``Software.explain``: describes the core, the instruction's number in it,
+    and its text. Empty if the address is not an instruction of this program (a fault of LOAD, or an
+    image chosen by ``core_table``)."""
     number = outcome.values.get("fault_core", 0)
     try:
         image, tables = image_of(program.data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Group builder: declared groups to those of the image, with their checks (specification,
+"""Group builder: converts declared groups to groups of the image, with their checks (specification,
 sections 3.5 to 3.7)."""
 
 from collections.abc import Callable, Mapping
@@ -20,7 +20,7 @@ __all__ = ["bias_array", "check_maps", "finish_groups", "load_npy", "weight_matr
 
 
 def load_npy(path: str | Path) -> np.ndarray:
-    """The integers of a ``.npy`` file."""
+    """Loads an array of integers from a ``.npy`` file."""
     try:
         array = load_array(path)
     except FileError as error:
@@ -41,7 +41,7 @@ def _integers(values, shape, what):
 
 
 def weight_matrix(draft: GroupDraft, values: Any, who: str) -> np.ndarray:
-    """int8 (rows, cols) of ``values``, which are flat, nested, or an array."""
+    """Converts ``values``, which are flat, nested or an array, to int8 (rows, cols)."""
     shape = draft.rows, draft.cols
     array = _integers(values, shape, f"weights of {who}")
     if array.ndim == 1 and array.size == draft.rows * draft.cols and isinstance(values, list):
@@ -62,7 +62,7 @@ def weight_matrix(draft: GroupDraft, values: Any, who: str) -> np.ndarray:
 
 
 def bias_array(draft: GroupDraft, values: Any, who: str) -> np.ndarray:
-    """int32 (cols,) of ``values``."""
+    """Converts ``values`` to int32 (cols,)."""
     array = _integers(values, (draft.cols,), f"biases of {who}")
     if array.shape != (draft.cols,):
         raise SourceError(f"biases of {who} are {_shape(array)}, expected {draft.cols}")
@@ -178,8 +178,8 @@ def _arrays(number, n, one, xb_rows, xb_cols, params, owners):
 
 
 def _shared(n, group, place, xb_rows, xb_cols, contents, warn, number):
-    """Warns where a group programs an array otherwise than an earlier one; ``contents``: array ->
-    (group, its bytes)."""
+    """Warns if a group programs an array with other contents than an earlier group; ``contents``:
+    array -> (group, its bytes)."""
     if group.weights is None:
         return
     tiles = -(-group.cols // xb_cols)
@@ -204,8 +204,8 @@ def _shared(n, group, place, xb_rows, xb_cols, contents, warn, number):
 
 
 def check_maps(assembler: Assembler, groups: Mapping[int, Any]) -> None:
-    """Compares the arrays of groups that imported files count with those declared; ``groups``: by
-    core."""
+    """Compares the number of arrays per group in imported files with the declared arrays;
+    ``groups``: by core."""
     for given, path, place in assembler.state.get("maps", ()):
 
         def wrong(message, where=place, name=path):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Job checks of PIM (specification, sections 3.6 and 7), before anything starts."""
+"""Job checks of PIM (specification, sections 3.6 and 7), made before a run."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ __all__ = ["check_job"]
 
 
 def check_job(program: Program, registers: Mapping[str, int], params: Params) -> list[str]:
-    """The hook ``Software.check_job``. Raises ``ValueError``; returns warnings."""
+    """Implements the hook ``Software.check_job``. Raises ``ValueError``; returns warnings."""
     table = registers.get("core_table", 0)
     if table % 64:
         raise ValueError(f"core_table = {table:#x}, expected a multiple of 64")

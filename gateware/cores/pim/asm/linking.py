@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Linker: makes the program image of an assembled source (specification, sections 3.5 and 3.6)."""
+"""Linker: builds the program image of an assembled source (specification, sections 3.5 and 3.6)."""
 
 from collections.abc import Callable, Mapping
 
@@ -15,7 +15,7 @@ __all__ = ["link"]
 
 
 def _sections(assembler):
-    """Core -> sections, in order."""
+    """Sections of each core, in order."""
     found = {}
     for section in assembler.sections.values():
         if section.items or section.name is not None:
@@ -26,7 +26,7 @@ def _sections(assembler):
 
 
 def _check_item(assembler, core, item, groups, cores):
-    """Refuses an instruction that names a group or core which is not there."""
+    """Raises an error for an instruction that names a missing group or core."""
     values = item.values
     if item.instruction.mnemonic == "mvmul":
         number = values["group"]
@@ -57,8 +57,8 @@ def _check_item(assembler, core, item, groups, cores):
 def bad_words(
     words: np.ndarray, core: int, groups: Mapping[int, Group], cores: int
 ) -> tuple[tuple[np.ndarray, Callable[[int], str]], ...]:
-    """Pairs (mask, sentence): where an instruction names a group, width or core that is not there.
-    ``words`` uint64."""
+    """Pairs (mask, sentence) of words with an error: an instruction that names a missing group,
+    width or core. ``words`` uint64."""
     op = (words & np.uint64(63)).astype(np.int64)
     matrix = op == 9
     group = (words >> np.uint64(21) & np.uint64(1023)).astype(np.int64)
@@ -93,7 +93,7 @@ def bad_words(
 
 
 def _not_built(words, isa, params):
-    """As :func:`bad_words`: instructions that this build lacks."""
+    """Pairs (mask, sentence) as in :func:`bad_words`, for instructions that this build lacks."""
     places = (
         np.flatnonzero(np.isin((words & np.uint64(63)).astype(np.int64), (8, 19, 20)))
         if params is not None
@@ -118,7 +118,7 @@ def _check_block(assembler, core, block, groups, cores):
 
 
 def _pieces(assembler, core, sections, groups, cores):
-    """``(code, count, [(offset, place)])`` of a core."""
+    """Code of a core: ``(code, count, [(offset, place)])``."""
     pieces, count, places, at = [], 0, [], 0
     for section in sections:
         mode = draft_of(assembler, core).mode
@@ -156,7 +156,7 @@ def _pieces(assembler, core, sections, groups, cores):
 
 
 def link(assembler: Assembler) -> bytes:
-    """The image's bytes; the hook ``Software.link``."""
+    """Implements the hook ``Software.link``: returns the image's bytes."""
     from ....isa.asm.program import SourceLine
 
     params, found = assembler.params, _sections(assembler)

@@ -25,7 +25,7 @@ _LINE = 24  # inline values in a line
 
 
 def image_of(data: bytes, params: Params | None = None) -> tuple[Image, Tables]:
-    """``(Image, entries)`` of a program image. Raises :class:`TableFault`."""
+    """Reads a program image: ``(Image, entries)``. Raises :class:`TableFault`."""
     tables = read_tables(data, params)
     rows, cols = tables.xb_rows, tables.xb_cols
     cores = []
@@ -61,7 +61,7 @@ def listing(
     params: Params | None = None,
     text: Callable[..., str] | None = None,
 ) -> str:
-    """The text of a program image; the hook ``Software.listing``.
+    """Implements the hook ``Software.listing``: returns the text of a program image.
 
     Weights that do not fit their group's ``mbiw``, an image laid out otherwise than the assembler
     does, and code that does not end with its last instruction have no text that gives them back: a
@@ -178,8 +178,8 @@ _form((31, 32), lambda m: lambda a, b, c, d, h: f"{m} {a}, {b | c << 5}")
 
 
 def fields_of(words: np.ndarray) -> tuple[list[int], ...]:
-    """Opcode, the fields at bits 6, 11, 16 and 21, and the signed high half of each word: six
-    lists."""
+    """Splits each word into six lists: opcode, the fields at bits 6, 11, 16 and 21, and the signed
+    high half."""
     fields = [
         ((words >> np.uint64(lo)) & np.uint64((1 << n) - 1)).tolist()
         for lo, n in ((0, 6), (6, 5), (11, 5), (16, 5), (21, 11))
@@ -188,13 +188,13 @@ def fields_of(words: np.ndarray) -> tuple[list[int], ...]:
 
 
 def undefined(words: np.ndarray) -> np.ndarray:
-    """Mask of the words that are no legal instruction by their bits."""
+    """Mask of the words whose bits are not a legal instruction."""
     op = (words & np.uint64(63)).astype(np.int64)
     return ~_DEFINED[op] | (words & zero_masks()[op] != 0)
 
 
 def _refused(words, core, number, cores, params):
-    """``(mask, {index: why})`` of words that the assembler would not take as text."""
+    """Words that the assembler would refuse as text: ``(mask, {index: reason})``."""
     op = (words & np.uint64(63)).astype(np.int64)
     why = {}
     bad = ~_DEFINED[op]
@@ -225,7 +225,7 @@ def _refused(words, core, number, cores, params):
 def core_lines(
     core: CoreProgram, number: int, cores: int, params: Params | None = None
 ) -> list[str]:
-    """Lines of one core's instructions; ``cores``: how many there are."""
+    """Lines of one core's instructions; ``cores``: number of cores."""
     words, offsets = words_of(core.code, core.mode, core.count)
     bad, why = _refused(words, core, number, cores, params)
     if core.mode == 2:

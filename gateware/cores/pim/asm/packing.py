@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Packed code form (specification, section 3.3)."""
+"""Packed code form of a program (specification, section 3.3)."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ __all__ = ["pack", "pack_program"]
 
 
 def pack(image: Image) -> tuple[Image, list[str]]:
-    """Image with the code of all cores in packed form.
+    """Converts an image so that the code of all cores is packed.
 
     Returns
     -------
@@ -36,7 +36,8 @@ def pack(image: Image) -> tuple[Image, list[str]]:
 
 
 def pack_program(software: Software, program: Program, params: Params | None = None) -> Program:
-    """Pass ``packed`` of ``quintet asm``: a ``Program`` of the packed image."""
+    """Implements the pass ``packed`` of ``quintet asm``: returns a ``Program`` of the packed
+    image."""
     from ....isa.asm.errors import AsmWarning
     from ....isa.asm.program import Program
     from ..exchange.importing import whole_file

@@ -193,14 +193,14 @@ def _forms():
 
 
 class QuickText:
-    """Fast reader: ``Software.bulk`` of PIM."""
+    """Fast reader of instruction lines, the ``Software.bulk`` of PIM."""
 
     def __init__(self) -> None:
         self._forms = _forms()
 
     def read(self, lines: list[str], begin: int) -> tuple[np.ndarray | None, int]:
-        """``(words, lines taken)`` from line ``begin`` on; words are ``None`` where that is not
-        worth it."""
+        """Reads lines from line ``begin`` on: ``(words, number of lines)``; words are ``None`` if
+        fast reading is not worthwhile."""
         words: list[int] = []
         forms, at = self._forms, begin
         append = words.append

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interfaces inside a processor: commands of the three units, LMem ports, progress, group store,
-load.
+"""Interfaces within a processor: commands of the three units, LMem ports, progress, group store,
+LOAD.
 
 Units of measure: addresses of LMem are bytes, modulo ``lmem_bytes``; sizes are bytes, lengths
 elements; widths (``ibiw``, ``obiw``) are bits as numbers 1..32. Whoever sends a command has checked
@@ -69,7 +69,7 @@ class VectorOp(enum.Enum, shape=5):
 
 
 class TransferOp(enum.Enum, shape=3):
-    """Operation codes of the transfer unit: those of the instructions less 24."""
+    """Operation codes of the transfer unit: those of the instructions minus 24."""
 
     LD = 1
     ST = 2
@@ -106,7 +106,7 @@ def bias_bits(params: Params) -> int:
 
 
 class LMemRead(wiring.Signature):
-    """Read port of LMem, seen from the unit that reads.
+    """Read port of LMem, seen from the reading unit.
 
     Members
     -------
@@ -133,9 +133,9 @@ class LMemRead(wiring.Signature):
 
 
 class LMemWrite(wiring.Signature):
-    """Write port of LMem, seen from the unit that writes: a stream ``request`` of a word's byte
-    address (any alignment), ``data``, and ``mask``, one bit per byte. Accepted is written: every
-    read request from the next cycle but one on, by any unit, sees it."""
+    """Write port of LMem, seen from the writing unit: a stream ``request`` of a word's byte address
+    (any alignment), ``data``, and ``mask``, one bit per byte. Read requests of any unit see an
+    accepted write from the second cycle after it."""
 
     def __init__(self, params: Params) -> None:
         word = lmem_word_bytes(params)
@@ -198,8 +198,8 @@ def vector_layout(params: Params) -> data.StructLayout:
 
 
 def transfer_layout(params: Params) -> data.StructLayout:
-    """Layout of a transfer command (section 4.4): ``size`` bytes, 1..2047, from LMem ``src`` and/or
-    to LMem ``dst``.
+    """Layout of a transfer command (section 4.4): ``size`` bytes, 1..2047, from LMem address
+    ``src`` and/or to LMem address ``dst``.
 
     ``gmem``: main-memory address of ``ld`` and ``st`` (base added, all bytes checked). ``core``:
     the partner of ``send``, ``recv``. ``imm``: the byte of ``lldi``.
@@ -219,9 +219,8 @@ def transfer_layout(params: Params) -> data.StructLayout:
 
 
 def progress_layout() -> data.StructLayout:
-    """Layout of a unit's progress: ``done``, one cycle: the oldest command of this unit is
-    complete, its last byte written; a request to read LMem in a later cycle sees it. ``tag``:
-    its tag."""
+    """Layout of a unit's progress. ``done``, for one cycle: the oldest command of this unit is
+    complete with its last byte written, so that later LMem reads see it. ``tag``: its tag."""
     return data.StructLayout({"done": 1, "tag": TAG_BITS})
 
 
@@ -231,7 +230,7 @@ def multiply_layout() -> data.StructLayout:
 
 
 def group_layout() -> data.StructLayout:
-    """Layout of a group's entry for the processor: ``rows``, ``cols``, ``mbiw`` less one each,
+    """Layout of a group's entry for the processor: ``rows``, ``cols``, ``mbiw`` minus one each,
     ``shift``, ``round``, ``has_bias``."""
     return data.StructLayout(
         {"rows": 10, "cols": 10, "mbiw": 3, "shift": 6, "round": 1, "has_bias": 1}
@@ -239,27 +238,27 @@ def group_layout() -> data.StructLayout:
 
 
 def group_write_layout(params: Params) -> data.StructLayout:
-    """Write port of the group entries: LOAD writes ``entry`` of ``group`` in a cycle of
+    """Write port of the group entries: LOAD writes ``entry`` of ``group`` in cycles with
     ``valid``."""
     return data.StructLayout({"valid": 1, "group": group_bits(params), "entry": group_layout()})
 
 
 def ids_layout(params: Params) -> data.StructLayout:
-    """Layout of an array id, and the index of the group's first bias in the bias store (the same
-    beside all ids of a group)."""
+    """Layout of an array id, with the index of the group's first bias in the bias store (the same
+    for all ids of a group)."""
     return data.StructLayout({"array": array_bits(params), "bias": bias_bits(params)})
 
 
 def ids_write_layout(params: Params) -> data.StructLayout:
-    """Write port of the array ids: LOAD writes the ``index``-th array id (grid order) of
-    ``group`` in a cycle of ``valid``."""
+    """Write port of the array ids: LOAD writes the ``index``-th array id (grid order) of ``group``
+    in cycles with ``valid``."""
     return data.StructLayout(
         {"valid": 1, "group": group_bits(params), "index": 4, "ids": ids_layout(params)}
     )
 
 
 def bias_layout(params: Params) -> data.StructLayout:
-    """Write port of the bias store: LOAD writes one word in a cycle of ``valid``."""
+    """Write port of the bias store: LOAD writes one word in cycles with ``valid``."""
     return data.StructLayout({"valid": 1, "address": bias_bits(params), "data": 32})
 
 

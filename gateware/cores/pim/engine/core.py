@@ -37,7 +37,7 @@ __all__ = ["ManyCoreEngine"]
 
 
 def _row(name, core, cores):
-    """Name of a row of a timeline."""
+    """Name of a row in the activity timeline."""
     return f"{name} {core}" if cores > 1 else name
 
 
@@ -232,7 +232,7 @@ class ManyCoreEngine(Engine):
         )
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline: of each core its oldest instruction that is not complete, and its
+        """Rows of the activity timeline: for each core its oldest incomplete instruction, and its
         units."""
         cores, found = self.params["cores"], {"LOAD": Activity(self.load.busy)}
         for k, processor in enumerate(self.processors):
@@ -262,8 +262,8 @@ class ManyCoreEngine(Engine):
         return found
 
     def _debug(self, m, states, events):
-        """core_select, core_pc, dbg_index and dbg_value; what they look at lies still long before a
-        bus cycle comes."""
+        """Debug registers core_select, core_pc, dbg_index and dbg_value; the state that they show
+        is stable long before a bus cycle arrives."""
         control, cores = self.control, self.params["cores"]
         select, index = control.reg.core_select, control.reg.dbg_index
         one, which = Signal(), Signal(range(max(2, cores)))

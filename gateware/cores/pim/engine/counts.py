@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Performance counters of the whole engine and of its processors (specification, section 7)."""
+"""Performance counters of the whole engine and of each processor (specification, section 7)."""
 
 from dataclasses import replace
 
@@ -19,7 +19,7 @@ _BYTES = 4
 
 
 def engine_control(params: Params) -> EngineControl:
-    """Control interface of the engine: the view of the whole, and one for each of several
+    """Control interface of the engine: the view of the whole engine, and one for each of several
     processors."""
     cores = params["cores"]
     more = bits_for(cores) if cores > 1 else 0
@@ -48,8 +48,8 @@ def count(
     running: Value,
     control: wiring.PureInterface,
 ) -> None:
-    """Drives the counters' part of ``control`` from the states of the processors. Sums come two
-    cycles late, classes one.
+    """Drives the counters of ``control`` from the states of the processors. Sums arrive two cycles
+    late, classes one.
 
     A cycle is *work* if any matrix or vector unit works. Otherwise it belongs to the lowest core
     that is not finished; before RUN the machine waits for instructions. A finished core's cycles
@@ -109,7 +109,7 @@ def count(
 
 
 def _drive(m, control, cores):
-    """Sums over ``cores`` into the increments of a view."""
+    """Drives a view's increments with sums over ``cores``."""
 
     def total(name):
         return sum(core[name] for core in cores)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Crossbar: rendezvous of send and recv, and the words between (specification, section 4.4)."""
+"""Crossbar between processors: rendezvous of send and recv, and transfer of the words
+(specification, section 4.4)."""
 
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
@@ -12,7 +13,7 @@ __all__ = ["Crossbar"]
 
 
 class Crossbar(wiring.Component):
-    """Full crossbar between processors: a word multiplexer in front of each receiver.
+    """Full crossbar between processors, with a word multiplexer for each receiver.
 
     Nothing moves before both ends are at the rendezvous, so no word is ever held here, and there is
     no order of messages that the programs do not have: what can meet, meets in the cycle after both

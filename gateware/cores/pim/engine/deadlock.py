@@ -15,7 +15,7 @@ PATIENCE = 24
 
 
 class DeadlockDetector(wiring.Component):
-    """Deadlock detector: every core that is not finished is blocked, and none of them can go on.
+    """Deadlock detector: every unfinished core is blocked, and none of them can proceed.
 
     A core that is blocked asks for nothing but its rendezvous or its wait. Two that can meet do so
     in the cycle after both are there (``moving``), and a wait that holds is granted within 5 cycles

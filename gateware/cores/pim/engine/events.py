@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Event registers: sync and wait (specification, section 4.5)."""
+"""Event registers of the instructions sync and wait (specification, section 4.5)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
@@ -15,8 +15,8 @@ __all__ = ["EventFile", "Events"]
 
 
 class EventFile(wiring.Component):
-    """Event registers of one core: one memory behind one adder, which serves one request every
-    other cycle, in turn.
+    """Event registers of one core: a memory with one adder, which serves requests in turn, one
+    every other cycle.
 
     So check and reset of a wait are one step whatever else comes (proved); a wait that does not
     hold is looked at again each time its turn comes. A request is served at most 2 * (sources + 1)
@@ -135,7 +135,7 @@ class EventFile(wiring.Component):
 
 
 class Events(wiring.Component):
-    """Event network: an :class:`EventFile` for each core, and the routes to them.
+    """Event network: an :class:`EventFile` for each core, and the routes to it.
 
     Parameters
     ----------

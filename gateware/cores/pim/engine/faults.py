@@ -18,13 +18,13 @@ _SETTLE = 4
 
 
 def trouble_layout() -> data.StructLayout:
-    """Layout of a core's fault report: ``fault``, ``code``, ``detail``; ``base``, ``offset``:
-    the address of its code, and of the instruction in it."""
+    """Layout of a core's fault report: ``fault``, ``code``, ``detail``; ``base`` is the address of
+    its code, ``offset`` that of the instruction within it."""
     return data.StructLayout({"fault": 1, "code": 8, "detail": 32, "base": 32, "offset": 32})
 
 
 class RunEnd(wiring.Component):
-    """End-of-run detection: watches a run, stops all processors, and reports how it ended.
+    """End-of-run detection: watches a run, stops all processors, and reports the outcome.
 
     Whatever ends the run is caught with the state of its core in the cycle before ``stop`` rises,
     three cycles after a core raised its fault. Of several in one cycle: a fault before a deadlock

@@ -19,9 +19,9 @@ __all__ = ["floorplan"]
 
 
 def floorplan(device: str, params: Params) -> dict[str, str]:
-    """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where there is no
-    plan: for other than four processors of 32 lanes, for what does not fit in quarters, and for
-    FPGAs without three rows of DSPs."""
+    """Fixed placements, name of the DSP or block RAM in the engine -> nextpnr's site. Empty without
+    a plan: for anything other than four processors of 32 lanes, for designs that do not fit in
+    quarters, and for FPGAs without three rows of DSPs."""
     dsps, rams = dsp_rows(device), ram_rows(device)
     if (params["cores"], params["lanes"]) != (4, 32) or len(dsps) < 3:
         return {}
@@ -29,7 +29,7 @@ def floorplan(device: str, params: Params) -> dict[str, str]:
     for low, right in product(range(2), repeat=2):
 
         def half(row, right=right):
-            """From the FPGA's edge to its middle."""
+            """Sites of one half of a row, from the FPGA's edge to its middle."""
             middle = len(row) // 2
             return row[: middle - 1 : -1] if right else row[:middle]
 
@@ -48,8 +48,8 @@ def floorplan(device: str, params: Params) -> dict[str, str]:
 
 
 def _processor(params, dsps, weights, others):
-    """Places in one processor. ``dsps`` and ``weights`` have those of a group of lanes one below
-    the other; ``others`` are block RAMs for the rest."""
+    """Placements within one processor. ``dsps`` and ``weights`` list the sites of a group of lanes,
+    one below the other; ``others`` are block RAMs for the remaining memories."""
     groups, size = lane_groups(params)
     lanes = lmem_word_bytes(params)
     multipliers = [

@@ -34,7 +34,7 @@ def core_bits(params: Params) -> int:
 
 
 class CrossbarPort(wiring.Signature):
-    """Crossbar port: rendezvous with another core, and its bytes (section 4.4).
+    """Crossbar port: rendezvous with another core, and transfer of its bytes (section 4.4).
 
     Members
     -------
@@ -74,7 +74,7 @@ class CrossbarPort(wiring.Signature):
 
 
 class EventPort(wiring.Signature):
-    """Event port: sync and wait of one core (section 4.5).
+    """Event port: sync and wait requests of one core (section 4.5).
 
     Members
     -------
@@ -106,7 +106,7 @@ class EventPort(wiring.Signature):
 
 
 class StartLayout(data.StructLayout):
-    """Start state of a core; holds still from ``prime`` to the end of the run.
+    """Start state of a core; stable from ``prime`` to the end of the run.
 
     Members
     -------
@@ -135,7 +135,7 @@ class StartLayout(data.StructLayout):
 
 
 class StartPort(wiring.Signature):
-    """Run control port, as the processor sees it.
+    """Run control port, seen from the processor.
 
     Members
     -------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processor of the PIM engine: code buffer, issue, local memory, matrix, vector and transfer
-unit (sections 2 and 9)."""
+"""Processor of the PIM engine: code buffer, issue stage, local memory, and matrix, vector and
+transfer unit (sections 2 and 9)."""
 
 from amaranth import Module, Mux, ResetInserter, Signal
 from amaranth.lib import stream, wiring

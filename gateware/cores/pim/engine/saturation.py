@@ -11,8 +11,8 @@ __all__ = ["above", "byte_sources", "choose_bytes", "gathered", "pick", "saturat
 
 
 def thermometer(m: Module, value: Value, bits: int, name: str) -> Value:
-    """Thermometer decoder: bit ``b`` tells whether ``value`` (unsigned, 4 to 6 bits) is greater
-    than ``b``. Made of shared parts: a comparison each would take carry chains."""
+    """Thermometer decoder: bit ``b`` says whether ``value`` (unsigned, 4 to 6 bits) is greater than
+    ``b``. Its logic is shared, since a comparison per bit would take a carry chain each."""
     low, high = value[:3], value[3:]
     lows, over, equal = (
         Signal(8, name=f"{name}_low"),
@@ -42,7 +42,7 @@ def thermometer(m: Module, value: Value, bits: int, name: str) -> Value:
 
 
 def above(m: Module, biw: Value, bits: int, name: str) -> Value:
-    """Mask of the sign bits of a saturated number of ``biw`` bits: ``biw - 1`` and above, of
+    """Mask of the sign bits of a number saturated to ``biw`` bits: bits ``biw - 1`` and above, of
     ``bits``."""
     return ~(thermometer(m, biw, bits + 1, name)[1:])
 
@@ -58,8 +58,8 @@ def saturate(
     wrap: Value | None = None,
     top: Value | None = None,
 ) -> Value:
-    """Saturated ``value`` (signed): clamped to the width that ``mask`` (see :func:`above`, of the
-    value's width) stands for, in ``bits`` bits.
+    """Clamps ``value`` (signed) to the width that ``mask`` stands for (see :func:`above`, of the
+    value's width); result in ``bits`` bits.
 
     Where ``floor`` is true, negative values become 0 (not together with ``wrap``). Where ``wrap``
     is, the value is not clamped but taken modulo 2**width, its sign extended; ``top`` has the one
@@ -82,13 +82,13 @@ def saturate(
 
 
 def byte_sources(word_bytes: int, lanes: int, byw: int) -> list[tuple[int, int] | None]:
-    """Packing of elements of ``byw`` bytes into a word: ``(lane, byte)`` for each byte of the
-    word, ``None`` where none is."""
+    """Packing of elements of ``byw`` bytes into a word: ``(lane, byte)`` for each byte of the word,
+    ``None`` for an unused one."""
     return [(k // byw, k % byw) if k // byw < lanes else None for k in range(word_bytes)]
 
 
 def pick(choices: dict[int, ValueLike], select: Value) -> Value:
-    """Multiplexer of ``choices`` (a dict number -> value, absent ones do not matter) by
+    """Multiplexer of ``choices`` (a dict number -> value; other numbers are don't-cares) by
     ``select``, as a sum of products."""
     result = 0
     for number, value in choices.items():
@@ -97,8 +97,8 @@ def pick(choices: dict[int, ValueLike], select: Value) -> Value:
 
 
 def gathered(values: Iterable[Value], chosen: Value | list[Value]) -> Value:
-    """One-hot multiplexer: the one of ``values`` whose bit of ``chosen`` is set, 0 if none is; as
-    wide as the widest, sign-extended.
+    """One-hot multiplexer: the member of ``values`` whose bit of ``chosen`` is set, or 0; as wide
+    as the widest, sign-extended.
 
     Wide selections cost half of what they do by a number where ``chosen`` comes out of registers.
     """
@@ -113,7 +113,7 @@ def gathered(values: Iterable[Value], chosen: Value | list[Value]) -> Value:
 def choose_bytes(
     choices: dict[int, list[tuple[int, int] | None]], values: list[Value], select: Value
 ) -> Value:
-    """Byte multiplexer of a word that is packed in one of several ways.
+    """Byte multiplexer for a word with several packings.
 
     Parameters
     ----------

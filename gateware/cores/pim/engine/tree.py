@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arbiter tree: many memory ports behind few, so that no single arbiter decides among all of
+"""Arbiter tree: connects many memory ports to a few, so that no single arbiter decides among all of
 them."""
 
 from amaranth import Module
@@ -17,8 +17,9 @@ MOST_PORTS, FEW_PORTS = 16, 4
 
 
 class PortTree(wiring.Component):
-    """Arbiter tree of ``ports`` ports in front of at most four (more than 64: sixteen): wires while
-    they are no more, else arbiters of equal numbers of ports, with registers behind them.
+    """Arbiter tree that connects ``ports`` ports to at most four (more than 64: to sixteen). Up to
+    that number they are wires; else arbiters with equal numbers of ports, with register stages
+    after them.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ _NO_THIRD = np.array([op for op, mask in SELECTED.items() if mask < 4])
 
 
 class RecordError(ValueError):
-    """A container that is refused; ``index`` is that of the record, if it is one's fault."""
+    """Error in a container; ``index``: number of the record at fault, if there is one."""
 
     def __init__(self, message: str, index: int | None = None) -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ def _records(data):
 
 
 def words_of_container(data: bytes, encoder: Encoder | None = None) -> np.ndarray:
-    """The words of a container, uint64.
+    """Decodes the words of a container, uint64.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def _tolerate(encoder, some, kind):
 
 
 def container_of(words: np.ndarray) -> bytes:
-    """The container of legal ``words`` (uint64)."""
+    """Encodes legal ``words`` (uint64) as a container."""
     words = np.asarray(words, np.uint64)
     r = np.zeros(len(words), _RECORD)
 

@@ -46,7 +46,7 @@ _PAIRS = {2: "rs1", 25: "rs1", 26: "rd"}
 
 
 class Problem(Exception):
-    """An instruction of the dialect that is refused."""
+    """Error in an instruction of the dialect."""
 
 
 class Encoder:
@@ -63,7 +63,7 @@ class Encoder:
         self.kinds: Counter[str] = Counter()
 
     def tolerate(self, kind: str) -> None:
-        """Counts a deviation, or refuses it."""
+        """Counts a tolerated deviation, or raises an error for it."""
         if not self.raw:
             raise Problem(kind)
         self.kinds[kind] += 1
@@ -125,7 +125,7 @@ class Encoder:
         return value
 
     def word(self, d: dict[str, Any]) -> int:
-        """The word of an instruction. Raises :class:`Problem`."""
+        """Encodes an instruction as a word. Raises :class:`Problem`."""
         name = d.get("op")
         op = _OPS.get(name) if type(name) is str else None
         if op is None:
@@ -191,8 +191,8 @@ def _value_text(high):
 
 
 def instruction_text(op: int, a: int, b: int, c: int, d: int, high: int) -> str:
-    """The JSON text of a legal instruction, given by its opcode, the fields at bits 6, 11, 16, 21,
-    and its high word."""
+    """JSON text of a legal instruction, given its opcode, the fields at bits 6, 11, 16 and 21, and
+    its high word."""
     begin = f'{{"op": "{_NAMES[op]}"'
     if op == 1:
         return f'{begin}, "rd": {a}, "imm": {high}}}'

@@ -29,7 +29,8 @@ def _error(path, message):
 
 
 def _take(program, path):
-    """``(image, words by core)``; refuses what the published forms cannot hold."""
+    """Reads a program as ``(image, words by core)``; raises an error for anything that the
+    published forms cannot hold."""
     try:
         image, _ = image_of(program.data)
     except TableFault as fault:
@@ -93,7 +94,7 @@ def _companion(image):
 
 
 def _write(path, pieces):
-    """Writes text pieces, compressed if the name says so; whole or not at all."""
+    """Writes chunks of text, compressed if the name says so, completely or not at all."""
     path = Path(path)
     work = path.with_name(f".{path.name}.{os.getpid()}")
     try:
@@ -122,7 +123,7 @@ def _json_pieces(image, cores):
 
 
 def write_json(software: Software, program: Program, path: str | Path) -> None:
-    """Writes ``.json`` or ``.json.gz``; groups go to ``groups.json`` (``.gz``) beside it."""
+    """Writes ``.json`` or ``.json.gz``, with the groups in ``groups.json`` (``.gz``) beside it."""
     image, cores = _take(program, path)
     _write(path, _json_pieces(image, cores))
     if any(core.groups for core in image.cores):

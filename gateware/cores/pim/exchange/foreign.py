@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reader of the published forms: JSON programs, folders and files of ``.pim`` containers,
+"""Reader of the published forms: JSON programs, folders and files of ``.pim`` containers, and
 companion files of groups (section 3.7)."""
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _MOST_CORES = 1024
 
 @dataclass
 class Foreign:
-    """Program in a published form, as read: words (uint64) by core, ``config`` as it stands in
-    the file, tolerated deviations and their number."""
+    """A program in a published form, as read: words (uint64) by core, ``config`` from the file, and
+    tolerated deviations with their number."""
 
     cores: dict[int, np.ndarray]
     config: dict[str, Any] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class Foreign:
 
 
 class _Bad:
-    """An instruction that could not be encoded."""
+    """Error in an instruction that could not be encoded."""
 
     __slots__ = ("message",)
 
@@ -86,7 +86,8 @@ def _hook(encoder):
 
 
 def _instructions(path, lists, encoder):
-    """Words by core of ``lists`` (core -> name and list), which the hook made of JSON."""
+    """Encodes the instructions of ``lists`` (core -> name and list), which the JSON hook made:
+    words by core."""
     found = {number: _words(path, name, listed) for number, (name, listed) in lists.items()}
     if sum(map(len, found.values())) != encoder.encoded:
         # A number that stands for itself would pass for a word; or an instruction stands where none
@@ -124,7 +125,7 @@ def _number(name):
 
 
 def _count(path, config, raw, found):
-    """Cores of a program; refuses cores that are missing."""
+    """Number of cores of a program; raises an error if core numbers are missing."""
     count = config.get("core_cnt", max(found, default=-1) + 1) if isinstance(config, dict) else None
     if not isinstance(config, dict):
         raise SourceError(f"{path}: config is no object")
@@ -220,7 +221,7 @@ def read_program(path: str | Path, raw: bool = False) -> Foreign:
 
 
 def companion_beside(path: str | Path) -> Path | None:
-    """The companion of groups that belongs to ``path``, or ``None``."""
+    """Path of the companion file of groups for ``path``, or ``None``."""
     folder = Path(path) if Path(path).is_dir() else Path(path).parent
     return next(
         (folder / name for name in ("groups.json", "groups.json.gz") if (folder / name).is_file()),

@@ -43,8 +43,8 @@ def _geometry(assembler, size, path, place):
 
 
 def _own_settings(assembler, own, path):
-    """Settings that quintet's own files hold beside the published ones: GMem, and form, wait
-    mode, widths and formats of each core."""
+    """Settings in quintet's own files that the published forms lack: GMem, and form, wait mode,
+    widths and formats of each core."""
 
     def wrong():
         raise SourceError(f"{path}: config.quintet is damaged")
@@ -118,7 +118,7 @@ def add_companion(assembler: Assembler, path: str | Path, place: Place) -> None:
 
 
 def _import(assembler, cursor):
-    """``.import "path"[, raw]``."""
+    """Directive ``.import "path"[, raw]``: appends a program in a published form."""
     place = cursor.place
     name = cursor.string('a file name, as in .import "FILE"')
     raw = False
@@ -134,7 +134,7 @@ def _import(assembler, cursor):
 
 
 def _groups(assembler, cursor):
-    """``.groups "file.json[.gz]"``."""
+    """Directive ``.groups "file.json[.gz]"``: declares the groups of a companion file."""
     place = cursor.place
     name = cursor.string('a file name, as in .groups "FILE"')
     try:
@@ -158,7 +158,7 @@ IMPORTS = (
 
 
 def whole_file(name: str) -> Place:
-    """A place in messages that is a file without lines."""
+    """Location in messages that stands for a whole file."""
     from ....isa.asm.errors import Place
 
     class WholeFile(Place):
@@ -171,8 +171,7 @@ def whole_file(name: str) -> Place:
 
 
 def read_form(software: Software, path: str | Path, params: Params | None = None) -> Program:
-    """Reads a program file in a published form, with the companion beside it. Raises
-    ``AsmError``."""
+    """Reads a program file in a published form, with its companion file. Raises ``AsmError``."""
     from ....isa.asm.assembler import Assembler
     from ....isa.asm.errors import AsmError
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Codec of whole code sections: bytes to 64-bit words and back, millions of instructions at a
-time (specification, section 3)."""
+"""Codec of whole code sections: converts between bytes and 64-bit words, millions of instructions
+at a time (specification, section 3)."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ _HALF = np.uint64(32)
 
 
 class CodeError(ValueError):
-    """An instruction has no form in the mode; ``index`` is the first such."""
+    """Error: an instruction has no form in the mode; ``index`` is that of the first."""
 
     def __init__(self, index: int, message: str) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class CodeError(ValueError):
 
 
 def expand_words(low: np.ndarray) -> np.ndarray:
-    """The 64-bit words of 32-bit forms; ``low`` and result uint64 arrays."""
+    """Expands 32-bit forms to 64-bit words; ``low`` and the result are uint64 arrays."""
     op = low & np.uint64(63)
     wide = low.copy()
     for opcodes, shift in (((1,), 11), ((6, 7), 16)):
@@ -34,7 +34,7 @@ def expand_words(low: np.ndarray) -> np.ndarray:
 
 
 def narrow_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """``(low, fits)``: 32-bit forms of 64-bit words, and where there is one. Arrays of uint64 and
+    """Narrows 64-bit words to 32-bit forms where possible: ``(low, fits)``, arrays of uint64 and
     bool."""
     op, low, high = words & np.uint64(63), words & _LOW, words >> _HALF
     fits = high == 0
@@ -82,8 +82,8 @@ def code_of(words: np.ndarray, mode: int) -> bytes:
 
 
 def words_of(code: bytes, mode: int, count: int | None = None) -> tuple[np.ndarray, np.ndarray]:
-    """Decodes ``code``: ``(words, offsets)``, the 64-bit words, uint64, and the byte offset of
-    each, then that of the end, int64.
+    """Decodes ``code``: ``(words, offsets)``, the 64-bit words (uint64), and the byte offset of
+    each, followed by that of the end (int64).
 
     What is no whole instruction any more is left out; ``count`` ends the list earlier.
     """

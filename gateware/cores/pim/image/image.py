@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program image: its contents, and its writer (specification, section 3.6). ``reading.py`` is
-its reader."""
+"""Program image: its contents and its writer (specification, section 3.6); the reader is
+``reading.py``."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass
 class Group:
-    """Group of arrays. ``weights`` int8 (rows, cols) and ``bias`` int32 (cols,), or ``None``;
+    """Group of arrays: ``weights`` int8 (rows, cols), ``bias`` int32 (cols,) or ``None``, and
     ``arrays`` in grid order."""
 
     rows: int
@@ -39,8 +39,8 @@ class Group:
 
 @dataclass
 class CoreProgram:
-    """Program of a core: ``code`` as it lies in memory, ``count`` instructions in form ``mode``
-    (0, 1, 2), and its groups."""
+    """Program of a core: ``code`` as bytes in memory, ``count`` instructions in form ``mode`` (0,
+    1, 2), and its groups."""
 
     code: bytes = b""
     count: int = 0
@@ -55,7 +55,7 @@ class CoreProgram:
 
 @dataclass
 class Image:
-    """Program image: all cores, the geometry of their arrays, and GMem (``gmem_size`` 0: to the
+    """Program image: all cores, the geometry of their arrays, and GMem (``gmem_size`` 0: up to the
     window's limit)."""
 
     cores: list[CoreProgram]
@@ -65,17 +65,17 @@ class Image:
     gmem_size: int = 0
 
     def data(self) -> bytes:
-        """The image's bytes, in the one layout that is written."""
+        """Encodes the image, in the canonical layout."""
         return Writer(self).data
 
 
 def block_rows(rows: int, xb_rows: int) -> list[int]:
-    """Number of rows of each block row of a group: ``xb_rows``, fewer in the last."""
+    """Number of rows in each block row of a group: ``xb_rows``, fewer in the last."""
     return [min(xb_rows, rows - k) for k in range(0, rows, xb_rows)]
 
 
 def stored_weights(weights: np.ndarray, xb_rows: int, xb_cols: int) -> bytes:
-    """The bytes of a group's weights, int8 (rows, cols): block after block, rows padded to
+    """Encodes a group's weights, int8 (rows, cols): block after block, with rows padded to
     ``xb_cols``."""
     rows, cols = weights.shape
     padded = np.zeros((rows, -(-cols // xb_cols) * xb_cols), dtype=np.int8)
@@ -90,8 +90,8 @@ def stored_weights(weights: np.ndarray, xb_rows: int, xb_cols: int) -> bytes:
 def weights_from(
     data: bytes | memoryview, rows: int, cols: int, xb_rows: int, xb_cols: int
 ) -> np.ndarray:
-    """The matrix int8 (rows, all columns of the arrays) that the bytes of :func:`stored_weights`
-    hold, padding included."""
+    """Decodes the bytes of :func:`stored_weights` to a matrix int8 (rows, all columns of the
+    arrays), padding included."""
     whole = np.empty((rows, -(-cols // xb_cols) * xb_cols), dtype=np.int8)
     at = 0
     for top in range(0, rows, xb_rows):
@@ -106,8 +106,8 @@ def weights_from(
 
 
 class Writer:
-    """Image writer. ``data``: its bytes; ``code_offsets``: of each core's code, 0 without;
-    ``core_table``: offset of the cores' entries."""
+    """Image writer. ``data``: the image's bytes; ``code_offsets``: offset of each core's code, 0
+    without code; ``core_table``: offset of the cores' entries."""
 
     def __init__(self, image: Image) -> None:
         self._image, self._size = image, 0
@@ -148,7 +148,7 @@ class Writer:
         self.data = bytes(data)
 
     def _place(self, piece):
-        """Offset of ``piece``, behind all others; 0 if it is empty."""
+        """Appends ``piece`` and returns its offset; 0 if it is empty."""
         at = self._size if piece else 0
         self._offsets.append(at)
         self._pieces.append(piece + bytes(-len(piece) % ALIGN))

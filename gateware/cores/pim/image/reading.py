@@ -20,7 +20,7 @@ __all__ = ["CoreEntry", "GroupEntry", "Tables", "TableFault", "read_tables"]
 
 
 class TableFault(ValueError):
-    """A field of the image that is wrong; ``detail`` is its offset in the image."""
+    """Error in a field of the image; ``detail`` is its offset in the image."""
 
     def __init__(self, detail: int, message: str) -> None:
         super().__init__(message)
@@ -29,8 +29,8 @@ class TableFault(ValueError):
 
 @dataclass
 class GroupEntry:
-    """A group's entry as read. ``weights`` and ``bias`` are offsets in the image; ``bias_at`` the
-    first bias word it takes."""
+    """A group's entry as read. ``weights`` and ``bias`` are offsets in the image; ``bias_at`` is
+    the index of its first bias word."""
 
     rows: int
     cols: int
@@ -46,7 +46,7 @@ class GroupEntry:
 
 @dataclass
 class CoreEntry:
-    """A core's entry as read."""
+    """A core's entry in the image's tables."""
 
     code: int
     count: int
@@ -231,7 +231,7 @@ class _Reader:
 def read_tables(
     data: bytes | memoryview, params: Params | None = None, most: int | None = None
 ) -> Tables:
-    """The tables of an image, checked.
+    """Reads and checks the tables of an image.
 
     Parameters
     ----------

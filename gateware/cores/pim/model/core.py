@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Golden model of one PIM core: its state, and every instruction but those that involve another
-core (sections 4 and 6)."""
+"""Golden model of one PIM core: its state, and every instruction that does not involve another core
+(sections 4 and 6)."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _LOW = 0xFFFF_FFFF
 
 
 class Blocked(NamedTuple):
-    """Reason why a core is blocked: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core,
-    or the event register; bytes, or the value; and where the bytes lie."""
+    """Reason why a core is blocked: ``op`` ``"send"``, ``"recv"`` or ``"wait"``; the other core or
+    the event register; the bytes or the value; and the address of the bytes."""
 
     op: str
     other: int
@@ -35,7 +35,7 @@ class Blocked(NamedTuple):
 
 
 def zero_masks() -> np.ndarray:
-    """By opcode: bits that must be zero, uint64; all ones for those that do not exist."""
+    """Bits that must be zero, uint64, by opcode; all ones for undefined opcodes."""
     masks = np.full(64, (1 << 64) - 1, dtype=np.uint64)
     for instruction in ISA.instructions:
         masks[instruction.opcode] = ISA.zero_mask(instruction)
@@ -47,7 +47,7 @@ _DEFINED = np.isin(np.arange(64), [i.opcode for i in ISA.instructions])
 
 
 class Core:
-    """State and program of one core; ``model`` is the :class:`~.model.Model`."""
+    """State and program of one core; ``model`` is the :class:`~.model.Model` that contains it."""
 
     def __init__(self, number: int, model: Model) -> None:
         self.number, self.model = number, model
@@ -62,8 +62,8 @@ class Core:
     def start(
         self, entry: CoreEntry | None, image: int = 0, code: bytes = b"", keep_lmem: bool = False
     ) -> None:
-        """Sets registers, events and widths at the start of a run; ``entry`` is the core's
-        :class:`CoreEntry`, if it has any."""
+        """Sets registers, events and widths at the start of a run; ``entry``: the core's
+        :class:`CoreEntry`, if it has one."""
         self.entry = entry
         self.regs = [0] * REGISTERS_PER_CORE
         self.events = [0] * EVENTS
@@ -121,18 +121,18 @@ class Core:
 
     @property
     def done(self) -> bool:
-        """Whether the program has reached its end."""
+        """Whether the program has ended."""
         return self.pc >= self._whole and self._ends_well
 
     @property
     def address(self) -> int:
-        """Byte address in main memory of the next instruction, or of the code's end."""
+        """Byte address in main memory of the next instruction, or of the end of the code."""
         return self._code_at + self._offsets[min(self.pc, self._whole)]
 
     # Execution
 
     def advance(self, limit: int | None = None) -> int:
-        """Runs until the program ends or blocks (``blocked`` is then set), or for ``limit``
+        """Runs until the program ends or blocks (which sets ``blocked``), or for ``limit``
         instructions.
 
         Returns the number of instructions completed. Raises
@@ -158,7 +158,7 @@ class Core:
         return self.counters["instructions"] - before
 
     def retire(self) -> None:
-        """Counts the instruction at ``pc``, which is complete, and advances."""
+        """Completes the instruction at ``pc``: counts it and advances."""
         self.counters["instructions"] += 1
         self.counters[_KIND[self._steps[self.pc][0]]] += 1
         self.pc += 1
@@ -170,7 +170,7 @@ class Core:
         return self.regs[register] << 32 | self.regs[register + 1]
 
     def _inside(self, address, size):
-        """A range of local memory, as ``(first, last + 1)``."""
+        """Range of local memory, ``(first, last + 1)``; raises the fault if it is out of bounds."""
         if address + size > self.lmem.size:
             raise RunFault("lmem_range", address)
         return address, address + size
@@ -181,8 +181,8 @@ class Core:
             raise RunFault("overlap", destination[0])
 
     def _ordered(self, destination, source, narrower):
-        """Overlap is allowed where the destination begins at or below the source and its elements
-        are no wider."""
+        """Checks overlap, which is allowed if the destination begins at or below the source and its
+        elements are not wider."""
         if destination[0] > source[0] or not narrower:
             self._disjoint(destination, source)
 
@@ -240,7 +240,7 @@ class Core:
         self.counters["operations"] += group.rows * group.cols
 
     def _matrix(self, number):
-        """The matrix of a group, int64 (rows, cols), from the arrays it is bound to."""
+        """Matrix of a group, int64 (rows, cols), from the arrays to which it is bound."""
         if number not in self._matrices:
             group = self.entry.groups[number]
             rows, cols = self.arrays.shape[1:]
@@ -302,7 +302,7 @@ class Core:
         self.counters["operations"] += d
 
     def _strided(self, address, register, count):
-        """``(stride, first, last + 1)`` of a strided source; every element must lie in local
+        """Range of a strided source, ``(stride, first, last + 1)``; every element must lie in local
         memory."""
         stride, width = (self.regs[register] ^ 1 << 31) - (1 << 31), bytes_of(self.ibiw)
         span = (count - 1) * stride * width
@@ -382,7 +382,7 @@ class Core:
         return None if self.take_event(waiting) else waiting
 
     def take_event(self, waiting: Blocked) -> bool:
-        """Whether a wait may pass; if so its event register is changed, too."""
+        """Whether a wait may proceed; if so, its event register is updated too."""
         event, value = waiting.other, waiting.amount
         assert self.entry is not None, "only a program waits"
         held = self.events[event]

@@ -23,7 +23,7 @@ _BYTES3 = np.array([1, 1 << 8, 1 << 16], dtype=np.int64)
 
 
 def formats(fi: int, fo: int, ibiw: int, obiw: int) -> tuple[int, int]:
-    """Fraction bits of input and output, ``auto`` resolved by the widths."""
+    """Fraction bits of input and output, with ``auto`` resolved by the widths."""
     return max(ibiw - 4, 0) if fi == AUTO else fi, obiw - 1 if fo == AUTO else fo
 
 
@@ -33,7 +33,7 @@ def bytes_of(biw: int) -> int:
 
 
 def _signed(raw, biw):
-    """int64 from rows of ``bytes_of(biw)`` bytes, uint8 (n, byw): the low ``biw`` bits,
+    """Converts rows of ``bytes_of(biw)`` bytes, uint8 (n, byw), to int64: the low ``biw`` bits,
     sign-extended."""
     byw = raw.shape[1]
     if byw == 3:
@@ -57,7 +57,7 @@ def gather(memory: np.ndarray, address: int, stride: int, count: int, biw: int) 
 
 
 def store(memory: np.ndarray, address: int, values: np.ndarray, biw: int) -> None:
-    """Stores int64 ``values``, all of them in range of ``biw`` bits."""
+    """Stores int64 ``values``, all within the range of ``biw`` bits."""
     byw = bytes_of(biw)
     raw = np.ascontiguousarray(values, dtype="<i8").view(np.uint8).reshape(-1, 8)[:, :byw]
     memory[address : address + raw.size] = raw.ravel()
@@ -75,7 +75,7 @@ def inner_product(a: np.ndarray, b: np.ndarray, obiw: int) -> np.ndarray:
 
 
 def average(a: np.ndarray, obiw: int) -> np.ndarray:
-    """Saturated mean, halves away from zero."""
+    """Saturated mean, rounded to nearest, halves away from zero."""
     total, count = int(a.sum()), len(a)
     mean = (2 * abs(total) + count) // (2 * count)
     return saturate(np.array([-mean if total < 0 else mean], dtype=np.int64), obiw)
@@ -86,7 +86,7 @@ def _shift(values, count):
 
 
 def _tanh(u):
-    """65536 * tanh(u / 65536), u >= 0, by the table."""
+    """Table lookup of 65536 * tanh(u / 65536), u >= 0."""
     index = np.minimum(u >> 10, 512)
     fine = np.where(u >> 19, 0, u & 1023)
     return _TANH[index] + ((_TANH[index + 1] - _TANH[index]) * fine + 512 >> 10)
@@ -114,7 +114,7 @@ def _vvsra(a, b, ibiw):
 
 
 class Widths:
-    """Widths of an element-wise instruction."""
+    """Element widths of an element-wise instruction."""
 
     def __init__(self, ibiw: int, obiw: int, fi: int, fo: int, bound: int = 0) -> None:
         self.ibiw, self.obiw, self.bound = ibiw, obiw, bound

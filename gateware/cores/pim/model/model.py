@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Golden model of PIM: LOAD, all cores, rendezvous, events, deadlock (specification, 2 to 7).
-Integers."""
+"""Golden model of PIM: LOAD, all cores, rendezvous, events and deadlock (specification, 2 to 7), in
+integers."""
 
 from collections.abc import Callable, Mapping
 
@@ -29,8 +29,8 @@ _COUNTERS = (
 
 
 class Model(GoldenModel):
-    """Golden model of PIM: every core runs until it blocks or ends, then the next; two that meet
-    exchange their bytes.
+    """Golden model of PIM: runs each core until it blocks or ends; a completed rendezvous exchanges
+    the bytes of both cores.
 
     Counters, of the view that ``core_select`` names, over the instructions completed (one that
     faults counts nothing): ``instructions``, ``operations`` (rows*cols of each ``mvmul``, len of
@@ -54,7 +54,7 @@ class Model(GoldenModel):
     ISA = ISA
 
     def reset(self) -> None:
-        """Core reset; the arrays are then zero (in a core they are whatever they are)."""
+        """Core reset; the arrays become zero (in hardware their contents are arbitrary)."""
         self.entries: list[CoreEntry] = []
         self.report: list[str] = []
         self.cores = [Core(k, self) for k in range(self.params["cores"])]
@@ -62,8 +62,8 @@ class Model(GoldenModel):
     # Interface to the cores
 
     def global_range(self, address: int, size: int) -> int:
-        """Main-memory address of a range of GMem, given by its 64-bit address;
-        :class:`~quintet.gateware.isa.outcome.RunFault` if it is out of bounds of GMem."""
+        """Main-memory address of a GMem range, given its 64-bit address; raises
+        :class:`~quintet.gateware.isa.outcome.RunFault` if it is out of bounds."""
         address &= (1 << 64) - 1
         begin = self._gmem_base + address
         if (
@@ -81,7 +81,7 @@ class Model(GoldenModel):
         return begin
 
     def sync(self, number: int, event: int) -> None:
-        """Adds 1 to an event register of core ``number``, and lets it go on if it waits for
+        """Adds 1 to an event register of core ``number``, and unblocks the core if it waits for
         that."""
         target = self.cores[number]
         if target.events[event] >= EVENT_MOST:
@@ -100,7 +100,7 @@ class Model(GoldenModel):
     # A run
 
     def _load(self):
-        """LOAD: tables, arrays, biases; the start of every core."""
+        """Executes LOAD: reads tables, arrays and biases, and starts every core."""
         table, flags = self.reg["core_table"], self.reg["run_flags"]
         at = table or self.reg["program_address"]
         inside = self.window.base <= at
@@ -151,8 +151,8 @@ class Model(GoldenModel):
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:
-        """One run; see docs/how/contracts.md, section 6; ``cycle_limit`` counts the instructions of
-        all cores together."""
+        """Executes one run; see docs/how/contracts.md, section 6; ``cycle_limit`` counts the
+        instructions of all cores together."""
         self.take_registers(registers, trace)
         self.report = []
         self._running: Core | None = None
@@ -175,8 +175,8 @@ class Model(GoldenModel):
         return found
 
     def view(self, registers: Mapping[str, int]) -> tuple[dict[str, int], dict[str, int]]:
-        """Counters and read-only registers of the last run, as ``core_select`` and ``dbg_index``
-        are now."""
+        """Counters and read-only registers of the last run, for the present values of
+        ``core_select`` and ``dbg_index``."""
         self.reg |= {
             name: registers[name] & self._writable[name][0].mask
             for name in ("core_select", "dbg_index")
@@ -203,7 +203,7 @@ class Model(GoldenModel):
             raise RunFault("deadlock", sum(1 << c.number for c in stuck), core=stuck[0].number)
 
     def _meet(self, core):
-        """Completes a rendezvous if the other core is at it, too."""
+        """Completes a rendezvous if the other core has reached it too."""
         mine = core.blocked
         other = self.cores[mine.other] if mine.op != "wait" else None
         theirs = other.blocked if other is not None else None

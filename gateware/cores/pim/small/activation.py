@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: vtanh and vsigm by their table (specification, section 4.3).
-Pure Python."""
+"""Microprogram of the small engine for vtanh and vsigm, by their table (specification, section
+4.3). Pure Python."""
 
 from ....isa.parameters import Params
 from ..image.fields import AUTO
@@ -18,7 +18,7 @@ _FULL = STEPS.bit_length() - 1 + _FINE
 
 
 def activations(params: Params, codes: dict[str, int]) -> str:
-    """Source text of the microprogram's part."""
+    """Source text of this part of the microprogram."""
     if not params["act_unit"]:
         return f"""
 op_vtanh: op_vsigm: ld OP; st T

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small PIM engine: one core, an element or a product at a time, and a microprogram.
+"""Small PIM engine: one core with a microprogram, which processes one element or product at a time.
 
 ::
 
@@ -134,8 +134,8 @@ class SmallEngine(MicroEngine):
         return Row("LOAD", numbered=False), Row("program"), Row("vectors and products")
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline. LOAD uses the units, too, and keeps what it reads where an
-        instruction's address is later."""
+        """Rows of the activity timeline. LOAD uses the units too, and keeps its read data where an
+        instruction's address is stored later."""
         (units, loading), machine = self._parts, self.machine
         begins = machine.writes("IADDR") & machine.at("fetch", 2)
         return {
@@ -149,7 +149,8 @@ class SmallEngine(MicroEngine):
         }
 
     def _debug(self, m):
-        """core_pc and dbg_value, of core 0 alone: registers of the machine while it waits."""
+        """Debug registers core_pc and dbg_value, for core 0 alone: registers of the machine while
+        it waits."""
         control, machine, names = self.control, self.machine, self.program.names
         index, at_pc, shown = control.reg.dbg_index, Signal(), Signal()
         m.d.comb += [

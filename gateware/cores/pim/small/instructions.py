@@ -27,8 +27,8 @@ __all__ = [
 
 
 class Source(enum.IntEnum):
-    """Sources besides registers. VALUE: an element; ACC_LOW, ACC_HIGH: 64 bits of the
-    accumulator that was shifted."""
+    """Operand sources besides registers. VALUE: an element; ACC_LOW, ACC_HIGH: the 64 bits of the
+    shifted accumulator."""
 
     (
         WINDOW_BASE,
@@ -47,21 +47,21 @@ class Source(enum.IntEnum):
 
 
 class Sink(enum.IntEnum):
-    """Sinks of A. W: where the weights begin; MASK: bits of an input that count; ACC: first
-    value of the second column's accumulator, then of the first's; OPERATIONS, READ, WRITTEN are
-    counted; FINISH: the run is over, A is the fault's detail until the next."""
+    """Destinations (sinks) of A. W: start of the weights; MASK: valid bits of an input; ACC:
+    initial value of the second column's accumulator, then of the first's; OPERATIONS, READ,
+    WRITTEN: counter increments; FINISH: end of the run, with A as the fault's detail."""
 
     X, P, VALUE, W, MASK, ACC, CODE, PC, FLAGS, OPERATIONS, READ, WRITTEN, FINISH = range(13)
 
 
 class Count(enum.IntFlag):
-    """Counters of CNT: an instruction, its kind, code."""
+    """Counters of instruction CNT: an instruction, its kind, code."""
 
     RETIRED, SCALAR, MATRIX, VECTOR, TRANSFER, CODE4 = 1, 2, 4, 8, 16, 32
 
 
 class Flag(enum.IntFlag):
-    """Flags of sink FLAGS."""
+    """Flags that sink FLAGS sets."""
 
     DONE, BLOCKED, LOADING = 1, 2, 4
 
@@ -78,7 +78,7 @@ ARRAYS_AT, BIAS_AT, TABLE_AT = (k << REGION_BITS for k in (1, 2, 3))
 
 
 def scratch_at(params: Params) -> int:
-    """Place of a word that nothing else uses."""
+    """Address of an otherwise unused word."""
     return BIAS_AT + 4 * params["bias_words"]
 
 

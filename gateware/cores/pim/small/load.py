@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: LOAD, every check of the image's tables, in their order
+"""Microprogram of the small engine for LOAD, with all checks of the image's tables in their order
 (specification, sections 3.6 and 6). Pure Python."""
 
 from ....isa.parameters import Params
@@ -10,7 +10,7 @@ __all__ = ["load"]
 
 
 def load(params: Params, memory_size: int, codes: dict[str, int]) -> str:
-    """Source text of the microprogram's part; it ends at ``begin``, with the core's entry in
+    """Source text of this part of the microprogram; it ends at ``begin``, with the core's entry in
     variables."""
     log_rows, log_cols = params["xb_rows"].bit_length() - 1, params["xb_cols"].bit_length() - 1
     magic = int.from_bytes(MAGIC, "little")

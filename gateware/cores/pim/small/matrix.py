@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: mvmul, two columns at a time (specification, section 4.2). Pure
-Python."""
+"""Microprogram of the small engine for mvmul, two columns at a time (specification, section 4.2).
+Pure Python."""
 
 from ....isa.parameters import Params
 from .instructions import BIAS_AT, MAC, SHIFT, STORE, TWO
@@ -12,7 +12,7 @@ _LONGEST = 39
 
 
 def matrix(params: Params, codes: dict[str, int]) -> str:
-    """Microprogram of the matrix instructions, as source text."""
+    """Source text of this part of the microprogram."""
     return f"""
 .also MACS ENTRY; .also BAND MOST; .also SHIFTS TAKEN; .also RELU PLACE; .also BIAS ID
 .also BIASED BIT; .also INNER FIRST

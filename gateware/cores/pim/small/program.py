@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: fetch, decoding, scalar instructions, events, faults
+"""Microprogram of the small engine for fetch, decoding, scalar instructions, events and faults
 (specification, sections 3, 4 and 6). Pure Python."""
 
 from ....isa.parameters import Params
@@ -28,7 +28,7 @@ _LABELS = {number: f"op_{i.mnemonic}" for number, i in _NUMBERED.items()}
 
 
 def _info():
-    """Table of the opcodes: mask of the lower half's bits that must be zero, with the index into
+    """Table by opcode: mask of the lower half's bits that must be zero, with the index into
     ``_UPPER`` in place of the opcode."""
     entries = [0] * 32
     for number, instruction in _NUMBERED.items():
@@ -38,7 +38,7 @@ def _info():
 
 
 def _tables():
-    """Start of the program: the two jump tables, with routines of fitting length in their gaps."""
+    """Start of the program: two jump tables, with routines of matching length in their gaps."""
     return f"""
 elements: boot: wait
         cls FETCH

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memories of the small engine: local memory, biases and the table of vtanh, byte by byte; weights,
-two columns at a time."""
+"""Memories of the small engine: local memory, biases and the table of vtanh, accessed by bytes;
+weights, two columns at a time."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, wiring
@@ -21,7 +21,7 @@ _MOST_IN_BLOCK_RAM = 8192
 
 
 def spram_blocks(params: Params) -> list[int]:
-    """SPRAM blocks of local memory, and of the weights."""
+    """Number of SPRAM blocks for local memory, and for the weights."""
     return [
         0 if size <= _MOST_IN_BLOCK_RAM else -(-size // _BLOCK)
         for size in (params["lmem_bytes"], weight_bytes(params))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: ranges of memory, ld, st, sld, lldi and lmv (specification,
+"""Microprogram of the small engine for memory ranges, ld, st, sld, lldi and lmv (specification,
 sections 4.1, 4.4 and 6). Pure Python."""
 
 from ....isa.parameters import Params
@@ -9,7 +9,7 @@ __all__ = ["transfers"]
 
 
 def transfers(params: Params, memory_size: int, codes: dict[str, int]) -> str:
-    """Source text of the microprogram's part."""
+    """Source text of this part of the microprogram."""
     lmem, scratch = params["lmem_bytes"], scratch_at(params)
     return f"""
 .also HI ENTRY; .also LO MOST; .also GOFF TAKEN; .also S PLACE

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Units of the small engine: elements between memory and the machine, and the products of mvmul
-with their accumulators."""
+"""Units of the small engine: access to elements in memory, and products of mvmul with their
+accumulators."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -18,7 +18,7 @@ ACC_BITS = 40
 
 
 class Units(wiring.Component):
-    """Units of the small engine: the operations of ``run``, one at a time.
+    """Units of the small engine: execute the operations of ``run`` one at a time.
 
     An element takes 4 cycles behind the first, n rows 2n + 4, a shift by 8n + k n + k + 1.
     Products: inputs come byte by byte, two cycles a row, the weights of two columns at once;
@@ -129,8 +129,8 @@ class Units(wiring.Component):
         return m
 
     def _multiply(self, m, captured, shifted, eight, turned):
-        """Multiplier and accumulators; returns whether products are still on their way, but for one
-        that is added now."""
+        """Multiplier and accumulators; returns whether products are outstanding, other than one
+        that is added in this cycle."""
         store = self._store
         m.submodules.multiplier = multiplier = self._multiplier
         # An input's bits beyond its width are its sign.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: vector instructions, an element at a time (specification,
+"""Microprogram of the small engine for vector instructions, one element at a time (specification,
 section 4.3). Pure Python."""
 
 from ....isa.parameters import Params
@@ -20,14 +20,14 @@ _BY_ELEMENTS = [
 
 
 def elements() -> str:
-    """Jump table of opcodes 10 to 24 to the code of an element of each."""
+    """Jump table of opcodes 10 to 24 to the code for an element."""
     return jump_table(
         {i.opcode: f"el_{i.mnemonic}" for i in _BY_ELEMENTS}, range(10, 25), "op_illegal"
     )
 
 
 def vectors(params: Params) -> str:
-    """Source text of the microprogram's part."""
+    """Source text of this part of the microprogram."""
     two = sum(1 << opcode for opcode in TWO_SOURCES)
     same = sum(1 << ISA.opcodes[name] for name in _SAME)
     names = " ".join(

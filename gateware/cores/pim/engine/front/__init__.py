@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Front end of the PIM engine: from instruction words to operations that may start."""
+"""Front end of the PIM engine: fetches, decodes, checks and issues instructions."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoder: instruction, operands, and whether its bits alone are legal (sections 3.1, 4 and 6).
+"""Decoder: extracts instruction and operands, and checks the bits of a word (sections 3.1, 4 and
+6).
 
 Everything here is a function of the word, registered once; what depends on registers or widths
 comes later.
@@ -126,7 +127,7 @@ def operation_layout() -> data.StructLayout:
 
 
 def _one_of(m, opcode, mnemonics, name):
-    """Whether ``opcode`` is that of one of ``mnemonics``."""
+    """Whether ``opcode`` belongs to one of ``mnemonics``."""
     found = Signal(name=name)
     with m.Switch(opcode):
         with m.Case(*(_OP[mnemonic] for mnemonic in mnemonics)):
@@ -135,8 +136,8 @@ def _one_of(m, opcode, mnemonics, name):
 
 
 def _zero_segments():
-    """``[(lowest bit, number of bits, opcodes)]``: bits that must be zero, in runs that do so in
-    the same instructions."""
+    """Bits that must be zero, grouped by the instructions for which they must: ``[(lowest bit,
+    number of bits, opcodes)]``."""
     owners = [
         tuple(i.opcode for i in ISA.instructions if ISA.zero_mask(i) >> bit & 1)
         for bit in range(ISA.bits)
@@ -249,5 +250,5 @@ def decode(m: Module, params: Params, word: data.View, cores: Value, number: int
 
 
 def _too_wide(code, params):
-    """Whether a width (32 is coded 0) is above ``max_biw``."""
+    """Whether a width (32 is coded 0) exceeds ``max_biw``."""
     return Const(0) if params["max_biw"] == 32 else (code == 0) | (code > params["max_biw"])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Issue stage: takes instructions in order, executes scalars, checks all others and sends them to
-the units (sections 4, 6 and 9).
+"""Issue stage: takes instructions in order, executes scalar ones, and checks all others and sends
+them to the units (sections 4, 6 and 9).
 
 A scalar takes one cycle. Any other instruction stands still while :class:`~.legality.Operands` goes
 through its steps, and is then *pending*: offered to its unit from the cycle after the last step on,
@@ -42,7 +42,7 @@ __all__ = ["Issue"]
 
 
 class Issue(wiring.Component):
-    """Issue stage of a processor: everything but its units, its code and its memory.
+    """Issue stage of a processor: controls everything except its units, its code and its memory.
 
     Parameters
     ----------
@@ -221,7 +221,7 @@ class Issue(wiring.Component):
         s.meets = op.send | op.recv
 
         def go(state, leaves=0):
-            """To the next state, at the end of which the instruction leaves."""
+            """Moves to the next state, at whose end the instruction leaves."""
             m.d.sync += [
                 s.at_first.eq(state == "FIRST"),
                 s.at_fresh.eq(state == "FRESH"),
@@ -308,8 +308,8 @@ class Issue(wiring.Component):
         return m
 
     def _widths(self, m, s):
-        """Widths of input and output, and their codes: those of the start, until an instruction
-        sets others."""
+        """Widths of input and output, and their codes: the values at the start, until an
+        instruction changes them."""
         s.ibiw, s.obiw, s.in_code, s.out_code = Signal(6), Signal(6), Signal(2), Signal(2)
         s.set_widths = Signal()
         wanted_in, wanted_out = Signal(6), Signal(6)
@@ -330,8 +330,8 @@ class Issue(wiring.Component):
             ]
 
     def _read(self, m, s, registers, op):
-        """Registers: rs1 and rs2 of a scalar; rs1 (of send its source) and rd of others, then the
-        pair's other half and rs2."""
+        """Register reads: rs1 and rs2 of a scalar instruction; for others rs1 (of send, its source)
+        and rd, then the pair's other half and rs2."""
         looking, first, again = Signal(), Signal(), Signal()
         s.coming = data.View(word_layout(ISA), Cat(self.words.payload.low, self.words.payload.high))
         m.d.sync += looking.eq(~s.running | s.dead | s.halting | self.finished)
@@ -382,7 +382,7 @@ class Issue(wiring.Component):
         ]
 
     def _check(self, m, s, operands, board, op):
-        """Operands of an instruction that is not a scalar, and what may be wrong with them."""
+        """Operands of a non-scalar instruction, and the checks on them."""
         params = self.params
         m.d.comb += [
             operands.operation.eq(op),
@@ -431,7 +431,8 @@ class Issue(wiring.Component):
         )
 
     def _offer(self, m, s, operands, board, mac_count, op):
-        """Instruction in front of its unit: which may go, and the outputs to units and counters."""
+        """Offers the checked instruction to its unit: which may be accepted, and the outputs to
+        units and counters."""
         slots = board.slots["transfer"]
         risky = Signal(len(slots))  # transfers in flight that may meet a bus error
         in_transfer = board.active[slots[0] : slots[-1] + 1]
@@ -502,8 +503,8 @@ class Issue(wiring.Component):
         ]
 
     def _begin(self, m, s, operands, op, go):
-        """States in which an instruction begins, and in which the one before is known not to
-        fault."""
+        """States in which an instruction begins, once the previous one is known to be free of
+        faults."""
         with m.State("FIRST"):
             with m.If(s.here & ~s.halt):
                 with m.If(op.simple):
@@ -528,7 +529,7 @@ class Issue(wiring.Component):
 
     @staticmethod
     def _examine(m, s, operands, op, go, hand_over):
-        """States of an instruction whose operands are worked out step by step."""
+        """States of an instruction whose operands are computed in several steps."""
         with m.State("LASTS"):
             m.d.comb += operands.step[1].eq(1)
             with m.If(s.too_wide | s.other_width | s.no_group):
@@ -559,8 +560,8 @@ class Issue(wiring.Component):
                 hand_over()
 
     def _stay(self, m, s, board, go):
-        """States of an instruction that waits: for memory, multiplier, transfers before it or other
-        cores."""
+        """States of an instruction that waits: for memory, the multiplier, earlier transfers or
+        other cores."""
         with m.State("SLD"):
             with m.If(s.bad):
                 go("JUDGE")

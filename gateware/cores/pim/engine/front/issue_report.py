@@ -26,8 +26,8 @@ _AUTO = 7  # bit of fi, fo that means "auto": 255, else 0 to 31
 
 
 def pending_layout(index_bits: int) -> data.StructLayout:
-    """Layout of an instruction that was checked and waits for its unit: its word's lower half,
-    its kind, its widths, and its position."""
+    """Layout of a checked instruction that waits for its unit: its word's lower half, its kind, its
+    widths, and its position."""
     flags = ("matrix", "vector", "transfer", "careful", "meets", "ld", "st", "has_g", "counts_macs")
     return data.StructLayout(
         {
@@ -44,7 +44,7 @@ def pending_layout(index_bits: int) -> data.StructLayout:
 def commands(
     m: Module, self: Issue, pending: data.View, operands: Operands, entry: data.View
 ) -> None:
-    """Command outputs of the units; they stand while a command is offered. ``pending``: of
+    """Command outputs to the units, stable while a command is offered. ``pending``: of
     :func:`pending_layout`; ``entry``: its group's."""
     ibiw, obiw = pending.ibiw, pending.obiw
     mvmul, vector, send, fill = (
@@ -108,8 +108,8 @@ def faults(
     board: Scoreboard,
     ledger: Ledger,
 ) -> None:
-    """Fault output, in the order of section 6. A late one is of an older instruction, and goes
-    before."""
+    """Fault output, in the priority order of section 6. A late fault belongs to an older
+    instruction, and takes precedence."""
     low, (ibiw, _), (pc, place), (pending, ready_one), (halting, halt) = (
         op.low,
         widths,
@@ -215,7 +215,7 @@ def account(
     waiting: tuple[Value, data.View],
     done: tuple[Value, Value],
 ) -> None:
-    """Counter and wait-state outputs."""
+    """Outputs to the counters, and the wait state of the current instruction."""
     (pending, ready_one), (matrix_done, vector_done) = waiting, done
     slots = board.slots["transfer"]
     m.d.comb += [

@@ -37,8 +37,8 @@ _MOST_BYTES = 2048
 
 
 def _scaled(code, once, thrice, fill=0):
-    """``once`` times 1 to 4 by ``code`` 0 to 3; what is shifted in is ``fill``. ``thrice`` is three
-    times it, or that less one."""
+    """Product of ``once`` and 1 to 4, by ``code`` 0 to 3; ``fill`` is shifted in. ``thrice`` is
+    three times ``once``, or that minus one."""
     bits = len(thrice) + 1
     sign = once[-1] if once.shape().signed else 0
     one = Cat(once, *[sign] * (bits - len(once)))
@@ -258,8 +258,8 @@ class Operands(wiring.Component):
         return m
 
     def _stride(self, m, s_first, s_last, s_bytes, s_held):
-        """Range of a source with a stride; gives whether it leaves LMem where its last byte does
-        not tell."""
+        """Range of a strided source; returns whether it exceeds LMem in a way that its last byte
+        does not show."""
         op, bits = self.operation, len(s_first)
         far = Signal(reset_less=True)
         factor, step_by, sum_ = (
@@ -308,7 +308,7 @@ class Operands(wiring.Component):
         return far
 
     def _global(self, m, far, total, offset):
-        """The range in global memory."""
+        """Range of an access in global memory."""
         op, step = self.operation, self.step
         zero, one, ones, carry = (
             Signal(name=name, reset_less=True) for name in ("zero", "one", "ones", "carry")

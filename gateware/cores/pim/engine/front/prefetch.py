@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction prefetch of one processor: reads its code ahead in bursts, and delivers one
-instruction after the other (sections 3 and 9).
+"""Instruction prefetch of one processor: reads its code ahead in bursts, and delivers the
+instructions in order (sections 3 and 9).
 
 The buffer is a ring of rows of 8 bytes at places given by the bits of their address in memory, so a
 burst is one aligned block of 64 bytes (the first and the last may be shorter). Behind it an aligner
@@ -128,8 +128,8 @@ class Prefetch(wiring.Component):
         return m
 
     def _ask(self, m):
-        """Bursts out of the range of the code; gives the next row that is not yet there, and what
-        to write."""
+        """Requests bursts within the code's range; returns the next row that has not arrived, and
+        the write port's values."""
         port, size = self.memory, self.beat_bytes
         next_row, left, room, flying = self._next_row, self._left, self._room, self._flying
         asking, asked, arrived = self._asking, Signal(), Signal()
@@ -206,8 +206,8 @@ class Prefetch(wiring.Component):
         return filled, (enable, word)
 
     def _buffer(self, m, filled, enable, word):
-        """The ring; behind it a register for a row. Gives both words, ``valid``, and what takes
-        them."""
+        """Ring buffer with an output register of one row. Returns both words, ``valid``, and their
+        acknowledge."""
         row, shown, taken = self._row, self._shown, self._taken
         following, at = Signal.like(row), Signal.like(row)
         m.d.comb += [
@@ -236,7 +236,8 @@ class Prefetch(wiring.Component):
         return valid, low, high, take
 
     def _align(self, m, valid, low, high, take):
-        """Words to instructions. ``held`` is the upper word of a row whose lower one is gone."""
+        """Aligns words to instructions. ``held`` is the upper word of a row whose lower word was
+        consumed."""
         out = self.words
         holds, held = self._holds, self._held
         first, second = Signal(33), Signal(33)

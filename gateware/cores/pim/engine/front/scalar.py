@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scalar registers and ALU (section 4.1): one instruction a cycle, each may use the result of its
-predecessor."""
+"""Scalar registers and ALU (section 4.1): one instruction per cycle, which may use the result of
+its predecessor."""
 
 from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, memory, wiring
@@ -12,8 +12,8 @@ __all__ = ["Registers", "alu"]
 
 
 class Registers(wiring.Component):
-    """Register file: 32 registers of 32 bits, two reads and one write per cycle; a write is read in
-    the next cycle.
+    """Register file: 32 registers of 32 bits, two reads and one write per cycle; a write is visible
+    to reads from the next cycle.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scoreboard of LMem ranges: reads and writes of commands in flight, and whether the next one must
-wait (section 9).
+"""Scoreboard of LMem ranges: tracks reads and writes of commands in flight, and decides whether the
+next one must wait (section 9).
 
 A command may go to its unit only when nothing it writes is read or written by a command in flight,
 and nothing it reads is written by one: byte for byte, within one unit too. So the units need no
@@ -21,7 +21,7 @@ UNITS = ("matrix", "vector", "transfer")
 
 
 def slots_of(params: Params) -> dict[str, range]:
-    """Scoreboard slots of each unit, by name: tags of commands that may be in flight. Small
+    """Number of scoreboard slots of each unit, by name, the limit of its commands in flight. Small
     builds have half as many."""
     matrix, vector, transfer = (2, 2, 4) if params["vec_bytes"] > 2 else (1, 1, 2)
     return {
@@ -32,15 +32,15 @@ def slots_of(params: Params) -> dict[str, range]:
 
 
 def range_layout(params: Params) -> data.StructLayout:
-    """Layout of an LMem range: bytes ``first`` to ``last``, both included, first <= last;
-    ``used``: there is such an operand."""
+    """Layout of an LMem range: bytes ``first`` to ``last``, both included, first <= last; ``used``:
+    whether the operand exists."""
     return data.StructLayout(
         {"first": address_bits(params), "last": address_bits(params), "used": 1}
     )
 
 
 def ranges_layout(params: Params) -> data.StructLayout:
-    """Layout of a command's LMem ranges: its destination, and its up to two sources."""
+    """Layout of a command's LMem ranges: its destination, and up to two sources."""
     return data.StructLayout(
         {
             "written": range_layout(params),
@@ -51,13 +51,13 @@ def ranges_layout(params: Params) -> data.StructLayout:
 
 
 def at_most(inverted: Value, b: Value) -> Value:
-    """Comparison a <= b, of ``inverted`` = ~a: the carry of b - a. Comparison operators would
-    invert the bits of a anew for each, in LUTs of their own."""
+    """Comparison a <= b, given ``inverted`` = ~a: the carry of b - a. A comparison operator would
+    invert the bits of a again each time, in LUTs of its own."""
     return (Cat(1, b) + Cat(1, inverted))[len(b) + 1]
 
 
 class Scoreboard(wiring.Component):
-    """Scoreboard of the commands in flight.
+    """Scoreboard of commands in flight.
 
     Parameters
     ----------

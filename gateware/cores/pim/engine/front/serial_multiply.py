@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Serial multiplier of 32 bits, for cores whose vector unit has none of that width."""
+"""Serial multiplier of 32 bits, for cores whose vector unit does not multiply that width."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -11,7 +11,8 @@ __all__ = ["SerialMultiply"]
 
 
 class SerialMultiply(wiring.Component):
-    """Serial shift-and-add multiplier: the low 32 bits, 33 cycles after the operands were taken.
+    """Serial shift-and-add multiplier: delivers the low 32 bits, 33 cycles after the operands were
+    accepted.
 
     Members
     -------

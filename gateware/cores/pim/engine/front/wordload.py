@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scalar load ``sld``: one word of four bytes from main memory, at any byte address (section
+"""Scalar load ``sld``: loads a four-byte word from main memory, at any byte address (section
 4.1)."""
 
 from amaranth import Module, Signal
@@ -14,7 +14,7 @@ __all__ = ["WordLoad"]
 
 
 class WordLoad(wiring.Component):
-    """Word load unit: reads the beats that hold four bytes.
+    """Word load unit: reads the beats that contain the four bytes.
 
     Parameters
     ----------

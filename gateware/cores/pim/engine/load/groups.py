@@ -23,8 +23,8 @@ __all__ = ["GroupStore"]
 
 
 class GroupStore(wiring.Component):
-    """Group store of three memories: entries, sixteen array ids of each group with the place of its
-    biases, biases.
+    """Group store with three memories: group entries; sixteen array ids per group with the index of
+    its biases; and biases.
 
     Written only while no program runs; contents are zero after configuration and kept over resets.
 

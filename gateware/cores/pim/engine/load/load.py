@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Image loader LOAD: header, tables, weights and biases (specification, sections 3.6, 4.6, 6 and
-7)."""
+"""Image loader LOAD: reads and checks header, tables, weights and biases (specification, sections
+3.6, 4.6, 6 and 7)."""
 
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -153,12 +153,12 @@ class Load(wiring.Component):
         m.d.sync += [asking.eq(0), s.moves.eq(0)]
 
         def request(place, count):
-            """So many chunks at ``place`` of the image. The queue has always space: three at most
-            are asked for at once."""
+            """Requests a number of chunks at ``place`` of the image. The queue always has space,
+            since at most three are requested at once."""
             return [s.offset.eq(place), chunks.eq(count), asking.eq(1)]
 
         def move(place):
-            """``at`` goes there, by the end of the next cycle."""
+            """Sets the read position, effective at the end of the next cycle."""
             return [s.offset.eq(place), s.moves.eq(1)]
 
         # The entry that is looked at
@@ -212,7 +212,7 @@ class Load(wiring.Component):
 
         @contextmanager
         def state(name):
-            """A state that ``stop`` ends."""
+            """Adds a state that ``stop`` ends."""
             with m.State(name):
                 with m.If(self.stop):
                     m.d.sync += stopping.eq(1)
@@ -262,7 +262,7 @@ class Load(wiring.Component):
         return m
 
     def _reader(self, m):
-        """Memory, read in ranges that are asked for in a queue. Returns reader and queue."""
+        """Range reader with a request queue; returns both."""
         m.submodules.reader = reader = RangeReader(beat_bytes=self.beat_bytes)
         # A register behind the memory: what becomes of a word is told late in a cycle.
         memory, port = reader.memory, self.memory
@@ -280,8 +280,8 @@ class Load(wiring.Component):
         return reader, asks
 
     def _enter(self, m, s, table, held):
-        """Registers that a core starts with. They lie far away, beside their core: registers of
-        their own say when they change."""
+        """Initial values of a core's registers. The registers are far away, next to their core, so
+        the write enables have registers of their own."""
         p = self.params
         s.wipe, s.entering, enter, code_at = (
             Signal(),
@@ -309,7 +309,7 @@ class Load(wiring.Component):
                 m.d.sync += start.as_value().eq(0)
 
     def _look(self, m, s, request, refuse, state):
-        """States up to the end of an entry, which is looked at word by word."""
+        """States up to the end of an entry, which is checked word by word."""
         image = self.image
         with m.State("IDLE"):
             with m.If(self.start):
@@ -368,7 +368,7 @@ class Load(wiring.Component):
                             m.next = "ENTER"
 
     def _cores(self, m, s, request, move, held, state):
-        """States of the core table: each entry goes to its core."""
+        """States of the core table: each entry is passed to its core."""
         p = self.params
         with state("CORES"):
             # The whole core table at once.
@@ -399,8 +399,8 @@ class Load(wiring.Component):
             m.next = "CORE"
 
     def _groups(self, m, s, table, request, move, held, refuse, state):
-        """States of each core's groups: their entries go to the group store, their weights to the
-        arrays, their biases beside them."""
+        """States of each core's groups: entries go to the group store, weights to the arrays,
+        biases to the bias store."""
         p = self.params
         with state("CORE"):
             m.d.sync += [
@@ -507,8 +507,8 @@ class Load(wiring.Component):
         ]
 
     def _chunks(self, m, reader, take):
-        """Beats gathered to eight bytes: the register, whether it is full, offset of its first bad
-        beat, whether it has one."""
+        """Collects beats to chunks of eight bytes: the register, whether it is full, offset of its
+        first bad beat, whether it has one."""
         beats, size = reader.beats, self.beat_bytes
         places = CHUNK_BYTES // size
         chunk, valid, error, bad = (
@@ -535,7 +535,7 @@ class Load(wiring.Component):
         return chunk, valid, bad, error
 
     def _entry(self, m):
-        """Registers of the entry that is looked at."""
+        """Registers of the entry under check."""
         p, held = self.params, SimpleNamespace()
         widths = {
             "table": 26,
@@ -580,14 +580,14 @@ class Load(wiring.Component):
 
     @staticmethod
     def _first(m, s, *checks):
-        """``wrong`` and ``where`` of the first condition that holds; ``checks``: (condition, offset
-        in the entry)."""
+        """Drives ``wrong`` and ``where`` from the first condition that holds; ``checks``:
+        (condition, offset in the entry)."""
         for condition, offset in reversed(checks):
             with m.If(condition):
                 m.d.comb += [s.wrong.eq(1), s.where.eq(offset)]
 
     def _header(self, m, s, held):
-        """Words of the image's header."""
+        """Checks the words of the image's header."""
         p = self.params
         with m.Switch(s.index):
             with m.Case(0):
@@ -633,7 +633,7 @@ class Load(wiring.Component):
                 self._first(m, s, (s.word != 0, 0x20))
 
     def _gmem(self, m, held):
-        """The legal range of GMem addresses; whole long before it is needed."""
+        """Legal range of GMem addresses, complete long before it is needed."""
         base, size = Signal(32), Signal(32)
         given = Signal()
         low, high, room = Signal(33), Signal(33), Signal(32)
@@ -650,7 +650,7 @@ class Load(wiring.Component):
         ]
 
     def _core(self, m, s, held):
-        """Words of a core's entry."""
+        """Checks the words of a core's entry."""
         p = self.params
         with m.Switch(s.index):
             with m.Case(0):
@@ -711,7 +711,8 @@ class Load(wiring.Component):
                 self._first(m, s, (s.word != 0, 0x18))
 
     def _group(self, m, s, held, acts):
-        """Words of a group's entry. ``acts``: in this cycle what comes of a word is done."""
+        """Checks the words of a group's entry. ``acts``: the cycle in which the results of a word
+        take effect."""
         p = self.params
         rows_log, cols_log = exact_log2(p["xb_rows"]), exact_log2(p["xb_cols"])
         grid_rows = Signal(7)
@@ -813,7 +814,7 @@ class Load(wiring.Component):
                 self._first(m, s, (s.word != 0, 0x30))
 
     def _next_chunk(self, m, held):
-        """Where the chunk after this one goes; ``held.ends``: there is none."""
+        """Address of the chunk after the current one; ``held.ends``: there is none."""
         p = self.params
         last_place, last_column = Signal(), Signal()
         shift = exact_log2(p["xb_cols"] // CHUNK_BYTES)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Range reader of LOAD: ranges of memory to beats."""
+"""Range reader of LOAD: turns memory ranges into streams of beats."""
 
 from amaranth import Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring
@@ -17,8 +17,8 @@ _OUTSTANDING = 4
 
 
 class RangeReader(wiring.Component):
-    """Range reader: reads ranges one after the other, in bursts of 256 beats, four outstanding,
-    until it is stopped.
+    """Range reader: reads ranges in order, in bursts of 256 beats with four outstanding, until it
+    is stopped.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bias prefetch of a ``mvmul``: biases and the half of the last place, added to the sums before
-their shift."""
+"""Bias prefetch of a ``mvmul``: biases and the rounding constant, added to the sums before their
+shift."""
 
 from amaranth import Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
@@ -21,8 +21,8 @@ SHIFT_MOST = 35
 
 
 class Addends(wiring.Component):
-    """Bias prefetch: one word per cycle from the bias store, into a ring of lane groups; without a
-    bias a whole group of the same constant per cycle.
+    """Bias prefetch: reads one word per cycle from the bias store into a ring of lane groups;
+    without a bias, a whole group of the same constant per cycle.
 
     Parameters
     ----------

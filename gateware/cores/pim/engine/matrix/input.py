@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Input stream of a ``mvmul``: words of LMem prefetched, one element of them per cycle."""
+"""Input stream of a ``mvmul``: prefetched words of LMem, delivered one element per cycle."""
 
 from amaranth import Array, Cat, Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
@@ -17,7 +17,7 @@ DEPTH = 4
 
 
 class InputReader(wiring.Component):
-    """Input prefetch: reads the words of a vector once for each tile, and keeps some buffered.
+    """Input prefetch: reads the words of a vector once per tile, and buffers a few.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ class InputReader(wiring.Component):
 
 
 def input_element_layout(params: Params) -> dict[str, int]:
-    """Position of an element in a word: ``index`` in units of its size, ``width`` its bits less
-    one, ``last``: the word's last to be used."""
+    """Position of an element in a word: ``index`` in units of its size, ``width``: its bits minus
+    one, ``last``: whether it is the last one used in the word."""
     return {
         "index": exact_log2(lmem_word_bytes(params)),
         "width": exact_log2(params["x_bits"]),
@@ -119,7 +119,7 @@ def input_element_layout(params: Params) -> dict[str, int]:
 
 
 class InputSelect(wiring.Component):
-    """Element selector: extracts an element from the word and sign-extends it; two cycles.
+    """Element selector: extracts an element from a word and sign-extends it; latency two cycles.
 
     Parameters
     ----------

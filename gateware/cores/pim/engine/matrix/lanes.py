@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Multipliers and accumulators of the matrix unit, in groups that lag behind one another by a cycle
-each."""
+"""Multipliers and accumulators of the matrix unit, in groups staggered by one cycle."""
 
 from amaranth import Module, Signal, signed
 from amaranth.lib import wiring
@@ -15,14 +14,14 @@ __all__ = ["MatrixLanes", "multiplier_kind"]
 
 
 def multiplier_kind(params: Params, family: str | None) -> str:
-    """Kind of multipliers: DSPs, but for the smallest chips, which have none: an iCE40 with
-    inputs of 8 bits."""
+    """Kind of multipliers: DSPs, except on the smallest chips, which have none (an iCE40 with
+    inputs of 8 bits)."""
     return "lut" if family == "ice40" and params["x_bits"] == 8 else "dsp"
 
 
 class MatrixLanes(wiring.Component):
-    """Multiply-accumulate lanes: a step is one input element times a row of weights; sums of a tile
-    stand until those of the next are complete.
+    """Multiply-accumulate lanes: one step multiplies an input element by a row of weights; sums of
+    a tile are kept until those of the next are complete.
 
     Parameters
     ----------

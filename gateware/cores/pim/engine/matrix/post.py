@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Requantisation: bias, rounding shift, ReLU, saturation, and the write to LMem, a lane group at a
-time (section 4.2)."""
+"""Requantisation: bias, rounding shift, ReLU, saturation, and the write to LMem, one lane group at
+a time (section 4.2)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
@@ -17,15 +17,15 @@ __all__ = ["MatrixPost", "post_layout"]
 
 
 def post_layout(params: Params) -> data.StructLayout:
-    """Layout of the post-processing of a command: ``dst``, columns less one, ``obiw``, shift,
-    ReLU, tag."""
+    """Layout of a command's post-processing: ``dst``, columns minus one, ``obiw``, shift, ReLU,
+    tag."""
     return data.StructLayout(
         {"dst": address_bits(params), "cols": 10, "obiw": 6, "shift": 6, "relu": 1, "tag": TAG_BITS}
     )
 
 
 class MatrixPost(wiring.Component):
-    """Requantisation: takes a tile's sums group by group, one per cycle, or in two cycles where
+    """Requantisation: takes a tile's sums group by group, one per cycle, or in two cycles if
     results have more than two bytes.
 
     Parameters

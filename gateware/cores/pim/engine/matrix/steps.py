@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loop sequencer of a ``mvmul``: tile by tile, in each all rows; a step is a row of weights and
-the input element that goes with it."""
+"""Loop sequencer of a ``mvmul``: iterates over tiles, and over the rows of each; one step is a row
+of weights with its input element."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -16,8 +16,8 @@ __all__ = ["ArrayIds", "MatrixSteps"]
 
 
 class ArrayIds(wiring.Component):
-    """Array id prefetch: for each tile, the ids of the blocks of its column from top to bottom,
-    before the loops come to them.
+    """Array id prefetch: the ids of the blocks in a tile's column from top to bottom, read ahead of
+    the loops.
 
     Parameters
     ----------
@@ -115,8 +115,8 @@ class ArrayIds(wiring.Component):
 
 
 class MatrixSteps(wiring.Component):
-    """Loop sequencer: issues a step per cycle while there are words and arrays, and, for the last
-    step of a tile, space for its results.
+    """Loop sequencer: issues one step per cycle while input words and array ids are available and,
+    for the last step of a tile, there is space for its results.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Matrix unit: one ``mvmul`` after another, ``lanes`` products per cycle (specification,
-sections 4.2 and 9)."""
+"""Matrix unit: executes ``mvmul`` instructions in order with ``lanes`` products per cycle
+(specification, sections 4.2 and 9)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -22,7 +22,7 @@ __all__ = ["MatrixUnit"]
 
 
 class MatrixUnit(wiring.Component):
-    """Matrix unit: multiplies vectors of LMem by the matrices of array groups.
+    """Matrix unit: multiplies vectors in LMem by the matrices of array groups.
 
     A command takes ``rows * ceil(cols / lanes)`` cycles; the next one's follow without a gap where
     matrices have at least some 16 rows (with biases: as many rows as a tile has columns). Its

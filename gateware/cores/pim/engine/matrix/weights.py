@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weight arrays of a processor: a memory of ``lanes`` weights per cycle, its lanes in groups that
-are read one cycle after another.
+"""Weight arrays of a processor: a memory of ``lanes`` weights per cycle, with lane groups read in
+consecutive cycles.
 
 A group's address register takes the address of the group before it: no net goes to all memories at
 once, and the groups' results come one after another, as the matrix unit writes them.
@@ -20,8 +20,8 @@ __all__ = ["WeightMemory", "lane_groups"]
 
 
 def lane_groups(params: Params) -> tuple[int, int]:
-    """Grouping of the lanes: ``(groups, lanes of a group)``; as many lanes as elements of two
-    bytes fit a word of LMem."""
+    """Grouping of the lanes: ``(groups, lanes of a group)``; a group has as many lanes as two-byte
+    elements fit a word of LMem."""
     lanes = max(1, min(params["lanes"], lmem_word_bytes(params) // 2))
     return params["lanes"] // lanes, lanes
 
@@ -32,7 +32,7 @@ def weight_rows(params: Params) -> int:
 
 
 class WeightMemory(wiring.Component):
-    """Weight memory of all arrays, written in chunks of eight bytes, read in rows of ``lanes``
+    """Weight memory of all arrays, written in chunks of eight bytes and read in rows of ``lanes``
     bytes.
 
     Parameters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Local memory of byte lanes: any unaligned word is read, and another written, in each cycle
+"""Local memory of byte lanes: one unaligned word is read and another is written in each cycle
 (specification, sections 2 and 9).
 
 The word at byte ``a`` lies in all lanes, byte ``k`` of it in lane ``(a + k) mod lanes``; lanes
@@ -25,8 +25,8 @@ USERS = 3
 
 
 def grant(m: Module, wants: list[Value], leader: int, name: str) -> list[Value]:
-    """Arbiter of three requesters: the ``leader`` always goes first, the others take turns. Returns
-    the grants, a list of values.
+    """Arbiter of three requesters: the ``leader`` has priority, the others alternate. Returns the
+    grants, a list of values.
 
     The last of them gives way only where the second has its turn, which it loses by making the last
     one wait: so nobody's ``ready`` depends on whether the last one, whose wish is known late in a
@@ -57,7 +57,7 @@ def rotated(value: Value, places: Value, lanes: int, *, left: bool) -> Value:
 
 
 def mask_rotated(value: Value, places: Value, lanes: int) -> Value:
-    """Mask rotation: bits rotated as ``rotated(..., left=True)`` does bytes."""
+    """Mask rotation: rotates bits as ``rotated(..., left=True)`` rotates bytes."""
     for bit in range(exact_log2(lanes)):
         at = lanes - (1 << bit)
         value = Mux(places[bit], Cat(value[at:], value[:at]), value)
@@ -65,7 +65,7 @@ def mask_rotated(value: Value, places: Value, lanes: int) -> Value:
 
 
 class LocalMemory(wiring.Component):
-    """Local memory: a word read and a word written in each cycle, of any alignment.
+    """Local memory: reads and writes one word of any alignment in each cycle.
 
     A write takes two cycles on its way: in the first it is chosen, in the second turned to its
     lanes. Reads have their registers behind the memories, so a request in the next cycle but one
@@ -112,7 +112,7 @@ class LocalMemory(wiring.Component):
         rows = bits - part
 
         def rows_of(address, name):
-            """Registers with each lane's row, for the way to the memories."""
+            """Registers with each lane's row number, on the path to the memories."""
             row, following = address[part:], Signal(rows, name=f"{name}_following")
             m.d.comb += following.eq(row + 1)
             held = [Signal(rows, name=f"{name}_row_{k}", reset_less=True) for k in range(lanes)]

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfer unit of PIM: between main memory, local memories and cores."""
+"""Transfer unit of PIM: moves data between main memory, local memories and cores."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfer ledger: completion data of transfers in flight, and MAC counts of instructions."""
+"""Transfer ledger: completion data of transfers in flight, and the MAC counts of instructions."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
@@ -9,14 +9,14 @@ __all__ = ["Ledger", "MacCount", "entry_layout"]
 
 
 def entry_layout(index_bits: int) -> data.StructLayout:
-    """Layout of an entry: ``pc``: index of the instruction; ``place``: its first word of 32 bits
-    in the code."""
+    """Layout of an entry: ``pc``: index of the instruction; ``place``: index of its first 32-bit
+    word in the code."""
     return data.StructLayout({"pc": index_bits, "place": index_bits})
 
 
 class Ledger(wiring.Component):
-    """Transfer ledger: transfers in flight, by their slots, and where they stand in the program,
-    should they fail.
+    """Transfer ledger: maps slots of transfers in flight to their program positions, for fault
+    reports.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ class Ledger(wiring.Component):
 
 
 class MacCount(wiring.Component):
-    """MAC counter of each instruction: rows times columns, multiplied bit by bit, or a vector's
+    """MAC count of each instruction: rows times columns, multiplied bit-serially, or a vector's
     length.
 
     Members

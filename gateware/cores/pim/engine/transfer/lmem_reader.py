@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LMem reader: consecutive words, buffered until the consumer accepts them."""
+"""LMem reader: delivers consecutive words, buffered until the consumer accepts them."""
 
 from amaranth import Module, Signal
 from amaranth.lib import memory, wiring

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load datapath of ``ld``: beats to LMem."""
+"""Load datapath of ``ld``: writes beats to LMem."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
@@ -14,8 +14,7 @@ __all__ = ["Loads", "load_depth", "piece_bytes"]
 
 
 def piece_bytes(params: Params, beat_bytes: int) -> int:
-    """Bytes that move between memory and LMem at once: a beat, or a word of LMem where that is
-    less."""
+    """Bytes per transfer between memory and LMem: a beat, or a word of LMem if that is smaller."""
     return min(beat_bytes, lmem_word_bytes(params))
 
 
@@ -25,8 +24,8 @@ def load_depth(params: Params) -> int:
 
 
 class Loads(wiring.Component):
-    """Load datapath: each beat, or piece of one, is a write of LMem at its own address; LMem takes
-    bytes of any alignment, so none are shifted here.
+    """Load datapath: writes each beat, or a fraction of one, to LMem at its own address. LMem
+    accepts any alignment, so no bytes are shifted here.
 
     Parameters
     ----------

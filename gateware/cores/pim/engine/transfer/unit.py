@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfer unit of one processor: ld, st, lldi, lmv, send, recv (specification, section 4.4).
+"""Transfer unit of one processor: executes ld, st, lldi, lmv, send and recv (specification, section
+4.4).
 
 ::
 
@@ -47,15 +48,15 @@ __all__ = ["TransferUnit", "transfer_progress_layout"]
 
 
 def transfer_progress_layout() -> data.StructLayout:
-    """Layout of a completion: ``done``, one cycle: the command of ``tag`` is complete. With
-    ``error`` it failed: ``code``, ``detail`` of the fault."""
+    """Layout of a completion. ``done``, for one cycle: the command of ``tag`` is complete; with
+    ``error`` it failed, and ``code`` and ``detail`` describe the fault."""
     return data.StructLayout({"done": 1, "tag": TAG_BITS, "error": 1, "code": 8, "detail": 32})
 
 
 class TransferUnit(wiring.Component):
-    """Transfer unit, one command per cycle at most. From the cycle in which a command is accepted,
-    when nothing is in the way: lmv ``words`` + 6 cycles to its ``done``, lldi ``words`` + 1; two
-    lmv follow each other at the larger of ``words`` + 1 and 2 cycles.
+    """Transfer unit, at most one command per cycle. Cycles from acceptance to ``done`` of an
+    unhindered command: ``words`` + 6 for lmv, ``words`` + 1 for lldi; two lmv follow each other at
+    the larger of ``words`` + 1 and 2 cycles.
 
     Parameters
     ----------
@@ -268,8 +269,8 @@ class TransferUnit(wiring.Component):
         return m
 
     def _take(self, m, bursts, loads, words):
-        """Command taken: who begins what. Returns whether it is one for the sink, whether one is
-        taken, and whether one waits for the sink to be free."""
+        """Accepts commands and starts their datapath. Returns whether the command is for the sink,
+        whether one is accepted, and whether one waits for the sink."""
         p, size, word, command = (
             self.params,
             self.beat_bytes,
@@ -329,9 +330,9 @@ class TransferUnit(wiring.Component):
         return sinks, taken, waits
 
     def _leave(self, m, loads, ends, load_free, into, writes):
-        """Words for LMem, in a buffer: nobody there waits for what this unit decides, nor the other
-        way round. A load's answer goes first: it holds up the memory. Returns whether the sink may
-        write, and whether the last word of a command has gone."""
+        """Buffered words for LMem, so that the LMem arbiter and this unit do not depend on each
+        other combinationally. A load's answer has priority, since it blocks the memory. Returns
+        whether the sink may write, and whether the last word of a command was written."""
         request = self.write.request
         m.submodules.leaving = leaving = StreamBuffer(
             shape=data.StructLayout({"request": into.shape(), "ending": 1})
@@ -357,7 +358,8 @@ class TransferUnit(wiring.Component):
         return may_write, written
 
     def _store(self, m, words, storing, now, port):
-        """Words to beats of ``st``: whether a word is taken, and whether it is the last one."""
+        """Converts words to beats of ``st``: whether a word is accepted, and whether it is the last
+        one."""
         size = self.beat_bytes
         piece = piece_bytes(self.params, size)
         low, part, places = exact_log2(piece), exact_log2(size), size // piece
@@ -413,9 +415,9 @@ class TransferUnit(wiring.Component):
         return go, go & last
 
     def _progress(self, m, loads, bursts, over, now, peer_size, broken, free, written):
-        """One report a cycle: loads first, then stores; each waits with its steps while its report
-        stands, and those that write LMem with their report until their last word has gone there.
-        What the first error was is kept until the unit is reset: no other is ever looked at."""
+        """Completion reports, one per cycle: loads first, then stores. Each unit stalls while its
+        report waits, and a writer of LMem reports after its last word was written. Only the first
+        error is kept, until the unit is reset."""
         layout = data.StructLayout({"done": 1, "tag": TAG_BITS, "error": 1})
         load, store, sink = (
             Signal(layout, name=f"report_{name}") for name in ("load", "store", "sink")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipelined ``vtanh`` and ``vsigm``: one table, a multiplier that interpolates between its
-entries, and rounding (section 4.3)."""
+"""Pipelined ``vtanh`` and ``vsigm``: a table, a multiplier that interpolates between its entries,
+and rounding (section 4.3)."""
 
 from amaranth import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
@@ -15,8 +15,8 @@ __all__ = ["Activation"]
 
 
 class Activation(wiring.Component):
-    """Activation function pipeline: one element per cycle; configuration holds still while elements
-    are in flight.
+    """Activation function pipeline: one element per cycle; the configuration must be stable while
+    elements are in flight.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Divider of ``vavg``: a sum by its number of elements, to nearest, halves away from zero
-(section 4.3)."""
+"""Divider of ``vavg``: divides a sum by its number of elements, rounded to nearest, halves away
+from zero (section 4.3)."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operand fetch of the vector unit: words of its sources, read from LMem in turns and aligned."""
+"""Operand fetch of the vector unit: reads the words of both sources from LMem alternately, and
+aligns them."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -13,7 +14,7 @@ __all__ = ["VectorFetch"]
 
 
 class VectorFetch(wiring.Component):
-    """Operand fetch: reads the sources of one command after another.
+    """Operand fetch: reads the sources of the commands in order.
 
     Where there is one source, it is the second operand.
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lanes of the vector unit: unpacking of words to elements, and its adders."""
+"""Lanes of the vector unit: unpacking of words to elements, and adders."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -14,7 +14,7 @@ __all__ = ["VectorAdders", "VectorUnpack"]
 
 
 class VectorUnpack(wiring.Component):
-    """Unpacker of the vector unit: elements of two words, sign-extended; one cycle.
+    """Unpacker of the vector unit: elements of two words, sign-extended; latency one cycle.
 
     Parameters
     ----------
@@ -98,7 +98,7 @@ class VectorUnpack(wiring.Component):
 
 
 class VectorAdders(wiring.Component):
-    """Adders of the vector unit: ``a + b``, ``a - b``, maximum, or minimum; no register.
+    """Adders of the vector unit: ``a + b``, ``a - b``, maximum, or minimum; combinational.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Planning stage of the vector unit: sizes of the lanes, and a command prepared for them.
+"""Planning stage of the vector unit: sizes of the lanes, and decoding of a command for them.
 
 A *step* is ``elements`` results; a *fetch* one word of each source, with the elements of one step,
 or of two where a step does not use its words up.
@@ -37,8 +37,8 @@ _KEEP_WIDTH = (VectorOp.VVADD, VectorOp.VVSUB, VectorOp.VVMAX, VectorOp.VRELU, V
 
 
 class VectorClass(enum.Enum, shape=3):
-    """Datapaths of the unit: adders, products of 16 bits, products of 32, sum of all products,
-    the table."""
+    """Datapaths of the unit: adders, 16-bit products, 32-bit products, inner product, activation
+    table."""
 
     ALU = 0
     SHORT = 1
@@ -48,7 +48,7 @@ class VectorClass(enum.Enum, shape=3):
 
 
 class Result(IntEnum):
-    """Sources of a command's result: bits of a plan's ``chosen``. PRODUCT, SHIFT: of 32 bits."""
+    """Sources of a command's result, bits of a plan's ``chosen``. PRODUCT, SHIFT: of 32 bits."""
 
     ADDERS = 0
     SHORT = 1
@@ -60,8 +60,8 @@ class Result(IntEnum):
 
 
 def lane_bits(params: Params) -> list[int]:
-    """Width of an element in each lane: lane ``k`` takes elements of ``b`` bytes where a word
-    has more than ``k`` of them."""
+    """Width of an element in each lane: lane ``k`` processes elements of ``b`` bytes if a word has
+    more than ``k`` of them."""
     word = lmem_word_bytes(params)
     return [
         8 * max(b for b in (1, 2, 4) if k < word // b and 8 * b <= params["max_biw"])
@@ -70,7 +70,7 @@ def lane_bits(params: Params) -> list[int]:
 
 
 def multipliers(params: Params) -> int:
-    """Number of multipliers: four where elements have 32 bits, else one for each of the widest
+    """Number of multipliers: four if elements have 32 bits, else one for each of the widest
     elements of a word, at most four."""
     return (
         4
@@ -80,7 +80,7 @@ def multipliers(params: Params) -> int:
 
 
 def operand_bits(params: Params) -> int:
-    """Width of a multiplier's operand: 18 where unsigned halves of 32 bits must fit."""
+    """Width of a multiplier's operand: 18 if unsigned halves of 32 bits must fit."""
     return 18 if params["max_biw"] == 32 else 16
 
 
@@ -90,7 +90,7 @@ def accumulator_bits(params: Params) -> int:
 
 
 def count_bits(params: Params) -> int:
-    """Width of a number of elements of a word."""
+    """Width of the number of elements in a word."""
     return exact_log2(lmem_word_bytes(params)) + 1
 
 
@@ -143,7 +143,7 @@ def plan_layout(params: Params) -> data.StructLayout:
 
 
 def _bytes_less_one(bits):
-    """``(bits - 1) >> 3`` of 1 to 32, without a subtraction."""
+    """Number ``(bits - 1) >> 3`` for 1 to 32 bits, without a subtraction."""
     low = bits[:3].any()
     return Cat(bits[5] | Mux(low, bits[3], bits[4] & ~bits[3]), bits[5] | bits[4] & (bits[3] | low))
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vector unit's multipliers: products and shifts of 16 bits in each lane, or of 32 bits in all
-of them together, and their sum."""
+"""Multipliers of the vector unit: products and shifts of 16 bits in each lane, or of 32 bits in all
+lanes together, and their sum."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -21,7 +21,8 @@ SHORT_SHIFT = 14
 
 
 class VectorProducts(wiring.Component):
-    """Multipliers of the vector unit: products of ``a`` and ``b``, shifts of ``a`` by ``b`` places.
+    """Multipliers of the vector unit: products of ``a`` and ``b``, or shifts of ``a`` by ``b``
+    places.
 
     A left shift is a product with a power of two, of which the low bits are taken; a right shift
     one of which the high bits are. With 32-bit elements, a product of 32 bits is the sum of four of
@@ -195,8 +196,8 @@ class VectorProducts(wiring.Component):
         return m
 
     def _long_factors(self, m):
-        """Both halves of the second factor of 32 bits: ``b``, or 2**b, or 2**(32 - b); the upper
-        half may be 2**16."""
+        """Both halves of the second 32-bit factor: ``b``, or 2**b, or 2**(32 - b); the upper half
+        may be 2**16."""
         plan, b = self.plan, self.b_0
         beyond = b[5:].any()
         power, none = Signal(6), Signal()
@@ -213,8 +214,8 @@ class VectorProducts(wiring.Component):
 
     @staticmethod
     def _power(m, power, none, multiply, value, bits, name):
-        """``value`` where ``multiply`` is set, else 2**``power``, or 0 where ``none`` is: ``bits``
-        bits and a sign."""
+        """Multiplexer: ``value`` if ``multiply`` is set, else 2**``power``, or 0 with ``none``;
+        ``bits`` bits and a sign."""
         low, high = (
             Signal(4, name=f"{name}_power_low"),
             Signal(-(-bits // 4), name=f"{name}_power_high"),

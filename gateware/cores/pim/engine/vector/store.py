@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Result store of the vector unit: saturated, packed into bytes, written."""
+"""Result store of the vector unit: saturates results, packs them into bytes and writes them."""
 
 from amaranth import Cat, Const, Module, Signal, signed
 from amaranth.lib import wiring
@@ -23,7 +23,7 @@ def result_bits(params: Params) -> list[int]:
 
 
 class VectorStore(wiring.Component):
-    """Result store in two stages: saturation and packing, write. It does not wait: the producer
+    """Result store in two stages: saturation with packing, and write. It cannot stall: the producer
     knows that LMem accepts results, or sends one at a time.
 
     Parameters

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector unit: as many elements per cycle as LMem has bytes for (specification, sections 4.3 and
-9)."""
+"""Vector unit: processes as many elements per cycle as LMem has bytes for (specification, sections
+4.3 and 9)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -42,8 +42,8 @@ _IN_A_ROW = (
 
 
 class VectorUnit(wiring.Component):
-    """Vector unit: executes all vector instructions, with the result of capture where ranges
-    overlap as section 4.4 allows.
+    """Vector unit: executes all vector instructions. If ranges overlap as section 4.4 allows,
+    results are as if all operands were read first.
 
     Words of the sources are read in order and in turns, each before a result of its elements is
     written, and results are written in order: so no element is overwritten before it is read where
@@ -235,7 +235,7 @@ class VectorUnit(wiring.Component):
         return m
 
     def _multiply(self, m, fetch, unpack, products, busy, plan, scalar):
-        """Scalar products. Returns whether a step has to wait for one."""
+        """Scalar products. Returns whether a step must wait for one."""
         bits = self.params["max_biw"]
         waits = 0
         if bits == 32:
@@ -264,8 +264,8 @@ class VectorUnit(wiring.Component):
         return waits
 
     def _along(self, m, fetch, products, start, busy, tables):
-        """Flags of the elements, k cycles after those stand behind the unpacking: whether there are
-        any, whether they are the last, their number."""
+        """Flags of the elements k cycles after unpacking: whether there are any, whether they are
+        the last, and their number."""
         params = self.params
         length = max(products.TOTAL + 2, Activation.LATENCY + 1 if tables else 0)
         along = []
@@ -284,7 +284,7 @@ class VectorUnit(wiring.Component):
         return along
 
     def _in_a_row(self, m, start, busy, fetch, store):
-        """Whether the command at hand may begin although the one before is under way."""
+        """Whether the current command may begin while the previous one is in progress."""
         command = self.command.payload
         kind = Cat(command.op, command.ibiw, command.obiw)
         last = Signal.like(kind, reset_less=True)
