@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction set descriptions: table, operands, registers, parameters; below everything else.
-Pure Python."""
+"""Instruction set descriptions: tables, operands, registers, parameters. They depend on no other
+package of quintet. Pure Python."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Safe readers of untrusted files: regular files only, sizes checked before contents, nothing
-evaluated. Pure Python but for arrays.
+"""Safe readers of untrusted files: only regular files, with sizes checked before contents, and
+nothing evaluated. Pure Python, except for arrays.
 
 Every program, array, archive and job is read here, so that a file can neither hang its reader nor
 take memory that its limit does not allow. Limits are in bytes.
@@ -64,7 +64,7 @@ _KINDS = (
 
 
 class FileError(ValueError):
-    """A file that is refused; the text names it and says in one line what is wrong.
+    """Error in a file; the text names it and says in one line what is wrong.
 
     ``trouble`` is the text behind the name, ``reason`` its core, ``missing`` whether there is no
     such file, ``keys`` the arrays of an archive that lacks the one asked for.
@@ -86,7 +86,7 @@ class FileError(ValueError):
 
 @contextmanager
 def _opened(path, most):
-    """Gives ``(file, size)`` of a regular file of at most ``most`` bytes."""
+    """Opens a regular file of at most ``most`` bytes: ``(file, size)``."""
     if "\0" in str(path):
         raise FileError(str(path).replace("\0", "\\0"), "the name holds a NUL", unreadable=True)
     try:
@@ -121,7 +121,7 @@ def _check_kind(path, found):
 
 
 def read_bytes(path: Path | str, most: int = LARGEST) -> bytes:
-    """The bytes of a regular file."""
+    """Reads the bytes of a regular file."""
     with _opened(path, most) as (file, size):
         data = file.read(size + 1)
         if len(data) != size:
@@ -131,13 +131,13 @@ def read_bytes(path: Path | str, most: int = LARGEST) -> bytes:
 
 @dataclass(frozen=True)
 class StoredBytes:
-    """A file on disk of which only the size has been read."""
+    """A file on disk whose size is known and whose contents have not been read."""
 
     path: str | Path
     size: int
 
     def read(self) -> bytes:
-        """Its bytes. Raises :class:`FileError` if it is another one by now."""
+        """Reads the bytes. Raises :class:`FileError` if the file has changed since."""
         data = read_bytes(self.path)
         if len(data) != self.size:
             raise FileError(self.path, "changed while it was read")
@@ -145,13 +145,13 @@ class StoredBytes:
 
 
 def stored_bytes(path: Path | str, most: int = LARGEST) -> StoredBytes:
-    """The :class:`StoredBytes` of a regular file."""
+    """Looks up a regular file and returns its :class:`StoredBytes`."""
     with _opened(path, most) as (_, size):
         return StoredBytes(path, size)
 
 
 def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
-    """Writes ``data`` (text or bytes) to ``path``, whole or not at all. Raises ``OSError``."""
+    """Writes ``data`` (text or bytes) to ``path``, completely or not at all. Raises ``OSError``."""
     path = Path(path)
     data = data.encode() if isinstance(data, str) else data
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -172,7 +172,7 @@ def write_whole(path: str | os.PathLike[str], data: bytes | str) -> None:
 
 
 def _inflated(path, data):
-    """The contents of gzip data, piece by piece."""
+    """Decompresses gzip data in chunks."""
     state, begun = None, False
     for at in range(0, len(data), _CHUNK):
         given = bytes(data[at : at + _CHUNK])
@@ -198,8 +198,8 @@ def _inflated(path, data):
 
 
 def gunzip(path: str | Path, data: bytes, most: int = MOST_TEXT) -> bytes:
-    """The contents of the gzip file ``path`` whose bytes are ``data``; nothing is kept before the
-    whole is known to fit."""
+    """Decompresses the gzip file ``path``, whose bytes are ``data``; the size is checked before any
+    contents are kept."""
     size = 0
     for piece in _inflated(path, data):
         size += len(piece)
@@ -213,7 +213,7 @@ def gunzip(path: str | Path, data: bytes, most: int = MOST_TEXT) -> bytes:
 
 @dataclass(frozen=True)
 class StoredArray:
-    """An array on disk, of which only the header has been read.
+    """An array on disk whose header has been read.
 
     ``path`` of a ``.npy``, or of an archive with ``key``; ``dtype``, ``shape``, ``fortran`` (order
     of its elements), ``size`` in bytes.
@@ -227,7 +227,8 @@ class StoredArray:
     size: int
 
     def read(self) -> np.ndarray:
-        """The array. Raises :class:`FileError` if the file is damaged or another one by now."""
+        """Reads the array. Raises :class:`FileError` if the file is damaged or has changed
+        since."""
         import numpy as np
 
         with _array_file(self.path, self.key, LARGEST) as (file, size, what):
@@ -248,8 +249,8 @@ class StoredArray:
 
 
 def stored_array(path: Path | str, key: str | None = None, most: int = LARGEST) -> StoredArray:
-    """The :class:`StoredArray` of a ``.npy``, or of the array ``key`` of an archive; ``most`` holds
-    for the array and for the file.
+    """Reads the header of a ``.npy``, or of the array ``key`` of an archive, and returns its
+    :class:`StoredArray`; ``most`` limits the array and the file.
 
     Raises
     ------
@@ -262,12 +263,12 @@ def stored_array(path: Path | str, key: str | None = None, most: int = LARGEST) 
 
 
 def load_array(path: str | Path, key: str | None = None, most: int = MOST_ARRAY) -> np.ndarray:
-    """As :func:`stored_array`, read."""
+    """Reads an array; arguments as for :func:`stored_array`."""
     return stored_array(path, key, most).read()
 
 
 def load_archive(path: Path | str, most: int = MOST_ARRAY) -> dict[str, np.ndarray]:
-    """All arrays of an archive, name -> array; ``most`` holds for their sum."""
+    """Reads all arrays of an archive, name -> array; ``most`` limits their sum."""
     with _opened(path, most) as (file, size), _archive(path, file, size) as archive:
         if sum(entry.file_size for entry in archive.infolist()) > most:
             raise FileError(path, f"unpacks to more than {most} bytes")
@@ -277,7 +278,8 @@ def load_archive(path: Path | str, most: int = MOST_ARRAY) -> dict[str, np.ndarr
 
 @contextmanager
 def _array_file(path, key, most):
-    """Gives the file or the member that holds an array, its size, and words for messages."""
+    """Opens the file or archive member that contains an array: the file, its size, and a
+    description for messages."""
     with _opened(path, most) as (file, size):
         if key is None:
             yield file, size, ""
@@ -319,8 +321,8 @@ def _keys(archive):
 
 @contextmanager
 def _archive(path, file, size):
-    """The zip archive in ``file``. The size of its directory is looked at first: zipfile reads it
-    whole."""
+    """Opens the zip archive in ``file``, after checking the size of its directory, which zipfile
+    reads completely."""
     file.seek(max(0, size - 22 - 0xFFFF))
     tail = file.read(22 + 0xFFFF)
     at = tail.rfind(b"PK\5\6")
@@ -340,8 +342,8 @@ def _archive(path, file, size):
 
 
 def _header(path, file, size, what, most):
-    """``(dtype, shape, fortran, bytes)`` of the ``.npy`` at the beginning of ``file``, checked
-    against its ``size``."""
+    """Parses the ``.npy`` header at the beginning of ``file``, checked against its ``size``:
+    ``(dtype, shape, fortran, bytes)``."""
     if file.read(6) != b"\x93NUMPY":
         raise FileError(path, f"{what}is no .npy file (or is truncated)")
     version = file.read(2)

@@ -37,12 +37,13 @@ SyntaxTree: TypeAlias = tuple[tuple[str, Any], ...]
 
 
 class TableError(ValueError):
-    """An inconsistent table, an unknown mnemonic or an illegal value; the message names it."""
+    """Error: an inconsistent table, an unknown mnemonic or an illegal value; the message names
+    it."""
 
 
 def built(params: Params | None, only_if: str | tuple[str, ...]) -> bool:
-    """Whether an optional feature is built: ``only_if`` names no parameter, no parameters are
-    given, or one of the named parameters is true."""
+    """Whether an optional feature exists in a build: ``only_if`` names no parameter, no parameters
+    are given, or one of the named parameters is true."""
     names = (only_if,) if isinstance(only_if, str) else only_if
     return not only_if or params is None or any(params.get(name, True) for name in names)
 
@@ -93,12 +94,12 @@ class Field:
 
     @property
     def mask(self) -> int:
-        """Bits of the field in its word."""
+        """Mask of the field in its word."""
         return ((1 << self.width) - 1) << self.lo
 
     @property
     def title(self) -> str:
-        """Name in assembly and messages."""
+        """Name of the field in assembly and messages."""
         return self.label or self.name
 
     @cached_property
@@ -112,7 +113,7 @@ class Field:
         return self.values if self.limit is None else self.limit
 
     def insert(self, value: int) -> int:
-        """Bits of ``value`` at the field's place in a word."""
+        """Encodes ``value`` at the field's position in a word."""
         return self.coding.encode(value, self.width) << self.lo
 
     def bits(self, word: int) -> int:
@@ -126,7 +127,7 @@ class Field:
 
     @property
     def expected(self) -> str:
-        """The accepted values, for a message."""
+        """Description of the accepted values, for messages."""
         values = self.written
         if isinstance(values, range) and values.step == 1:
             return f"{number_text(values[0])} to {number_text(values[-1])}"
@@ -151,12 +152,12 @@ class Rule:
     severity: str = "error"
 
     def text(self, values: dict[str, int], params: Params | None) -> str:
-        """Message of the rule for an instruction with ``values``."""
+        """Message of the rule for an instruction with these ``values``."""
         return self.message if isinstance(self.message, str) else self.message(values, params)
 
 
 def parse_syntax(text: str) -> SyntaxTree:
-    """Syntax tree of an operand syntax such as ``{rd}, <{offset}>``.
+    """Parses an operand syntax such as ``{rd}, <{offset}>`` into a tree.
 
     Its items are ``("literal", text with the blanks behind it)``, ``("operand", name)`` and
     ``("optional", items)``.
@@ -216,22 +217,22 @@ class Written:
 
     @cached_property
     def by_name(self) -> dict[str, Field]:
-        """Fields by name."""
+        """Fields of the instruction by name."""
         return {f.name: f for f in self.fields}
 
     @cached_property
     def flags(self) -> tuple[Field, ...]:
-        """One-bit fields that a letter after the mnemonic sets."""
+        """One-bit fields that are set by a letter after the mnemonic."""
         return tuple(f for f in self.fields if f.flag)
 
     @cached_property
     def operands(self) -> tuple[Field, ...]:
-        """Fields written after the mnemonic, in the table's order."""
+        """Fields that are written after the mnemonic, in the table's order."""
         return tuple(f for f in self.fields if not f.flag)
 
     @cached_property
     def syntaxes(self) -> tuple[SyntaxTree, ...]:
-        """The forms of the operands, parsed (:func:`parse_syntax`)."""
+        """Parsed forms of the operands (:func:`parse_syntax`)."""
         given = self.syntax
         if given is None:
             given = ", ".join(f"{{{f.name}}}" for f in self.operands)
@@ -278,7 +279,7 @@ class Instruction(Written):
     doc: str = ""
 
     def unpack(self, word: int) -> dict[str, Any]:
-        """Values by field name; ``None`` where the bits are illegal."""
+        """Decodes a word to values by field name; ``None`` for a field with illegal bits."""
         return {f.name: f.extract(word) for f in self.fields}
 
 

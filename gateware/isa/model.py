@@ -18,7 +18,7 @@ _LOW32 = 0xFFFF_FFFF
 
 
 class MemoryWindow:
-    """Main memory of a run, with the range that the run may touch.
+    """Main memory of a run, with the range that the run may access.
 
     Parameters
     ----------
@@ -39,18 +39,17 @@ class MemoryWindow:
         self.memory, self.base, self.limit, self.trace = memory, base, limit, trace
 
     def outside(self, address: int, size: int) -> int | None:
-        """First address of ``size`` bytes at ``address`` that is not in the window, or ``None``."""
+        """First of ``size`` bytes at ``address`` that lies outside the window, or ``None``."""
         if not size or self.base <= address and address + size <= self.limit:
             return None
         return address if not self.base <= address < self.limit else self.limit
 
     def beyond(self, address: int, size: int) -> int | None:
-        """First address of ``size`` bytes at ``address`` that main memory does not have,
-        or ``None``."""
+        """First of ``size`` bytes at ``address`` that lies outside main memory, or ``None``."""
         return None if address + size <= self.memory.size else max(address, self.memory.size)
 
     def write(self, pc: int, address: int, data: np.ndarray) -> None:
-        """Store ``data``, an array of uint8, for the instruction at ``pc``."""
+        """Stores ``data``, an array of uint8, for the instruction at ``pc``."""
         self.memory[address : address + data.size] = data
         self.wrote(pc, address, data.size)
 
@@ -62,7 +61,7 @@ class MemoryWindow:
 
 class Model(ABC):
     """Golden model of an ISA (docs/how/contracts.md, section 6). A core package's model sets
-    ``ISA`` and gives ``reset`` and ``run``.
+    ``ISA`` and implements ``reset`` and ``run``.
 
     Parameters
     ----------
@@ -99,7 +98,7 @@ class Model(ABC):
 
     @abstractmethod
     def reset(self) -> None:
-        """Core reset."""
+        """Core reset: sets all state to its reset value."""
 
     @abstractmethod
     def run(
@@ -108,7 +107,7 @@ class Model(ABC):
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:
-        """One run from start to end.
+        """Executes one run from start to end.
 
         Parameters
         ----------
@@ -135,8 +134,8 @@ class Model(ABC):
         trace: Callable[[int, int, int], object] | None = None,
         **resets: int,
     ) -> None:
-        """Sets ``reg`` and ``window`` for a run that is given ``given``; ``resets``: reset values
-        that follow from the parameters."""
+        """Sets ``reg`` and ``window`` for a run with the register values ``given``; ``resets``:
+        reset values that follow from the parameters."""
         values = {name: r.reset_of(k) for name, (r, k) in self._writable.items()}
         values |= {"window_limit": min(self.memory.size, _LOW32), **resets}
         for name, value in given.items():
@@ -158,8 +157,8 @@ class Model(ABC):
     def outcome(
         self, fault: RunFault | None, pc: int, counters: dict[str, int], values: dict[str, int]
     ) -> Outcome:
-        """The :class:`Outcome` of a run that ``fault``, a :class:`~.outcome.RunFault` at ``pc``,
-        ended (``None``: it is done)."""
+        """Builds the :class:`Outcome` of a run that ended with ``fault``, a
+        :class:`~.outcome.RunFault` at ``pc`` (``None``: without a fault)."""
         if fault is None:
             return Outcome("done", None, counters, values)
         report = FaultReport(

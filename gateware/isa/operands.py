@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Codings and forms of instruction fields: values to bits, and values to assembly text. Pure
+"""Codings and forms of instruction fields: conversion of values to bits and to assembly text. Pure
 Python.
 
 A *coding* maps the value a programmer means to the bits of the field and back (256 is coded 0, 64
@@ -33,25 +33,25 @@ __all__ = [
 
 
 def number_text(value: int) -> str:
-    """``value`` for a message: decimal while a reader can still take it in, hexadecimal above 64
+    """Formats ``value`` for a message: decimal as long as it is readable, hexadecimal above 64
     bits."""
     return str(value) if abs(value) < 1 << 64 else f"{value:#x}"
 
 
 @dataclass(frozen=True)
 class Coding:
-    """Unsigned coding: the value is the bits. Base class of all codings."""
+    """Unsigned coding: the bits are the value. Base class of all codings."""
 
     def values(self, width: int) -> range | tuple[int, ...]:
         """All values that ``width`` bits can hold, as a ``range`` or a sorted tuple."""
         return range(1 << width)
 
     def encode(self, value: int, width: int) -> int:
-        """Bits of ``value``, which is one of :meth:`values`."""
+        """Encodes ``value``, a member of :meth:`values`, as bits."""
         return value & ((1 << width) - 1)
 
     def decode(self, bits: int, width: int) -> int | None:
-        """The value of ``bits``; ``None`` where the bits mean nothing."""
+        """Decodes ``bits``; ``None`` if they are undefined."""
         return bits
 
 
@@ -68,7 +68,7 @@ class Signed(Coding):
 
 @dataclass(frozen=True)
 class Either(Signed):
-    """Two's-complement coding that accepts unsigned values of the same bits as well (``-1`` or
+    """Two's-complement coding that also accepts unsigned values of the same bits (``-1`` or
     ``0xffffffff``)."""
 
     def values(self, width: int) -> range:
@@ -77,7 +77,7 @@ class Either(Signed):
 
 @dataclass(frozen=True)
 class Modulo(Coding):
-    """Modulo coding: 1 to ``size``, where ``size`` itself is coded 0."""
+    """Modulo coding: 1 to ``size``, with ``size`` itself coded as 0."""
 
     size: int
 
@@ -111,8 +111,8 @@ class Log2(Coding):
 
 @dataclass(frozen=True)
 class Form:
-    """Assembly form of an operand, an expression unless a subclass says otherwise. ``cursor`` is
-    the assembler's place in the statement (``gateware/isa/asm/cursor.py``).
+    """Assembly form of an operand: an expression, unless a subclass overrides it. ``cursor`` is the
+    assembler's position in the statement (``gateware/isa/asm/cursor.py``).
 
     ``commas`` of a class says that its text may hold commas, so that operands cannot be counted by
     them.
@@ -121,11 +121,11 @@ class Form:
     commas = False
 
     def parse(self, cursor: Cursor, field: Field) -> int:
-        """The value written at ``cursor``, which moves past it."""
+        """Parses the value at ``cursor``, which moves past it."""
         return cursor.expression()
 
     def format(self, value: int) -> str:
-        """The canonical text of ``value``."""
+        """Formats ``value`` canonically."""
         return str(value)
 
 
@@ -160,7 +160,7 @@ class Prefixed(Form):
 
 @dataclass(frozen=True)
 class Named(Form):
-    """Symbolic operand: one of a set of names.
+    """Symbolic operand: a member of a set of names.
 
     ``names`` are pairs (name, value), the canonical name of a value first; ``numbers`` says whether
     an expression is accepted as well, ``prefix`` (``$r``) whether a numbered form is; ``fold``

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Outcome of a run: status, fault report and counters. Pure Python."""
+"""Outcome of a run: status, fault report, counters. Pure Python."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ __all__ = ["FaultReport", "Outcome", "RunFault", "UndefinedResult"]
 
 @dataclass(frozen=True)
 class FaultReport:
-    """Fault report, why a run ended early: number and name of the fault, byte address of the
+    """Fault report, the reason for an early end: number and name of the fault, byte address of the
     instruction, and its detail."""
 
     code: int
@@ -30,8 +30,8 @@ class Outcome:
 
 
 class UndefinedResult(Exception):
-    """A golden model has found that a program's result is not defined: no core need give the one
-    that the model would.
+    """Error: a golden model has found that a program's result is undefined, so that cores may
+    differ from the model.
 
     ``pc``: byte address of what is to blame in the program, ``None`` until it is known.
     """

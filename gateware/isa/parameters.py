@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Build parameters and presets of a core. Pure Python: the loader uses it where no FPGA tool is
-installed."""
+"""Build parameters and presets of a core. Pure Python, since host tools use it on machines without
+FPGA tools."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ LACKS: dict[str, set[str]] = {"hx8k": {"SB_MAC16", "SB_SPRAM256KA"}}
 
 @dataclass(frozen=True)
 class Capacity:
-    """Resources of an FPGA: logic cells, and 8 x 8 products that its DSPs make in one cycle."""
+    """Resources of an FPGA: logic cells, and the number of 8 x 8 products that its DSPs make per
+    cycle."""
 
     cells: int
     products: int
@@ -65,13 +66,14 @@ CAPACITIES = {
 
 
 class ParameterError(ValueError):
-    """A parameter or preset that does not exist, or a value out of range; the message names it."""
+    """Error: a parameter or preset does not exist, or a value is out of range; the message names
+    it."""
 
 
 @contextmanager
 def elaborating(what: str) -> Iterator[None]:
-    """Context in which ``what`` is elaborated: a ``ValueError`` of a component, such as a
-    multiplier of an unsupported width, becomes a :class:`ParameterError`."""
+    """Context manager for elaborating ``what``: turns a component's ``ValueError``, for example
+    about an unsupported multiplier width, into a :class:`ParameterError`."""
     try:
         yield
     except ParameterError:
@@ -98,7 +100,8 @@ class Parameter:
     legal_text: str = ""
 
     def parse(self, value: Any) -> int | bool | str:
-        """``value`` (of this kind, or its text as in ``-P name=value``) checked and converted."""
+        """Checks and converts ``value``, which is of this kind or its text as in ``-P
+        name=value``."""
         if isinstance(value, str) and self.kind is not str:
             text = value.strip().lower()
             if self.kind is bool and text in ("true", "false"):
@@ -117,7 +120,7 @@ class Parameter:
 
     @property
     def expected(self) -> str:
-        """Legal values, for a message."""
+        """Description of the legal values, for messages."""
         if self.legal_text:
             return self.legal_text
         if isinstance(self.legal, range):
@@ -130,7 +133,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Preset:
-    """A named set of parameter values, ``<fpga>[-variant]``; the others have their defaults.
+    """A named set of parameter values, ``<fpga>[-variant]``; other parameters have their defaults.
 
     Attributes
     ----------
@@ -154,7 +157,7 @@ class Preset:
 
     @property
     def fpga(self) -> str:
-        """FPGA code, the first part of the name."""
+        """Name of the FPGA, the first part of the preset's name."""
         return self.name.split("-")[0]
 
 
@@ -198,14 +201,14 @@ class ParameterSpace:
         return next(p.name for p in self.presets.values() if p.default)
 
     def preset_for(self, fpga: str, beats: Collection[int] | None = None) -> str | None:
-        """Name of the first preset of ``fpga``, else of the next smaller FPGA of its family, else
+        """Name of the first preset for ``fpga``, else for the next smaller FPGA of its family, else
         ``None``."""
         return next(iter(self.presets_for(fpga, beats)), None)
 
     def presets_for(self, fpga: str, beats: Collection[int] | None = None) -> list[str]:
-        """Names of all presets meant for ``fpga``: its own first, then those of smaller ones of its
-        family whose primitives it has; with ``beats``, the sizes that a memory's beats can have,
-        only those whose engine can have one of them."""
+        """Names of all presets for ``fpga``: its own first, then those of smaller FPGAs of its
+        family whose primitives it has. ``beats``: possible beat sizes of a memory; only presets
+        whose engine supports one of them are listed."""
         names, lacks = [], LACKS.get(fpga, set())
         while fpga is not None:
             names += [
@@ -219,12 +222,13 @@ class ParameterSpace:
         return names
 
     def peaks(self, params: Params) -> Peaks | None:
-        """The :class:`~.peaks.Peaks` of a build with ``params``, every parameter's value; ``None``
-        where the core declares none."""
+        """The :class:`~.peaks.Peaks` of a build with ``params``, values of all parameters; ``None``
+        if the core declares none."""
         return None if self._peaks is None else self._peaks(params)
 
     def resolve(self, preset: str | None = None, overrides: Params | None = None) -> dict[str, Any]:
-        """Every parameter's value, as a dict in declaration order.
+        """Resolves a preset and overrides to the values of all parameters, a dict in declaration
+        order.
 
         Raises
         ------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Peak rates of a build: the ceilings of its roofline, and the reference of every "% of peak".
-Pure Python."""
+"""Peak rates of a build: the ceilings of its roofline, and the basis of every "% of peak". Pure
+Python."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ MEMORY_WORDS = {"SRAM": 2}
 
 @dataclass(frozen=True)
 class Peaks:
-    """Peak compute and memory rates of a build, declared by its core's ``params.py``.
+    """Peak compute and memory rates of a build, declared in its core's ``params.py``.
 
     Attributes
     ----------
@@ -33,12 +33,12 @@ class Peaks:
     uncounted: str = ""
 
     def bytes_a_cycle(self, kind: str, beat_bytes: int) -> float:
-        """Bytes that move in a cycle of the counters, reads and writes together, with a memory of
-        this kind and beat."""
+        """Bytes per cycle of the counters, reads and writes together, with a memory of this kind
+        and beat."""
         most = memory_bytes(kind, beat_bytes)
         return (most if self.port_bytes is None else min(most, self.port_bytes)) / self.clock_ratio
 
 
 def memory_bytes(kind: str, beat_bytes: int) -> int:
-    """Bytes that a main memory moves in a cycle of the main clock."""
+    """Bytes per cycle of the main clock that a main memory moves."""
     return min(beat_bytes, MEMORY_WORDS.get(kind, beat_bytes))

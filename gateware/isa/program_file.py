@@ -25,8 +25,8 @@ class ProgramFile:
 
 
 class FormError(ValueError):
-    """A program file that is refused: ``message``, ``expected``, and ``line`` and ``column`` from
-    1, or ``None``. Who reads the file for a user names it in front."""
+    """Error in a program file: ``message``, ``expected``, and ``line`` and ``column`` from 1, or
+    ``None``. The caller adds the file's name."""
 
     def __init__(
         self, message: str, line: int | None = None, column: int | None = None, expected: str = ""

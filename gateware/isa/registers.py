@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Control block registers, counters and faults that all cores share: names, offsets, numbers. Pure
-Python.
+"""Control block registers, counters and faults that all cores share: names, offsets and numbers.
+Pure Python.
 
 Rooms declare their own registers, counters and faults with the types here, in ``isa.py``.
 """
@@ -11,7 +11,7 @@ __all__ = ["COMMON_COUNTERS", "COMMON_REGISTERS", "Counter", "Fault", "Register"
 
 
 class StallClass:
-    """Class of a busy cycle; every busy cycle counts as exactly one of these."""
+    """Class of a busy cycle; every busy cycle is counted in exactly one class."""
 
     WORK = 0
     FETCH = 1
@@ -54,7 +54,7 @@ class Register:
 
     @property
     def given(self) -> bool:
-        """Whether a run is given its value: it may be written, and keeps what was written."""
+        """Whether the register is an input of a run: it can be written, and keeps its value."""
         return "w" in self.access and not self.clears
 
     def reset_of(self, index: int = 0) -> int:
@@ -62,7 +62,7 @@ class Register:
         return self.reset + index * self.reset_step & (1 << self.width) - 1
 
     def check_aligned(self, value: int) -> None:
-        """Refuse, with a ``ValueError``, a value that is no multiple of ``align``."""
+        """Raises ``ValueError`` for a value that is not a multiple of ``align``."""
         if value % self.align:
             raise ValueError(f"expected a multiple of {self.align}")
 
@@ -79,8 +79,8 @@ class Counter:
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: its number in ``fault_code``, name (lower case), condition, and what
-    ``fault_detail`` holds."""
+    """A fault: its number in ``fault_code``, its name (lower case), its condition, and the meaning
+    of ``fault_detail``."""
 
     code: int
     name: str

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hooks of an ISA's software: what its assembler, disassembler and jobs do beyond the instruction
-table. Pure Python.
+"""Software hooks of an ISA: functions of its assembler, disassembler and jobs beyond the
+instruction table. Pure Python.
 
 A core package's ``software.py`` binds these hooks to its table, so that the table itself depends on
 nothing but encoding.
@@ -29,30 +29,30 @@ __all__ = ["BulkReader", "Directive", "FileForm", "Software", "StatementReader"]
 
 
 class BulkReader(Protocol):
-    """Reader of long runs of plain lines at once, for programs of many words."""
+    """Fast reader of many plain lines at once, for programs of many words."""
 
     def read(self, lines: list[str], begin: int) -> tuple[Any, int]:
-        """``(value, count)`` of the lines from ``begin``; a ``value`` of ``None`` where the next
-        ``count`` lines are to be read one by one."""
+        """Reads the lines from ``begin`` on: ``(value, count)``; a ``value`` of ``None`` means that
+        the next ``count`` lines must be read one by one."""
 
     def emit(self, assembler: Assembler, value: Any, place: Place) -> None:
         """Appends ``value`` to the current section."""
 
 
 class StatementReader(Protocol):
-    """Reader of the statements of an ISA whose statements are more than operands by the table."""
+    """Reader of statements, for an ISA whose statements are more than table-driven operands."""
 
     def statement(self, name: str, cursor: Cursor, place: Place) -> None:
-        """Reads one statement, ``name`` with its dot where it is a directive."""
+        """Reads one statement; ``name`` includes the dot of a directive."""
 
     def finish(self) -> dict[str, Any]:
-        """Emits the words; returns what ``Program.extra`` gets."""
+        """Emits the words; returns the contents of ``Program.extra``."""
 
 
 @dataclass(frozen=True)
 class Directive:
-    """A directive of one ISA: ``handle(assembler, cursor)`` is called with the cursor behind
-    its name."""
+    """A directive of one ISA: ``handle(assembler, cursor)`` is called with the cursor after its
+    name."""
 
     name: str
     handle: Callable[[Assembler, Cursor], None]
@@ -61,8 +61,8 @@ class Directive:
 
 @dataclass(frozen=True)
 class FileForm:
-    """A program file format. ``kind`` ``"assembly"`` and ``"binary"`` (the bytes as they lie in
-    memory) are built in.
+    """A program file format. ``kind`` ``"assembly"`` and ``"binary"`` (bytes as in memory) are
+    built in.
 
     Any other brings ``read(software, path, params)`` if it can be read, which gives a program or a
     :class:`~.program_file.ProgramFile` and may raise :class:`~.program_file.FormError`, and if it
@@ -78,8 +78,8 @@ class FileForm:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Software:
-    """Software side of an ISA: program files and assembler hooks. Without hooks a program is its
-    words, one after another.
+    """Software support of an ISA: program files and assembler hooks. Without hooks, a program is
+    its words in order.
 
     Parameters
     ----------

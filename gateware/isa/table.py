@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction tables: every instruction of an ISA declared once. Pure Python.
+"""Instruction tables: one declaration of every instruction of an ISA. Pure Python.
 
 The assembler, the disassembler, the decoder's layouts, the random programs of the tests and the
 reference pages are made of what stands here. An instruction is a *word*, an integer with bit 0 the
@@ -49,12 +49,11 @@ class Storage:
     name: str = ""
 
     def store(self, word: int) -> bytes:
-        """The bytes of ``word``. Raises ``ValueError`` if this storage has no form for it."""
+        """Encodes ``word`` as bytes. Raises ``ValueError`` if this storage has no form for it."""
         return word.to_bytes(self.size, self.order)
 
     def raw(self, value: int) -> bytes:
-        """The bytes of a raw instruction given by ``.word``, legal or not, unused upper bits
-        included.
+        """Encodes a raw word given by ``.word``, legal or not, unused upper bits included.
 
         Raises ``ValueError`` if it does not fit.
         """
@@ -63,7 +62,8 @@ class Storage:
         return value.to_bytes(self.size, self.order)
 
     def load(self, data: bytes, offset: int = 0) -> tuple[int, int] | None:
-        """``(word, bytes taken)`` at ``offset``; ``None`` if ``data`` ends before the word does."""
+        """Decodes a word at ``offset``: ``(word, bytes taken)``; ``None`` if ``data`` ends within
+        it."""
         if offset + self.size > len(data):
             return None
         return int.from_bytes(data[offset : offset + self.size], self.order), self.size
@@ -71,8 +71,8 @@ class Storage:
 
 @dataclass(frozen=True)
 class Part:
-    """A named range of bits of every word, for the decoder; ``detail`` is what a fault about it
-    carries."""
+    """A named range of bits of every word, for the decoder; ``detail`` is the detail of a fault
+    about it."""
 
     name: str
     hi: int
@@ -107,8 +107,8 @@ class Syntax:
 
 
 class Decoded(NamedTuple):
-    """A decoded word: instruction (``None`` if undefined), values by field name, and the fault it
-    raises, if any."""
+    """A decoded word: instruction (``None`` if undefined), values by field name, and its fault, if
+    any."""
 
     instruction: Instruction | None
     values: dict[str, Any]
@@ -118,7 +118,7 @@ class Decoded(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Isa:
-    """An instruction set.
+    """An instruction set: instructions, registers, counters, faults and assembly syntax.
 
     Parameters
     ----------
@@ -170,16 +170,16 @@ class Isa:
 
     @cached_property
     def opcode_part(self) -> Part:
-        """Part of a word that holds the opcode."""
+        """Part of a word that contains the opcode."""
         return next(part for part in self.parts if part.name == "opcode")
 
     @cached_property
     def opcodes(self) -> dict[str, int]:
-        """Mnemonic -> opcode."""
+        """Opcodes by mnemonic."""
         return {i.mnemonic: i.opcode for i in self.instructions}
 
     def with_role(self, role: str) -> tuple[str, ...]:
-        """Mnemonics of the instructions that have an operand of ``role``, in the table's order."""
+        """Mnemonics of the instructions with an operand of ``role``, in the table's order."""
         found = tuple(
             i.mnemonic for i in self.instructions if any(f.role == role for f in i.fields)
         )
@@ -189,23 +189,23 @@ class Isa:
 
     @cached_property
     def fault_codes(self) -> dict[str, int]:
-        """Name of a fault -> its number."""
+        """Fault numbers by name."""
         return {f.name: f.code for f in self.faults}
 
     @cached_property
     def fault_names(self) -> dict[int, str]:
-        """Number of a fault -> its name."""
+        """Fault names by number."""
         return {f.code: f.name for f in self.faults}
 
     @cached_property
     def register_map(self) -> dict[str, Register]:
-        """Name -> ``Register`` of the ISA's own registers."""
+        """The ISA's own registers (``Register``) by name."""
         return {r.name: r for r in self.registers}
 
     @cached_property
     def mnemonics(self) -> dict[str, tuple[Instruction | Macro, ...]]:
-        """Mnemonic or alias (folded where the syntax folds) -> tuple of instructions and macros
-        that share it."""
+        """Instructions and macros by mnemonic or alias (case-folded if the syntax ignores case):
+        name -> tuple of those that share it."""
         found: dict[str, list[Instruction | Macro]] = {}
         entries: tuple[Instruction | Macro, ...] = (*self.instructions, *self.syntax.macros)
         for entry in entries:
@@ -214,7 +214,7 @@ class Isa:
         return {name: tuple(same) for name, same in found.items()}
 
     def fold(self, name: str) -> str:
-        """``name`` as it is compared: in upper case where the syntax ignores case."""
+        """Folds ``name`` for comparison: to upper case if the syntax ignores case."""
         return name.upper() if self.syntax.fold else name
 
     @cached_property
@@ -226,7 +226,7 @@ class Isa:
 
     @cached_property
     def _masks(self):
-        """Per instruction: (fixed mask, fixed value, bits that must be zero)."""
+        """Masks of each instruction: (fixed mask, fixed value, bits that must be zero)."""
         opcode = self.opcode_part
         found = {}
         for instruction in self.instructions:
@@ -243,12 +243,12 @@ class Isa:
         return found
 
     def zero_mask(self, instruction: Instruction) -> int:
-        """Bits of the word that must be zero in ``instruction``, all optional fields built."""
+        """Bits of the word that must be zero in ``instruction``, with all optional fields built."""
         return self._masks[instruction][2]
 
     def part_masks(self, instruction: Instruction, params: Params | None = None) -> dict[str, int]:
-        """Bits that must be zero in ``instruction``, by part: ``{part name: mask}``, bit 0 the
-        part's lowest.
+        """Bits that must be zero in ``instruction``, by part: ``{part name: mask}``, with bit 0 the
+        lowest of the part.
 
         Only parts with such bits appear. With ``params`` fields that are not built count as the
         table says of them.
@@ -263,8 +263,8 @@ class Isa:
     # Words
 
     def encode(self, mnemonic: str, **values: int) -> int:
-        """The word of an instruction; optional operands and flags left out have their defaults
-        (flags 0).
+        """Encodes an instruction; omitted optional operands have their defaults, and omitted flags
+        are 0.
 
         Raises
         ------
@@ -281,8 +281,8 @@ class Isa:
         return self.pack(instruction, values)
 
     def pack(self, instruction: Instruction, values: dict[str, int]) -> int:
-        """The word of ``instruction`` with ``values`` by field name, checked as :meth:`encode`
-        does."""
+        """Encodes ``instruction`` with ``values`` by field name, with the checks of
+        :meth:`encode`."""
         for name in values:
             if name not in instruction.by_name:
                 raise TableError(
@@ -302,7 +302,7 @@ class Isa:
         return word
 
     def match(self, word: int) -> Instruction | None:
-        """The instruction whose opcode and fixed bits ``word`` has, or ``None``."""
+        """Finds the instruction whose opcode and fixed bits match ``word``, or ``None``."""
         part = self.opcode_part
         for instruction in self._by_opcode.get(word >> part.lo & mask(part.width - 1, 0), ()):
             fixed, value, _ = self._masks[instruction]
@@ -311,8 +311,8 @@ class Isa:
         return None
 
     def decode(self, word: int, params: Params | None = None) -> Decoded:
-        """:class:`Decoded` of ``word``, with the fault that its bits and the build parameters alone
-        decide.
+        """Decodes ``word`` to a :class:`Decoded`, with any fault that its bits and the build
+        parameters alone decide.
 
         Without ``params`` everything optional counts as built and no size is checked. Of several
         faults the first in the order of ``faults`` is given, among equal ones that of the lowest
@@ -375,13 +375,13 @@ class Isa:
         return 0
 
     def store(self, words: int | Iterable[int]) -> bytes:
-        """The bytes of ``words`` (one word or several), in the usual storage."""
+        """Encodes ``words`` (one or several) in the default storage."""
         words = (words,) if isinstance(words, int) else words
         return b"".join(self.storage[0].store(word) for word in words)
 
     def load(self, data: bytes) -> list[int]:
-        """The words of ``data``, in the usual storage; raises :class:`TableError` if it ends inside
-        one."""
+        """Decodes words from ``data`` in the default storage; raises :class:`TableError` if it ends
+        within one."""
         words, offset = [], 0
         while offset < len(data):
             taken = self.storage[0].load(data, offset)

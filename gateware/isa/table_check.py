@@ -20,7 +20,7 @@ def mask(hi: int, lo: int) -> int:
 
 
 def check_table(isa: Isa) -> None:
-    """Refuses a table that contradicts itself. Raises :class:`TableError`."""
+    """Checks a table for contradictions. Raises :class:`TableError`."""
     if len(isa.tag) != 4:
         raise TableError(f"{isa.name}: tag {isa.tag!r} must have four characters")
     if isa.rest not in ("zero", "ignored"):

@@ -31,8 +31,8 @@ def _candidates(isa, params, mnemonics):
 def random_values(
     instruction: Instruction, rng: random.Random, limits: Limits | None = None
 ) -> dict[str, int]:
-    """Values for the fields of ``instruction``: extremes often, small ones more often than large
-    ones.
+    """Random values for the fields of ``instruction``: often extremes, and more often small than
+    large numbers.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def random_word(
     mnemonics: Collection[str] | None = None,
     limits: Limits | None = None,
 ) -> int:
-    """One word, legal (raises no fault by its bits and ``params``) or illegal.
+    """One random word: legal (without a fault by its bits and ``params``) or illegal.
 
     Parameters
     ----------
@@ -115,7 +115,8 @@ def _damage(isa, word, rng):
 def extreme_words(
     isa: Isa, instruction: Instruction | str, params: Params | None = None
 ) -> Iterator[int]:
-    """Legal words of ``instruction`` (an :class:`Instruction` or a mnemonic), without repetition.
+    """Legal words of ``instruction`` (an :class:`Instruction` or a mnemonic) with extreme values,
+    without duplicates.
 
     All fields lowest, all highest, each field at each end while the others are lowest; where that
     is illegal (because of a rule on several fields, or of ``params``), while the others have values
@@ -142,7 +143,7 @@ def extreme_words(
 
 
 def illegal_words(isa: Isa, params: Params | None = None) -> Iterator[tuple[int, Decoded]]:
-    """Pairs (word, :class:`~.table.Decoded`) that cover what a decoder must refuse.
+    """Illegal words for testing decoders: pairs (word, :class:`~.table.Decoded`).
 
     Every undefined opcode, every bit that must be zero set alone, the lowest and highest illegal
     bits of every field.

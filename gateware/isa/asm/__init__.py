@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The one assembler and disassembler of all instruction sets, driven by their tables
+"""Assembler and disassembler of all instruction sets, driven by their tables
 (docs/how/assembler.md)."""
 
 from .assembler import assemble, assemble_text

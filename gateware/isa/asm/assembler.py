@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Table-driven assembler: statements to instruction words."""
+"""Table-driven assembler: translates statements to instruction words."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ __all__ = ["Assembler", "Item", "Section", "assemble", "assemble_text"]
 @dataclass
 class Item:
     """One assembled word; ``instruction`` is ``None`` and ``values`` is empty for a raw word that
-    is no legal instruction. ``place`` is ``None`` in a disassembly."""
+    is not a legal instruction. ``place`` is ``None`` in a disassembly."""
 
     instruction: Instruction | None
     values: dict[str, Any]
@@ -43,8 +43,8 @@ class Item:
 
 @dataclass
 class Section:
-    """Section of a program: words that lie together, in one storage. ``items`` are of type
-    :class:`Item`, or of an ISA's own that its ``link`` reads; ``state`` is the ISA's."""
+    """Section of a program: contiguous words in one storage format. ``items`` are of type
+    :class:`Item`, or of an ISA's own type that its ``link`` reads; ``state`` belongs to the ISA."""
 
     name: Hashable | None
     storage: Storage
@@ -53,7 +53,7 @@ class Section:
 
 
 class Assembler(Source):
-    """One assembly run; directives, macros and ``link`` of an ISA get it.
+    """One assembly run; passed to an ISA's directives, macros and ``link``.
 
     Attributes
     ----------
@@ -96,23 +96,23 @@ class Assembler(Source):
     # For directives, macros and link
 
     def open_section(self, name: Hashable | None, storage: Storage | None = None) -> Section:
-        """The section called ``name``, made if it is not there, and current from now on."""
+        """Makes the section ``name`` current; creates it if needed."""
         if name not in self.sections:
             self.sections[name] = Section(name, storage or self.isa.storage[0])
         self.section = self.sections[name]
         return self.section
 
     def warn(self, place: Place, message: str) -> None:
-        """Notes a warning; one text per source line."""
+        """Records a warning; the same text is reported once per source line."""
         if not any(w.place[:2] == place[:2] and w.message == message for w in self.warnings[-64:]):
             self.warnings.append(AsmWarning(place, message))
 
     def fail(self, place: Place, message: str, expected: str = "") -> NoReturn:
-        """Raises an error."""
+        """Raises an assembly error at a source location."""
         raise AsmError(message, place=place, expected=expected)
 
     def emit(self, mnemonic: str, values: dict[str, int], place: Place) -> None:
-        """Appends an instruction given by its values, checked like a written one."""
+        """Appends an instruction given by its values, with the checks of a written one."""
         entries = self.isa.mnemonics[self.isa.fold(mnemonic)]
         entry = next(e for e in entries if set(values) <= set(e.by_name))
         self._emit(entry, dict(values), {}, place)
@@ -132,8 +132,7 @@ class Assembler(Source):
         self.section.items.append(Item(instruction, values, word, place, raw=True))
 
     def lay_out(self, section: Section, base: int = 0) -> bytes:
-        """The bytes of ``section``, to lie at offset ``base`` of the image; their source lines are
-        noted."""
+        """Encodes ``section`` for offset ``base`` of the image, and records its source lines."""
         pieces, storage = [], section.storage
         for item in section.items:
             try:
@@ -243,7 +242,7 @@ class Assembler(Source):
 
     @staticmethod
     def _end(cursor):
-        """Column behind the mnemonic's token, flags and dot included."""
+        """Column after the mnemonic's token, flags and dot included."""
         return cursor.statement.tokens[cursor.index - 1].end
 
     def _flags(self, name, letters, entries, place):
@@ -311,7 +310,7 @@ class Assembler(Source):
     # The end
 
     def finish(self) -> Program:
-        """The :class:`Program`."""
+        """Finishes the run and returns the :class:`Program`."""
         extra = self.statement_reader.finish() if self.statement_reader is not None else {}
         items = [item for section in self.sections.values() for item in section.items]
         if self.software.lint is not None:
@@ -380,8 +379,8 @@ def assemble_text(
     *,
     exports: bool = False,
 ) -> Program:
-    """As :func:`assemble`, of ``text``; ``name`` stands in messages. Includes are relative to the
-    current folder."""
+    """Assembles ``text``, which messages call ``name``; otherwise like :func:`assemble`. Includes
+    are relative to the current folder."""
     assembler = Assembler(software, params, exports=exports)
     assembler.read_text(text, name)
     return assembler.finish()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Token cursor of the assembler: reads the operands and expressions of one statement. Forms and
-directives of an ISA get one."""
+"""Token cursor of the assembler: reads the operands and expressions of one statement. Operand forms
+and directives of an ISA receive one."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ class Cursor:
 
     @property
     def at_end(self) -> bool:
-        """Whether all tokens of the statement are read."""
+        """Whether all tokens of the statement have been read."""
         return self.index >= len(self.statement.tokens)
 
     @property
     def place(self) -> Place:
-        """Place of the next token, or behind the last one."""
+        """Location of the next token, or of the end after the last one."""
         token = self.token
         return Place(
             self.statement.file, *((token.line, token.column) if token else self.statement.end)
         )
 
     def shown(self) -> str:
-        """The next token as a message shows it."""
+        """Next token as quoted in messages."""
         token = self.token
         return "end of line" if token is None else f"'{token.text}'"
 
@@ -81,7 +81,7 @@ class Cursor:
         raise AsmError(message, place=place or self.place, expected=expected)
 
     def advance(self) -> Token:
-        """Moves past the next token, which must be there, and returns it."""
+        """Moves past the next token, which must exist, and returns it."""
         token = self.statement.tokens[self.index]
         self.index += 1
         return token
@@ -134,8 +134,8 @@ class Cursor:
         return name in self.symbols
 
     def take_prefixed(self, prefix: str) -> int | None:
-        """Reads ``prefix`` and a decimal number written together (``$a12``); without them reads
-        nothing: ``None``."""
+        """Reads ``prefix`` and a decimal number written together (``$a12``); returns ``None`` and
+        reads nothing if they are not there."""
         tokens, text, index = self.statement.tokens, "", self.index
         while index < len(tokens) and (not text or tokens[index].column == tokens[index - 1].end):
             text += tokens[index].text
@@ -156,8 +156,8 @@ class Cursor:
         return self._level(0)
 
     def tight_expression(self) -> int:
-        """Reads an expression that ends at a blank outside parentheses, for operands separated by
-        blanks (``4 -1``)."""
+        """Reads an expression that ends at a blank outside parentheses, for operands that are
+        separated by blanks (``4 -1``)."""
         tokens, end, depth = self.statement.tokens, self.index, 0
         while end < len(tokens) and (
             end == self.index or depth or tokens[end].column == tokens[end - 1].end

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Disassembler: the text of every word, which assembles to the same word again."""
+"""Disassembler: text of every word, which assembles to the same word again."""
 
 from quintet.gateware.isa.table import TableError
 
@@ -14,7 +14,7 @@ __all__ = ["disassemble", "instruction_text"]
 
 
 def disassemble(software: Software, data: bytes, params: Params | None = None) -> str:
-    """Canonical text of a binary program, one line a word; assembled again it gives the same bytes.
+    """Canonical text of a binary program, one line per word; it assembles to the same bytes.
 
     Words that are no legal instructions, or that the assembler would code otherwise, become
     ``.word``, with the fault they raise as a comment. A program that the assembler would refuse as
@@ -70,7 +70,7 @@ def disassemble(software: Software, data: bytes, params: Params | None = None) -
 def instruction_text(
     isa: Isa, word: int, stored: bytes, storage: Storage, params: Params | None = None
 ) -> str:
-    """The line of one word that lies in memory as the bytes ``stored``."""
+    """Text line of one word, given its bytes ``stored`` in memory."""
     decoded = isa.decode(word, params)
     instruction = isa.match(word)
     if instruction is not None and decoded.fault is None:

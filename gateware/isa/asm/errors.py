@@ -10,7 +10,7 @@ __all__ = ["AsmError", "AsmWarning", "Place"]
 
 
 class Place(NamedTuple):
-    """A place in a source file; lines and columns count from 1."""
+    """Location in a source file; lines and columns count from 1."""
 
     file: str
     line: int
@@ -21,7 +21,7 @@ class Place(NamedTuple):
 
 
 class AsmError(ValueError):
-    """A source or program file that is refused; its text is one line, ``file:line:column: message,
+    """Error in a source or program file; its text is one line, ``file:line:column: message,
     expected ...``.
 
     Attributes
@@ -46,12 +46,12 @@ class AsmError(ValueError):
 
     @property
     def position(self) -> tuple[int, int]:
-        """Line and column, to tell which of several errors lies furthest; (0, 0) without them."""
+        """Line and column, for finding the furthest of several errors; (0, 0) if unknown."""
         return (0, 0) if self.place is None else (self.place.line, self.place.column)
 
 
 class AsmWarning(NamedTuple):
-    """Warning about a statement that assembles but is likely not meant; its text is one line like
+    """Warning about a statement that assembles but is likely a mistake; its text is one line like
     that of an error."""
 
     place: Place

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program files in every form that an ISA declares: read and written by their suffixes."""
+"""Program files in all forms that an ISA declares: read and written by their suffixes."""
 
 import os
 from pathlib import Path
@@ -82,7 +82,8 @@ def load_program(
 
 
 def _read_form(form, software, path, params):
-    """Program file ``path`` by the ISA's own reader; its errors and source lines name the file."""
+    """Reads the program file ``path`` by the ISA's own reader; its errors and source lines name the
+    file."""
     try:
         made = form.read(software, path, params)
     except FormError as error:
@@ -99,8 +100,8 @@ def _read_form(form, software, path, params):
 
 
 def check_size(software: Software, data: bytes, path: str | Path) -> None:
-    """Refuses ``data`` that is no whole number of words (where the words' storage alone
-    decides)."""
+    """Raises an error if ``data`` is not a whole number of words (for ISAs whose program is just
+    its words)."""
     storage = software.isa.storage[0]
     if software.link is None and len(software.isa.storage) == 1 and len(data) % storage.size:
         raise AsmError(
@@ -111,7 +112,7 @@ def check_size(software: Software, data: bytes, path: str | Path) -> None:
 
 
 def save_program(software: Software, program: Program, path: str | Path) -> None:
-    """Writes ``program`` in the form that the suffix of ``path`` names, whole or not at all.
+    """Writes ``program`` in the form that the suffix of ``path`` names, completely or not at all.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lexer of the assembler: source text to statements of tokens."""
+"""Lexer of the assembler: splits source text into statements of tokens."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ class Token(NamedTuple):
 
     @property
     def end(self) -> int:
-        """Column behind the token."""
+        """Column after the token."""
         return self.column + len(self.text)
 
 
 class Statement(NamedTuple):
-    """The tokens of one statement (never empty) and the file they stand in; ``end`` is the place
-    behind the last."""
+    """The tokens of one statement (at least one) with their file; ``end`` is the location after the
+    last."""
 
     file: str
     tokens: tuple[Token, ...]
@@ -95,7 +95,7 @@ def _tokens(text, line, comments):
 def statements(
     text: str, file: str, syntax: Syntax, bulk: Callable[[], BulkReader] | None = None
 ) -> list[Statement]:
-    """The statements of ``text``, a list of :class:`Statement`; ``bulk`` as of ``Software``.
+    """Splits ``text`` into a list of :class:`Statement`; ``bulk``: see ``Software``.
 
     Raises
     ------

@@ -19,8 +19,8 @@ __all__ = ["format_operands", "read_operands"]
 def read_operands(
     entry: Written, cursor: Cursor, *, named: bool = False
 ) -> tuple[dict[str, int], dict[str, Place]]:
-    """``(values, places)`` by field name, of the operands at ``cursor``, up to the end of the
-    statement.
+    """Reads the operands at ``cursor`` up to the end of the statement: ``(values, places)`` by
+    field name.
 
     ``entry`` is an instruction or macro. Raises :class:`AsmError`; of several syntaxes the error is
     that of the one which went furthest.
@@ -66,7 +66,7 @@ def _begins(items, cursor):
 
 
 def _read_named(entry, tree, cursor):
-    """Operands by position or as ``name=value``, as in a call."""
+    """Reads operands by position or as ``name=value``, like a function call."""
     order = [item for item in _flat(tree)]
     values, places, keyed = {}, {}, False
     while not cursor.at_end:
@@ -112,8 +112,8 @@ def _flat(items):
 
 
 def _arity(items):
-    """(least, most) operands of a syntax of nothing but operands and commas; ``None`` for any
-    other."""
+    """Number of operands, (least, greatest), of a syntax that consists of operands and commas only;
+    ``None`` for any other."""
     least = most = 0
     for kind, item in items:
         if kind == "operand":
@@ -153,7 +153,7 @@ def _count_error(entry, tree, cursor):
 
 
 def format_operands(entry: Instruction, values: dict[str, int]) -> str:
-    """The canonical text of ``values``; optional operands at their defaults are left out."""
+    """Formats ``values`` canonically; optional operands with default values are omitted."""
     return _format(entry.syntaxes[0], entry, values).rstrip()
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Assembled program as the loader writes it into main memory, and the readers of source and binary
-files."""
+"""Assembled program in the form that is loaded into main memory, and the readers of source and
+binary files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class SourceLine(NamedTuple):
 
 @dataclass
 class Program:
-    """An assembled program: its bytes, and the source lines they come from.
+    """An assembled program: its bytes, and the source lines from which they were assembled.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Program:
 
 
 def read_program(path: Path | str, most: int) -> bytes:
-    """The bytes of a program file of at most ``most``; raises :class:`AsmError` if it cannot be
+    """Reads a program file of at most ``most`` bytes; raises :class:`AsmError` if it cannot be
     read."""
     try:
         return read_bytes(path, most)
@@ -64,7 +64,8 @@ def read_program(path: Path | str, most: int) -> bytes:
 
 
 def read_source(path: str | Path) -> str:
-    """The text of a source file; raises :class:`AsmError` if it is not there or no UTF-8."""
+    """Reads the text of a source file; raises :class:`AsmError` if it does not exist or is not
+    UTF-8."""
     try:
         text = read_program(path, MOST_TEXT).decode("utf-8-sig")
     except UnicodeDecodeError as error:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Source reader of the assembler: constants, includes and repetition, common to all ISAs."""
+"""Source reader of the assembler: constants, includes and repetition, which all ISAs share."""
 
 from __future__ import annotations
 
@@ -52,27 +52,27 @@ class Source(ABC):
 
     @abstractmethod
     def execute(self, statement: Statement) -> None:
-        """Executes a statement that is not one of the common directives."""
+        """Executes a statement other than the common directives."""
 
     # Files
 
     @property
     def empty(self) -> bool:
-        """Whether no statement was in the files read."""
+        """Whether the files read so far contain no statement."""
         return not any(self._parsed.values())
 
     @property
     def folder(self) -> Path:
-        """Folder that relative names of the statement at hand start from."""
+        """Folder to which relative names in the current statement refer."""
         path = self._open[-1][0] if self._open else None
         return path.parent if path is not None else Path()
 
     def order(self, place: Place) -> tuple[int, ...]:
-        """Sort key of a place: files in order of first mention."""
+        """Sort key of a location: files in order of first mention."""
         return self._files.get(place.file, 0), place.line, place.column
 
     def read_file(self, path: Path, shown: str) -> None:
-        """Runs the statements of a file, called ``shown`` in messages."""
+        """Executes the statements of a file, called ``shown`` in messages."""
         resolved = _resolved(path)
         again = resolved in self._parsed
         if not again:
@@ -80,7 +80,7 @@ class Source(ABC):
         self._run_file(resolved, shown, self._parsed[resolved], again)
 
     def read_text(self, text: str, name: str) -> None:
-        """Runs the statements of ``text``, called ``name`` in messages."""
+        """Executes the statements of ``text``, called ``name`` in messages."""
         self._run_file(
             None, name, statements(text.replace("\r\n", "\n"), name, self.syntax, self.bulk), False
         )
@@ -123,7 +123,7 @@ class Source(ABC):
             )
 
     def common_directive(self, name: str, cursor: Cursor) -> bool:
-        """Executes ``.equ`` or ``.include``; ``False`` for any other directive."""
+        """Executes ``.equ`` or ``.include``; returns ``False`` for any other directive."""
         if name == ".equ":
             cursor.index = 1
             self._equ(cursor)
@@ -137,7 +137,7 @@ class Source(ABC):
         return True
 
     def define(self, name: str, value: int, place: Place) -> None:
-        """Defines a constant; refuses a second definition."""
+        """Defines a constant; raises an error for a second definition."""
         if name in self.symbols:
             where = self._defined.get(name)
             raise AsmError(
