@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Board side of the host link: UART, frames, and the bridge to bus and memory."""
+"""Board side of the host link: UART, USB, frames, and the bridge to bus and memory."""

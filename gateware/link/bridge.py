@@ -93,8 +93,8 @@ class LinkBridge(wiring.Component):
         )
 
     def _in_logic(self, m, layout, program, step, holds, go):
-        """Both steps that may follow are looked up at once: the condition, which comes late,
-        chooses between them."""
+        """Address of the next microstep. Both possible steps are looked up at once, and the
+        condition, which is late, selects one."""
         following = []
         for number, name in enumerate(("goes_on", "branches")):
             rom = m.submodules[name] = Memory(shape=layout, depth=128, init=program[number::2])
@@ -187,7 +187,7 @@ class LinkBridge(wiring.Component):
         ]
 
         def does(*actions):
-            """This step's action is one of these, and takes place in this cycle."""
+            """Whether the current step has one of these actions and is executed in this cycle."""
             found = Signal(name="does_" + "_".join(action.name.lower() for action in actions))
             with m.Switch(s.step.action):
                 with m.Case(*(int(action) for action in actions)):
@@ -236,8 +236,8 @@ class LinkBridge(wiring.Component):
         return m
 
     def _choose_byte(self, m, s, crc, source):
-        """Byte that the step handles, from the source that it names. Registers of several bytes
-        give their lowest."""
+        """Byte that the step processes, from the source that it names. Registers of several bytes
+        supply their lowest."""
         info = Const(self._info_address, 32)
         sources = {
             Source.FRAME: source.p.data,
@@ -262,7 +262,7 @@ class LinkBridge(wiring.Component):
 
     @staticmethod
     def _session(m, s, does):
-        """Registers of request and session: what answers and conditions are made of."""
+        """Registers of request and session, from which answers and conditions are formed."""
         other = Signal()
         m.d.comb += other.eq(s.byte != Mux(s.step.action == Action.SAME_COUNT, s.count, s.nonce))
         with m.If(does(Action.OPERATION)):
@@ -290,7 +290,7 @@ class LinkBridge(wiring.Component):
             m.d.sync += s.stopped.eq(1)
 
     def _choose_condition(self, m, s, crc, source, holds):
-        """Condition that the step names."""
+        """Condition that the step tests."""
         runs = s.runs
         # Late as well: the end of a frame goes through no CRC.
         residue = Signal(reset_less=True)

@@ -23,7 +23,7 @@ def _table(nibble):
 
 
 class CRC32(wiring.Component):
-    """The CRC-32 register. A byte takes two cycles: half the logic of one that takes one.
+    """CRC-32 register. A byte takes two cycles, which halves the logic of a single-cycle version.
 
     The CRC is ``~state`` (one's complement), and is sent low byte first.
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""COBS framing of the host link: encoded contents, ended by a zero byte (docs/how/link.md,
-"Frames")."""
+"""COBS framing of the host link: contents encoded without zeros, ended by a zero byte
+(docs/how/link.md, "Frames")."""
 
 from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -19,7 +19,7 @@ def _check_depth(name, depth):
 
 
 def _delay(m, value, cycles):
-    """``value`` as it was 0 or 1 cycles ago."""
+    """Delays ``value`` by 0 or 1 cycles."""
     result = Signal(name="asked")
     m.d["sync" if cycles else "comb"] += result.eq(value)
     return result

@@ -59,7 +59,7 @@ class Action(enum.IntEnum):
 
 
 class When(enum.IntEnum):
-    """Branch conditions."""
+    """Branch conditions of a step."""
 
     NEVER = 0
     MORE = 1  # the frame goes on
@@ -123,7 +123,7 @@ class Step:
 
 
 def _program(program):
-    """Steps by name; each one goes on with the next unless it says so itself."""
+    """Collects the steps by name; each is followed by the next unless it names another."""
     names = [name for name, _ in program]
     steps = {}
     for number, (name, step) in enumerate(program):
@@ -132,13 +132,13 @@ def _program(program):
 
 
 def _times(name, count, step, **last):
-    """``count`` equal steps, of which the last differs by ``last``."""
+    """Repeats a step ``count`` times; the last one differs by ``last``."""
     names = [name] + [f"{name}{number}" for number in range(1, count)]
     return [(n, replace(step, **last) if n == names[-1] else step) for n in names]
 
 
 def _crc(name, step):
-    """``step`` with each byte of the CRC."""
+    """Repeats ``step`` for each byte of the CRC."""
     return [
         pair
         for number in range(4)

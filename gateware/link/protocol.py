@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Constants of the link protocol (docs/how/link.md), for gateware and host alike. Pure Python."""
+"""Constants of the link protocol (docs/how/link.md), for gateware and host. Pure Python."""
 
 import enum
 
@@ -83,12 +83,12 @@ class Status(enum.IntEnum):
 
 
 def step_of(run: int, stride: int) -> int | None:
-    """Stride of runs as a frame encodes it: less the words of a run of ``run`` bytes that does not
-    begin at a word's first byte; ``None`` if a frame cannot encode it."""
+    """Encodes a stride for a frame: minus the words of a run of ``run`` bytes that does not begin
+    at a word's first byte; ``None`` if a frame cannot encode it."""
     step = stride - (run + 3 & ~3) - 4
     return step if -0x8000 <= step < 0x8000 else None
 
 
 def stride_of(run: int, step: int) -> int:
-    """Stride of runs encoded in a frame; the inverse of :func:`step_of`."""
+    """Decodes a stride from a frame, the inverse of :func:`step_of`."""
     return step + (run + 3 & ~3) + 4

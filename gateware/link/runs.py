@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address generator of the link bridge: addresses, byte lanes and counts of one or many runs of
+"""Address generator of the link bridge: addresses, byte lanes and counts for one or several runs of
 bytes."""
 
 from amaranth.hdl import Cat, Const, Module, Mux, Signal
@@ -12,7 +12,7 @@ __all__ = ["RunWalker"]
 
 
 class RunWalker(wiring.Component):
-    """Walks the bytes of a request, four lanes per word, one lane per step.
+    """Address generator for the bytes of a request: four lanes per word, one lane per step.
 
     A run begins at the address. When its bytes are over while others are to go, the address moves
     on to the next run: the engine's program has it pass words (``data`` and ``advance``) until it

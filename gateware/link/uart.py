@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""UART: 8 data bits, no parity, 1 stop bit, at any rate that the clock carries."""
+"""UART: 8 data bits, no parity, 1 stop bit, at any baud rate that the clock allows."""
 
 from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
@@ -48,7 +48,7 @@ def divider(clock_hz: float, baud: float) -> tuple[int, int]:
 
 
 class UARTReceiver(wiring.Component):
-    """UART receiver.
+    """UART receiver with oversampling: turns the line's signal into a stream of bytes.
 
     The line is synchronised by two flip-flops. A falling edge starts a byte; every bit is sampled
     in its middle, the start bit too, which must still be low (a shorter pulse is noise). After the
@@ -143,7 +143,7 @@ class UARTReceiver(wiring.Component):
 
 
 class UARTTransmitter(wiring.Component):
-    """UART transmitter; sends bytes back to back when they are offered in time.
+    """UART transmitter; sends bytes back to back if they are offered in time.
 
     Parameters
     ----------

@@ -12,8 +12,8 @@ __all__ = ["Command", "UARTBone"]
 
 
 class Command(enum.Enum, shape=8):
-    """Command, the first byte of a request; then come the number of words (0: 256), the word
-    address, big-endian, and a write's words."""
+    """Command codes, the first byte of a request; followed by the number of words (0: 256), the
+    word address, big-endian, and the words of a write."""
 
     WRITE_INCREMENT = 1
     READ_INCREMENT = 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Endpoint 0: the requests of a host that enumerates the device or opens its port (USB 2.0, chapter
-9; PSTN 1.2, section 6.3)."""
+"""Control endpoint 0: answers the requests by which a host enumerates the device or opens its port
+(USB 2.0, chapter 9; PSTN 1.2, section 6.3)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ROM_BYTES = 256
 
 
 class Request(enum.Enum, shape=8):
-    """Supported USB requests; others are stalled. Those of the class from 0x20 on."""
+    """Supported USB requests; others are stalled. Class requests are from 0x20 on."""
 
     GET_STATUS = 0
     CLEAR_FEATURE = 1
@@ -37,14 +37,14 @@ class Request(enum.Enum, shape=8):
 
 
 def _pattern(request: Any, *, of_class: int = 0, reads: int = 0) -> int:
-    """Case of a request: its number, whether it is of the class, and whether it reads."""
+    """Case pattern of a request: its number, whether it is a class request, and its direction."""
     return request.value | of_class << 8 | reads << 9
 
 
 @dataclass(frozen=True)
 class Answers:
-    """Answers of endpoint 0. ``rom``: 256 bytes with every answer; ``descriptors``: (type, index)
-    -> (place, length); places of the others."""
+    """Answers of endpoint 0. ``rom``: 256 bytes with all answers; ``descriptors``: (type, index) ->
+    (address, length); addresses of the others."""
 
     rom: bytes
     descriptors: dict[tuple[int, int], tuple[int, int]]
@@ -78,7 +78,7 @@ def answers(identity: USBIdentity) -> Answers:
 
 
 class Control(wiring.Component):
-    """Control endpoint: control transfers, in the domain ``usb``.
+    """Control endpoint: handles control transfers, in the domain ``usb``.
 
     Parameters
     ----------

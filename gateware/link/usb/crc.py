@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The two CRCs of USB packets, a byte a cycle, in the order of the wire: bit 0 of a byte, and of
-the register, goes first."""
+"""The two CRCs of USB packets, one byte per cycle, in wire order: bit 0 of a byte, and of the
+register, comes first."""
 
 from amaranth import Cat, Value
 from amaranth.hdl import ValueLike
@@ -9,7 +9,7 @@ __all__ = ["CRC5_GOOD", "CRC16_GOOD", "crc5", "crc16"]
 
 
 def _step(width, taps, state, byte):
-    """One byte. ``state`` and ``byte`` are lists of bits (values or integers)."""
+    """Updates a CRC by one byte. ``state`` and ``byte`` are lists of bits (values or integers)."""
     for bit in byte:
         feedback = state[0] ^ bit
         state = [*state[1:], 0]
@@ -26,20 +26,20 @@ _TAPS16, _TAPS5 = {0, 13}, {2}
 
 
 def crc16(state: ValueLike, byte: ValueLike) -> Value:
-    """State of a data packet's CRC after ``byte``; it begins with ones, and is sent inverted, low
-    byte first."""
+    """Updates a data packet's CRC by ``byte``; the initial state is all ones, and the CRC is sent
+    inverted, low byte first."""
     bits = _step(16, _TAPS16, [state[i] for i in range(16)], [byte[i] for i in range(8)])
     return Cat(*bits)
 
 
 def crc5(state: ValueLike, byte: ValueLike) -> Value:
-    """State of a token's CRC after ``byte``; it begins with ones."""
+    """Updates a token's CRC by ``byte``; the initial state is all ones."""
     bits = _step(5, _TAPS5, [state[i] for i in range(5)], [byte[i] for i in range(8)])
     return Cat(*bits)
 
 
 def _good(width, taps):
-    """Residue: contents of the CRC register after any packet that its own CRC follows."""
+    """Residue: contents of the CRC register after any packet with a correct CRC."""
     state = [1] * width
     for bit in [1 - b for b in state]:
         state = _step(width, taps, state, [bit])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""USB device as byte streams of the main clock domain."""
+"""USB device with byte streams in the main clock domain."""
 
 from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
@@ -14,8 +14,8 @@ __all__ = ["ByteCrossing", "USBLink"]
 
 
 class ByteCrossing(wiring.Component):
-    """Asynchronous FIFO of one byte: a register that rests while a bit that has changed with it
-    crosses, and another comes back.
+    """Asynchronous FIFO of one byte: the register is stable while a toggle bit crosses to the other
+    domain and returns.
 
     A byte takes some three cycles of each clock: at 12 MHz on one side and any clock from 8 MHz on
     the other less than the
@@ -61,7 +61,7 @@ class ByteCrossing(wiring.Component):
 
 
 class USBLink(wiring.Component):
-    """USB link: byte streams of the main clock on the wires of a USB device
+    """USB link: byte streams of the main clock domain on the wires of a USB device
     (:class:`~.device.USBSerial`).
 
     The streams are in ``sync``; each crosses to ``usb`` (12 MHz) by a handshake of its own, so the

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""USB device: LUNA's transceiver, a control endpoint, and a bulk endpoint that carries bytes
-both ways."""
+"""USB device: LUNA's transceiver, a control endpoint, and a bulk endpoint for bytes in both
+directions."""
 
 from typing import Any
 
@@ -20,7 +20,8 @@ __all__ = ["USBSerial"]
 
 
 class USBSerial(wiring.Component):
-    """A CDC-ACM device at full speed that carries bytes both ways, in the domain ``usb`` (12 MHz).
+    """A full-speed CDC-ACM device that transfers bytes in both directions, in the domain ``usb``
+    (12 MHz).
 
     LUNA's transceiver samples the wires in ``usb_io`` (48 MHz), from which ``usb`` must be divided.
     A reset of the bus and a change of the configuration clear both directions and their data

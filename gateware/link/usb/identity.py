@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""USB identity: vendor, product and serial strings of the device. Pure Python, also for the
+"""USB identity: vendor, product and serial strings of the device. Pure Python, shared with the
 host."""
 
 from __future__ import annotations
@@ -44,6 +44,5 @@ class USBIdentity:
 
 
 def identity_of(board_name: str) -> USBIdentity:
-    """The identity of a board of ours: its name is the serial number, since an FPGA has none of its
-    own."""
+    """Identity of a supported board: its name serves as serial number, since an FPGA has none."""
     return USBIdentity(VENDOR_ID, PRODUCT_ID, MANUFACTURER, "quintet link", board_name)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Imports from LUNA, in one place. LUNA is written for an earlier Amaranth, which says so at
+"""Imports from LUNA, collected in one module, since LUNA targets an earlier Amaranth and warns at
 every import."""
 
 import warnings

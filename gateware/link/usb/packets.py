@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""USB packet layer: tokens, data and handshakes between the transceiver's bytes and the endpoints
-(USB 2.0, section 8)."""
+"""USB packet layer: tokens, data and handshakes between the transceiver and the endpoints (USB 2.0,
+section 8)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, wiring
@@ -24,7 +24,7 @@ class Kind(enum.Enum, shape=2):
 
 
 class Reply(enum.Enum, shape=3):
-    """Reply of an endpoint."""
+    """Reply of an endpoint to a token."""
 
     NONE = 0
     ACK = 1
@@ -38,7 +38,7 @@ _ACK = 0b0010
 
 
 class UTMI(wiring.Signature):
-    """UTMI-like byte interface of a transceiver, seen from the transceiver."""
+    """UTMI-like byte interface, seen from the transceiver."""
 
     def __init__(self):
         super().__init__(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bulk endpoint: its two queues, in one block RAM with the answers of endpoint 0."""
+"""Bulk endpoint: its two queues, which share a block RAM with the answers of endpoint 0."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
@@ -17,8 +17,8 @@ _RING = 2 * PACKET_BYTES
 
 
 class Pipes(wiring.Component):
-    """Bulk endpoint: transfers of one endpoint number, both ways, and their memory: 128 bytes to
-    the host, 128 from it, 256 of ``rom``.
+    """Bulk endpoint: transfers of one endpoint number in both directions, and their memory: 128
+    bytes to the host, 128 from it, 256 of ``rom``.
 
     Two packets fit each queue, so that one is filled or emptied while another is on the bus. What
     is sent to the host stays the same until it is acknowledged, whatever comes meanwhile. A packet

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""USB bus reset detector: both lines low for longer than any packet's end (USB 2.0, section
+"""USB bus reset detector: both lines low for longer than the end of any packet (USB 2.0, section
 7.1.7.5)."""
 
 from amaranth import Cat, Module, Signal
@@ -14,8 +14,8 @@ CYCLES = 31
 
 
 class BusReset(wiring.Component):
-    """USB bus reset detector. ``d_p``, ``d_n``: In, the wires; ``reset``: Out, high from 2.6 us of
-    both low until one rises. In the domain ``usb``."""
+    """USB bus reset detector. ``d_p``, ``d_n``: In, the wires; ``reset``: Out, high from 2.6 us
+    after both became low until one rises. In the domain ``usb``."""
 
     def __init__(self) -> None:
         super().__init__(

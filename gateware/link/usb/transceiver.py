@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""USB transceiver: LUNA's bit-level parts, with a smaller and faster crossing from 48 to 12 MHz
-than LUNA's FIFOs."""
+"""USB transceiver: LUNA's bit-level components, with a smaller and faster crossing from 48 to 12
+MHz than LUNA's FIFOs."""
 
 from amaranth import Module, ResetInserter, Signal
 from amaranth.lib import wiring
@@ -21,8 +21,8 @@ __all__ = ["Transceiver", "USBPins"]
 
 
 class USBPins(wiring.Signature):
-    """USB pins, seen from the device: ``d_p`` and ``d_n`` with ``i``, ``o``, ``oe``; ``pullup``,
-    of D+."""
+    """USB pins, seen from the device: ``d_p`` and ``d_n`` with ``i``, ``o``, ``oe``; ``pullup`` of
+    D+."""
 
     def __init__(self):
         line = wiring.Signature({"i": wiring.In(1), "o": Out(1), "oe": Out(1)})
