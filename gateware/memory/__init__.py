@@ -1,3 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory: the port that all its users share, arbiter, window guard, and what lies behind
-it."""
+"""Main memory: the memory port, arbiter, window guard, and controllers for each kind of memory."""

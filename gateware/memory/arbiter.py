@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory arbiter: one memory, several ports (docs/how/contracts.md, section 2)."""
+"""Memory arbiter: one memory for several ports (docs/how/contracts.md, section 2)."""
 
 from collections.abc import Iterable
 from typing import cast
@@ -18,7 +18,7 @@ __all__ = ["MemoryArbiter"]
 
 
 class MemoryArbiter(wiring.Component):
-    """Round-robin arbiter: shares one memory port between several, request by request.
+    """Round-robin arbiter: shares one memory port among several ports, one request at a time.
 
     A request is taken from the port whose turn it is, as soon as the memory has taken the one
     before; the choice is registered, so that a request reaches the memory one cycle after it was
@@ -152,7 +152,7 @@ class MemoryArbiter(wiring.Component):
         return m
 
     def _space(self, m, i):
-        """Whether all answers to the request that port ``i`` offers fit into its buffer."""
+        """Whether the buffer of port ``i`` has space for all answers to its offered request."""
         space = Signal(name=f"room_{i}")
         if not self.buffers[i]:
             m.d.comb += space.eq(1)
@@ -223,7 +223,7 @@ class MemoryArbiter(wiring.Component):
                 self._buffer(m, i, mine, reads, writes, take, spaces[i])
 
     def _buffer(self, m, i, mine, reads, writes, take, space):
-        """Answers of port ``i``, read data and acknowledgements in one queue."""
+        """Answer queue of port ``i``, for read data and acknowledgements."""
         memory, port, depth = self.memory, self.port[i], self.buffers[i]
         entry = data.StructLayout({"r": memory.r.payload.shape(), "ack": 1})
         fifo = m.submodules[f"buffer_{i}"] = SyncFIFOBuffered(width=entry.size, depth=depth)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Width converter of reads: words of 32 bits from a memory port's beats."""
+"""Width converter of reads: beats of a memory port to words of 32 bits."""
 
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, stream, wiring

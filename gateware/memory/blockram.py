@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory in block RAM."""
+"""Main memory in block RAM, with a latency of one cycle."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -13,7 +13,7 @@ __all__ = ["BlockRAMMemory"]
 
 
 class BlockRAMMemory(wiring.Component):
-    """Main memory in the FPGA's block RAM: one beat a cycle, byte masks, latency as of
+    """Main memory in the FPGA's block RAM: one beat per cycle, byte masks; latency as for
     :class:`~.words.WordServer`.
 
     Parameters

@@ -13,7 +13,7 @@ __all__ = ["WishboneFront"]
 
 
 class WishboneFront(wiring.Component):
-    """Wishbone bridge: a 32-bit Wishbone slave with byte enables in front of a memory port.
+    """Wishbone bridge: a 32-bit Wishbone slave with byte enables that accesses a memory port.
 
     One word at a time: a word is one beat where beats are of 4 bytes or more, else a burst of 4 /
     ``beat_bytes``. ``ack`` or ``err`` comes with the last answer of the memory, one cycle after the

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory protection: a core reaches no memory outside its window (docs/how/contracts.md,
-section 2)."""
+"""Memory protection: restricts a core to its memory window (docs/how/contracts.md, section 2)."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hybrid main memory: the lowest bytes in block RAM, the rest in another memory."""
+"""Hybrid main memory: the lowest addresses in block RAM, the others in another memory."""
 
 from amaranth import Module
 from amaranth.lib import wiring
@@ -16,7 +16,8 @@ __all__ = ["OnChipMemory"]
 
 
 class OnChipMemory(wiring.Component):
-    """Hybrid main memory: block RAM below `on_chip`, `rest` from there on, at unchanged addresses.
+    """Hybrid main memory: block RAM for addresses below `on_chip`, `rest` for the others, at
+    unchanged addresses.
 
     The lowest `on_chip` bytes of `rest` are never used. Latency: a cycle of the split, and that of
     `PipelinedBlockRAM`, or of `rest` and a cycle. Throughput: one beat per cycle, of `rest` one of
@@ -81,7 +82,7 @@ class OnChipMemory(wiring.Component):
         super().__init__(members)
 
     def floorplan(self, device: str) -> dict[str, str]:
-        """Places of block RAMs by their names, as of ``Engine.floorplan``."""
+        """Placement of block RAMs by name, as in ``Engine.floorplan``."""
         return {f"low.{name}": place for name, place in self._low.floorplan(device).items()}
 
     def elaborate(self, platform: object) -> Module:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Beat packer: a memory port of narrow beats on a memory whose beats are wider."""
+"""Beat packer: a memory port with narrow beats for a memory with wider beats."""
 
 from amaranth import Module, Signal, unsigned
 from amaranth.lib import data, wiring
@@ -13,7 +13,7 @@ __all__ = ["BeatPacker"]
 
 
 class BeatPacker(wiring.Component):
-    """Beat packer: serves narrow beats from a wider memory, consecutive ones from one wide beat.
+    """Beat packer: serves narrow beats from a wider memory; consecutive ones share a wide beat.
 
     A request becomes one of the wide beats that it touches; the bytes of a write's first and last
     beat that it does not touch are masked.
@@ -83,8 +83,8 @@ class BeatPacker(wiring.Component):
         return m
 
     def _place(self, m, queue, beat):
-        """Lane of the narrow beat, whether it is the last of its wide one and of its request;
-        ``beat``: it passes."""
+        """Lane of the narrow beat, and whether it is the last of its wide beat and of its request;
+        ``beat``: it is transferred."""
         passed = Signal(8)
         lane, last, final = Signal(exact_log2(self.ratio)), Signal(), Signal()
         m.d.comb += [

@@ -16,8 +16,7 @@ __all__ = ["PartialWrites"]
 
 
 class PartialWrites(wiring.Component):
-    """Read-modify-write stage: stands behind the arbiter and in front of a memory that writes whole
-    beats only.
+    """Read-modify-write stage between the arbiter and a memory that writes whole beats only.
 
     Reads pass, one register behind. A write is collected in pieces of ``chunk`` beats at most; a
     piece in which every beat is whole is written as it is, otherwise the beats from the first to
@@ -145,7 +144,8 @@ class PartialWrites(wiring.Component):
         return m
 
     def _collect(self, m, s, index_bits):
-        """Collector: fills one half of the store with a piece of the write, then hands it over."""
+        """Collector: fills one half of the store with a segment of the write, then hands it
+        over."""
         port, chunk = self.port, self.chunk
         s.fill, s.half = Signal(index_bits), Signal(name="half")
         partial, first, last = Signal(), Signal(index_bits), Signal(index_bits)
@@ -201,8 +201,8 @@ class PartialWrites(wiring.Component):
                 m.d.sync += s.collecting.eq(0)
 
     def _write_back(self, m, s, shift, writer):
-        """Second stage: reads what a piece lacks, merges, writes it, and acknowledges after the
-        last one."""
+        """Second stage: reads the missing bytes of a segment, merges and writes it, and
+        acknowledges after the last segment."""
         port, memory, beat = self.port, self.memory, self.beat_bytes
         with m.FSM():
             with m.State("IDLE"):

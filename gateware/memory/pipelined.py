@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipelined main memory in block RAM, whose clock does not depend on its size."""
+"""Pipelined main memory in block RAM, whose clock frequency does not depend on its size."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -15,8 +15,8 @@ __all__ = ["PipelinedBlockRAM"]
 
 
 class PipelinedBlockRAM(wiring.Component):
-    """Main memory in block RAM: one beat per cycle, byte masks, registers on every way to and from
-    the blocks.
+    """Main memory in block RAM: one beat per cycle, byte masks, register stages on all paths to and
+    from the blocks.
 
     The blocks of a large memory are spread over the chip, so that a signal that reaches all of them
     takes most of a clock period. Here only registers drive them, and none of them ever waits: a
@@ -56,7 +56,7 @@ class PipelinedBlockRAM(wiring.Component):
         super().__init__({"port": In(MemoryPort(beat_bytes))})
 
     def floorplan(self, device: str) -> dict[str, str]:
-        """Places of block RAMs by their names, as of ``Engine.floorplan``."""
+        """Placement of block RAMs by name, as in ``Engine.floorplan``."""
         return {f"ram.{name}": place for name, place in self._ram.floorplan(device).items()}
 
     def elaborate(self, platform: object) -> Module:

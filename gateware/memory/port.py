@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory port, between every core and main memory (docs/how/contracts.md, section 2)."""
+"""Memory port, the interface between cores and main memory (docs/how/contracts.md, section 2)."""
 
 from amaranth import unsigned
 from amaranth.lib import data, stream, wiring
@@ -26,8 +26,8 @@ class RequestLayout(data.StructLayout):
 
 
 class WriteLayout(data.StructLayout):
-    """Write beat: ``data`` (little-endian bytes) and ``mask``, one bit a byte, 1 = write
-    this byte."""
+    """Write beat: ``data`` (little-endian bytes) and ``mask``, one bit per byte, 1 = write this
+    byte."""
 
     def __init__(self, beat_bytes: int) -> None:
         super().__init__({"data": unsigned(8 * beat_bytes), "mask": unsigned(beat_bytes)})
@@ -43,7 +43,7 @@ class ReadLayout(data.StructLayout):
 
 
 class MemoryPort(wiring.Signature):
-    """Memory port, as seen by the side that asks (core, DMA, bus front).
+    """Memory port, seen from the requester (core, DMA, bus bridge).
 
     Parameters
     ----------

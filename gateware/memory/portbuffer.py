@@ -15,8 +15,8 @@ _WIDE = 8
 
 
 class PortBuffer(wiring.Component):
-    """Register slice of a memory port, both directions: no combinational path passes. Latency: a
-    cycle each way; one request and one beat a cycle.
+    """Register slice of a memory port in both directions, without combinational paths. Latency: one
+    cycle each way; one request and one beat per cycle.
 
     Read data and acknowledgements share a buffer, so that they stay in order even if one of them
     waits. Of wide beats it is a queue in distributed RAM: whether an answer is taken is known late,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory split: one port on two memories, a fast one below a border and another one above it."""
+"""Memory split: one port for two memories, a fast one below an address limit and another above
+it."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -15,8 +16,8 @@ __all__ = ["MemorySplit"]
 
 
 class MemorySplit(wiring.Component):
-    """Address decoder of a memory port: bytes below a border from `low`, others from `high`, at
-    unchanged addresses.
+    """Address decoder of a memory port: addresses below the limit go to `low`, others to `high`,
+    unchanged.
 
     A request that crosses the border is cut in two. Answers return in the order of the requests, so
     that an answer of one memory waits while an earlier request of the other is not answered. A
@@ -85,8 +86,8 @@ class MemorySplit(wiring.Component):
         return m
 
     def _compare(self, m):
-        """Stream of the requests, with what their addresses say: the comparisons are long, and a
-        register behind them keeps them out of the ways to both memories."""
+        """Registered stream of requests with their address comparisons. The comparisons are slow,
+        and the register keeps them out of the paths to both memories."""
         buffer = m.submodules.requests = StreamBuffer(
             shape=data.StructLayout(
                 {

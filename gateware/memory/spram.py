@@ -15,7 +15,7 @@ BLOCK_BYTES = 2 * SPRAM.WORDS
 
 
 class SPRAMMemory(wiring.Component):
-    """Main memory in SPRAM: one beat a cycle, byte masks, latency as of
+    """Main memory in SPRAM: one beat per cycle, byte masks; latency as for
     :class:`~.words.WordServer`.
 
     Parameters

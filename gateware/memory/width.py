@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Width adapter: a memory port of wide beats on a memory whose beats are narrower."""
+"""Width adapter: a memory port with wide beats for a memory with narrower beats."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -18,8 +18,8 @@ NOBODYS = 1 << 31
 
 
 class WidthAdapter(wiring.Component):
-    """Width adapter: serves wide beats from a narrower memory; each wide beat is `ratio` of the
-    memory's, the lowest first.
+    """Width adapter: serves wide beats from a narrower memory; each wide beat consists of `ratio`
+    narrow ones, the lowest first.
 
     A burst that becomes longer than 256 beats of the memory is split into bursts of 256 and a rest;
     its side sees one burst, one `last` and one acknowledgement, with an error if any part had one.
@@ -105,8 +105,8 @@ class WidthAdapter(wiring.Component):
         ]
 
     def _split_requests(self, m):
-        """Offers a request part by part; returns whether the answers under way are those of a
-        request's last part."""
+        """Splits a request into narrow ones; returns whether the outstanding answers belong to the
+        last of them."""
         asked, given = self.port.req, self.memory.req
         shift = exact_log2(self.ratio)
         # One bit for each part that the memory owes an answer: whether it is the last of its

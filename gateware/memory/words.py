@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory-port server of a synchronous RAM with one cycle of latency."""
+"""Memory-port controller for a synchronous RAM with one cycle of latency."""
 
 from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
@@ -12,7 +12,8 @@ __all__ = ["RAMInterface", "WordServer", "check_size"]
 
 
 def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
-    """Raises ``ValueError`` unless ``size`` is a number of beats up to ``largest`` bytes."""
+    """Raises ``ValueError`` unless ``size`` is a whole number of beats and at most ``largest``
+    bytes."""
     if (
         not isinstance(size, int)
         or isinstance(size, bool)
@@ -26,7 +27,7 @@ def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
 
 
 class RAMInterface(wiring.Signature):
-    """Interface of a synchronous RAM, as its user sees it.
+    """Interface of a synchronous RAM, seen from its user.
 
     Members
     -------
@@ -52,8 +53,8 @@ class RAMInterface(wiring.Signature):
 
 
 class WordServer(wiring.Component):
-    """RAM controller: serves a memory port from a RAM, one beat a cycle, bursts and single beats
-    back to back.
+    """RAM controller: serves a memory port from a RAM, one beat per cycle, with bursts and single
+    beats back to back.
 
     Latency: the first beat of a read is offered two cycles after its request was taken, the
     acknowledgement of a write one cycle after its last beat. A request that leaves the RAM is
@@ -137,5 +138,5 @@ class WordServer(wiring.Component):
 
 
 def repeat_bits(mask: Value, times: int) -> Value:
-    """``mask`` with every bit repeated ``times`` times."""
+    """Repeats every bit of ``mask`` ``times`` times."""
     return Cat(bit.replicate(times) for bit in mask)

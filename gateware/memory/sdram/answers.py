@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Answer queue of the SDRAM controller: in order, with space for all outstanding requests."""
+"""Answer queue of the SDRAM controller: in order, with reserved space for all outstanding
+requests."""
 
 from amaranth import Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring

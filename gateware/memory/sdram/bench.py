@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDRAM efficiency benchmark: the share of the pins' peak bandwidth that burst patterns reach on
+"""SDRAM efficiency benchmark: the fraction of the pins' peak bandwidth that burst patterns reach on
 the chip model (``quintet measure sdram``).
 
 Every figure is beats moved over cycles of the clock, refreshes and changes of row included, in a

@@ -28,7 +28,7 @@ MODE, REFRESH, PRECHARGE, ACTIVATE, WRITE, READ, STOP, NOP = range(8)
 
 
 class SDRAMViolation(AssertionError):
-    """Violation of a timing or protocol rule of the data sheet."""
+    """Violation of a timing or protocol rule of an SDRAM's data sheet."""
 
 
 class SDRAMChip:
@@ -102,13 +102,13 @@ class SDRAMChip:
         raise SDRAMViolation(f"SDRAM: {rule} (edge {self.now})")
 
     def require(self, holds: object, rule: str) -> None:
-        """Raises :class:`SDRAMViolation` of ``rule`` unless it ``holds``."""
+        """Raises :class:`SDRAMViolation` of ``rule`` if the condition ``holds`` is false."""
         if not holds:
             self.fail(rule)
 
     def passed(self, since: float, nanoseconds: float, rule: str) -> None:
         # A thousandth of a nanosecond of slack for the rounding of the period.
-        """Requires that ``nanoseconds`` have passed since edge ``since``."""
+        """Checks that ``nanoseconds`` have passed since the edge ``since``."""
         self.require((self.now - since) * self.period >= nanoseconds - 1e-3, rule)
 
     def edge(
@@ -125,8 +125,8 @@ class SDRAMChip:
         dq: int = 0,
         dq_oe: int = 0,
     ) -> int | None:
-        """One rising edge of the chip's clock; returns what the FPGA sees on DQ until the next
-        (None: not driven)."""
+        """Simulates one rising edge of the chip's clock; returns the value on DQ until the next
+        edge (None: not driven)."""
         self.now += 1
         if dq_oe:
             self.require(not self.driven[0], "both sides drive DQ")
@@ -254,7 +254,7 @@ class SDRAMChip:
             self.fail("command is not modelled")
 
     def process(self, clock: Signal) -> Callable[..., Coroutine[Any, Any, None]]:
-        """Testbench process; ``clock`` is the ``clk`` signal of the main clock's domain."""
+        """Testbench process; ``clock`` is the ``clk`` signal of the main clock domain."""
         pins = self.pins
 
         async def process(ctx):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDR SDRAM controller: open rows, one command a cycle."""
+"""SDR SDRAM controller: keeps rows open, one command per cycle."""
 
 from types import SimpleNamespace
 
@@ -22,8 +22,8 @@ NOP, ACTIVATE, READ, WRITE, PRECHARGE = 0b111, 0b011, 0b101, 0b100, 0b010
 
 
 def _wait(m, name, cycles):
-    """Timer of bits that shift down: a command sets as many as it forbids further cycles to
-    another."""
+    """Timer as a shift register: a command sets as many bits as the cycles for which another
+    command is forbidden."""
     timer = Signal(max(1, cycles), name=name)
     m.d.sync += timer.eq(timer >> 1)
     return timer
@@ -34,8 +34,8 @@ def _arm(timer, cycles):
 
 
 class SDRAMController(wiring.Component):
-    """SDR SDRAM controller: a memory port in front of a chip of 16 or 32 bits; a beat is as wide as
-    the chip.
+    """SDR SDRAM controller: a memory port for a chip of 16 or 32 bits; a beat is as wide as the
+    chip.
 
     Every beat is a command of its own (the chip's burst length is 1), so that bursts of any length
     and any write masks run at one beat a cycle, and a port may stall at any beat. Rows stay open.
@@ -166,8 +166,8 @@ class SDRAMController(wiring.Component):
         return m
 
     def _prepare(self, m, s, split, refresh, sequencer):
-        """Preparation of the segments to come: the row of the next one is compared while it is
-        loaded, closed and opened."""
+        """Prepares the next segments: compares the row of the next one while it is loaded, and
+        closes and opens rows."""
         part, timing = self.part, self.timing
         s.coming = split.o
         s.prepared = Signal(SegmentLayout(part))
@@ -276,8 +276,8 @@ class SDRAMController(wiring.Component):
             ]
 
     def _serve(self, m, s, writes, answers, sequencer):
-        """Service of the segment at hand, a beat a cycle, and what each command forbids for a
-        while."""
+        """Executes the current segment, one beat per cycle, and starts the timers of each
+        command."""
         timing = self.timing
         s.access, s.write, ends = Signal(), Signal(), Signal(name="ends")
         m.d.comb += [
@@ -332,7 +332,7 @@ class SDRAMController(wiring.Component):
             ]
 
     def _drive(self, m, s, writes, sequencer):
-        """Command, into registers; those of the I/O cells come after."""
+        """Drives the command through registers, which the registers of the I/O cells follow."""
         pins = self.pins
         command = Cat(pins.we_n, pins.cas_n, pins.ras_n)
         m.d.sync += [

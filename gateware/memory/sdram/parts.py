@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Data of SDR SDRAM parts: geometry and timing parameters."""
+"""Data of SDR SDRAM parts: geometry, timing parameters."""
 
 from __future__ import annotations
 
@@ -124,11 +124,12 @@ class SDRAMPart:
         return self.refresh_ms * 1e6 / self.refreshes
 
     def t_ac(self, cas: int) -> float:
-        """Access time from the clock, in nanoseconds, for a CAS latency."""
+        """Access time from the clock in nanoseconds, by CAS latency."""
         return self.t_ac2 if cas == 2 else self.t_ac3
 
     def timing(self, clock_hz: float) -> SDRAMTiming:
-        """:class:`SDRAMTiming` at a clock; ``ValueError`` where the part cannot run at it."""
+        """The :class:`SDRAMTiming` at a clock; raises ``ValueError`` if the part does not support
+        it."""
         if not isinstance(clock_hz, (int, float)) or isinstance(clock_hz, bool) or not clock_hz > 0:
             raise ValueError(f"Clock must be a positive number of Hz, not {clock_hz!r}")
         if clock_hz > self.cl3_mhz * 1e6:
@@ -166,7 +167,7 @@ class SDRAMPart:
 @dataclass(frozen=True)
 class SDRAMTiming:
     """Timing parameters of a part in cycles of one clock; ``cas`` is the CAS latency, ``t_refi``
-    the interval of refreshes."""
+    the refresh interval."""
 
     cas: int
     t_rcd: int
@@ -218,7 +219,7 @@ PARTS = {
 
 
 def find_part(part: SDRAMPart | str) -> SDRAMPart:
-    """Looks up a part by name; a :class:`SDRAMPart` is returned as it is."""
+    """Looks up a part by name; a :class:`SDRAMPart` is returned unchanged."""
     if isinstance(part, SDRAMPart):
         return part
     if part not in PARTS:

@@ -25,12 +25,12 @@ __all__ = [
 
 
 class PhaseError(ValueError):
-    """No clock phase meets all set-up and hold times."""
+    """Error: no clock phase meets all set-up and hold times."""
 
 
 @dataclass(frozen=True)
 class PadTiming:
-    """Timing of an FPGA's I/O cells, in nanoseconds; delays as (least, most).
+    """I/O cell timing of an FPGA, in nanoseconds; delays as (least, greatest).
 
     Attributes
     ----------
@@ -73,7 +73,7 @@ FLIGHT_NS: Interval = (0.1, 0.5)
 
 @dataclass(frozen=True)
 class ClockPath:
-    """Clock and return delays between FPGA and chip, as (least, most) in nanoseconds.
+    """Delays of clock and read data between FPGA and chip, as (least, greatest) in nanoseconds.
 
     Attributes
     ----------
@@ -89,8 +89,8 @@ class ClockPath:
 
     @classmethod
     def centred(cls, part: SDRAMPart | str, clock_hz: float, capture: int) -> ClockPath:
-        """A board without tolerances: the clock inverted, and data in the middle of their window
-        after ``capture`` cycles."""
+        """Board without tolerances: the clock is inverted, and read data are sampled in the middle
+        of their window after ``capture`` cycles."""
         part, period = find_part(part), 1e9 / clock_hz
         back = (capture + 0.5) * period + (
             0.5 * period - part.t_ac(part.timing(clock_hz).cas) - part.t_oh
@@ -100,7 +100,7 @@ class ClockPath:
 
 @dataclass(frozen=True)
 class Margins:
-    """Set-up and hold margins in nanoseconds: of commands and written data at the chip, of read
+    """Set-up and hold margins in nanoseconds: for commands and write data at the chip, and for read
     data at the FPGA's input registers."""
 
     write_setup: float
@@ -110,12 +110,12 @@ class Margins:
 
     @property
     def least(self) -> float:
-        """Smallest of the four margins."""
+        """The smallest of the four margins."""
         return min(self.write_setup, self.write_hold, self.read_setup, self.read_hold)
 
 
 def clock_path(pads: PadTiming, shift: Interval, flight: Interval = FLIGHT_NS) -> ClockPath:
-    """:class:`ClockPath` of a clock that follows ``sync`` by ``shift``, (least, most) in
+    """The :class:`ClockPath` of a clock that follows ``sync`` by ``shift``, (least, greatest) in
     nanoseconds, inside the FPGA."""
     return ClockPath(
         rises=(shift[0] - pads.early - pads.jitter, shift[1] + pads.late + pads.jitter),
@@ -127,8 +127,8 @@ def clock_path(pads: PadTiming, shift: Interval, flight: Interval = FLIGHT_NS) -
 
 
 def margins(part: SDRAMPart | str, clock_hz: float, path: ClockPath, capture: int) -> Margins:
-    """:class:`Margins` of a part behind ``path`` and a controller with ``capture``; ``ValueError``
-    where the part cannot run at this clock."""
+    """Computes the :class:`Margins` of a part with the delays ``path`` and a controller with
+    ``capture``; raises ``ValueError`` if the part does not support this clock."""
     part = find_part(part)
     return _margins(part, 1e9 / clock_hz, part.t_ac(part.timing(clock_hz).cas), path, capture)
 
@@ -161,7 +161,7 @@ class SDRAMClock:
 
     @property
     def report(self) -> dict[str, float]:
-        """Entries of a build's report, in nanoseconds."""
+        """Entries of a build's report, times in nanoseconds."""
         return {
             "phase_degrees": round(self.degrees, 1),
             "capture": self.capture,
@@ -172,7 +172,7 @@ class SDRAMClock:
 def choose_phase(
     part: SDRAMPart, clock_hz: float, pads: PadTiming, shifts: Iterable[tuple[float, Interval]]
 ) -> SDRAMClock:
-    """The :class:`SDRAMClock` with the largest of least margins.
+    """Chooses the :class:`SDRAMClock` whose smallest margin is largest.
 
     Parameters
     ----------

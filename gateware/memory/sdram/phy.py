@@ -14,7 +14,7 @@ __all__ = ["SDRAMPhy", "SDRAMPins"]
 
 
 class SDRAMPins(wiring.Signature):
-    """SDRAM pin interface, as seen by the controller; all are active-high but for
+    """SDRAM pin interface, seen from the controller; all signals are active-high except those with
     ``_n``.
 
     Members
@@ -50,7 +50,7 @@ class SDRAMPins(wiring.Signature):
 
 
 class SDRAMPhy(wiring.Component):
-    """SDRAM PHY: one register in every line, those of the I/O cells on an FPGA, flip-flops in the
+    """SDRAM PHY: one register per line, in the I/O cells of an FPGA, or as flip-flops in the
     virtual board.
 
     Latency: one cycle out, one cycle in. Before the first clock the pads have the levels at which
@@ -127,6 +127,6 @@ class SDRAMPhy(wiring.Component):
 
 
 def command_lines(pins: wiring.PureInterface) -> Value:
-    """The four lines that make a command, low bit first: ``we_n``, ``cas_n``, ``ras_n``,
+    """The four lines that encode a command, low bit first: ``we_n``, ``cas_n``, ``ras_n``,
     ``cs_n``."""
     return Cat(pins.we_n, pins.cas_n, pins.ras_n, pins.cs_n)

@@ -17,7 +17,7 @@ INIT_REFRESHES = 8
 
 
 class RefreshTimer(wiring.Component):
-    """Refresh timer: counts the refreshes that are due, and requests them.
+    """Refresh timer: counts due refreshes and requests them.
 
     Members
     -------
@@ -72,8 +72,7 @@ class RefreshTimer(wiring.Component):
 
 
 class RefreshSequencer(wiring.Component):
-    """Command sequencer of initialisation and refresh; reopens the rows that a refresh
-    interrupted.
+    """Command sequencer of initialisation and refresh; reopens the rows that a refresh closed.
 
     Members
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Request splitter of the SDRAM controller: requests to segments within one row."""
+"""Request splitter of the SDRAM controller: divides requests into segments within one row."""
 
 from amaranth import Cat, Module, Signal, unsigned
 from amaranth.lib import data, stream, wiring
@@ -13,7 +13,7 @@ __all__ = ["SegmentLayout", "SegmentSplitter"]
 
 
 class SegmentLayout(data.StructLayout):
-    """Segment: the beats of one request in one row.
+    """Segment: the beats of one request within one row.
 
     Members
     -------
@@ -40,7 +40,7 @@ class SegmentLayout(data.StructLayout):
 
 class SegmentSplitter(wiring.Component):
     """Splits a stream of requests into segments within one row. A row holds at least 256 beats, so
-    a request has two at most.
+    a request has at most two segments.
 
     Addresses count columns first, then banks, then rows: a sequential stream changes the bank with
     the row, so that the next row can be opened while this one is still in use. A request that

@@ -10,11 +10,11 @@ __all__ = ["SRAMChip", "SRAMViolation"]
 
 
 class SRAMViolation(AssertionError):
-    """Violation of a timing rule of the data sheet."""
+    """Violation of a timing rule of an SRAM's data sheet."""
 
 
 class SRAMChip:
-    """Behavioural SRAM model on the lines of a :class:`~.phy.SRAMPins`, behind the registers of the
+    """Behavioural SRAM model on the lines of a :class:`~.phy.SRAMPins`, after the registers of the
     I/O cells.
 
     Attributes
@@ -37,7 +37,7 @@ class SRAMChip:
         self._before = (0, 0, 0, 0, 0, 0)  # a, oe, we, be, d, d_oe
 
     def cycle(self, a: int, oe: int, we: int, be: int, d: int, d_oe: int) -> int | None:
-        """Simulates one cycle with these levels; returns the level of the data lines at its end.
+        """Simulates one cycle with these levels; returns the level of the data lines at the end.
 
         Raises
         ------

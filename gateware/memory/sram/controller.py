@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Asynchronous SRAM controller: a 16-bit word read every cycle, or written every two."""
+"""Asynchronous SRAM controller: reads a 16-bit word every cycle, or writes one every two cycles."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -18,7 +18,7 @@ DEPTH = 4
 
 
 class SRAMController(wiring.Component):
-    """Asynchronous SRAM controller: a memory port in front of a chip of 16 bits.
+    """Asynchronous SRAM controller: a memory port for a chip of 16 bits.
 
     A read takes one cycle on the pins. A write takes two, with its pulse from the middle of the
     first to the middle of the second, so that address and data stand half a cycle before and after

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Data of asynchronous SRAM parts: size and timing parameters."""
+"""Data of asynchronous SRAM parts: size, timing parameters."""
 
 from __future__ import annotations
 
@@ -56,11 +56,12 @@ class SRAMPart:
 
     @property
     def max_hz(self) -> float:
-        """Fastest clock: a word is read in one cycle, written with a pulse of one."""
+        """Highest clock frequency: a word is read in one cycle, and written by a pulse of one
+        cycle."""
         return 1e9 / max(self.t_aa + IO_NS, self.t_wp, 2 * self.t_sd)
 
     def check_clock(self, clock_hz: float) -> None:
-        """``ValueError`` where the part cannot run at this clock."""
+        """Raises ``ValueError`` if the part does not support this clock."""
         if not isinstance(clock_hz, (int, float)) or isinstance(clock_hz, bool) or not clock_hz > 0:
             raise ValueError(f"Clock must be a positive number of Hz, not {clock_hz!r}")
         if clock_hz > self.max_hz:
@@ -82,7 +83,7 @@ PARTS = {
 
 
 def find_sram(part: SRAMPart | str) -> SRAMPart:
-    """Looks up a part by name; a :class:`SRAMPart` is returned as it is."""
+    """Looks up a part by name; a :class:`SRAMPart` is returned unchanged."""
     if isinstance(part, SRAMPart):
         return part
     if part not in PARTS:

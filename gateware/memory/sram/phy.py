@@ -14,7 +14,7 @@ __all__ = ["SRAMPhy", "SRAMPins"]
 
 
 class SRAMPins(wiring.Signature):
-    """SRAM pin interface, as seen by the controller; all are active-high.
+    """SRAM pin interface, seen from the controller; all signals are active-high.
 
     Members
     -------
@@ -42,8 +42,8 @@ class SRAMPins(wiring.Signature):
 
 
 class SRAMPhy(wiring.Component):
-    """SRAM PHY: one register in every line, those of the I/O cells; the write enable changes at
-    both edges of the clock.
+    """SRAM PHY: one register per line, in the I/O cells; the write enable changes at both clock
+    edges.
 
     Latency: one cycle out, one cycle in. Before the first clock OE# and WE# are high, and the data
     lines released.
