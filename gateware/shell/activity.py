@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Activity tracing of an engine: the rows of a timeline, and the signals that they are read from.
+"""Activity tracing of an engine: rows of a timeline, and the signals that they are derived from.
 
 An engine names signals that it has anyway; nothing of a bitstream hangs on them. A virtual board's
 top looks at them from outside (:mod:`~quintet.boards.virtual.activity`).
@@ -15,7 +15,7 @@ __all__ = ["Activity", "Row"]
 
 @dataclass(frozen=True)
 class Row:
-    """Row of an activity timeline, as known before elaboration.
+    """Row of an activity timeline, declared before elaboration.
 
     Attributes
     ----------

@@ -208,8 +208,8 @@ class ControlBlock(wiring.Component):
                 raise ValueError(f'Register array {register.name} must have storage "engine"')
 
     def _stored(self):
-        """(register, bit of its member, byte offset, mask, reset) of every word that is kept in
-        flip-flops."""
+        """Words that are kept in flip-flops: (register, bit of its member, byte offset, mask,
+        reset)."""
         for r in COMMON_REGISTERS + self.control.registers:
             if r.storage != "block" or "w" not in r.access or r.name == "control":
                 continue
@@ -237,7 +237,7 @@ class ControlBlock(wiring.Component):
         return 1 << (max(ends) // 4 - 1).bit_length()
 
     def _counter_ranges(self):
-        """Ranges of word addresses that are counters which differ between the views."""
+        """Ranges of word addresses with counters that differ between the views."""
         ranges = []
         for c in sorted((c for c in self.counters if c.name != "cycles"), key=lambda c: c.offset):
             if ranges and ranges[-1][1] == c.offset // 4:
@@ -247,7 +247,7 @@ class ControlBlock(wiring.Component):
         return ranges
 
     def _width(self, counter, view):
-        """Bits of the increment of ``counter``."""
+        """Width of the increment of ``counter`` in bits."""
         if view:
             names = {
                 "instructions": "retired",
@@ -272,7 +272,7 @@ class ControlBlock(wiring.Component):
 
     @property
     def gap(self) -> int:
-        """Largest number of cycles between two readings of one prescaler."""
+        """Greatest number of cycles between two readings of one prescaler."""
         return 4 * len(self._turns) + 4
 
     def elaborate(self, platform: object) -> Module:
@@ -325,8 +325,7 @@ class ControlBlock(wiring.Component):
         return m
 
     def _contents(self, depth):
-        """Words of the RAM after configuration, and those of them that a reset restores (value by
-        address)."""
+        """Initial words of the RAM, and those that a reset restores (value by address)."""
         init = [0] * depth
         for name, value in self._constants.items():
             init[_OFFSET[name] // 2 : _OFFSET[name] // 2 + 2] = value & 0xFFFF, value >> 16
@@ -339,7 +338,8 @@ class ControlBlock(wiring.Component):
         return init, resets
 
     def _life(self, m, s):
-        """Life of a run, from its start over end or abort to the next; core reset and interrupt."""
+        """State machine of a run, from its start through end or abort to the next; core reset and
+        interrupt."""
         bus, engine = self.bus, self.engine
         s.done, s.fault, s.aborted = Signal(), Signal(), Signal(name="aborted")
         ended = (
@@ -428,9 +428,9 @@ class ControlBlock(wiring.Component):
             m.d.sync += [s.run.eq(_Run.RESET), s.core_reset.eq(1), s.swept.eq(0)]
 
     def _flip_flops(self, m, s):
-        """Registers in flip-flops. Returns pairs of word address and what is read there; pairs of
-        word address and mask of registers that the RAM holds too; by word address, the fault
-        registers after a run that faulted."""
+        """Registers in flip-flops. Returns pairs of word address and read value; pairs of word
+        address and mask, for registers that the RAM holds too; and, by word address, the fault
+        registers after a run with a fault."""
         bus, engine = self.bus, self.engine
         live = []  # (word address, 32-bit value) read from flip-flops
         in_ram = []
@@ -480,8 +480,8 @@ class ControlBlock(wiring.Component):
         return live, in_ram, faults
 
     def _engine_registers(self, m, s):
-        """Registers that the engine keeps: bus cycles are handed on to it. Returns whether one
-        reads such a register."""
+        """Registers in the engine, to which bus cycles are passed on. Returns whether a cycle reads
+        such a register."""
         bus, engine = self.bus, self.engine
         engine_read = Const(0)
         if hasattr(engine, "bus"):
@@ -502,8 +502,8 @@ class ControlBlock(wiring.Component):
         return engine_read
 
     def _bus_sources(self, m, s, live, in_ram, faults, engine_read):
-        """Source of the word that the bus reads (RAM, flip-flops, engine), and the bits of a
-        written word that the RAM keeps."""
+        """Selects the source of a bus read (RAM, flip-flops, engine), and the bits of a written
+        word that the RAM keeps."""
         bus, engine = self.bus, self.engine
         s.writable = Signal()
         # Bits of a written word that are kept. What all registers treat alike needs no address.
@@ -553,8 +553,8 @@ class ControlBlock(wiring.Component):
         m.d.sync += s.take_ram.eq(lookable & ~outside & ~in_flops)
 
     def _count(self, m, s):
-        """Prescalers between the engine's events and the counters in the RAM. Returns them and, of
-        each counter, whether it is its turn."""
+        """Prescalers between the engine's events and the counters in the RAM. Returns them, and for
+        each counter whether it is its turn."""
         engine = self.engine
         #: High in every cycle that counters count. Exported for tracing (:mod:`.activity`).
         self.counting = s.run == _Run.RUN
@@ -603,7 +603,7 @@ class ControlBlock(wiring.Component):
         return prescalers, token
 
     def _summands(self, m, s, resets, ram_read, prescalers):
-        """Operands of the adder: the half word that was read, and what is added to it."""
+        """Operands of the adder: the half word read from the RAM, and its increment."""
         bus = self.bus
         reset_value = Signal(16)
         with m.If(s.step == _Step.SWEEP):
@@ -630,7 +630,7 @@ class ControlBlock(wiring.Component):
                 m.d.sync += s.addend.eq(0)
 
     def _order(self, m, s, stretch, depth, token):
-        """Order of all that the RAM does: sweeps, bus cycles, rounds over the counters."""
+        """Schedule of all RAM accesses: sweeps, bus cycles, rounds over the counters."""
         bus, engine = self.bus, self.engine
         places = [stretch * view + c.offset // 2 for view, c in self._turns]
         first_counter = self.counters[0].offset // 2

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Core shell: an ISA's engine with control block, memory guard and arbiter (docs/how/contracts.md,
-section 3)."""
+"""Core shell: connects an ISA's engine to control block, memory guard and arbiter
+(docs/how/contracts.md, section 3)."""
 
 from amaranth import DomainRenamer, Module, ResetInserter
 from amaranth.lib import wiring

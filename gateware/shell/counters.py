@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prescalers: short event counters that are drained in turn into wide counters through one shared
+"""Prescalers: short event counters that are added in turn to wide counters through a shared
 adder."""
 
 from amaranth import Const, Module, Mux, Signal, unsigned
@@ -13,7 +13,8 @@ __all__ = ["Prescalers"]
 
 
 class Prescalers(wiring.Component):
-    """A short counter per event, each drained 16 bits at a time (docs/how/contracts.md, section 3).
+    """Prescalers: a short counter per event, each read out 16 bits at a time
+    (docs/how/contracts.md, section 3).
 
     Taking removes from a prescaler exactly the 16 bits that are read, while it goes on counting:
     nothing is lost and nothing counted twice, as long as each is taken once in ``gap`` cycles.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clock domain crossings of a core: a FIFO, and counts of events (docs/how/contracts.md, section
-3)."""
+"""Clock domain crossings of a core: a FIFO, and event counts (docs/how/contracts.md, section 3)."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.hdl import ShapeLike
@@ -14,19 +13,19 @@ __all__ = ["CountCrossing", "CrossingFIFO"]
 
 
 def _binary(gray):
-    """Gray code -> binary."""
+    """Converts Gray code to binary."""
     value = Signal(len(gray), name="binary")
     return value, [value[bit].eq(gray[bit:].xor()) for bit in range(len(gray))]
 
 
 def _chosen(choice, yes, no):
-    """A choice of two comparisons that synthesis does not turn into one comparison of what was
-    chosen, behind the choice."""
+    """Selects one of two comparison results, in a way that synthesis does not turn into one
+    comparison of selected operands."""
     return (choice & yes) | (~choice & no)
 
 
 class CrossingFIFO(wiring.Component):
-    """Asynchronous FIFO that a core reset empties: one entry a cycle of either clock.
+    """Asynchronous FIFO that a core reset clears: one entry per cycle of either clock.
 
     All its state is in the domains' resets, inserted ones too, provided that the resets of both
     overlap for three cycles of each, as the shell's do, or that both domains are one. (The read

@@ -52,8 +52,7 @@ class DomainRequest:
 
 
 def requested_domain(engine: Engine | type[Engine], params: Params) -> DomainRequest | None:
-    """The :class:`DomainRequest` that ``domains(params)`` of an engine or its class returns, or
-    ``None``.
+    """The :class:`DomainRequest` from ``domains(params)`` of an engine or its class, or ``None``.
 
     Raises
     ------
@@ -77,8 +76,8 @@ def place_engine(
     domain: DomainRequest | None = None,
     guard_idle: Value,
 ) -> Signal:
-    """Puts ``engine`` under the core reset of ``control``, connects their interfaces, and returns
-    the reset for the other parts that it holds.
+    """Places ``engine`` under the core reset of ``control``, connects their interfaces, and returns
+    the reset for the other modules in that domain.
 
     Parameters
     ----------

@@ -33,8 +33,8 @@ class Stall(enum.Enum, shape=3):
 
 
 def first_class(*classes: tuple[ValueLike, Stall]) -> ValueLike:
-    """The :class:`Stall` of a cycle: of ``classes``, pairs of a condition and a class, that of the
-    first condition that holds, else OTHER."""
+    """The :class:`Stall` class of a cycle: the class of the first pair (condition, class) in
+    ``classes`` whose condition holds, else OTHER."""
     found = Stall.OTHER
     for condition, chosen in reversed(classes):
         found = Mux(condition, chosen, found)
@@ -42,8 +42,8 @@ def first_class(*classes: tuple[ValueLike, Stall]) -> ValueLike:
 
 
 class EngineControl(wiring.Signature):
-    """Control interface between engine and shell, as seen by the engine (``In`` members come from
-    the shell).
+    """Control interface between engine and shell, seen from the engine (the shell drives ``In``
+    members).
 
     Parameters
     ----------
@@ -291,21 +291,21 @@ class Engine(wiring.Component):
 
     @abstractmethod
     def prepare(self) -> tuple[EngineControl, int]:
-        """Control interface and number of memory ports of the build; raises ``ValueError`` for
-        arguments that only this engine cannot take."""
+        """Creates the control interface and sets the number of memory ports; raises ``ValueError``
+        for arguments that this engine does not support."""
 
     def rows(self) -> tuple[Row, ...]:
-        """Rows of the activity timeline; a row whose cycles the shell does not count names its
-        ``class``, too."""
+        """Rows of the activity timeline; a row whose cycles the shell does not count also names its
+        ``class``."""
         return ()
 
     def activity(self) -> dict[str, Activity]:
-        """Traced signals by the name of each row, once the engine was elaborated."""
+        """Traced signals by row name, available after elaboration."""
         return {}
 
     @staticmethod
     def check_capacity(params: Params, capacity: Capacity | None) -> None:
-        """Raises ``ValueError`` for sizes that exceed the FPGA, as far as can be told without
+        """Raises ``ValueError`` for sizes that exceed the FPGA, as far as that is known without
         elaboration.
 
         ``capacity`` is the FPGA's (:class:`~quintet.gateware.isa.parameters.Capacity`), ``None`` in
@@ -314,17 +314,16 @@ class Engine(wiring.Component):
 
     @staticmethod
     def spram_blocks(params: Params) -> int:
-        """SPRAM blocks of an UP5K that the engine takes from main memory."""
+        """Number of an UP5K's SPRAM blocks that the engine takes from main memory."""
         return 0
 
     @staticmethod
     def domains(params: Params) -> Mapping[str, float | Fraction]:
-        """Further clock domain of the engine: name -> ratio to the main clock, one entry at
-        most."""
+        """Additional clock domain of the engine: name -> ratio to the main clock, at most one
+        entry."""
         return {}
 
     @staticmethod
     def floorplan(device: str, params: Params) -> dict[str, str]:
-        """Fixed placement: cells below the engine and their BELs (nextpnr) in an FPGA
-        ``device``."""
+        """Fixed placement in an FPGA ``device``: cells below the engine -> nextpnr's BELs."""
         return {}

@@ -66,8 +66,8 @@ def instruction_layout(isa: Isa, mnemonic: str) -> data.FlexibleLayout:
 
 
 def fields_of(isa: Isa, mnemonic: str, word: Value) -> data.View:
-    """View of ``word`` with the fields of one instruction (:func:`instruction_layout`). Of a word
-    without its upper part the fields there are 0."""
+    """View of ``word`` with the fields of one instruction (:func:`instruction_layout`). If the word
+    has no upper part, its fields are 0."""
     word = Value.cast(word)
     return data.View(
         instruction_layout(isa, mnemonic),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Register map of a core in the form of amaranth-soc, for its exporters."""
+"""Register map of a core as an amaranth-soc memory map, for its exporters."""
 
 from collections.abc import Collection
 
@@ -13,8 +13,7 @@ _ACTIONS = {"r": csr.action.R, "w": csr.action.W, "rw": csr.action.RW}
 
 
 def _describe(name, doc, width, access):
-    """A CSR register that only describes: the control block serves it, and nothing is made of
-    this."""
+    """CSR register for description only: the control block implements it."""
     kind = type(name, (csr.Register,), {"__doc__": doc})
     register = kind(csr.Field(_ACTIONS[access], width), access=access)
     for unbuilt in (register, *(action for _, action in register)):
