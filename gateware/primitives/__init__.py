@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The vendors' hard blocks, each with a behavioural model: block RAM, multipliers, PLL, SPRAM."""
+"""Vendor primitives (block RAM, multipliers, PLL, SPRAM), each with a behavioural model."""

@@ -35,8 +35,8 @@ def _integer(name, value, low, high):
 
 
 def best_shape(family: str, width: int, depth: int) -> tuple[int, int]:
-    """``(block depth, block width)`` that needs the fewest blocks for ``width`` x ``depth``; of
-    equals the deepest."""
+    """Block shape ``(depth, width)`` that needs the fewest blocks for ``width`` x ``depth``; of
+    equal ones the deepest."""
 
     def cost(shape):
         rows, bits = shape
@@ -46,8 +46,8 @@ def best_shape(family: str, width: int, depth: int) -> tuple[int, int]:
 
 
 def block_names(family: str, width: int, depth: int) -> list[tuple[int, str]]:
-    """Blocks of a :class:`BlockRAM`, as submodules of it: ``(first bit, name)`` of each, those of
-    the same bits together."""
+    """Blocks of a :class:`BlockRAM` as submodule names: ``(first bit, name)`` of each, with blocks
+    of the same bits together."""
     rows, bits = best_shape(family, width, depth)
     return [
         (offset, f"block_{part}_{offset}")
@@ -57,7 +57,7 @@ def block_names(family: str, width: int, depth: int) -> list[tuple[int, str]]:
 
 
 class BlockRAM(wiring.Component):
-    """Block RAM, ``depth`` words of ``width`` bits, one write and one read a cycle.
+    """Block RAM of ``depth`` words of ``width`` bits, with one write and one read per cycle.
 
     Parameters
     ----------
@@ -125,8 +125,8 @@ class BlockRAM(wiring.Component):
         return m
 
     def _sampled(self, m, name="sampled"):
-        """The read address that the blocks see: with a latency of 3 from a register, of which each
-        call makes one."""
+        """Read address at the blocks: with a latency of 3, from a register, a new one for each
+        call."""
         if self.latency < 3:
             return self.read_addr
         held = Signal.like(self.read_addr, name=name, reset_less=True)

@@ -32,7 +32,7 @@ def check_limit(dsp_limit: int | None) -> None:
 
 
 class MultiplierArray(wiring.Component):
-    """``lanes`` signed multipliers, one product each lane and cycle.
+    """Array of ``lanes`` signed multipliers, one product per lane and cycle.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ class MultiplierArray(wiring.Component):
         return m
 
     def _finish(self, m, lane, product):
-        """Drive ``p``, after the optional register."""
+        """Drives ``p``, after the optional register."""
         if self.fabric_register:
             held = Signal(signed(2 * self.width), reset_less=True, name=f"held_{lane}")
             m.d.sync += held.eq(product)
@@ -148,7 +148,7 @@ class MultiplierArray(wiring.Component):
             self._finish(m, lane + 1, product[16:].as_signed())
 
     def _mac16_wide(self, m, lane):
-        """One 16 x 16 product from one SB_MAC16: operands and product registered."""
+        """One 16 x 16 product from one SB_MAC16, with operands and product registered."""
         product = self._sb_mac16(
             m,
             lane,
@@ -203,7 +203,7 @@ class MultiplierArray(wiring.Component):
 
 
 def mult18(m: Module, name: str, a: ValueLike, b: ValueLike, product: Value) -> None:
-    """One MULT18X18D with its input and output registers; operands are sign-extended to 18 bits."""
+    """One MULT18X18D with input and output registers; operands are sign-extended to 18 bits."""
 
     def bits(value):
         return [value[min(k, len(value) - 1)] for k in range(18)]
@@ -232,8 +232,8 @@ def mult18(m: Module, name: str, a: ValueLike, b: ValueLike, product: Value) -> 
 
 
 def array_product(m: Module, lane: int | str, a: Value, b: Value) -> Value:
-    """a * b (signed, of one width) as a sum of partial products in a balanced tree, which no tool
-    turns back into a DSP.
+    """Product a * b (signed, equally wide) as a balanced tree of partial products, which no tool
+    infers as a DSP.
 
     The Baugh-Wooley form: partial products of the sign bits are inverted, a constant corrects them.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Block RAMs by instance that :class:`~.bram.BlockRAM` does not cover: true dual port, and halves
-written apart.
+"""Block RAM instances that :class:`~.bram.BlockRAM` does not cover: true dual port, and halves with
+separate write enables.
 
 As there, an answer takes two cycles (output register), contents are zero after configuration, and
 whoever reads an address in the cycle in which another port writes it gets no defined data: the
@@ -25,7 +25,7 @@ def _depth(depth, most):
 
 
 def _dp16kd(m, *, bits, pins, write_a, write_b):
-    """One DP16KD with output registers on both ports."""
+    """One DP16KD instance with output registers on both ports."""
     fixed = {f"i_{pin}{port}{k}": Const(0) for port in "AB" for pin in ("CS",) for k in range(3)}
     m.submodules.cell = Instance(
         "DP16KD",
@@ -58,8 +58,8 @@ def _dp16kd(m, *, bits, pins, write_a, write_b):
 
 
 class DualPortRAM(wiring.Component):
-    """One true dual-port block RAM, ``depth`` words of ``width`` bits, each port reads or writes in
-    every cycle.
+    """One true dual-port block RAM of ``depth`` words of ``width`` bits; each port reads or writes
+    in every cycle.
 
     Parameters
     ----------
@@ -154,8 +154,8 @@ class DualPortRAM(wiring.Component):
 
 
 class HalvesRAM(wiring.Component):
-    """One simple dual-port block RAM of 32 bits whose halves are written apart: one read and one
-    write a cycle.
+    """One simple dual-port block RAM of 32 bits with a write enable for each half: one read and one
+    write per cycle.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Floorplan: fixed places for the multipliers and the block RAMs of large arrays.
+"""Floorplan: fixed sites for the multipliers and block RAMs of large arrays.
 
 nextpnr's placer draws an array together near the pins that its results go to, and fills the tiles
 beside the DSPs there more densely than their wires allow. With the multipliers spread over all DSP
@@ -33,8 +33,8 @@ _RAMS["LFE5U-12F"] = _RAMS["LFE5U-25F"]
 
 
 def dsp_rows(device: str) -> list[list[str]]:
-    """Multipliers of an FPGA by nextpnr's names, a list for each row of DSP blocks, from left to
-    right; none of a device without a plan."""
+    """Multiplier sites of an FPGA by nextpnr's names, a list for each row of DSP blocks from left
+    to right; empty for a device without a plan."""
     rows, columns = _BLOCKS.get(device, ((), ()))
     return [
         [f"X{x + offset}/Y{y}/{name}" for x in columns for offset, name in _MULTIPLIERS]
@@ -43,8 +43,8 @@ def dsp_rows(device: str) -> list[list[str]]:
 
 
 def across(row: list[str], groups: int, size: int) -> list[list[str]]:
-    """``groups`` lists of ``size`` neighbours of ``row``, each in the middle of its share of the
-    FPGA's width.
+    """Splits ``row`` into ``groups`` lists of ``size`` adjacent sites, each in the middle of its
+    share of the FPGA's width.
 
     Parameters
     ----------
@@ -59,8 +59,8 @@ def across(row: list[str], groups: int, size: int) -> list[list[str]]:
 
 
 def dsp_clusters(device: str, count: int, size: int) -> list[list[str]]:
-    """``count`` lists of ``size`` multipliers side by side, each beside (or above) the one before
-    it.
+    """Selects ``count`` clusters of ``size`` adjacent multipliers, each next to (or above) the
+    previous one.
 
     Parameters
     ----------
@@ -86,8 +86,8 @@ def dsp_clusters(device: str, count: int, size: int) -> list[list[str]]:
 
 
 def pair_places(device: str, multipliers: str, pairs: int, size: int) -> dict[str, str]:
-    """Places of :class:`~.packed.PackedProducts` that makes products for ``pairs`` columns (or
-    lanes), ``size`` each: those of a pair side by side.
+    """Sites of a :class:`~.packed.PackedProducts` for ``pairs`` columns (or lanes), ``size`` each:
+    those of a pair are adjacent.
 
     Parameters
     ----------
@@ -109,16 +109,16 @@ def pair_places(device: str, multipliers: str, pairs: int, size: int) -> dict[st
 
 
 def ram_rows(device: str) -> list[list[str]]:
-    """Block RAMs of an FPGA by nextpnr's names, as :func:`dsp_rows`."""
+    """Block RAM sites of an FPGA by nextpnr's names, in the form of :func:`dsp_rows`."""
     rows, columns = _RAMS.get(device, ((), ()))
     return [[f"X{x + 2 * k}/Y{y}/EBR{k}" for x in columns for k in range(4)] for y in rows]
 
 
 def ram_columns(device: str, cols: int, size: int) -> list[list[str]]:
-    """``cols`` lists of ``size`` block RAMs: each a part of the FPGA's width, through all its rows
-    of block RAMs, each RAM beside (or above) the one before it. ``device`` and the empty list as of
-    :func:`dsp_clusters`, ``cols`` and ``size`` as its ``count`` and ``size``.
-    """
+    """Selects ``cols`` lists of ``size`` block RAMs. Each covers a share of the FPGA's width,
+    through all rows of block RAMs, with each RAM next to (or above) the previous one. ``device``
+    and the empty list as in :func:`dsp_clusters`; ``cols`` and ``size`` correspond to its ``count``
+    and ``size``."""
     rows = ram_rows(device)
     if not rows or 2 * cols * size <= sum(map(len, rows)):
         return []
@@ -137,9 +137,9 @@ def ram_columns(device: str, cols: int, size: int) -> list[list[str]]:
 
 
 def memory_places(device: str, count: int) -> list[str]:
-    """Places of ``count`` block RAMs that are one memory, as many as an FPGA with arrays can spare:
-    neighbours side by side, column by column through the two lowest rows, away from the DSPs, then
-    in the middle of the next row.
+    """Sites of ``count`` block RAMs that form one memory, as many as an FPGA with arrays can spare:
+    adjacent, column by column through the two lowest rows, away from the DSPs, then in the middle
+    of the next row.
 
     Returns
     -------

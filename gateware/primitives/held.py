@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Multipliers that keep one operand: signed 8 x 8, the kept one in the input register of an
-SB_MAC16."""
+"""Multipliers with one stationary operand: signed 8 x 8, with that operand in the input register of
+an SB_MAC16."""
 
 from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
@@ -14,7 +14,7 @@ __all__ = ["HeldMultipliers"]
 
 
 class HeldMultipliers(wiring.Component):
-    """``lanes`` products of one common operand with operands that are loaded now and then.
+    """Products of one common operand with ``lanes`` stationary operands, which are loaded rarely.
 
     Parameters
     ----------

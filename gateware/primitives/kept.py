@@ -11,8 +11,8 @@ __all__ = ["KeptRegister"]
 
 
 class KeptRegister(wiring.Component):
-    """A register of ``width`` bits that is not merged with others of the same input: a leaf of a
-    fan-out tree.
+    """A register of ``width`` bits that is not merged with others of the same input, for example a
+    leaf of a fan-out tree.
 
     Synthesis merges flip-flops of equal inputs, whatever they were meant to relieve; flip-flops by
     instance stay. There is no reset.

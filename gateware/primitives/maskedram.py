@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Single-port block RAM for a large memory of wide words, by instance: byte masks, registers on
-every way to and from the blocks.
+"""Single-port block RAM instances for a large memory of wide words: byte masks, register stages on
+all paths to and from the blocks.
 
 Inference gives each block of such a memory a write port and a read port, nine bits wide, and joins
 the blocks by multiplexers. Here one port of a block does both, and a block is as deep and as narrow
@@ -26,8 +26,8 @@ _NEIGHBOURS = 8
 
 
 def banks_of(depth: int) -> list[int]:
-    """Words of each bank of blocks that ``depth`` words are made of, the largest first; the last
-    one may reach beyond ``depth``."""
+    """Sizes in words of the banks of blocks that form ``depth`` words, the largest first; the last
+    may exceed ``depth``."""
     banks: list[int] = []
     while depth > 0:
         banks.append(next((words for words in _SHAPES if words <= depth), min(_SHAPES)))
@@ -36,7 +36,7 @@ def banks_of(depth: int) -> list[int]:
 
 
 class MaskedRAM(wiring.Component):
-    """Block RAM, ``depth`` words of ``width`` bytes, of which one is read or written in a cycle.
+    """Block RAM of ``depth`` words of ``width`` bytes; one word is read or written per cycle.
 
     A bank of ``words`` words takes ``width`` * ``words`` / 2,048 blocks of an ECP5.
 
@@ -83,8 +83,8 @@ class MaskedRAM(wiring.Component):
         )
 
     def floorplan(self, device: str) -> dict[str, str]:
-        """Places of the blocks on an FPGA, by their names as submodules: those of one byte side by
-        side. Empty where :func:`~.floorplan.memory_places` has no plan."""
+        """Placement of the blocks on an FPGA, by submodule name, with those of one byte adjacent.
+        Empty if :func:`~.floorplan.memory_places` has no plan."""
         names = [
             (8 * self.width * block // count, bank, f"block_{bank}_{block}")
             for bank, words in enumerate(banks_of(self.depth))
@@ -126,7 +126,7 @@ class MaskedRAM(wiring.Component):
         m.d.comb += self.read_data.eq(found)
 
     def _front(self, m, signal, name="data"):
-        """A register in front of the blocks."""
+        """Register in front of the blocks."""
         held = Signal.like(signal, name=f"{name}_s1", reset_less=True)
         m.d.sync += held.eq(signal)
         return held
@@ -160,7 +160,7 @@ class MaskedRAM(wiring.Component):
         m.d.comb += self.read_data.eq(found)
 
     def _bank(self, m, bank, words, within, data):
-        """Output of one bank's blocks."""
+        """Output of the blocks of one bank."""
         bits, shift = _SHAPES[words]
         mask = self._front(m, self.mask & within.replicate(self.width), f"mask_{bank}")
         number = Cat(self.address, Const(0, 14))[: 14 - shift]

@@ -16,7 +16,8 @@ __all__ = ["PipelinedMultipliers"]
 
 
 class PipelinedMultipliers(wiring.Component):
-    """``lanes`` products of signed operands, each :attr:`LATENCY` cycles after its operands.
+    """Products of ``lanes`` pairs of signed operands, each :attr:`LATENCY` cycles after its
+    operands.
 
     Parameters
     ----------

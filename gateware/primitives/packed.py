@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Two int8 products with a common factor from one MULT18X18D, taken apart behind the sums instead
-of behind each product.
+"""Two int8 products with a common factor from one MULT18X18D, separated after accumulation instead
+of after each product.
 
 P = a * (b * 2**10 + c + 128) needs 18 bits for the second factor whatever b and c are, and no adder
 in front of it. Its parts add up on their own, so that a dot product of many pairs is taken apart
@@ -28,13 +28,13 @@ UNPACK_LATENCY = 2
 
 
 def part_shapes(count: int) -> tuple[Shape, Shape, Shape, Shape]:
-    """Shapes of the sums of ``upper``, ``lower``, ``carry`` and a over ``count`` products."""
+    """Shapes of the sums of ``upper``, ``lower``, ``carry`` and a, over ``count`` products."""
     more = (count - 1).bit_length()
     return signed(16 + more), Shape(10 + more), signed(6 + more), signed(8 + more)
 
 
 def unpack(upper: Any, lower: Any, carry: Any, a: Any) -> tuple[Any, Any]:
-    """``(sum of a*b, sum of a*c)`` from the sums of the parts, on Python integers or numpy
+    """Separates ``(sum of a*b, sum of a*c)`` from the packed sums, on Python integers or numpy
     arrays."""
     return upper - carry, carry * 1024 + lower - 128 * a
 
@@ -42,8 +42,8 @@ def unpack(upper: Any, lower: Any, carry: Any, a: Any) -> tuple[Any, Any]:
 def unpack_sums(
     m: Module, name: str, upper: Value, lower: Value, carry: Value, a: Value, width: int
 ) -> tuple[Signal, Signal]:
-    """Gateware form of :func:`unpack`, :data:`UNPACK_LATENCY` cycles later, both of
-    ``signed(width)``; ``name`` begins the registers' names."""
+    """Gateware version of :func:`unpack` with a latency of :data:`UNPACK_LATENCY` cycles, results
+    of ``signed(width)``; ``name``: prefix of the registers' names."""
 
     def register(value, suffix, bits):
         held = Signal(signed(bits), name=f"{name}_{suffix}", reset_less=True)
@@ -57,7 +57,7 @@ def unpack_sums(
 
 
 class PackedProducts(wiring.Component):
-    """Array of ``pairs`` packed multipliers, each a*b and a*c a cycle, in parts (see the module),
+    """Array of ``pairs`` packed multipliers: a*b and a*c per cycle in packed form (see the module),
     :attr:`LATENCY` cycles after the operands.
 
     Parameters
@@ -114,7 +114,7 @@ class PackedProducts(wiring.Component):
         return m
 
     def _packed(self, m, k):
-        """``(P, a*b mod 2**6)``, two cycles after the operands."""
+        """Packed product from a DSP: ``(P, a*b mod 2**6)``, two cycles after the operands."""
         a, b, c = self.a[k], self.b[k], self.c[k]
         operand = Signal(signed(18), name=f"operand_{k}")
         product = Signal(signed(36), name=f"product_{k}", reset_less=True)
@@ -138,7 +138,7 @@ class PackedProducts(wiring.Component):
         return product, low
 
     def _logic(self, m, k):
-        """The same without a DSP."""
+        """Packed product in logic, without a DSP."""
         a, b, c = (
             Signal(signed(8), name=f"{name}_{k}", reset_less=True)
             for name in ("a_in", "b_in", "c_in")

@@ -9,7 +9,7 @@ __all__ = ["RegisteredOutput", "RegisteredPads"]
 
 
 def _register(m, name, d, q, level):
-    """An ECP5's output register; ``level`` is its state after configuration."""
+    """An ECP5 output register; ``level`` is its state after configuration."""
     kind, reset = ("OFS1P3BX", "i_PD") if level else ("OFS1P3DX", "i_CD")
     m.submodules[name] = Instance(
         kind, **{reset: Const(0)}, i_SCLK=ClockSignal("sync"), i_SP=Const(1), i_D=d, o_Q=q

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums of two signed 8 x 8 products, one operand of each kept: an SB_MAC16 multiplies and adds."""
+"""Sums of two signed 8 x 8 products, each with one stationary operand: an SB_MAC16 multiplies and
+adds."""
 
 from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
@@ -12,7 +13,8 @@ __all__ = ["PairSums"]
 
 
 class PairSums(wiring.Component):
-    """``s[i] = a[2*i]*b[2*i] + a[2*i+1]*b[2*i+1]``, exact, two cycles after ``b``; ``a`` is kept.
+    """Exact sums ``s[i] = a[2*i]*b[2*i] + a[2*i+1]*b[2*i+1]``, two cycles after ``b``; ``a`` is
+    stationary.
 
     On the iCE40 UltraPlus one DSP makes a pair (kind ``"dsp"``): the upper adder takes the lower
     product back through its port C. The sum has 16 bits there; its 17th follows, since -2**15

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Phase-locked loops of ECP5 and iCE40: settings searched, the achieved frequency known and
+"""Phase-locked loops of ECP5 and iCE40: search for settings, with the achieved frequency known and
 checked."""
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ __all__ = ["PLL", "PLLError", "PLLSettings", "ecp5_settings", "ice40_settings"]
 
 
 class PLLError(ValueError):
-    """A frequency that the PLL cannot make; the message names the nearest one."""
+    """Error: the PLL cannot generate a frequency; the message names the nearest one."""
 
 
 @dataclass(frozen=True)
 class PLLSettings:
-    """PLL settings: ``reference``, ``feedback`` and ``output`` dividers; frequencies of output and
-    oscillator in Hz.
+    """PLL settings: ``reference``, ``feedback`` and ``output`` dividers; output and VCO frequencies
+    in Hz.
 
     ``loop``: divider of a second output through which the loop is closed; 0: it is closed through
     the output itself. ``further``: divider of the further clock; 0: there is none.
@@ -42,8 +42,8 @@ class PLLSettings:
         return self.vco_hz / self.further
 
     def phases(self) -> list[tuple[float, float]]:
-        """All by which another output of an ``EHXPLLL`` can follow the first at its frequency,
-        (degrees, nanoseconds): eighths of the oscillator's period."""
+        """Phase shifts of another output of an ``EHXPLLL`` relative to the first at the same
+        frequency, (degrees, nanoseconds): multiples of an eighth of the VCO period."""
         return [(45 * n / self.output, 1e9 * n / (8 * self.vco_hz)) for n in range(8 * self.output)]
 
 
@@ -70,7 +70,7 @@ def _search(
     settings,
     further_hz=None,
 ):
-    """The best of what a PLL can do: nearest frequency, then no second output, then the smallest
+    """Selects the best PLL settings: nearest frequency, then no second output, then the smallest
     dividers.
 
     ``inputs``, ``outputs``, ``detectors``: lowest and highest frequency there; ``references``:
@@ -119,8 +119,8 @@ def _search(
 def ecp5_settings(
     input_hz: float, wanted_hz: float, tolerance: float = 0.01, further_hz: float | None = None
 ) -> PLLSettings:
-    """Settings of an ``EHXPLLL`` that feeds back its first output or, for frequencies in between,
-    its second one.
+    """Settings of an ``EHXPLLL`` with feedback from its first output or, for intermediate
+    frequencies, its second.
 
     The phase detector works at 3.125 to 400 MHz, the oscillator at 400 to 800 MHz (nearest to 600
     is taken, or what suits ``further_hz``, a second frequency from the same oscillator, within 5
@@ -178,8 +178,7 @@ def ecp5_settings(
 def ice40_settings(
     input_hz: float, wanted_hz: float, tolerance: float = 0.01, further_hz: float | None = None
 ) -> PLLSettings:
-    """Settings of an ``SB_PLL40`` in simple feedback: dividers as numbers, DIVR + 1, DIVF + 1 and
-    2^DIVQ.
+    """Settings of an ``SB_PLL40`` with simple feedback; dividers are DIVR + 1, DIVF + 1 and 2^DIVQ.
 
     ``further_hz`` can only be twice ``wanted_hz``: the PLL then makes that, and halves it for the
     output.
@@ -221,7 +220,8 @@ def ice40_settings(
 
 
 class PLL(wiring.Component):
-    """PLL: makes the main clock, and a further one if wanted, from the board's oscillator.
+    """Phase-locked loop: generates the main clock, and optionally another, from the board's
+    oscillator.
 
     Parameters
     ----------

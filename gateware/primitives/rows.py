@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signed 8 x 8 products in an iCE40's logic: rows of adders that each add or not, a cell a bit.
+"""Signed 8 x 8 products in an iCE40's logic: rows of conditional adders, one cell per bit.
 
 A cell has a LUT of four inputs, of which two go to the carry chain and one comes from it. The
 fourth is a bit of the multiplier: where it is 0, the LUT gives the row before as it was, whatever
@@ -15,7 +15,7 @@ BITS = 8
 
 
 def _table(give):
-    """Contents of a LUT by a function of its inputs I0 to I3."""
+    """LUT contents from a function of its inputs I0 to I3."""
     return Const(
         sum(int(give(*(place >> k & 1 for k in range(4)))) << place for place in range(16)), 16
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The iCE40 UltraPlus' single-port RAM of 16,384 words of 16 bits."""
+"""iCE40 UltraPlus' single-port RAM of 16,384 words of 16 bits."""
 
 from amaranth import ClockSignal, Const, Instance, Module
 from amaranth.lib import wiring
