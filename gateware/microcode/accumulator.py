@@ -31,8 +31,8 @@ OPERAND_BITS, _NUMBER_BITS = 11, 9
 
 
 class Op(enum.IntEnum):
-    """Operations of the accumulator machine. A: the accumulator, C: the carry, P: an address, X: an
-    index, R: the operand."""
+    """Operations of the accumulator machine. A: accumulator, C: carry, P: address, X: index, R:
+    operand."""
 
     LD = 0  #: A = R
     ADD = 1  #: A = A + R; C
@@ -67,7 +67,7 @@ class Op(enum.IntEnum):
 
 
 class Mode(enum.IntEnum):
-    """Addressing modes: the source of operand R."""
+    """Addressing modes, which select the operand R."""
 
     PLACE, INDEXED, SOURCE, NUMBER = range(4)
 
@@ -79,7 +79,7 @@ _JUMPS = (Op.JMP, Op.JZ, Op.JNZ, Op.JC, Op.JNC, Op.JNEG, Op.JPOS, Op.JABORT, Op.
 
 @dataclass(frozen=True)
 class AccumulatorFormat(MachineFormat):
-    """Declaration of an accumulator machine, as :func:`accumulator_machine` makes it."""
+    """Declaration of an accumulator machine, the result of :func:`accumulator_machine`."""
 
     sources: Any = None
     sinks: Any = None
@@ -89,12 +89,12 @@ class AccumulatorFormat(MachineFormat):
 
     @property
     def arrays(self) -> dict[str, tuple[int, int]]:
-        """Name -> (place, entries)."""
+        """Arrays by name: (address, entries)."""
         return self.registers.arrays
 
     def cycles(self, word: int) -> str:
-        """Two; a shift one for each bit and one more, a product from 33 to 65 (``33+``); what waits
-        for units or memory ``2+``."""
+        """Cycles of an operation, as text. Most take two; a shift one per bit plus one, a product
+        33 to 65 (``33+``); an operation that waits for units or memory takes ``2+``."""
         op, x = word >> OPERAND_BITS, word & (1 << OPERAND_BITS) - 1
         if op in (Op.SHL, Op.SHR):
             return "2+" if x >> OPERAND_BITS - 1 else str(1 + max(1, x))
@@ -119,8 +119,8 @@ def accumulator_machine(
     fixed: Mapping[str, int] | None = None,
     size: int = 2048,
 ) -> AccumulatorFormat:
-    """Declares a core's accumulator machine: 256 registers of 32 bits, programs of up to
-    2048 micro-instructions of 16 bits.
+    """Declares the accumulator machine of a core: 256 registers of 32 bits, programs of up to 2048
+    micro-instructions of 16 bits.
 
     Parameters
     ----------

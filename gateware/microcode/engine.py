@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gateware of the accumulator machine: 32 bits, its registers and its program in block RAM
-(:mod:`.accumulator` declares, :mod:`.model` is the golden model)."""
+"""Gateware of the accumulator machine: 32-bit datapath, with registers and program in block RAM
+(:mod:`.accumulator` is its declaration, :mod:`.model` its golden model)."""
 
 from types import SimpleNamespace
 
@@ -23,8 +23,8 @@ _X, _P = range(2)
 
 
 def _parts(words):
-    """``words``, cut into memories of powers of two, since one memory takes blocks for the next:
-    (first address, words) of each."""
+    """Splits ``words`` into memories whose sizes are powers of two, since a single memory would
+    occupy blocks for the next power: (first address, words) of each."""
     first = 0
     while first < len(words):
         left = -(-(len(words) - first) // _BLOCK) * _BLOCK
@@ -34,9 +34,9 @@ def _parts(words):
 
 
 class MicroMachine(RegisterMachine):
-    """Accumulator machine: runs a microprogram, a micro-instruction in two cycles (the operand is
-    read; it is used), shifts a bit a cycle and multiplies by one in one or two. One word of main
-    memory is under way at a time, and nothing is when an instruction has ended.
+    """Accumulator machine: runs a microprogram with two cycles per micro-instruction (operand read,
+    execution), shifts by one bit per cycle, and multiplies by one bit in one or two. At most one
+    word of main memory is in flight, and none at the end of an instruction.
 
     Parameters
     ----------
@@ -112,7 +112,7 @@ class MicroMachine(RegisterMachine):
         self._fetch(m, s)
 
         def at(*ops):
-            """The second cycle of one of these."""
+            """Whether the machine is in the second cycle of one of these operations."""
             return s.second & Cat(s.op == op for op in ops).any()
 
         s.at = at
@@ -126,13 +126,13 @@ class MicroMachine(RegisterMachine):
         return m
 
     def at(self, label: str, behind: int = 0) -> Value:
-        """Whether the micro-instruction at hand is that of ``label``, or so many behind it, once
-        elaborated."""
+        """Whether the current micro-instruction is that of ``label``, or a given number after it;
+        valid after elaboration."""
         return self._here == self._program.labels[label] + behind
 
     def _fetch(self, m, s):
-        """The program. A micro-instruction stands for two cycles and what it waits for; ``s.here``
-        is its address."""
+        """Program memory. A micro-instruction lasts two cycles plus its waits; ``s.here`` is its
+        address."""
         words = self._program.words
         fetch, word, onward = Signal(range(len(words)), name="fetch"), Signal(16), Signal()
         self._here = s.here = here = Signal.like(fetch, name="here")
@@ -159,7 +159,7 @@ class MicroMachine(RegisterMachine):
         m.d.sync += [s.valid.eq(1), s.second.eq(s.valid & ~(s.second & s.done))]
 
     def _operand(self, m, s):
-        """Registers, the return addresses among them, and the operand."""
+        """Register memory, which also holds return addresses, and selection of the operand."""
         x, read, depth, returns = (
             s.x,
             self._registers(m),
@@ -207,14 +207,14 @@ class MicroMachine(RegisterMachine):
             m.d.sync += depth.eq(0)
 
     def _unit(self, m, s):
-        """RUN: a unit takes A, and finishes."""
+        """Operation RUN: a unit takes A and executes."""
         begun = Signal()
         with m.If(s.at(Op.RUN)):
             m.d.comb += [self.run.eq(~begun), s.done.eq(self.finished)]
             m.d.sync += begun.eq((begun | self.ran) & ~self.finished)
 
     def _give(self, m, s):
-        """Output instructions: strobes of the sinks, among them the core's own registers."""
+        """Output operations: strobes of the sinks, including the core's own registers."""
         m.d.comb += [
             self.sinks.eq((1 << s.x[:4]) & s.at(Op.OUT).replicate(len(self.sinks))),
             self.counts.eq(s.x & s.at(Op.CNT).replicate(len(self.counts))),
@@ -300,7 +300,7 @@ class MicroMachine(RegisterMachine):
             m.d.comb += s.done.eq(left[1:] == 0)
 
     def _word(self, m, s):
-        """READ, REQUEST and SEND: one word of main memory."""
+        """Operations READ, REQUEST and SEND on one word of main memory."""
         at, a, carry, size, port = s.at, s.a, s.carry, self._beat_bytes, self.memory
         upper = Signal()  # wide beats: the word is a beat's upper half
         asked, beat = Signal(), Signal(2)

@@ -33,7 +33,7 @@ class Layout(dict):
             self.encode({field: max(self.names[field], default=0)})
 
     def encode(self, values: Mapping[str, int]) -> int:
-        """Word of a micro-instruction; fields not among ``values`` are 0."""
+        """Encodes a micro-instruction; fields without a value are 0."""
         word = shift = 0
         for field, bits in self.items():
             value = values.get(field, 0)
@@ -46,7 +46,7 @@ class Layout(dict):
         return word
 
     def describe(self, word: int) -> str:
-        """``field=value`` of every field that is not 0."""
+        """Formats nonzero fields as ``field=value``."""
         shown = []
         for field, bits in self.items():
             value, word = word & (1 << bits) - 1, word >> bits

@@ -13,7 +13,7 @@ __all__ = ["Hazard", "MachineFormat", "Operation"]
 
 
 class Operation(NamedTuple):
-    """Operation of a micro-instruction: the fields that it sets, and its operands.
+    """Operation of a micro-instruction: the fields that it sets, and its operand types.
 
     ``operands``: sign that begins the operand (``""``: none) -> what its words set, each a kind of
     :mod:`.operands`; a dict among them stands for fields that such an operand always sets.
@@ -26,8 +26,8 @@ class Operation(NamedTuple):
 
 
 class Hazard(NamedTuple):
-    """Hazard between consecutive micro-instructions, which the assembler refuses: ``found(first,
-    second)`` is true; their fields are ``first["name"]``.
+    """Hazard between consecutive micro-instructions, which the assembler refuses if ``found(first,
+    second)`` is true; fields are accessed as ``first["name"]``.
 
     ``message`` names one of them as ``{first}`` or ``{second}``.
     """
@@ -54,5 +54,5 @@ class MachineFormat:
     filler: str = ""
 
     def cycles(self, word: int) -> str:
-        """Text: the cycles that a micro-instruction takes; empty where each takes one."""
+        """Cycles of a micro-instruction, as text; empty if each takes one."""
         return ""

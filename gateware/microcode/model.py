@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Golden model of the accumulator machine: a microprogram runs without gateware, cycle by cycle the
-same. Pure Python."""
+"""Golden model of the accumulator machine: runs a microprogram without gateware, cycle by cycle.
+Pure Python."""
 
 from __future__ import annotations
 
@@ -52,17 +52,17 @@ _READS = frozenset((_LD, _ADD, _SUB, _AND, _MUL, _IDX, _ADC))
 
 
 class MicrocodeLimit(RuntimeError):
-    """A microprogram exceeded its cycle limit."""
+    """Error: a microprogram exceeded its cycle limit."""
 
 
 class WordMemory(Protocol):
-    """Main memory of a machine, word by word."""
+    """Main memory of a machine, accessed by words."""
 
     def read(self, address: int) -> tuple[int, int]:
-        """``(word, error)``."""
+        """Reads a word: ``(word, error)``."""
 
     def write(self, address: int, word: int) -> int:
-        """Error."""
+        """Writes a word; returns the error."""
 
 
 class MachineModel:
@@ -119,7 +119,7 @@ class MachineModel:
         return self.registers[self.program.names[name]]
 
     def set(self, name: str, value: int) -> None:
-        """Sets a variable."""
+        """Sets a variable to a value."""
         self.registers[self.program.names[name]] = value
 
     def entry(self, array: str, number: int) -> int:
@@ -129,8 +129,8 @@ class MachineModel:
     def run(
         self, start: str | None = None, end: str | None = None, limit: int | None = None
     ) -> MachineModel:
-        """Resumes, or begins at label ``start``, until the next ``wait`` or label ``end``. The
-        first is that of a reset, to the first ``wait``.
+        """Runs, or resumes, until the next ``wait`` or label ``end``; begins at label ``start``.
+        The first run is that of a reset, up to the first ``wait``.
 
         Raises
         ------
@@ -158,7 +158,7 @@ class MachineModel:
         return self
 
     def listing(self) -> str:
-        """The program's listing, with the cycles spent at each micro-instruction."""
+        """Listing of the program, with the cycles spent at each micro-instruction."""
         return self.program.listing(self.spent)
 
     def _operand(self, x):
@@ -230,7 +230,7 @@ class MachineModel:
         self.classes[self._stall] = self.classes.get(self._stall, 0) + cycles
 
     def _other(self, op, x):
-        """Executes an instruction that is rare in inner loops; returns its further cycles."""
+        """Executes an operation that is rare in inner loops; returns its extra cycles."""
         a = self.a
         if op == _OUT:
             if x == 0:

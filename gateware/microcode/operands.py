@@ -16,8 +16,8 @@ __all__ = ["Choice", "Label", "Number", "Register"]
 
 @dataclass(frozen=True)
 class Register:
-    """Register operand, its number into ``field``: ``NAME``, ``NAME.2`` and ``NAME+X`` of an array
-    (the latter sets ``indexed`` as well), or ``#n``.
+    """Register operand, whose number goes to ``field``: ``NAME``, ``NAME.2``, ``NAME+X`` of an
+    array (which also sets ``indexed``), or ``#n``.
 
     ``written``: takes a result, and is no constant. ``immediate``: constants below ``limit`` are
     values of the field, with ``immediate`` set.
@@ -60,8 +60,8 @@ class Register:
 
 @dataclass(frozen=True)
 class Choice:
-    """Symbolic operand: one of ``names``, an enumeration or a dict name -> number, or -> dict of
-    fields where several are set.
+    """Symbolic operand: a member of ``names``, an enumeration or a dict name -> number, or name ->
+    dict of fields if several are set.
 
     ``several``: some of them, separated by commas. ``argument``: ``NAME:n`` puts n this many bits
     above.
@@ -97,7 +97,7 @@ class Choice:
 
 @dataclass(frozen=True)
 class Number:
-    """Numeric operand: a number of ``values``, a range, or one of ``names``; ``what``: its name in
+    """Numeric operand: a member of the range ``values``, or of ``names``; ``what`` names it in
     messages."""
 
     field: str
@@ -115,7 +115,7 @@ class Number:
 
 @dataclass(frozen=True)
 class Label:
-    """Label operand, its address into ``field``."""
+    """Label operand, whose address goes to ``field``."""
 
     field: str
 

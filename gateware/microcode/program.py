@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Assembler of microprograms: text and a machine's declaration give words, labels and registers.
-Pure Python."""
+"""Assembler of microprograms: translates text, by a machine's declaration, to words, labels and
+registers. Pure Python."""
 
 from collections.abc import Iterable, Mapping
 
@@ -14,8 +14,8 @@ __all__ = ["Microprogram", "jump_table"]
 def jump_table(
     labels: Mapping[int, str], numbers: Iterable[int], other: str, jump: str = "jmp"
 ) -> str:
-    """Text of a table for a computed jump: for each of ``numbers`` a jump to its label of
-    ``labels``, number -> label, or to ``other``."""
+    """Source text of a table for a computed jump: for each of ``numbers``, a jump to its label in
+    ``labels`` (number -> label), or to ``other``."""
     return "\n".join(f"        {jump} {labels.get(number, other)}" for number in numbers)
 
 
@@ -80,13 +80,13 @@ class Microprogram:
         self.file.check_written()
 
     def place(self, address: int) -> str:
-        """The statement of an address, for messages: part, line and text."""
+        """Description of the statement at an address, for messages: part, line and text."""
         statement = self.code[address]
         return f"{statement.part}, line {statement.line}, {statement}"
 
     def listing(self, spent: list[int] | None = None) -> str:
-        """Text: address, word, cycles, fields other than 0, labels and statement of every
-        micro-instruction.
+        """Listing of the program as text: address, word, cycles, nonzero fields, labels and
+        statement of every micro-instruction.
 
         ``spent``: cycles by address, in the place of what each takes alone, which stands there
         where the machine says it.
@@ -116,7 +116,7 @@ class Microprogram:
         )
 
     def _place(self, statement):
-        """Takes a statement as the next micro-instruction, or does what a directive says."""
+        """Adds a statement as the next micro-instruction, or executes a directive."""
         name, *rest = statement.words
         for label in statement.labels:
             if label in self.labels:
@@ -173,7 +173,7 @@ class Microprogram:
         } | fields
 
     def _operand(self, operands, words, statement):
-        """Fields that the next operand sets; takes its words."""
+        """Parses the next operand: returns the fields that it sets, and consumes its words."""
         word = words[0]
         sign = "" if word[0].isalnum() or word[0] in "#_" else word[0]
         if sign not in operands:

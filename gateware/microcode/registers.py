@@ -13,8 +13,8 @@ __all__ = ["RegisterFile", "Registers"]
 
 @dataclass(frozen=True)
 class RegisterFile:
-    """Register file of a machine: ``fixed``, name -> number that the gateware knows; ``arrays``,
-    name -> (number, entries).
+    """Register file of a machine. ``fixed``: name -> number of registers that the gateware uses;
+    ``arrays``: name -> (number, entries).
 
     A variable gets a number of ``variables`` where it is first named, a constant one of
     ``constants`` (``None``: of ``variables`` as well). An index is OR'ed to an array's number,
@@ -43,8 +43,8 @@ class RegisterFile:
 
 
 class Registers:
-    """Register allocation of one microprogram; ``names``: name -> number, ``values``: what each
-    register holds after configuration."""
+    """Register allocation of one microprogram; ``names``: name -> number, ``values``: initial
+    contents of each register after configuration."""
 
     def __init__(
         self, file: RegisterFile, constants: Mapping[str, int], arrays: Mapping[str, Sequence[int]]
@@ -67,8 +67,7 @@ class Registers:
             self.values[number : number + len(given)] = given
 
     def number(self, name: str, statement: Statement, written: bool = False) -> int:
-        """Number of a register; a variable or constant (``#n``) gets one where it is first
-        named."""
+        """Number of a register; a variable or constant (``#n``) is allocated on first use."""
         if name not in self.names:
             if name.startswith("#"):
                 self._constant(name, int(name[1:]), statement)
@@ -100,7 +99,7 @@ class Registers:
         return number + entry
 
     def alias(self, name: str, other: str, statement: Statement) -> None:
-        """``name`` is another name of variable ``other``."""
+        """Defines ``name`` as another name of variable ``other``."""
         if name in self.names:
             raise statement.error(f"Variable {name} has a place, not that of {other}")
         if other not in self.names:
@@ -108,7 +107,8 @@ class Registers:
         self.names[name] = self.names[other]
 
     def check_written(self) -> None:
-        """Refuses variables that are read and never written: a name that was misspelt."""
+        """Raises an error for variables that are read but never written, which indicates a misspelt
+        name."""
         for number, (name, statement) in self._read.items():
             if number in self._file.variables and number not in self._written:
                 raise statement.error(f"Variable {name} in {statement} is never written")

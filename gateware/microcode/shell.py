@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine around the accumulator machine: its connections to control block and memory."""
+"""Engine that contains the accumulator machine: connects it to control block and memory."""
 
 from amaranth import Signal
 from amaranth.lib import wiring
@@ -12,8 +12,8 @@ _OF_CONTROL = ("WINDOW_BASE", "WINDOW_LIMIT", "PROGRAM_ADDRESS", "PROGRAM_LENGTH
 
 
 class MicroEngine(Engine):
-    """Base class of microcoded engines, whose ``prepare`` makes ``self.machine``, a
-    :class:`~.engine.MicroMachine`, for one memory port.
+    """Base class of microcoded engines with one memory port; ``prepare`` creates ``self.machine``,
+    a :class:`~.engine.MicroMachine`.
 
     A source that has the name of a register of the control block is that register. Of the sinks
     ``CODE`` and ``PC`` are held for the end of a run; ``FINISH`` is that end, A the detail of its
@@ -21,8 +21,8 @@ class MicroEngine(Engine):
     """
 
     def _attach(self, m, sources, code_bits):
-        """Makes the machine a part of ``m``. ``sources``: source -> value, of those that are none
-        of the control block's; ``code_bits``: of fault codes."""
+        """Adds the machine to ``m``. ``sources``: values of sources that are not registers of the
+        control block; ``code_bits``: width of fault codes."""
         m.submodules.machine = machine = self.machine
         control, declared = self.control, machine.format
         wiring.connect(m, machine.memory, wiring.flipped(self.memory[0]))
@@ -47,7 +47,7 @@ class MicroEngine(Engine):
         ]
 
     def _hold(self, m, sink, register, value=None):
-        """``register`` takes A, or a ``value`` made of it, whenever the program gives that to
-        ``sink``."""
+        """Loads ``register`` with A, or with ``value`` derived from it, whenever the program writes
+        to ``sink``."""
         with m.If(self.machine.sinks[sink]):
             m.d.sync += register.eq(self.machine.a if value is None else value)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Base classes of microcoded machines: registers in block RAM, and a two-stage pipeline."""
+"""Base classes of microcoded machines: registers in block RAM, two-stage pipeline."""
 
 from collections.abc import Mapping
 from types import SimpleNamespace
@@ -13,7 +13,7 @@ __all__ = ["RegisterMachine", "StagedMachine"]
 
 
 class RegisterMachine(wiring.Component):
-    """Base class of microcoded machines: 32-bit registers in block RAM, one read and one written a
+    """Base class of microcoded machines: 32-bit registers in block RAM, one read and one write per
     cycle.
 
     Parameters
@@ -31,8 +31,8 @@ class RegisterMachine(wiring.Component):
         super().__init__(members)
 
     def _registers(self, m):
-        """Read port of the registers. What is read in the cycle of its write is never used: machine
-        or assembler see to it."""
+        """Read port of the registers. A value read in the cycle of its write is never used; machine
+        or assembler guarantees that."""
         values = self._program.registers
         m.submodules.registers_disjoint = registers = memory.Memory(
             shape=32, depth=len(values), init=values
@@ -41,8 +41,8 @@ class RegisterMachine(wiring.Component):
         return read
 
     def writes(self, name: str) -> Value:
-        """Whether register ``name`` is written in this cycle, once elaborated; the value is
-        ``register_write.data``."""
+        """Whether register ``name`` is written in this cycle; valid after elaboration, with the
+        value in ``register_write.data``."""
         return self.register_write.en & (self.register_write.addr == self._program.names[name])
 
 
@@ -56,7 +56,7 @@ class StagedMachine(RegisterMachine):
     """
 
     def _stages(self, m, layout, late, advance):
-        """Program and registers.
+        """Program memory and register memory.
 
         ``layout`` : :class:`~.layout.Layout`; ``late`` :
             names of the fields that the second stage needs; ``advance`` : both stages go on
@@ -88,7 +88,7 @@ class StagedMachine(RegisterMachine):
         return s
 
     def _decode(self, m, s, **values):
-        """Makes flip-flops ``s.<name>`` that have in the second stage what ``values`` are in the
+        """Creates flip-flops ``s.<name>`` that hold, in the second stage, the ``values`` of the
         first."""
         for name, value in values.items():
             held = Signal(len(Value.cast(value)), name=name)
@@ -97,7 +97,7 @@ class StagedMachine(RegisterMachine):
             setattr(s, name, held)
 
     def _write(self, m, own, address, value):
-        """Writes ``value`` to register ``address`` in cycles of ``own``, what comes from outside in
+        """Writes ``value`` to register ``address`` in cycles with ``own``, and external values in
         others."""
         m.d.comb += [
             self.register_write.en.eq(own | self.write),

@@ -11,13 +11,13 @@ __all__ = ["MicrocodeError", "Statement", "statements"]
 
 
 class MicrocodeError(ValueError):
-    """A microprogram statement that is refused; the message begins with its part and line."""
+    """Error in a microprogram statement; the message begins with its part and line."""
 
 
 @dataclass
 class Statement:
-    """One statement of a microprogram: its labels and words, and where it stands; once assembled
-    its ``address``, and its ``fields`` as items."""
+    """One statement of a microprogram: its labels, words and location; once assembled, also its
+    ``address`` and ``fields``."""
 
     part: str
     line: int
@@ -33,14 +33,14 @@ class Statement:
         return self.fields[name]
 
     def error(self, message: str) -> MicrocodeError:
-        """The error to raise for this statement."""
+        """Builds the error for this statement."""
         return MicrocodeError(f"{self.part}, line {self.line}: {message}")
 
     def number(
         self, text: str, what: str, values: range | None = None, names: Iterable[str] = ()
     ) -> int:
-        """A number of the text, in any notation of Python's; ``values``: range it must lie in;
-        ``names``: what else stands in its place."""
+        """Parses a number in any Python notation; ``values``: legal range; ``names``: symbols that
+        may replace it."""
         try:
             value = int(text, 0)
         except ValueError:
@@ -55,13 +55,13 @@ class Statement:
         return value
 
     def filled(self, text: str) -> Statement:
-        """The statement that takes a place of its own in a gap before this one."""
+        """Statement with the words ``text`` and this one's location, for filling a gap before it."""
         return replace(self, labels=[], words=text.split())
 
 
 def statements(parts: Mapping[str, str]) -> Iterator[Statement]:
-    """Every :class:`Statement` of ``parts``, name -> text. Lines and ``;`` end one, ``//`` begins a
-    comment, ``name:`` is a label."""
+    """Parses ``parts``, name -> text, into :class:`Statement` objects. Lines and ``;`` end a
+    statement, ``//`` begins a comment, ``name:`` is a label."""
     for part, text in parts.items():
         labels = []
         for line, content in enumerate(text.splitlines(), 1):
