@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Work that the SoC does without a host: lists of runs (docs/how/standalone.md)."""
+"""Operation of the SoC without a host: boot from flash memory, and lists of runs
+(docs/how/standalone.md)."""

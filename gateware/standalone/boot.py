@@ -14,7 +14,7 @@ __all__ = ["BootEngine"]
 
 
 class _Part(enum.Enum, shape=4):
-    """What the next word of the image is."""
+    """Meaning of the next word of the image."""
 
     MAGIC = 0
     BUILD = 1
@@ -190,7 +190,7 @@ class BootEngine(wiring.Component):
 
     @staticmethod
     def _judge(m, part, judged, crc, old, foreign, refuse):
-        """Refusals of an image whose part has just ended."""
+        """Checks an image when one of its parts has ended, and refuses it if that is wrong."""
         with m.If(judged):
             with m.If(crc.state != RESIDUE):
                 refuse(BootReason.DAMAGED)

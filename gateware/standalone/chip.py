@@ -18,11 +18,11 @@ READ_MHZ, OTHER_MHZ = 50, 133
 
 
 class FlashViolation(AssertionError):
-    """A rule of the chip that its lines broke."""
+    """Violation of a rule of the flash chip."""
 
 
 class FlashChip:
-    """A flash memory, seen once a cycle of the clock that drives its lines.
+    """Model of a flash memory, stepped once per cycle of the clock that drives its lines.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ class FlashChip:
         raise FlashViolation(f"flash memory: {what}")
 
     def cycle(self, selected: bool, clk: bool, o: int, oe: int) -> int:
-        """Levels of the lines in one cycle; returns the four data lines after it."""
+        """Simulates one cycle with these levels; returns the four data lines after it."""
         self._time += self.period_ns
         if selected and not self._selected:
             if self._time - self._deselected_at < DESELECTED_NS:
@@ -101,7 +101,7 @@ class FlashChip:
         return 0 if dead else lines
 
     def _period(self):
-        """Nanoseconds between this rising edge of its clock and the one before."""
+        """Nanoseconds since the previous rising edge of its clock."""
         period = self._time - self._rose_at
         self._rose_at = self._time
         return period
@@ -127,7 +127,7 @@ class FlashChip:
             self._fail(f"a clock of {1000 / period:.1f} MHz: expected at most {most}")
 
     def _command_bytes(self):
-        """Bytes of the command and its address."""
+        """Length of the command and its address in bytes."""
         if not self._sent:
             return 1
         return {0x03: 4, 0x0B: 4, 0x6B: 4, 0x31: 2}.get(self._sent[0], 1)
@@ -136,7 +136,7 @@ class FlashChip:
         return 1 if self._sent and self._sent[0] in (0x0B, 0x6B) else 0
 
     def _reading(self):
-        """Data lines on which the chip answers, 0 before it does."""
+        """Number of data lines on which the chip answers, 0 before it does."""
         code = self._sent[0] if self._sent else None
         whole = len(self._sent) == self._command_bytes() + self._dummy_bytes()
         if self.asleep or not whole or self._time < self._ready_at:
@@ -164,7 +164,7 @@ class FlashChip:
         self._level = sum(bit << 3 - number for number, bit in enumerate(high))
 
     def _end(self):
-        """What a command does when the chip is no longer selected."""
+        """Completes a command when the chip is deselected."""
         if not self._sent:
             return
         self.commands.append(bytes(self._sent))
@@ -186,7 +186,8 @@ class FlashChip:
 
 
 async def follow_pins(ctx: Any, chip: FlashChip, pins: Any) -> None:
-    """Process of a simulation: ``chip`` at ``pins`` (:class:`~.flash.FlashPins`) of a reader."""
+    """Simulation process that connects ``chip`` to ``pins`` (:class:`~.flash.FlashPins`) of a
+    reader."""
     while True:
         _, _, cs, clk, o, oe = await ctx.tick().sample(pins.cs, pins.clk, pins.dq.o, pins.dq.oe)
         ctx.set(pins.dq.i, chip.cycle(bool(cs), bool(clk), o, oe))

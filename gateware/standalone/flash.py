@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reader of SPI flash memory, on one or four data lines."""
+"""Reader of SPI flash memory, with one or four data lines."""
 
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import stream, wiring
@@ -15,7 +15,7 @@ _QUAD_ENABLE = 0x02
 
 
 class FlashPins(wiring.Signature):
-    """Lines of a flash memory as the FPGA drives them, all from flip-flops.
+    """Lines of a flash memory, seen from the FPGA; all are driven from flip-flops.
 
     Members
     -------
@@ -36,8 +36,8 @@ class FlashPins(wiring.Signature):
 
 
 def flash_script(address: int, quad: bool) -> list[list[int]]:
-    """Bytes of each command until data come: the chip leaves power-down, is set to four lines for
-    as long as it has power, and reads from ``address`` on."""
+    """Bytes of the commands before the data: leave power-down, enable four data lines until power
+    is lost, and read from ``address`` on."""
     wanted = [*address.to_bytes(3, "big")]
     if not quad:
         return [[_WAKE], [_READ, *wanted]]
@@ -46,12 +46,12 @@ def flash_script(address: int, quad: bool) -> list[list[int]]:
 
 
 def _bits(command):
-    """Pairs (1, bit) of a command, the highest bit of each byte first."""
+    """Pairs (1, bit) of a command, with the highest bit of each byte first."""
     return [(1, byte >> bit & 1) for byte in command for bit in range(7, -1, -1)]
 
 
 class FlashReader(wiring.Component):
-    """Reads a flash memory from an address on, without end, SPI mode 0.
+    """Reads a flash memory continuously from an address on, in SPI mode 0.
 
     The clock rests while nothing takes the bytes. On four lines a byte takes two periods of the
     chip's clock, on one line eight.
@@ -102,7 +102,7 @@ class FlashReader(wiring.Component):
 
     @property
     def clocks(self) -> int:
-        """Periods of the chip's clock before the first byte of data."""
+        """Number of periods of the chip's clock before the first byte of data."""
         return len(self._script)
 
     def elaborate(self, platform: object) -> Module:
@@ -163,7 +163,7 @@ class FlashReader(wiring.Component):
         return m
 
     def _go(self, m):
-        """``enable``, after the delay."""
+        """Delayed ``enable``."""
         if not self._delay:
             return self.enable
         waited = Signal()
@@ -175,7 +175,7 @@ class FlashReader(wiring.Component):
         return self.enable & waited
 
     def _ticks(self, m):
-        """High at the end of each half of a period of the chip's clock."""
+        """Tick at the end of each half period of the chip's clock."""
         tick = Signal()
         if self._half == 1:
             m.d.comb += tick.eq(1)

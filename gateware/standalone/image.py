@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plan image: what a board's flash memory holds for its start without a host
+"""Plan image: format of the flash memory contents for a start without a host
 (docs/how/standalone.md). Pure Python."""
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class BootStatus(enum.IntFlag):
 
 
 class BootReason(enum.IntEnum):
-    """Why an image was refused: bits 6 to 4 of ``soc_boot``, and the number of blinks."""
+    """Reason why an image was refused: bits 6 to 4 of ``soc_boot``, and the number of blinks."""
 
     NONE = 0
     NO_IMAGE = 1
@@ -57,7 +57,7 @@ class BootReason(enum.IntEnum):
 
 
 class ImageError(ValueError):
-    """Not a plan image that can be used; ``reason`` is a :class:`BootReason`."""
+    """Error in a plan image; ``reason`` is a :class:`BootReason`."""
 
     def __init__(self, message: str, reason: BootReason):
         super().__init__(message)
@@ -66,8 +66,8 @@ class ImageError(ValueError):
 
 @dataclass(frozen=True)
 class Segment:
-    """Bytes for an address of the bus. ``repeat``: how often ``data``, then one word, is written
-    there, one behind the other."""
+    """Bytes for a bus address. ``repeat``: number of times that ``data``, a single word, is
+    written, to consecutive addresses."""
 
     address: int
     data: bytes
@@ -75,7 +75,7 @@ class Segment:
 
     @property
     def size(self) -> int:
-        """Bytes that are written."""
+        """Number of bytes written."""
         return len(self.data) * self.repeat
 
 
@@ -88,7 +88,7 @@ class Image:
 
 
 def build_hash(tag: str, params_hash: int) -> int:
-    """Hash of a build: of its core's tag and the hash of its parameters."""
+    """Hash of a build, from its core's tag and the hash of its parameters."""
     return zlib.crc32(tag.encode("ascii") + params_hash.to_bytes(4, "little"))
 
 
@@ -97,7 +97,7 @@ def _summed(data):
 
 
 def pack(build: int, segments: Iterable[Segment]) -> bytes:
-    """The bytes of an image.
+    """Encodes an image.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def pack(build: int, segments: Iterable[Segment]) -> bytes:
 
 
 def unpack(data: bytes, build: int | None = None) -> Image:
-    """Reads an image as a board does; ``build``: the hash that it must have.
+    """Decodes and checks an image as a board does; ``build``: the required hash.
 
     Raises
     ------
@@ -175,8 +175,8 @@ def unpack(data: bytes, build: int | None = None) -> Image:
 
 
 def regions(memory: bytes, touched: Sequence[tuple[int, int]]) -> list[Segment]:
-    """Segments of main memory's ranges ``touched`` (first, end), rounded to words. Words that
-    repeat for long are filled."""
+    """Segments of the ranges of main memory ``touched`` (first, end), rounded to words. Long
+    repetitions of a word become fills."""
     found: list[Segment] = []
     for first, end in _merged(touched):
         found += _filled(first, memory[first:end])

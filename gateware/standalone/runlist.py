@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists of runs: their commands in main memory, and the registers of the unit that walks them
+"""Run lists: format of their commands in main memory, and registers of the unit that executes them
 (docs/how/standalone.md). Pure Python."""
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ RUN_LIST_REGISTERS = {
 
 
 class ListError(ValueError):
-    """Not a list of runs."""
+    """Error: the data are not a run list."""
 
 
 class Flag(enum.IntFlag):
-    """Steps of a command, in the order in which they are done."""
+    """Steps of a command, in their order of execution."""
 
     WAIT = 1  # until the core is idle; a fault ends the list
     MOVE = 2  # bytes, to a destination
@@ -78,7 +78,7 @@ class ListStatus(enum.IntFlag):
 
 @dataclass(frozen=True)
 class Command:
-    """One command.
+    """One command of a run list.
 
     Attributes
     ----------
@@ -103,7 +103,7 @@ class Command:
 
 
 class RunList:
-    """Builds a list of runs; commands are executed in the order of the calls.
+    """Builder of a run list; commands are executed in the order of the calls.
 
     Parameters
     ----------
@@ -120,12 +120,12 @@ class RunList:
         self.starts: list[int] = []
 
     def __len__(self) -> int:
-        """Bytes of the list."""
+        """Size of the list in bytes."""
         return 4 * len(self._words)
 
     @property
     def bytes(self) -> bytes:
-        """The list as it lies in main memory."""
+        """Encodes the list as bytes in main memory."""
         return struct.pack(f"<{len(self._words)}I", *self._words)
 
     def _command(self, flags, size=0, *words):
@@ -137,20 +137,20 @@ class RunList:
         self._words += [size << 8 | MARK << 6 | flags, *words]
 
     def copy(self, source: int, destination: int, size: int) -> None:
-        """Copies ``size`` bytes at once, beside a run that has been started. Addresses are
+        """Adds a copy of ``size`` bytes, executed at once, also during a run. Addresses are
         multiples of 4."""
         whole = MAX_BYTES & ~3
         for at in range(0, size, whole):
             self._command(Flag.MOVE, min(whole, size - at), destination + at, source + at)
 
     def scatter(self, source: int, destination: int, size: int, stride: int, count: int) -> None:
-        """Copies ``count`` runs of ``size`` bytes, each of which begins at a word at the source,
-        one behind the other, to places ``stride`` bytes apart."""
+        """Adds a copy of ``count`` runs of ``size`` bytes, from word-aligned consecutive places at
+        the source to places ``stride`` bytes apart."""
         self._strided(source, destination, size, stride, count, 0)
 
     def gather(self, source: int, destination: int, size: int, stride: int, count: int) -> None:
-        """Copies ``count`` runs of ``size`` bytes that are ``stride`` bytes apart to words one
-        behind the other: the reverse of :meth:`scatter`."""
+        """Adds a copy of ``count`` runs of ``size`` bytes from places ``stride`` bytes apart to
+        consecutive words: the reverse of :meth:`scatter`."""
         self._strided(source, destination, size, stride, count, 1)
 
     def _strided(self, source, destination, size, stride, count, side):
@@ -171,8 +171,9 @@ class RunList:
         )
 
     def run(self, registers: dict[int, int]) -> None:
-        """Waits for the run before, writes ``registers`` (byte offset in the control block -> word)
-        that have other values than this list gave them before, and starts the core."""
+        """Adds a run: waits for the previous run, writes those of ``registers`` (byte offset in the
+        control block -> word) whose values differ from the list's previous ones, and starts the
+        core."""
         changed = {
             offset: value
             for offset, value in sorted(registers.items())
@@ -202,19 +203,19 @@ class RunList:
         self.starts.append(len(self._words))
 
     def wait(self) -> None:
-        """Waits for the run that has been started."""
+        """Adds a wait for the run in progress."""
         if self._running:
             self._command(Flag.WAIT)
         self._running = False
 
     def end(self) -> None:
-        """Ends the list, when its last run has ended."""
+        """Adds the end of the list, after its last run has ended."""
         self._command((Flag.WAIT if self._running else Flag(0)) | Flag.END)
         self._running = False
 
 
 def decode(data: bytes) -> Iterator[Command]:
-    """Commands of a list, up to its end.
+    """Decodes the commands of a list, up to its end.
 
     Raises
     ------
@@ -273,8 +274,8 @@ def walk(
     write: Callable[[int, bytes], object],
     start: Callable[[], bool],
 ) -> tuple[ListStatus, int, int]:
-    """Golden model of the walk of a list: its status at the end, the runs that were started, and
-    the bytes of the list that were taken (of a command that failed, all).
+    """Golden model of the execution of a list: its final status, the runs that were started, and
+    the list bytes that were consumed (for a command that failed, all of it).
 
     Parameters
     ----------

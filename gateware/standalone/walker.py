@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Walker of lists of runs: copies bytes, writes registers and starts the core without a host
-(docs/how/standalone.md)."""
+"""Run list walker: executes run lists, which copy bytes, write registers and start the core,
+without a host (docs/how/standalone.md)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import enum, wiring
@@ -27,7 +27,7 @@ class _State(enum.Enum, shape=4):
 
 
 class RunListWalker(wiring.Component):
-    """Bus master that executes the commands of a list (:mod:`.runlist`), a word at a time.
+    """Bus master that executes the commands of a run list (:mod:`.runlist`), one word at a time.
 
     A word of the list or of a copy takes a bus cycle to read and one to write; between two bus
     cycles ``cyc`` falls. The steps of a command that need no idle core are done while it runs: the
@@ -234,8 +234,8 @@ class RunListWalker(wiring.Component):
         return m
 
     def _registers(self, m, *, begin, stopping, status, runs, position):
-        """``begin`` is high in the cycle in which a list is begun. A write of the status sets
-        ``stopping``; its bit 0 is high while a list is walked."""
+        """Control registers of the walker. ``begin`` is high in the cycle in which a list begins.
+        Writing the status sets ``stopping``; its bit 0 is high while a list is executed."""
         registers, busy, write = self.registers, status[0], Signal()
         m.d.sync += registers.ack.eq(registers.cyc & registers.stb & ~registers.ack)
         m.d.comb += write.eq(
