@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Contents of the info ROM, from which a host learns what it talks to (docs/how/contracts.md,
+"""Contents of the info ROM, by which a host identifies a board and its core (docs/how/contracts.md,
 section 4). Pure Python."""
 
 import json
@@ -37,12 +37,12 @@ MAGIC = b"QNTT"
 
 
 class InfoError(ValueError):
-    """Not an info ROM, or one that this version cannot read."""
+    """Error: the data are not an info ROM, or one that this version cannot read."""
 
 
 @dataclass(frozen=True)
 class Info:
-    """The header's fields; ``tag`` is ``None`` without a core."""
+    """Fields of the header; ``tag`` is ``None`` without a core."""
 
     protocol: int
     tag: str | None
@@ -67,7 +67,7 @@ def info_rom(
     clock_hz: int,
     board: str,
 ) -> bytes:
-    """Header and compressed text.
+    """Builds the ROM's contents: header and compressed text.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ def info_rom(
 
 
 def parse_header(data: bytes) -> Info:
-    """The :class:`Info` of a header.
+    """Parses a header into an :class:`Info`.
 
     Raises
     ------
@@ -147,7 +147,7 @@ def parse_header(data: bytes) -> Info:
 
 
 def parse_info(packed: bytes) -> dict[str, Any]:
-    """The dict that the compressed text holds.
+    """Decodes the dict in the compressed text.
 
     Raises
     ------

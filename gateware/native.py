@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Native FPGA tools of the PATH, and the oldest releases that read what we write."""
+"""Native FPGA tools on the PATH, with the oldest releases that can read generated files."""
 
 import re
 import shutil
@@ -16,8 +16,7 @@ OLDEST = {"yosys": (0, 40), "nextpnr-ecp5": (0, 7), "nextpnr-ice40": (0, 7)}
 
 @cache
 def native_version(path: str) -> tuple[int, ...]:
-    """Version of the program at ``path`` as (major, minor); (0, 0) where it does not say or does
-    not run."""
+    """Version of the program at ``path`` as (major, minor); (0, 0) if it cannot be determined."""
     try:
         done = run_child(
             [path, "--version"],
@@ -33,6 +32,6 @@ def native_version(path: str) -> tuple[int, ...]:
 
 
 def find_native(tool: str) -> str | None:
-    """Path of ``tool`` on the PATH where it is new enough, else None."""
+    """Path of ``tool`` on the PATH if it is new enough, else None."""
     path = shutil.which(tool)
     return path if path and native_version(path) >= OLDEST.get(tool, (0, 0)) else None

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plug-ins: modules that installed packages offer under an entry-point group. A broken one is named
-with file and line, and skipped, so that the rest works."""
+"""Plug-ins: modules that installed packages offer under an entry-point group. A broken one is
+reported with file and line, and skipped, so that the others work."""
 
 import sys
 import traceback
@@ -15,11 +15,11 @@ Found = TypeVar("Found")
 
 
 class PluginWarning(UserWarning):
-    """A plug-in was skipped: which one, where it is at fault, and why."""
+    """Warning: a plug-in was skipped; the text says which one, where the fault is, and why."""
 
 
 def plugins(group: str, load: Callable[[EntryPoint], Found]) -> Iterator[tuple[EntryPoint, Found]]:
-    """Every entry point of ``group`` with what ``load`` makes of it.
+    """Loads every entry point of ``group`` by ``load``.
 
     One for which ``load`` raises is skipped with a :class:`PluginWarning`.
     """
@@ -44,7 +44,8 @@ def _said(error):
 
 
 def _place(error):
-    """File and line at fault: those of a syntax error, or the innermost of the plug-in's frames.
+    """Location of the fault, file and line: that of a syntax error, or the innermost frame in the
+    plug-in.
 
     Frames of quintet, of Python's import system and of its standard library lead to the fault of
     a plug-in that called them wrongly, and are passed over.

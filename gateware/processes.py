@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Processes: children that end with the command that began them, and locks between commands."""
+"""Child processes that end with the command that started them, and locks between commands."""
 
 import os
 import signal
@@ -20,7 +20,8 @@ _children: set[subprocess.Popen] = set()
 
 
 class Ended(KeyboardInterrupt):
-    """A signal asked this process to end; ``code`` is the exit code that says which."""
+    """Exception: a signal requested the end of this process; ``code`` is the exit code for that
+    signal."""
 
     def __init__(self, number: int):
         self.code = 128 + number
@@ -29,7 +30,8 @@ class Ended(KeyboardInterrupt):
 
 @contextmanager
 def ended_by_signals() -> Iterator[None]:
-    """Within it INT, TERM and HUP end the children, and raise :class:`Ended` in the main thread.
+    """Context manager: INT, TERM and HUP end the children, and raise :class:`Ended` in the main
+    thread.
 
     A signal that this process ignores, as HUP under ``nohup``, stays ignored.
     """
@@ -56,8 +58,8 @@ def ended_by_signals() -> Iterator[None]:
 
 @contextmanager
 def child(command: Sequence[str], **options: Any) -> Iterator[subprocess.Popen]:
-    """A child process in a group of its own (``options`` as of :class:`subprocess.Popen`). Whatever
-    leaves the block ends it, and all that it has begun."""
+    """Context manager of a child process in its own process group (``options`` as for
+    :class:`subprocess.Popen`). Leaving the block ends it and all processes that it started."""
     options.setdefault("stdin", subprocess.DEVNULL)
     with subprocess.Popen(command, start_new_session=_POSIX, **options) as process:
         _children.add(process)
@@ -78,7 +80,8 @@ def run_child(
     capture_output: bool = False,
     **options: Any,
 ) -> subprocess.CompletedProcess:
-    """As :func:`subprocess.run`, with what the command began ended, too, when it is given up."""
+    """Runs a command like :func:`subprocess.run`; if it is abandoned, all processes that it started
+    end too."""
     if input is not None:
         options["stdin"] = subprocess.PIPE
     if capture_output:
@@ -110,7 +113,7 @@ def _end(process):
 
 
 class Locked(Exception):
-    """Another process holds a lock; ``holder`` says which, and since when."""
+    """Error: another process holds a lock; ``holder`` says which, and since when."""
 
     def __init__(self, holder: str):
         self.holder = holder
@@ -119,8 +122,8 @@ class Locked(Exception):
 
 @contextmanager
 def file_lock(path: str | os.PathLike, *, wait: bool) -> Iterator[None]:
-    """Holds the lock of the file ``path``, made if it is not there; the system gives it back when
-    the process ends, however it does. Where the platform has no such locks nothing is locked.
+    """Context manager that holds the lock file ``path``, created if needed; the system releases it
+    when the process ends. Without locks on the platform it does nothing.
 
     Raises
     ------

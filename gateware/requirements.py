@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Commands that install the packages quintet is made with, or those of one of its extras.
+"""Commands that install quintet's dependencies, or those of one of its extras.
 
 They name the packages themselves: ``pip install 'quintet[EXTRA]'`` would look for quintet on an
 index, and a wheel file or a checkout is on none.
@@ -28,13 +28,14 @@ def _requirements(extra):
 
 
 def extra_command(extra: str) -> str:
-    """The command that installs the packages of ``extra``, however quintet was installed."""
+    """Command that installs the packages of ``extra``, for the way in which quintet was
+    installed."""
     packages = _requirements(extra) or [f"quintet[{extra}]"]
     return f"pip install {shlex.join(packages)}"
 
 
 def package_command(name: str) -> str:
-    """The command that installs the package ``name``, in a version that quintet takes."""
+    """Command that installs the package ``name``, in a version that quintet accepts."""
     wanted = re.compile(rf"{re.escape(name)}(?![\w.-])", re.IGNORECASE)
     found = next(filter(wanted.match, _requirements(None)), name)
     return f"pip install {shlex.quote(found)}"

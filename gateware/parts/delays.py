@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Delay lines: chains of registers, read at their end, at any stage, or stage by stage of a
+"""Delay lines: register chains that are read at their end, at any stage, or as stages of a
 pipeline."""
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def delay(
     *,
     clear: ValueLike | None = None,
 ) -> ValueLike:
-    """``value`` delayed by ``cycles`` cycles, through registers without reset called ``name_1`` and
+    """Delays ``value`` by ``cycles`` cycles, through registers without reset named ``name_1`` and
     so on.
 
     With ``clear`` the registers have a reset, and a cycle of ``clear`` empties them.
@@ -39,8 +39,8 @@ def delay(
 
 
 class DelayLine:
-    """A delay line with taps: ``line[n]`` is ``value``, ``n`` cycles later; stages are made as they
-    are asked for and shared. No reset.
+    """A delay line with taps: ``line[n]`` is ``value`` delayed by ``n`` cycles; stages are created
+    on demand and shared. No reset.
 
     Parameters
     ----------
@@ -64,15 +64,15 @@ class DelayLine:
         return self._taps[cycles]
 
     def since(self, cycles: int) -> DelayLine:
-        """The line of what is ``self[cycles]`` here; of stages that are there."""
+        """Delay line that begins at ``self[cycles]`` of this one; uses existing stages."""
         line = DelayLine(self._m, None, self._name)
         line._taps = self._taps[cycles:]
         return line
 
     @classmethod
     def stored(cls, m: Module, value: Value, name: str, cycles: int) -> DelayLine:
-        """A line of which nothing before ``cycles`` (2 to 8) is wanted: a block RAM, for chips that
-        have those left, and no logic."""
+        """Delay line without taps before ``cycles`` (2 to 8): a block RAM instead of logic, for
+        chips with unused blocks."""
         if not 2 <= cycles <= 8:
             raise ValueError(f"Delay of a stored line must be 2 to 8, not {cycles!r}")
         ram = memory.Memory(shape=len(value), depth=8, init=[], attrs={"ram_style": "block"})
@@ -97,8 +97,8 @@ class DelayLine:
 
 
 class Stages:
-    """Stage registers of a pipeline that never stalls: ``stage(n, value, shape, name)`` holds what
-    stage n computes. No reset.
+    """Stage registers of a pipeline that never stalls: ``stage(n, value, shape, name)`` holds the
+    result of stage n. No reset.
 
     Stages in ``merged`` have no registers: what they compute is there in the stage before;
     ``carry`` heeds that.
@@ -117,9 +117,9 @@ class Stages:
         return held
 
     def carry(self, value: ValueLike, first: int, last: int) -> ValueLike:
-        """``value`` of stage ``first``, for use beside values of stage ``last``."""
+        """Delays ``value`` of stage ``first`` so that it aligns with stage ``last``."""
         return self.delay(value, sum(n not in self._merged for n in range(first + 1, last + 1)))
 
     def delay(self, value: ValueLike, cycles: int) -> ValueLike:
-        """``value``, ``cycles`` later; a value with a layout loses it."""
+        """Delays ``value`` by ``cycles`` cycles; a value with a layout becomes plain bits."""
         return delay(self._m, Value.cast(value), cycles) if cycles else value

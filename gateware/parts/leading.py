@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Leading-zero counter as a tree of equal halves."""
+"""Leading-zero counter, a tree of equal halves."""
 
 from amaranth import Cat, Const, Mux, Value
 from amaranth.hdl import ValueLike
@@ -8,13 +8,14 @@ __all__ = ["leading_zeros"]
 
 
 def leading_zeros(value: ValueLike) -> Value:
-    """Number of leading zeros of ``value``, its length if it is 0: as many levels of one
-    multiplexer as the count has bits."""
+    """Number of leading zeros of ``value``, its length if it is 0; one multiplexer level per bit of
+    the count."""
     value = Value.cast(value)
     width = 1 << len(value).bit_length()
 
     def count(bits):
-        """(Whether there is a one, leading zeros where there is one) of a power of two of bits."""
+        """Leading zeros of a power of two of bits: (whether any bit is set, leading zeros if
+        so)."""
         if len(bits) == 1:
             return bits[0], Const(0, 0)
         half = len(bits) // 2

@@ -80,8 +80,8 @@ class ShiftQueue(wiring.Component):
 
 
 class StreamBuffer(wiring.Component):
-    """Skid buffer of two entries that cuts every combinational path between ``i`` and ``o``, both
-    ways. Latency: one cycle.
+    """Skid buffer of two entries, without combinational paths between ``i`` and ``o`` in either
+    direction. Latency: one cycle.
 
     Parameters
     ----------
@@ -117,9 +117,9 @@ class StreamBuffer(wiring.Component):
 
 
 class PairQueue(wiring.Component):
-    """FIFO of two entries, one per cycle, latency one cycle. ``i.ready`` comes from a flip-flop
-    that nothing inside reads, without a gate behind it: it may drive as much as it likes and the
-    queue's own loop stays short. ``o.payload`` is 0 while there is nothing.
+    """FIFO of two entries, one per cycle, latency one cycle. ``i.ready`` comes directly from a
+    flip-flop that nothing inside reads, so it may have a high fan-out without lengthening the
+    queue's own loop. ``o.payload`` is 0 while the queue is empty.
 
     Parameters
     ----------
@@ -166,9 +166,9 @@ class PairQueue(wiring.Component):
 
 
 class RAMQueue(wiring.Component):
-    """A queue of wide entries in distributed RAM: a step moves two counters of four bits, whatever
-    the entries' width, where a :class:`ShiftQueue` moves all of them. Latency: one cycle; one entry
-    a cycle.
+    """FIFO of wide entries in distributed RAM. A step changes two four-bit counters, whatever the
+    entries' width; a :class:`ShiftQueue` would move all entries. Latency: one cycle; one entry per
+    cycle.
 
     Parameters
     ----------
