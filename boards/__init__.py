@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The registry of boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`, and
+"""Registry of boards: every module here with ``BOARDS``, a tuple of :class:`~.board.Board`, and
 every entry point of the group ``quintet.boards``."""
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ __all__ = ["LOADED_AT", "BoardError", "board_names", "open_board"]
 
 
 class BoardError(LookupError):
-    """No board of that name; the message lists the known ones."""
+    """Error: there is no board of that name; the message lists the known ones."""
 
 
 @cache

@@ -56,14 +56,14 @@ class UARTLink:
 
     @property
     def info(self) -> dict[str, Any]:
-        """The link in the info text."""
+        """Description of the link for the info text."""
         return {"kind": self.kind, "baud": self.baud}
 
 
 @dataclass(frozen=True)
 class Bridge:
-    """A USB serial bridge on a board: vendor and product ID, and, if it has several interfaces, the
-    one of the link."""
+    """A USB serial bridge on a board: vendor and product ID and, if it has several interfaces, that
+    of the link."""
 
     vendor: int
     product: int
@@ -73,7 +73,7 @@ class Bridge:
 
 @dataclass(frozen=True)
 class USBPort:
-    """USB wires connected to the FPGA: ``d_p``, ``d_n`` and ``pullup`` of the platform's
+    """USB connector wired to the FPGA: ``d_p``, ``d_n`` and ``pullup`` of the platform's
     ``resource``, ``number``. The first pin of ``pullup`` is that of D+."""
 
     resource: str = "usb"
@@ -82,7 +82,7 @@ class USBPort:
 
     @property
     def info(self) -> dict[str, Any]:
-        """The link in the info text."""
+        """Description of the link for the info text."""
         from ..gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
 
         return {"kind": self.kind, "vendor": VENDOR_ID, "product": PRODUCT_ID}
@@ -90,9 +90,9 @@ class USBPort:
 
 @dataclass(frozen=True)
 class Flash:
-    """SPI flash memory that holds the bitstream: ``size`` in bytes, ``image_at`` the place of a
-    plan image behind every bitstream of the board, the platform's ``resource``, and whether it has
-    four data lines once they are enabled by status register 2 (as Winbond's)."""
+    """SPI flash memory that holds the bitstream: ``size`` in bytes; ``image_at``, the address of a
+    plan image after any bitstream of the board; the platform's ``resource``; and whether it has
+    four data lines that status register 2 enables (as Winbond's do)."""
 
     size: int
     image_at: int
@@ -102,7 +102,7 @@ class Flash:
 
 
 class _Memory:
-    """Common behaviour of all kinds of main memory."""
+    """Base class of all kinds of main memory."""
 
     if TYPE_CHECKING:
         # Fields or properties of each kind.
@@ -117,21 +117,21 @@ class _Memory:
         def beat_bytes(self) -> int: ...
 
     def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
-        """Bytes of main memory available beside this core."""
+        """Bytes of main memory that remain available with this core."""
         return self.size
 
     @property
     def beats(self) -> tuple[int, ...]:
-        """Possible sizes of a beat, in bytes."""
+        """Possible beat sizes in bytes."""
         return (self.beat_bytes,)
 
     def beat(self, size: int) -> int:
-        """Bytes of a beat of a main memory of ``size`` bytes."""
+        """Beat size in bytes of a main memory of ``size`` bytes."""
         return self.beats[0]
 
     @property
     def is_chip(self) -> bool:
-        """Whether it is a chip beside the FPGA, so that a part of main memory can be on the FPGA
+        """Whether it is an external chip, so that part of main memory can be on the FPGA
         instead."""
         return self.kind in ("SDRAM", "SRAM")
 
@@ -147,21 +147,21 @@ class SDRAM(_Memory):
 
     @property
     def size(self) -> int:
-        """Bytes of the chip."""
+        """Capacity of the chip in bytes."""
         from ..gateware.memory.sdram.parts import find_part
 
         return find_part(self.part).size
 
     @property
     def beat_bytes(self) -> int:
-        """Bytes of a beat."""
+        """Beat size in bytes."""
         from ..gateware.memory.sdram.parts import find_part
 
         return find_part(self.part).beat_bytes
 
     def backing(self, *, clocking: Clocking, family: str | None, size: int) -> SDRAMController:
-        """The memory controller (docs/how/contracts.md, section 2); ``size`` is ignored, it is
-        always the chip's."""
+        """Builds the memory controller (docs/how/contracts.md, section 2); ``size`` is ignored,
+        since it is always the chip's."""
         from ..gateware.memory.sdram.controller import SDRAMController
 
         assert clocking.sdram is not None
@@ -169,7 +169,7 @@ class SDRAM(_Memory):
 
     @property
     def width(self) -> int:
-        """Bits of the chip's data lines."""
+        """Width of the chip's data lines in bits."""
         from ..gateware.memory.sdram.parts import find_part
 
         return find_part(self.part).data_bits
@@ -178,7 +178,8 @@ class SDRAM(_Memory):
 @dataclass(frozen=True)
 class SRAM(_Memory):
     """Asynchronous SRAM chip: ``part`` of ``gateware/memory/sram/parts.py``, on the platform's
-    ``resource``. Beats of four bytes, two of its words, suit the cores' small engines."""
+    ``resource``. Beats have four bytes, two words of the chip, which suits the cores' small
+    engines."""
 
     part: str
     resource: str = "sram"
@@ -188,14 +189,14 @@ class SRAM(_Memory):
 
     @property
     def size(self) -> int:
-        """Bytes of the chip."""
+        """Capacity of the chip in bytes."""
         from ..gateware.memory.sram.parts import find_sram
 
         return find_sram(self.part).size
 
     def backing(self, *, clocking: Clocking, family: str | None, size: int) -> SRAMController:
-        """The memory controller (docs/how/contracts.md, section 2); ``size`` is ignored, it is
-        always the chip's."""
+        """Builds the memory controller (docs/how/contracts.md, section 2); ``size`` is ignored,
+        since it is always the chip's."""
         from ..gateware.memory.sram.controller import SRAMController
 
         return SRAMController(part=self.part, clock_hz=clocking.hz, beat_bytes=self.beat_bytes)
@@ -203,15 +204,14 @@ class SRAM(_Memory):
 
 @dataclass(frozen=True)
 class SPRAM(_Memory):
-    """The single-port RAM of an UP5K: four blocks of 32 KiB, less those that a core's preset
-    uses."""
+    """Single-port RAM of an UP5K: four blocks of 32 KiB, minus those that a core's preset uses."""
 
     size: int = 131072
     beat_bytes: int = 4
     kind: Literal["SPRAM"] = "SPRAM"
 
     def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
-        """Bytes of main memory available beside this core."""
+        """Bytes of main memory that remain available with this core."""
         if package is None:
             return self.size
         return self.size - 32768 * package.core.variant(params, self.beat_bytes).spram_blocks(
@@ -220,16 +220,16 @@ class SPRAM(_Memory):
 
     @property
     def beats(self) -> tuple[int, ...]:
-        """Possible sizes of a beat, in bytes."""
+        """Possible beat sizes in bytes."""
         return (self.beat_bytes, 2)
 
     def beat(self, size: int) -> int:
-        """Bytes of a beat of a main memory of ``size`` bytes: an odd number of blocks gives beats
-        of one block's width."""
+        """Beat size in bytes of a main memory of ``size`` bytes: an odd number of blocks gives
+        beats of one block's width."""
         return 2 if size % 65536 else self.beat_bytes
 
     def backing(self, *, clocking: Clocking, family: str | None, size: int) -> SPRAMMemory:
-        """The memory component (docs/how/contracts.md, section 2)."""
+        """Builds the memory component (docs/how/contracts.md, section 2)."""
         from ..gateware.memory.spram import SPRAMMemory
 
         return SPRAMMemory(family=family, size=size, beat_bytes=self.beat(size))
@@ -237,8 +237,8 @@ class SPRAM(_Memory):
 
 @dataclass(frozen=True)
 class BlockRAM(_Memory):
-    """Main memory in block RAM, for boards without any other. ``beside``: core -> bytes available
-    beside that core, if its own buffers leave less than ``size``."""
+    """Main memory in block RAM, for boards without another memory. ``beside``: core -> bytes
+    available with that core, if its own buffers leave less than ``size``."""
 
     size: int
     beat_bytes: int = 4
@@ -246,11 +246,11 @@ class BlockRAM(_Memory):
     beside: dict[str, int] = field(default_factory=dict, hash=False)
 
     def usable(self, package: CorePackage | None, params: Mapping[str, Any]) -> int:
-        """Bytes of main memory available beside this core."""
+        """Bytes of main memory that remain available with this core."""
         return self.size if package is None else self.beside.get(package.name, self.size)
 
     def backing(self, *, clocking: Clocking, family: str | None, size: int) -> BlockRAMMemory:
-        """The memory component (docs/how/contracts.md, section 2)."""
+        """Builds the memory component (docs/how/contracts.md, section 2)."""
         from ..gateware.memory.blockram import BlockRAMMemory
 
         return BlockRAMMemory(size=size, beat_bytes=self.beat_bytes)
@@ -324,7 +324,7 @@ class Board:
 
     @property
     def links(self) -> tuple[str, ...]:
-        """Kinds of links that the board can be built with, the default one first."""
+        """Kinds of link that the board can be built with, the default first."""
         serial = ("uart", "uartbone") if self.link.kind == "uart" else ()
         return (*serial, *(("usb",) if self.usb is not None else ()))
 
@@ -351,8 +351,8 @@ class Board:
         return self.usb if link == "usb" and self.usb is not None else self.link
 
     def presets(self, package: CorePackage) -> list[str]:
-        """Names of a core's presets for this board, the default one first; those that were found
-        too large (``too_large``) come last."""
+        """Names of a core's presets for this board, the default first; those known to be too large
+        (``too_large``) come last."""
         space = package.params.SPACE
         names = [
             name
@@ -362,7 +362,7 @@ class Board:
         return sorted(names, key=lambda preset: (package.name, preset) in self.too_large)
 
     def preset_for(self, package: CorePackage) -> str:
-        """Name of the default preset: the first that is not too large, if there is one.
+        """Name of the default preset: the first that is not known to be too large, if there is one.
 
         Raises
         ------
@@ -391,8 +391,8 @@ class Board:
         return asked or self.clock_mhz
 
     def makes_beside_main(self, ratio: Fraction | int) -> bool:
-        """Whether the PLL can make a clock of ``ratio`` times the main clock beside it: an ECP5's
-        any ratio, an iCE40's only twice."""
+        """Whether the PLL can generate a second clock of ``ratio`` times the main clock: an ECP5
+        any ratio, an iCE40 only twice."""
         return self.family == "ecp5" or ratio == 2
 
     def on_chip_memory(
@@ -402,7 +402,7 @@ class Board:
         params: Mapping[str, Any] | None = None,
         on_chip: int | None = None,
     ) -> tuple[int, int]:
-        """Bytes of main memory in block RAM, and bytes of their beat; (0, 0) without any.
+        """Size of main memory in block RAM, and its beat size, in bytes; (0, 0) without any.
 
         The beat is the widest of 16, 8 and 4 bytes that the core's engine can be built for.
 
@@ -490,7 +490,7 @@ class Board:
         run_list: bool = False,
         boot: bool = False,
     ) -> SoC:
-        """Creates the SoC of this board, without its pins.
+        """Builds the SoC of this board, without its pins.
 
         Parameters
         ----------

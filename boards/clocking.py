@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clocks of a board: the frequency that its PLL really makes, and the phase of an SDRAM's clock
-(docs/how/memory.md)."""
+"""Clock selection of a board: the frequencies that its PLL can generate, and the phase of an
+SDRAM's clock (docs/how/memory.md)."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ class Clocking:
 
     @property
     def hz(self) -> int:
-        """Main clock in Hz, as the PLL really makes it."""
+        """Main clock in Hz, as the PLL generates it."""
         return round(self.settings.output_hz)
 
     @property
     def domain_hz(self) -> int | None:
-        """Second clock in Hz, as the PLL really makes it; ``None``: there is none."""
+        """Second clock in Hz, as the PLL generates it; ``None`` without one."""
         further = self.settings.further_hz
         return None if further is None else round(further)
 
@@ -56,7 +56,7 @@ def _settings(board, asked_hz, further_hz):
 
 
 def _beside(board, asked_hz, ratio, link):
-    """Frequency that the PLL is to make beside the main clock."""
+    """Frequency of the second clock that the PLL should generate."""
     if link == "usb" and board.family == "ice40" and board.oscillator_hz != USB_HZ:
         # The one PLL gives both: what it makes beside the main clock is its double.
         if 2 * asked_hz != USB_HZ:
@@ -83,7 +83,7 @@ def _sdram(board, settings):
 def sdram_clock(
     board: Board, asked_hz: int, ratio: Fraction | int | None = None, link: str | None = None
 ) -> SDRAMClock:
-    """Chooses the :class:`SDRAMClock` of ``board`` at a main clock.
+    """Chooses the :class:`SDRAMClock` of ``board`` for a main clock.
 
     Raises
     ------

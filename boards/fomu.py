@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fomu PVT: iCE40 UP5K, whose SPRAM is main memory, inside a USB port."""
+"""Fomu PVT: iCE40 UP5K with SPRAM as main memory, inside a USB port."""
 
 from .board import SPRAM, Board, USBPort
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lattice iCE40-HX8K breakout board: no memory but block RAM, and an FT2232H."""
+"""Lattice iCE40-HX8K breakout board: block RAM as its only memory, and an FT2232H."""
 
 from .board import BlockRAM, Board, Bridge, UARTLink
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""1BitSquared iCEBreaker: iCE40 UP5K, whose SPRAM is main memory, and an FT2232H."""
+"""1BitSquared iCEBreaker: iCE40 UP5K with SPRAM as main memory, and an FT2232H."""
 
 from .board import SPRAM, Board, Bridge, Flash, UARTLink
 

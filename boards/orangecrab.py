@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OrangeCrab r0.2: ECP5 of the fastest grade. Its DDR3 is not used: main memory is block RAM."""
+"""OrangeCrab r0.2: ECP5 of the fastest speed grade. Its DDR3 is not used: main memory is block
+RAM."""
 
 from .board import BlockRAM, Board, UARTLink, USBPort
 

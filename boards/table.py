@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The tables in docs/boards.md: ``python -m quintet.boards.table`` writes them."""
+"""Tables of docs/boards.md: ``python -m quintet.boards.table`` writes them."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +25,7 @@ def _links(board):
 
 
 def rows() -> Iterator[str]:
-    """Lines of two tables with a row for every board: its parts, and its links and programmers."""
+    """Lines of two tables, with a row per board: its parts, and its links and programmers."""
     boards = [open_board(name) for name in board_names()]
     yield "| name | board | FPGA | presets | oscillator | main clock | main memory |"
     yield "|---|---|---|---|---|---|---|"
@@ -46,7 +46,7 @@ def rows() -> Iterator[str]:
 
 
 def page(text: str) -> str:
-    """``text`` of docs/boards.md with current tables."""
+    """Updates the tables in ``text``, the page docs/boards.md."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Top level of a bitstream around the SoC: PLL, reset, UART or USB, LEDs, memory pins."""
+"""Top level of a bitstream: the SoC with PLL, reset, UART or USB, LEDs and memory pins."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ SETTLE = 1024
 
 
 class SerialLink(wiring.Component):
-    """UART of the link: its byte streams on two wires.
+    """UART of the link: byte streams on two wires.
 
     Parameters
     ----------
@@ -75,8 +75,8 @@ class SerialLink(wiring.Component):
 
 
 class MainClock(Elaboratable):
-    """Drives ``domain`` from the PLL's clock; reset until the PLL is locked and ``settle`` cycles
-    have passed, and on request.
+    """Drives ``domain`` from the PLL's clock; holds reset until the PLL is locked and ``settle``
+    cycles have passed, and on request.
 
     ``settle`` covers the first microseconds after configuration, in which an iCE40's block RAM
     cannot be read.
@@ -111,14 +111,14 @@ class MainClock(Elaboratable):
 
 
 def reset_cycles(unlocked: int) -> int:
-    """Cycles from power-up to the end of the reset of a :class:`MainClock` whose PLL needs
-    ``unlocked`` cycles to lock: the lock is seen two cycles later."""
+    """Cycles from power-up to the end of the reset of a :class:`MainClock` whose PLL locks after
+    ``unlocked`` cycles; the lock is seen two cycles later."""
     return unlocked + SETTLE + 2
 
 
 class HeldPins(Elaboratable):
-    """Outputs that are held high, whatever active level a board's registry assigns them: ``pins``
-    as of :class:`~.board.Board`."""
+    """Outputs held high, regardless of the active level in a board's platform: ``pins`` as in
+    :class:`~.board.Board`."""
 
     def __init__(self, *, pins: Sequence[PinName]) -> None:
         self._pins = pins
@@ -205,8 +205,9 @@ class BoardTop(Elaboratable):
         m.d.comb += [link.rx_line.eq(rx_pin.i), tx_pin.o.eq(link.tx_line)]
 
     def _usb_link(self, m, pll, clock):
-        """The 48 MHz clock is the oscillator's if that has 48 MHz; else an iCE40's PLL makes it
-        beside the main clock, and an ECP5 has a second PLL."""
+        """Clocks and pads of the USB link. The 48 MHz clock is that of the oscillator if it has 48
+        MHz; else an iCE40's PLL generates it together with the main clock, and an ECP5 uses a
+        second PLL."""
         board = self.board
         if board.oscillator_hz == USB_HZ:
             fast, locked = clock, Const(1)
@@ -249,7 +250,7 @@ class BoardTop(Elaboratable):
             m.d.comb += buffer.o.eq(lit | self.soc.led)
 
     def _flash(self, m, platform):
-        """Pins of flash memory. An ECP5's clock of it is no pin of the user's."""
+        """Pins of flash memory. On an ECP5 its clock is not a user pin."""
         flash, pins = self.board.flash, self.soc.flash_pins
         port = platform.request(flash.resource, flash.number, dir="-")
         m.submodules.flash_cs = cs = io.Buffer("o", port.cs)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""tinyVision UPduino v3: iCE40 UP5K, whose SPRAM is main memory, and an FT232H."""
+"""tinyVision UPduino v3: iCE40 UP5K with SPRAM as main memory, and an FT232H."""
 
 from .board import SPRAM, Board, Bridge, UARTLink
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Top level of the USB link on a physical board: its two clocks and its pads."""
+"""Top-level components of the USB link on a physical board: its two clocks and its pads."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ USB_TOLERANCE = 0.002
 
 
 class USBClocks(Elaboratable):
-    """Drives the domains ``usb_io`` (from ``input``, 48 MHz) and ``usb`` (a quarter of it); reset
-    until ``locked`` and ``settle`` cycles of 48 MHz have passed.
+    """Drives the domains ``usb_io`` (from ``input``, 48 MHz) and ``usb`` (a quarter of it); holds
+    reset until ``locked`` and for ``settle`` further cycles of 48 MHz.
 
     ``usb`` is divided in a flip-flop, so that its edges follow those of ``usb_io`` at the same
     distance on every start. Both have a reset of their own: a reset of the SoC leaves them alone.
@@ -63,7 +63,7 @@ class USBClocks(Elaboratable):
 
 
 class USBPads(Elaboratable):
-    """The USB link on the pads of ``port``, for the board named ``board_name``.
+    """USB link on the pads of ``port``, for the board named ``board_name``.
 
     Attributes
     ----------

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""myStorm BlackIce II whose SRAM is deselected while the FPGA does not drive its lines."""
+"""Platform of the myStorm BlackIce II whose SRAM is deselected while the FPGA does not drive its
+lines."""
 
 from amaranth.build import Attrs, Resource
 from amaranth_boards.blackice_ii import BlackIceIIPlatform as _BlackIceIIPlatform
@@ -14,7 +15,7 @@ def _pulled_up(resource):
 
 
 class BlackIceIIPlatform(_BlackIceIIPlatform):
-    """The registry's, with the SRAM's lines pulled up: released until the first clock, OE# and WE#
-    must be high."""
+    """The platform of amaranth-boards with pull-ups on the SRAM's lines: undriven until the first
+    clock, OE# and WE# must be high."""
 
     resources = [_pulled_up(r) if r.name == "sram" else r for r in _BlackIceIIPlatform.resources]

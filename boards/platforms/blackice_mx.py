@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""myStorm BlackIce Mx: an IceCore module (iCE40HX4K, 2 MiB of 16-bit SDRAM) with an STM32 that
-configures it."""
+"""Platform of the myStorm BlackIce Mx: an IceCore module (iCE40HX4K, 2 MiB of 16-bit SDRAM) with an
+STM32 that configures it."""
 
 from amaranth.build import Attrs, Clock, Connector, Pins, Resource
 from amaranth.vendor import LatticeICE40Platform

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Colorlight i5 (V7.0) and i9 (V7.2) on their extension board: LED-wall receiver cards with an ECP5
-and 32-bit SDRAM.
+"""Platforms of the Colorlight i5 (V7.0) and i9 (V7.2) on their extension board: LED-wall receiver
+cards with an ECP5 and 32-bit SDRAM.
 
 Chip select of the SDRAM is tied low, its clock enable high, and its byte masks low, on the card.
 """

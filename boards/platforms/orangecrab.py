@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OrangeCrab r0.2 with a UART on its header, and without tools of the bootloader's in the build."""
+"""Platform of the OrangeCrab r0.2 with a UART on its header, whose build does not call the
+bootloader's tools."""
 
 from amaranth.build import Attrs
 from amaranth.vendor import LatticeECP5Platform
@@ -22,8 +23,8 @@ class _OrangeCrab:
 
 
 class OrangeCrab25FPlatform(_OrangeCrab, OrangeCrabR0_2_25FPlatform):
-    """The registry's, with ``uart``."""
+    """The platform of amaranth-boards with ``uart``."""
 
 
 class OrangeCrab85FPlatform(_OrangeCrab, OrangeCrabR0_2_85FPlatform):
-    """The registry's, with ``uart``."""
+    """The platform of amaranth-boards with ``uart``."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ULX3S with its flash memory."""
+"""Platforms of the ULX3S with its flash memory."""
 
 from amaranth.build import Attrs, Pins, PinsN, Resource, Subsignal
 from amaranth_boards.ulx3s import (
@@ -34,16 +34,16 @@ class _ULX3S:
 
 
 class ULX3S12FPlatform(_ULX3S, ULX3S_12F_Platform):
-    """The registry's, with ``spi_flash_1x``."""
+    """The platform of amaranth-boards with ``spi_flash_1x``."""
 
 
 class ULX3S25FPlatform(_ULX3S, ULX3S_25F_Platform):
-    """The registry's, with ``spi_flash_1x``."""
+    """The platform of amaranth-boards with ``spi_flash_1x``."""
 
 
 class ULX3S45FPlatform(_ULX3S, ULX3S_45F_Platform):
-    """The registry's, with ``spi_flash_1x``."""
+    """The platform of amaranth-boards with ``spi_flash_1x``."""
 
 
 class ULX3S85FPlatform(_ULX3S, ULX3S_85F_Platform):
-    """The registry's, with ``spi_flash_1x``."""
+    """The platform of amaranth-boards with ``spi_flash_1x``."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""UPduino v3 with the serial port of its FT232H.
+"""Platform of the UPduino v3 with the serial port of its FT232H.
 
 The FT232H sits on the lines of the SPI flash: as a serial port it sends on the flash's clock and
 hears its data output, so the flash must stay deselected
@@ -14,8 +14,8 @@ __all__ = ["UpduinoV3Platform"]
 
 
 class UpduinoV3Platform(_UpduinoV3Platform):
-    """The registry's, with ``uart``, ``flash_deselect`` and the oscillator of the OSC jumper as
-    clock."""
+    """The platform of amaranth-boards with ``uart``, ``flash_deselect``, and the oscillator of the
+    OSC jumper as clock."""
 
     default_clk = "clk12"
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rows of a core's timeline, and the probe in a virtual board's top that exposes them to the
-harness. No bitstream contains it."""
+"""Rows of a core's timeline, and the probe in a virtual board's top level that exposes them to the
+harness. Bitstreams do not contain it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Shown:
 
 def rows_of(core: CoreShell) -> tuple[Shown, ...]:
     """Timeline rows of a core (:class:`~quintet.gateware.shell.core.CoreShell`) in display order,
-    the run first."""
+    beginning with the run."""
     control = core.engine.control.signature
     own = {row.name: row for row in core.engine.rows()}
     classes = own.pop(_CLASS, Row(_CLASS) if control.cycle_bits == 1 else None)
@@ -119,7 +119,7 @@ class ActivityProbe(wiring.Component):
         return m
 
     def _number(self, m, k, row, signals, domain, shown):
-        """The instruction of a row in this cycle."""
+        """Number of the instruction that a row shows in this cycle."""
         if isinstance(signals.base, tuple):
             take, value = signals.base
             kept = Signal(32, name=f"base_{k}")
@@ -147,7 +147,7 @@ class ActivityProbe(wiring.Component):
         return Mux(signals.takes, new, kept)
 
     def _shell(self, m):
-        """Rows that all cores have."""
+        """Rows that exist for all cores."""
         soc, core = self.soc, self.soc.core
         counting, engine = core.control.counting, core.control.engine
         found = {"run": Activity(counting)}

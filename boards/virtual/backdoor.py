@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Direct access to the main memory of a virtual board: in the memory chip's model, or in the memory
+"""Direct access to the main memory of a virtual board, in the memory chip's model or in the memory
 cells of the design.
 
 An access takes no simulated time; over the link each byte costs some ten cycles of the whole SoC.
@@ -62,22 +62,22 @@ class Backdoor:
             self._banks = [(0, [self._cells("soc.memory.memory", backing.beat_bytes)])]
 
     def _cells(self, path, width):
-        """The ``width`` bytes of each word of a memory of the design."""
+        """The ``width`` bytes of each word in a memory of the design."""
         return self._board.simulation.memory_at(path).view(np.uint8)[:, :width]
 
     def quiet(self) -> bool:
-        """Whether the core is idle and no byte waits for the board; a few cycles pass, so that all
-        writes have reached the memory."""
+        """Whether the core is idle and no byte is queued for the board; simulates a few cycles, so
+        that all writes reach the memory."""
         self._board.advance(DRAIN)
         return not self._board.busy and not self._board.waiting
 
     def holds(self, address: int, size: int) -> bool:
-        """Whether all these bytes are in main memory."""
+        """Whether main memory contains all these bytes."""
         return address >= 0 and size >= 0 and address + size <= self.size
 
     def _beats(self, address, size):
-        """For each bank that the bytes touch: its lanes, limited to the touched beats, and the
-        address of the first beat."""
+        """Lanes of each bank that the bytes touch, limited to the touched beats, and the address of
+        the first beat."""
         for base, lanes in self._banks:
             beat = sum(lane.shape[1] for lane in lanes)
             first = max(address - base, 0) // beat
@@ -86,7 +86,7 @@ class Backdoor:
                 yield [lane[first:end] for lane in lanes], base + first * beat
 
     def read(self, address: int, size: int) -> bytes:
-        """``size`` bytes from ``address``."""
+        """Reads ``size`` bytes from ``address``."""
         found = b""
         start = address
         for lanes, base in self._beats(address, size):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Test bench of a core alone, compiled, with a main-memory model of any speed that the memory
+"""Test bench of a single core, compiled, with a main-memory model of any timing that the memory
 port's contract allows."""
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _START, _ABORT, _RESET = 1, 2, 4
 
 @dataclass(frozen=True)
 class Behaviour:
-    """Timing of a memory port's answers; by default one beat per cycle.
+    """Timing of a memory port's answers; one beat per cycle by default.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class Behaviour:
 
     @classmethod
     def random(cls, rng: random.Random, most: int = 40) -> Behaviour:
-        """A random behaviour, from nearly ideal to ``most`` cycles before every beat."""
+        """A random timing, from nearly ideal to ``most`` cycles before every beat."""
         kind = rng.randrange(4)
         if kind == 0:
             return cls(latency=rng.randint(1, 8))
@@ -93,7 +93,7 @@ _H = ctypes.c_void_p
 
 
 class CoreBench(Simulation):
-    """Bench of any core.
+    """Test bench of any core, compiled.
 
     Parameters
     ----------
@@ -183,8 +183,8 @@ class CoreBench(Simulation):
         self.c.bench_memory(self.handle, self.memory.ctypes.data, size, self.beat_bytes)
 
     def behave(self, behaviour: Behaviour, *, seed: int = 0, port: int = -1) -> None:
-        """Sets how a port (-1: all of them) answers from now on. Only between runs; each run begins
-        with the seed."""
+        """Sets the answer timing of a port (-1: of all) from now on. Only between runs; each run
+        begins with the seed."""
         values = _Behaviour(**{f.name: getattr(behaviour, f.name) for f in fields(Behaviour)})
         if behaviour.latency < 1 or behaviour.depth < 1 or behaviour.answers < 1:
             raise ValueError(f"{behaviour}: expected latency, depth and answers of at least 1")
@@ -203,8 +203,8 @@ class CoreBench(Simulation):
         skip: int = 0,
         count: int = 1,
     ) -> None:
-        """Answers beats with an error: ``count`` beats after ``skip`` others, of those that touch
-        bytes ``low`` to ``high`` (exclusive), of one port or all, of one direction or both."""
+        """Injects bus errors: into ``count`` beats after ``skip`` others, among those that touch
+        bytes ``low`` to ``high`` (exclusive), of one port or all, in one direction or both."""
         direction = -1 if write is None else int(write)
         self.c.bench_inject(self.handle, _Injection(port, direction, low, high, skip, count))
 
@@ -213,8 +213,8 @@ class CoreBench(Simulation):
         self.c.bench_clear_injections(self.handle)
 
     def load(self, image: np.ndarray) -> None:
-        """Fills main memory with ``image`` from address 0; the memory ends with it, for the
-        design's requests too."""
+        """Fills main memory with ``image`` from address 0; the memory then has exactly its size,
+        for the design's requests too."""
         self.memory[: len(image)] = image
         self._attach(len(image))
 
@@ -236,11 +236,11 @@ class CoreBench(Simulation):
             raise SimulationError(f"the control block does not answer a write of {offset:#x}")
 
     def control(self, bits: int) -> None:
-        """Writes ``control``: 1 start, 2 abort, 4 core reset."""
+        """Writes the register ``control``: 1 start, 2 abort, 4 core reset."""
         self.write_register(self.registers["control"].offset, bits)
 
     def status(self) -> int:
-        """Reads ``status``."""
+        """Reads the register ``status``."""
         return self.read_register(self.registers["status"].offset)
 
     @property
@@ -263,13 +263,14 @@ class CoreBench(Simulation):
         self.clear_error()
 
     def wait(self, limit: int) -> bool:
-        """Waits until the core is idle, at most ``limit`` cycles; true if it is still busy."""
+        """Waits until the core is idle, at most ``limit`` cycles; returns true if it is still
+        busy."""
         result = self.c.bench_run(self.handle, limit)
         self.check()
         return result == 1
 
     def configure(self, registers: Mapping[str, int]) -> None:
-        """Sets every writable register: those named to their values, all others to reset."""
+        """Sets every writable register: named ones to their values, all others to reset."""
         for name in registers:
             base = name.split("[")[0]
             if base not in self.registers or not self.registers[base].given or base == "control":
@@ -309,7 +310,8 @@ class CoreBench(Simulation):
         *,
         patience: int = 2_000_000,
     ) -> Outcome:
-        """Makes one run: registers, start, wait. After ``cycle_limit`` it is aborted.
+        """Executes one run: writes the registers, starts and waits. After ``cycle_limit`` cycles
+        the run is aborted.
 
         Raises
         ------
@@ -358,8 +360,8 @@ class CoreBench(Simulation):
         return Outcome(status, fault, {name: self.counter(name) for name in self.counters}, values)
 
     def traffic(self, port: int) -> tuple[int, ...]:
-        """(read requests, write requests, read beats, write beats) of a port since the last
-        call."""
+        """Memory traffic of a port since the last call: (read requests, write requests, read beats,
+        write beats)."""
         totals = (ctypes.c_uint64 * 4)()
         self.c.bench_traffic(self.handle, port, totals)
         return tuple(totals)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The virtual board: the compiled SoC of a bitstream between models of the memory chip and of the
+"""Virtual board: the compiled SoC of a bitstream, connected to models of the memory chip and of the
 host's wires."""
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class BoardConfig(ctypes.Structure):
 
 
 def describe_chip(config: BoardConfig, soc: SoC, part: SDRAMPart, path: ClockPath) -> None:
-    """Sets in ``config`` the geometry and times of an SDRAM ``part`` of ``soc`` behind ``path``
-    (ClockPath)."""
+    """Sets the geometry and timing of an SDRAM ``part`` of ``soc`` in ``config``, for the delays
+    ``path`` (ClockPath)."""
     for name in _PARTS:
         setattr(config, name, getattr(part, name))
     for name in (*_TIMES, *_PHASES):
@@ -110,8 +110,8 @@ FLASH_FUNCTIONS: Functions = {
 
 @dataclass(frozen=True)
 class FlashContents:
-    """Contents of a virtual board's flash memory: a plan ``image`` at its place, all else erased.
-    ``dies_after``: bytes that are read until it loses its power."""
+    """Contents of a virtual board's flash memory: a plan ``image`` at its address, and erased bytes
+    elsewhere. ``dies_after``: number of bytes after which its power fails."""
 
     image: bytes = b""
     dies_after: int | None = None
@@ -152,7 +152,8 @@ class BoardSimulation(Simulation):
 
 
 class VirtualPipe:
-    """Link of a virtual board, as ``LinkClient`` uses it (docs/how/contracts.md, section 5).
+    """Link of a virtual board, in the form that ``LinkClient`` uses (docs/how/contracts.md, section
+    5).
 
     Time is the board's: :meth:`now` counts simulated seconds, and they pass only inside
     :meth:`read` and :meth:`sleep`, so that a run is the same every time, on every machine.
@@ -177,14 +178,14 @@ class VirtualPipe:
         self.silence = max(SILENCE, int(20 * bit))
 
     def write(self, data: bytes | bytearray | memoryview) -> None:
-        """Sends bytes to the board. No time passes; they wait until it accepts them."""
+        """Sends bytes to the board. No time passes; they are queued until it accepts them."""
         data = bytes(data)
         simulation = self._board.simulation
         simulation.c.board_write(simulation.handle, data, len(data))
 
     def read(self, limit: int, timeout: float) -> bytes:
-        """Reads at most ``limit`` bytes; simulates until the first of them arrives, at most
-        ``timeout`` simulated seconds."""
+        """Reads at most ``limit`` bytes; simulates until the first arrives, at most ``timeout``
+        simulated seconds."""
         simulation = self._board.simulation
         if not simulation.c.board_available(simulation.handle):
             self._board.advance(
@@ -193,15 +194,15 @@ class VirtualPipe:
         return self.take(limit)
 
     def take(self, limit: int = 1 << 16) -> bytes:
-        """At most ``limit`` of the bytes that the board has already sent; no time passes."""
+        """Reads at most ``limit`` of the bytes that the board has already sent; no time passes."""
         simulation = self._board.simulation
         buffer = ctypes.create_string_buffer(limit)
         count = simulation.c.board_read(simulation.handle, buffer, limit)
         return buffer.raw[:count]
 
     def forget(self) -> None:
-        """Discards bytes that the board has not accepted yet, and those that it has sent, as if the
-        cable were unplugged. It still answers accepted ones."""
+        """Discards queued bytes in both directions, as if the cable were unplugged. The board still
+        answers bytes that it has accepted."""
         simulation = self._board.simulation
         simulation.c.board_forget(simulation.handle)
 
@@ -225,7 +226,7 @@ class VirtualPipe:
 
 
 class VirtualBoard(SimulatedBoard):
-    """A running virtual board, made by :func:`open_virtual`.
+    """A running virtual board, created by :func:`open_virtual`.
 
     Attributes
     ----------
@@ -332,26 +333,26 @@ class VirtualBoard(SimulatedBoard):
 
     @property
     def ready(self) -> bool:
-        """Whether a plan image was read from flash memory (the LED)."""
+        """Whether a plan image was read from flash memory, as its LED shows."""
         return self.soc.boot is not None and bool(
             self.simulation.c.board_ready(self.simulation.handle)
         )
 
     @property
     def blink(self) -> bool:
-        """The LED that tells why a plan image was refused."""
+        """State of the LED that shows why a plan image was refused."""
         return self.soc.boot is not None and bool(
             self.simulation.c.board_blink(self.simulation.handle)
         )
 
     @property
     def busy(self) -> bool:
-        """Whether the core is busy (the LED)."""
+        """Whether the core is busy, as its LED shows."""
         return bool(self.simulation.c.board_busy(self.simulation.handle))
 
     @property
     def fault(self) -> bool:
-        """Whether the last run ended in a fault (the LED)."""
+        """Whether the last run ended in a fault, as its LED shows."""
         return bool(self.simulation.c.board_fault(self.simulation.handle))
 
     @property
@@ -373,15 +374,15 @@ class VirtualBoard(SimulatedBoard):
     def spoil_wires(
         self, *, stuck_at_0: int = 0, stuck_at_1: int = 0, exchanged: tuple[int, int] = (0, 0)
     ) -> None:
-        """Injects faults into the wires to the memory chip: data lines, as masks, that are always 0
-        or 1, and two address lines that are exchanged."""
+        """Injects faults into the wires to the memory chip: masks of data lines that are stuck at 0
+        or 1, and two swapped address lines."""
         self.simulation.c.board_wires(
             self.simulation.handle, ~stuck_at_0 & (1 << 64) - 1, stuck_at_1, *exchanged
         )
 
     def stick(self, path: str, word: int, bit: int, value: int) -> None:
-        """Holds a bit of a memory of the design (named as for
-        :meth:`~.simulation.Simulation.memory_at`) at ``value``."""
+        """Forces a bit of a memory of the design (named as for
+        :meth:`~.simulation.Simulation.memory_at`) to ``value``."""
         cells = self.simulation.memory_at(path)
         mask = 1 << bit % 32
         self.simulation.c.board_stick(

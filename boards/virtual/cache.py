@@ -25,19 +25,19 @@ _SUMS = "sums.json"
 
 
 class CacheError(RuntimeError):
-    """The cache folder cannot be used; the message names it and the reason."""
+    """Error: the cache folder cannot be used; the message names it and the reason."""
 
 
 def default_folder() -> Path:
-    """The cache folder: ``QUINTET_CACHE`` of the environment, else the platform's cache folder for
-    quintet."""
+    """Path of the cache folder: ``QUINTET_CACHE`` of the environment, else the platform's cache
+    folder for quintet."""
     named = os.environ.get("QUINTET_CACHE")
     return Path(named) if named else platformdirs.user_cache_path("quintet")
 
 
 class BuildCache:
-    """Cache of build products. An entry is a folder named by its key; it appears whole, by one
-    rename, or not at all.
+    """Cache of build products. An entry is a folder named by its key, which appears atomically by
+    one rename.
 
     Entries are loaded as programs: the folder belongs to this user or to root, and nobody else may
     write it.
@@ -58,7 +58,7 @@ class BuildCache:
 
     def entry(self, key: str, build: Callable[[Path], object]) -> tuple[Path, bool]:
         """Folder of the entry ``key``. ``build(folder)`` is called to fill it if it is missing or
-        damaged; it may raise.
+        damaged, and may raise.
 
         Returns ``(folder, fresh)``.
 
@@ -119,7 +119,7 @@ class BuildCache:
             )
 
     def name(self, key: str, folder: Path) -> None:
-        """Makes ``key`` a second name of an entry's ``folder``."""
+        """Registers ``key`` as another name of an entry's ``folder``."""
 
         def build(work):
             (work / "entry").write_text(folder.name)
@@ -127,7 +127,7 @@ class BuildCache:
         self.entry(key, build)
 
     def named(self, key: str) -> Path | None:
-        """Folder of the entry that ``key`` names, or ``None`` if there is none (any more)."""
+        """Folder of the entry that ``key`` names, or ``None`` if there is none."""
         try:
             self._check_owner()
             target = self.folder / (self.folder / key / "entry").read_text()
@@ -140,7 +140,7 @@ class BuildCache:
 
     @staticmethod
     def _use(target):
-        """Whether an entry is there as it was written; it is marked as used."""
+        """Whether an entry exists undamaged; if so, marks it as used."""
         if not _is_whole(target):
             return False
         with suppress(OSError):
@@ -148,7 +148,7 @@ class BuildCache:
         return True
 
     def _remove(self, target):
-        """Takes an entry away: by one rename first, so that nobody meets a part of it."""
+        """Removes an entry; renames it first, so that no other process sees a partial one."""
         grave = Path(tempfile.mkdtemp(prefix="removed.", dir=self.folder))
         with suppress(OSError):
             os.rename(target, grave / target.name)
@@ -166,7 +166,7 @@ class BuildCache:
 
 
 def _seal(folder):
-    """Sums up the files of ``folder``, and has all of them on the disk."""
+    """Computes the checksums of the files in ``folder``, and flushes all of them to disk."""
     sums = {path.name: _sum(path) for path in sorted(folder.iterdir()) if path.is_file()}
     (folder / _SUMS).write_text(json.dumps(sums))
     for path in [*folder.iterdir(), folder]:

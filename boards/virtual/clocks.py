@@ -14,8 +14,8 @@ SECOND_CLOCK = {"second_clk": In(1)}
 
 
 def drive_second(m: Module, top: Any) -> None:
-    """Drives the domain of ``top.domain`` (nothing if that is ``None``) from the member
-    ``second_clk``; it has no reset but the core's."""
+    """Drives the domain of ``top.domain`` (none if ``None``) from the member ``second_clk``; its
+    only reset is the core's."""
     if top.domain is None:
         return
     m.domains += (domain := ClockDomain(top.domain.name, reset_less=True))

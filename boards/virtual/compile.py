@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiles an Amaranth component into a shared library: RTLIL, yosys ``write_cxxrtl``, a C++
+"""Compiler of an Amaranth component to a shared library: RTLIL, yosys ``write_cxxrtl``, a C++
 compiler.
 
 Both steps are cached by content: the C++ of a design by its RTLIL and yosys's version, the library
@@ -53,12 +53,12 @@ _FLAGS = ["-std=c++17", "-O1", "-shared", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG"
 
 
 class CompileError(RuntimeError):
-    """yosys or the C++ compiler rejected a design; the message carries its last lines."""
+    """Error: yosys or the C++ compiler rejected a design; the message contains their last lines."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """A compiled design.
+    """A compiled design: its shared library and its tables of ports and memories.
 
     Attributes
     ----------
@@ -87,14 +87,14 @@ def _run(command, folder, what):
 
 
 def mangle(name: str) -> str:
-    """C++ name of a port or a hierarchical path, as ``write_cxxrtl`` spells it."""
+    """C++ name of a port or hierarchical path, in the spelling of ``write_cxxrtl``."""
     return "p_" + "".join(
         c if c.isalnum() else "__" if c == "_" else f"_{ord(c):02x}_" for c in name
     )
 
 
 def _quicken(folder, runtime, registers, cut):
-    """Makes the design and its copy of the runtime's header fast (:mod:`.quicken`)."""
+    """Optimises the generated C++ and its copy of the runtime's header (:mod:`.quicken`)."""
     header = (runtime / _HEADER).read_text()
     (folder / _HEADER).parent.mkdir()
     (folder / _HEADER).write_text(one_chunk(header))
@@ -109,7 +109,7 @@ def _quicken(folder, runtime, registers, cut):
 
 
 def _write_ports(folder):
-    """``ports.hpp``: the tables of ports and memories, and what the harness must know of the
+    """Writes ``ports.hpp``, the tables of ports and memories through which the harness accesses the
     design."""
     header = (folder / "design.h").read_text()
     header = header[header.index("struct p_top ") :]
@@ -198,7 +198,7 @@ def _generate(rtlil_text, trace, cache):
 
 
 def _name_registers(rtlil_text, generated, cache):
-    """File of the names of a design's registers."""
+    """File with the names of a design's registers."""
     yosys = find_yosys()
 
     def build(folder):
@@ -217,8 +217,8 @@ def _name_registers(rtlil_text, generated, cache):
 
 
 def _sources(harness, include):
-    """Every file the library is made of but the design: the harness and all headers beside it and
-    in ``include``."""
+    """All source files of the library other than the design: the harness, headers beside it, and
+    headers in ``include``."""
     found = {harness.name: harness.read_bytes()}
     for folder in (HERE, *include):
         for path in sorted(Path(folder).glob("*.hpp")):

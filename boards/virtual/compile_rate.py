@@ -31,7 +31,7 @@ class CompileRate:
         self._path = Path(folder) / f"rate-{digest(compiler)}"
 
     def expected(self, size: int) -> float | None:
-        """Seconds for ``size`` bytes; ``None`` if nothing was compiled here before."""
+        """Expected seconds for ``size`` bytes; ``None`` if nothing was compiled here before."""
         try:
             seconds, bytes_ = json.loads(self._path.read_text())
             return size * float(seconds) / float(bytes_)
@@ -39,7 +39,7 @@ class CompileRate:
             return None
 
     def learn(self, size: int, seconds: float) -> None:
-        """Records that ``size`` bytes took ``seconds``. The last compilations count most."""
+        """Records that ``size`` bytes took ``seconds``. Recent compilations have more weight."""
         before = self.expected(size)
         seconds = seconds if before is None else (seconds + before) / 2
         with suppress(OSError):  # a guess that is not kept harms nobody
@@ -47,8 +47,8 @@ class CompileRate:
 
     @contextmanager
     def reported(self, say: Callable[[str], object], what: str, size: int) -> Iterator[None]:
-        """Reports ``what``, and every :data:`EVERY` seconds the elapsed and the estimated time of
-        the block. Learns from a block that ends without an error."""
+        """Context manager: reports ``what``, and every :data:`EVERY` seconds the elapsed and the
+        expected time of the block; records the time if the block succeeds."""
         began, over, expected = time.monotonic(), threading.Event(), self.expected(size)
         about = "" if expected is None else f", about {max(expected, 1):.0f} s"
         say(what + about)

@@ -27,7 +27,8 @@ _BUS = {"addr_width": 10, "data_width": 32, "granularity": 8}
 
 
 class ShellCore(wiring.Component):
-    """:class:`~quintet.gateware.shell.core.CoreShell` as in the SoC: one memory port."""
+    """Top level with a :class:`~quintet.gateware.shell.core.CoreShell`, as in the SoC: one memory
+    port."""
 
     def __init__(
         self,

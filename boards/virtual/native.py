@@ -27,12 +27,12 @@ Functions: TypeAlias = Mapping[str, tuple[Any, Sequence[Any]]]
 
 
 class SimulationError(RuntimeError):
-    """A rule was violated in simulation: an assertion of the gateware, a chip's timing, or the
-    memory port's contract."""
+    """Error: a rule was violated in simulation (an assertion of the gateware, a chip's timing, or
+    the memory port's contract)."""
 
 
 class Native:
-    """One object of a compiled library. ``close`` frees it; it is a context manager.
+    """An object in a compiled library, a context manager; ``close`` frees it.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class Native:
 
 
 class SimulatedBoard(ABC):
-    """Base class of running boards, whatever simulates them.
+    """Base class of running boards, for all kinds of simulation.
 
     Attributes
     ----------
@@ -115,8 +115,8 @@ class SimulatedBoard(ABC):
         return None
 
     def advance(self, cycles: int, wanted: int = 1 << 62, silence: int = 1 << 62) -> None:
-        """Simulates up to ``cycles`` of the main clock; stops early with ``wanted`` bytes from the
-        board, or some bytes followed by silence.
+        """Simulates up to ``cycles`` of the main clock; stops early after ``wanted`` bytes from the
+        board, or after some bytes followed by silence.
 
         Raises
         ------
@@ -139,7 +139,7 @@ class SimulatedBoard(ABC):
 
     @property
     def waiting(self) -> int:
-        """Bytes that the host wrote and the board has not accepted."""
+        """Number of bytes that the host wrote and the board has not accepted."""
         return self.simulation.c.board_waiting(self.simulation.handle)
 
     @property

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rewrites CXXRTL's generated C++ so that it compiles and runs faster, with the same meaning.
+"""Optimiser of CXXRTL's generated C++: rewrites it so that it compiles and runs faster, with the
+same meaning.
 
 A design is one large function. What costs a C++ compiler its time there are loops over the chunks
 of values, of which nearly all have one chunk, a branch at every register, and passes that take
@@ -22,14 +23,14 @@ _EDGE = re.compile(r"\s*(if \((?:posedge|negedge)_\w+\) )\{")
 
 
 def _eval_body(source):
-    """Begin and end of the body of ``p_top::eval``, without its braces."""
+    """Positions of begin and end of the body of ``p_top::eval``, without its braces."""
     begin = source.index(_EVAL) + len(_EVAL)
     return begin, statement_end(source, begin - 1) - 1
 
 
 def _edge(statement):
-    """``(test, body)`` of a statement that only a clock edge executes; ``(None,
-    statement)`` for all other statements."""
+    """Classifies a statement: ``(test, body)`` if only a clock edge executes it, else ``(None,
+    statement)``."""
     head = _EDGE.match(statement)
     if head is None or statement_end(statement, head.end() - 1) != len(statement):
         return None, statement
@@ -37,7 +38,7 @@ def _edge(statement):
 
 
 def one_chunk(header: str) -> str:
-    """The runtime's ``cxxrtl.h`` with its loops over chunks unrolled for values of one chunk.
+    """Unrolls the chunk loops in the runtime's ``cxxrtl.h`` for values of one chunk.
 
     The optimiser would find the same, after it had carried some ten thousand loops of one turn
     through half of its passes.
@@ -67,7 +68,7 @@ def one_chunk(header: str) -> str:
 
 
 def _edges(pieces):
-    """Text of ``(test, statement)`` pairs, with one test for neighbours that share it."""
+    """Text of ``(test, statement)`` pairs; adjacent pairs with equal tests share one."""
     text = []
     for test, run in groupby(pieces, key=lambda piece: piece[0]):
         body = "".join(statement for _, statement in run)
@@ -76,8 +77,7 @@ def _edges(pieces):
 
 
 def join_edges(source: str) -> str:
-    """``design.cc`` with neighbouring registers of one clock behind a common edge test instead of
-    one each."""
+    """Merges the edge tests of adjacent registers with the same clock in ``design.cc``."""
     begin, end = _eval_body(source)
     return (
         source[:begin]
@@ -88,8 +88,8 @@ def join_edges(source: str) -> str:
 
 
 def copy_registers(header: str) -> str:
-    """``design.h`` with unconditional copies of registers, without a test for changes; memories
-    keep their write queue.
+    """Replaces the change tests of registers in ``design.h`` by unconditional copies; memories keep
+    their write queue.
 
     Only where one pass settles a cycle: then nothing needs that answer. A quarter of the time is
     saved.
@@ -102,8 +102,7 @@ def copy_registers(header: str) -> str:
 
 
 def cut_up(source: str, header: str, size: int) -> tuple[str, str]:
-    """``(source, header)`` with ``p_top::eval`` split into functions of about ``size`` characters
-    each.
+    """Splits ``p_top::eval`` into functions of about ``size`` characters: ``(source, header)``.
 
     Its variables become members, but for those that one of the functions alone uses. A declaration
     with a value stays in one function with all that uses it (:func:`~.statements.joined_scopes`).

@@ -19,9 +19,9 @@ _SCRIPT = (
 
 @dataclass(frozen=True)
 class Register:
-    """A register. ``number``: its index in the library's table; ``name``, ``width``; ``low``:
-    number of its lowest bit in the signal of that name; ``aliases``: for each bit, (name, bit,
-    width of the signal) of all signals that are the same."""
+    """A register of a compiled design. ``number``: its index in the library's table; ``name``,
+    ``width``; ``low``: number of its lowest bit in the signal of that name; ``aliases``: for each
+    bit, (name, bit, width of the signal) of all equivalent signals."""
 
     number: int
     name: str
@@ -31,7 +31,7 @@ class Register:
 
 
 def unmangle(name: str) -> str:
-    """The signal name of a C++ name by ``write_cxxrtl``, given without its first two characters."""
+    """Signal name of a C++ name by ``write_cxxrtl``, given without its first two characters."""
     found, at = [], 0
     while at < len(name):
         if name[at] != "_":
@@ -45,8 +45,8 @@ def unmangle(name: str) -> str:
 
 
 def register_table(header: str) -> str:
-    """``register_table.hpp`` for a design's ``design.h``: a function that returns the addresses of
-    all registers, in the order of their declaration."""
+    """Generates ``register_table.hpp`` from a design's ``design.h``: a function that returns the
+    addresses of all registers, in declaration order."""
     places = "".join(
         f"\tat[{number}] = d.{name}.curr.data;\n"
         for number, (_, name, _) in enumerate(_WIRE.findall(header))

@@ -40,7 +40,7 @@ _C: Functions = {
 
 
 class TraceError(SimulationError):
-    """A trace cannot be written."""
+    """Error: a trace cannot be written."""
 
 
 class Simulation(Native):
@@ -74,7 +74,7 @@ class Simulation(Native):
         return cls(build_library(top, **options))
 
     def clear_error(self) -> None:
-        """Forgets a violated rule."""
+        """Clears the record of a violated rule."""
         self.c.quintet_clear_error(self.handle)
 
     def _port(self, name, direction=None):
@@ -86,7 +86,7 @@ class Simulation(Native):
         return self._index[name], width
 
     def port_number(self, name: str) -> int:
-        """Number of a port, by which a harness's functions identify it."""
+        """Number by which a harness's functions identify a port."""
         return self._port(name)[0]
 
     def set(self, name: str, value: int) -> None:
@@ -108,7 +108,7 @@ class Simulation(Native):
         return int.from_bytes(data.raw, "little") & ((1 << width) - 1)
 
     def memory_at(self, path: str) -> np.ndarray:
-        """Contents of the memory at ``path`` (names of the submodules and its own, joined by dots),
+        """Contents of the memory at ``path`` (submodule names and its own, joined by dots),
         writable between two steps.
 
         uint32 [depth, 32-bit words of an entry], a view of the simulation's own; it lives as long
@@ -161,8 +161,8 @@ class Simulation(Native):
         self._traced = vcd, path
 
     def check(self) -> None:
-        """Raises the first violated rule, if any; :class:`TraceError` if the trace could not be
-        written (a full disk): then no file of it is left."""
+        """Raises the error of the first violated rule, if any; :class:`TraceError` if the trace
+        could not be written (a full disk), whose files are then removed."""
         if number := self.c.quintet_trace_error(self.handle):
             raise self._trace_lost(os.strerror(number))
         super().check()
@@ -187,7 +187,7 @@ class Simulation(Native):
             raise self._trace_lost(getattr(error, "strerror", None) or str(error)) from None
 
     def _trace_lost(self, reason):
-        """The error of a trace that cannot be written, whose files are removed."""
+        """Error of a trace that cannot be written, whose files are removed."""
         if self._traced is not None:
             vcd, path = self._traced
             for part in (vcd, path, *view_files(path)):

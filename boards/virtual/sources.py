@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digest of all sources of a design of this package, a virtual board's or a core bench's, which
-identifies the design without the elaboration that would take most of the time of opening it when it
-is in the cache."""
+"""Digest of all sources of a virtual board's or core bench's design. It identifies a cached design
+without elaboration, which would take most of the time of opening it."""
 
 from __future__ import annotations
 
@@ -52,8 +51,8 @@ def source_digest(folders: Iterable[Path], before: float) -> str | None:
 
 
 def _versions():
-    """Versions of the packages; ``None`` where one is installed as a link to sources that may
-    change under the same version."""
+    """Versions of the packages; ``None`` if one is installed as a link to sources, which may change
+    without a new version."""
     found = [f"quintet {metadata.version('quintet')}"]
     for name in _PACKAGES:
         package = metadata.distribution(name)
@@ -66,8 +65,8 @@ def _versions():
 def made_from(
     board: Board | None, package: CorePackage | None, **configuration: object
 ) -> str | None:
-    """Text of sources, package versions and configuration, or ``None`` if they are not known for
-    certain: boards and cores from other packages, and sources modified since this process began.
+    """Text of sources, package versions and configuration; ``None`` if they are uncertain: for
+    boards and cores from other packages, and for sources modified since this process began.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parser of statements of generated C++: where each ends, and which must share a scope because of
-their declarations.
+"""Parser of statements of generated C++: finds their ends, and the statements that must share a
+scope because of a declaration.
 
 No more of the language than CXXRTL's back end and runtime write; what else begins a statement is
 refused.
@@ -28,12 +28,12 @@ _DECLARED = re.compile(
 
 
 def without_comments(text: str) -> str:
-    """``text`` without its comments; literals that look like one stay."""
+    """Removes comments from ``text``; literals that look like comments stay."""
     return _COMMENT.sub(lambda found: found[1] or " " * found[0].startswith("/*"), text)
 
 
 def _matching(text, at):
-    """Position behind the bracket that closes the one at ``at``."""
+    """Position after the bracket that closes the one at ``at``."""
     expected = []
     for found in _TOKEN.finditer(text, at):
         token = found[0]
@@ -82,8 +82,7 @@ def statement_end(text: str, at: int = 0) -> int:
 
 
 def statements(text: str) -> list[str]:
-    """The statements of a scope, each with the white space before it; comments have been removed
-    before."""
+    """Splits a scope, without comments, into statements, each with the white space before it."""
     found: list[str] = []
     at = 0
     while _after_space(text, at) < len(text):
@@ -94,8 +93,8 @@ def statements(text: str) -> list[str]:
 
 
 def joined_scopes(parts: Sequence[str]) -> list[str]:
-    """The statements of a scope, joined if they must share one: from a declaration to the last use
-    of its name.
+    """Merges statements of a scope that must stay together: from a declaration to the last use of
+    its name.
 
     The scope's end ends a declaration as well, so any run of the pieces may get a scope of its own.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Timeline of a virtual board's core: slices of what each unit executes, with begin and end
+"""Timeline of a virtual board's core: slices of each unit's instructions, with begin and end
 (``timeline.hpp``)."""
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _SLICE = np.dtype(
 
 
 class TimelineError(ValueError):
-    """A board that has no timeline."""
+    """Error: a board has no timeline."""
 
 
 class _Row(ctypes.Structure):
@@ -63,7 +63,7 @@ class Timeline:
 
 
 class TimelineRecorder:
-    """Recorder of a board's timeline, from its creation on.
+    """Recorder of a board's timeline, active from its creation on.
 
     Parameters
     ----------
@@ -116,7 +116,7 @@ class TimelineRecorder:
         )
 
     def timeline(self) -> Timeline:
-        """The :class:`Timeline` so far."""
+        """Returns the :class:`Timeline` recorded so far."""
         simulation, count, full = self._board.simulation, ctypes.c_uint64(), ctypes.c_uint64()
         address = simulation.c.board_slices(simulation.handle, count, full)
         raw = ctypes.string_at(address, count.value * _SLICE.itemsize) if count.value else b""

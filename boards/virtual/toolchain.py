@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the tools that compile gateware into a shared library: yosys with its CXXRTL runtime, and a
-C++ compiler."""
+"""Search for the tools that compile gateware into a shared library: yosys with its CXXRTL runtime,
+and a C++ compiler."""
 
 import hashlib
 import importlib.util
@@ -22,13 +22,13 @@ _RUNTIME = Path("include", "backends", "cxxrtl", "runtime")
 
 
 class ToolMissing(RuntimeError):
-    """A tool is not installed; the message says how to install it."""
+    """Error: a tool is not installed; the message says how to install it."""
 
 
 @dataclass(frozen=True)
 class CxxCompiler:
-    """A C++ compiler: its ``command`` (list of words), and ``identity``, its version as part of a
-    cache key."""
+    """A C++ compiler: its ``command`` (list of words), and ``identity``, its version for cache
+    keys."""
 
     command: tuple[str, ...]
     identity: str
@@ -77,8 +77,8 @@ def _compiler(wanted):
 
 
 def find_compiler() -> CxxCompiler:
-    """The C++ compiler: ``CXX`` of the environment, else g++, clang++, c++, else ``ziglang`` of
-    this Python.
+    """Finds the C++ compiler: ``CXX`` of the environment, else g++, clang++, c++, else ``ziglang``
+    of this Python.
 
     Raises
     ------
@@ -114,7 +114,7 @@ def _yosys(wanted):
 
 
 def find_yosys() -> Yosys:
-    """yosys: ``YOSYS`` of the environment or a native one of the path where it is new enough, else
+    """Finds yosys: ``YOSYS`` of the environment, a native one on the path if it is new enough, else
     YoWASP's.
 
     Raises
@@ -126,7 +126,7 @@ def find_yosys() -> Yosys:
 
 
 def digest(*parts: str | bytes) -> str:
-    """Hash of texts and their boundaries."""
+    """Hash of texts that also depends on their boundaries."""
     total = hashlib.sha256()
     for part in parts:
         raw = part.encode() if isinstance(part, str) else part

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Top level of a virtual board around the SoC: the registers of the I/O cells, and UART wires if
-requested."""
+"""Top level of a virtual board: the SoC with the registers of the I/O cells and, if requested, UART
+wires."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = ["VirtualTop"]
 
 
 class VirtualTop(wiring.Component):
-    """``soc`` between its memory chip's pads and the host.
+    """Top level that connects ``soc`` to its memory chip's pads and the host.
 
     Parameters
     ----------

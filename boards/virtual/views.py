@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Save files of a trace, with which a viewer shows the relevant signals: ``FILE.gtkw`` for GTKWave,
+"""View files of a trace, which make a viewer show the relevant signals: ``FILE.gtkw`` for GTKWave,
 ``FILE.sucl`` for Surfer.
 
 GTKWave opens the first itself (``gtkwave run.vcd.gtkw``); Surfer runs the second beside the trace
@@ -24,7 +24,7 @@ _GROUPS = {
 
 
 def declared(vcd: str | Path) -> dict[str, int]:
-    """Signals that a VCD's header declares: hierarchical name -> width."""
+    """Signals declared in a VCD's header: hierarchical name -> width."""
     found, scopes = {}, []
     with open(vcd, encoding="latin-1") as lines:
         for line in lines:
@@ -41,7 +41,7 @@ def declared(vcd: str | Path) -> dict[str, int]:
 
 
 def chosen(signals: Iterable[str]) -> dict[str, list[str]]:
-    """Group -> names of ``signals`` to show; for a design that is no board, those of its top."""
+    """Selected signals by group; for a design that is not a board, those of its top level."""
     groups = {
         group: [name for name in signals if re.fullmatch(pattern, name)]
         for group, pattern in _GROUPS.items()
@@ -54,13 +54,13 @@ def chosen(signals: Iterable[str]) -> dict[str, list[str]]:
 
 
 def view_files(shown: str | Path) -> tuple[Path, Path]:
-    """Names of the save files of the trace ``shown``: GTKWave's and Surfer's."""
+    """Names of the view files of the trace ``shown``, for GTKWave and Surfer."""
     return Path(f"{shown}.gtkw"), Path(f"{shown}.sucl")
 
 
 def write_views(vcd: str | Path, shown: str | Path) -> None:
-    """Writes the save files of the trace ``shown``, whose signals the VCD ``vcd`` declares (of an
-    FST the one that it is made of)."""
+    """Writes the view files of the trace ``shown``. The VCD ``vcd`` declares its signals (for an
+    FST, the VCD from which it was converted)."""
     from vcd.gtkw import GTKWSave
 
     signals, shown = declared(vcd), Path(shown)
