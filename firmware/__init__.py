@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs, trained networks and jobs for the cores, and the scripts that make them."""
+"""Programs, trained networks and jobs for the cores, and the scripts that generate them."""

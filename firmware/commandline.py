@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Command lines of the firmware folder: errors of one line, exit codes like those of
+"""Command lines of the firmware folder, with one-line errors and exit codes like those of
 ``quintet``."""
 
 from __future__ import annotations
@@ -16,15 +16,15 @@ __all__ = ["Parser", "guarded"]
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
+    """Argument parser whose errors are a single line."""
 
     def error(self, message: str) -> NoReturn:
         self.exit(Exit.BAD_INPUT, f"{self.prog}: {message} (see --help)\n")
 
 
 def guarded(name: str, work: Callable[[], int]) -> int:
-    """Exit code of ``work()``; an error that a user can cause becomes one line on standard
-    error."""
+    """Runs ``work()`` and returns its exit code; an error that a user can cause becomes one line on
+    standard error."""
     try:
         with ended_by_signals():
             return work()

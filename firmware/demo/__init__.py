@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The demo: handwritten digits, classified by the OpenTPU core of a virtual board, compared with
-the golden model."""
+"""Demo: an OpenTPU core on a virtual board classifies handwritten digits, compared with the golden
+model."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class NetworkRun:
 
     @property
     def accuracy(self) -> float:
-        """Share of the images that were classified correctly."""
+        """Fraction of the images that were classified correctly."""
         return self.correct / self.images
 
     def as_dict(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ def run_demo(
     say: Callable[[str], object] = lambda text: None,
     progress: ProgressReport | None = None,
 ) -> tuple[TargetInfo, list[NetworkRun]]:
-    """Classifies all held-out images on the target ``name`` with each shipped network that fits it.
+    """Classifies all test images on the target ``name`` with each shipped network that fits it.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Handwritten digits: the 540 held-out images of the UCI set, which every core's digits package
+"""Handwritten digits: the 540 test images of the UCI set, which every core's digits package
 classifies, and a float network for them.
 
 * ``images(count)``, ``labels(count)``: the first images, uint8 [count, 64] of pixels 0 to 16, and
@@ -54,7 +54,7 @@ class Result:
 
     @property
     def accuracy(self) -> float:
-        """Share of the images that were classified correctly."""
+        """Fraction of the images that were classified correctly."""
         return self.correct / self.total
 
 
@@ -64,17 +64,17 @@ def _data():
 
 
 def images(count: int = IMAGES) -> np.ndarray:
-    """The first ``count`` held-out images, uint8 [count, 64], pixels 0 to 16."""
+    """First ``count`` test images, uint8 [count, 64], pixels 0 to 16."""
     return _data()["images"][:count].copy()
 
 
 def labels(count: int = IMAGES) -> np.ndarray:
-    """Labels of the first ``count`` held-out images, uint8 [count]."""
+    """Labels of the first ``count`` test images, uint8 [count]."""
     return _data()["labels"][:count].copy()
 
 
 def with_bias(images: np.ndarray) -> np.ndarray:
-    """Pixels 0 to 16 [count, 64] -> int8 inputs, :data:`BIAS` in place of pixel 0."""
+    """Converts pixels 0 to 16 [count, 64] to int8 inputs, with :data:`BIAS` in place of pixel 0."""
     inputs = np.array(images, np.int8)
     inputs[:, 0] = BIAS
     return inputs
@@ -86,19 +86,19 @@ def float_weights() -> tuple[np.ndarray, np.ndarray]:
 
 
 def float_accuracy() -> float:
-    """Accuracy of the float network on the held-out images."""
+    """Accuracy of the float network on the test images."""
     w1, w2 = float_weights()
     return result(np.maximum(with_bias(images()).astype(np.float32) @ w1, 0) @ w2).accuracy
 
 
 def result(scores: np.ndarray) -> Result:
-    """:class:`Result` of the scores of the first images, [count, 10]."""
+    """Builds the :class:`Result` from the scores of the first images, [count, 10]."""
     predictions = scores.argmax(axis=1).astype(np.uint8)
     return Result(predictions, scores, int((predictions == labels(len(scores))).sum()), len(scores))
 
 
 def evaluate(job: Job | str | Path, saved: np.ndarray | str | Path) -> Result:
-    """The :class:`Result` of a run.
+    """Builds the :class:`Result` of a run.
 
     Parameters
     ----------

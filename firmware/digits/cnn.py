@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Trains the digits' CNN: ``python -m quintet.firmware.digits.cnn`` writes ``cnn.onnx``. Needs the
-extras ``train`` and ``compile``; takes a minute.
+"""Training of the digits CNN: ``python -m quintet.firmware.digits.cnn`` writes ``cnn.onnx``. Needs
+the extras ``train`` and ``compile``; takes a minute.
 
 A network in the manner of LeNet on the 8x8 images of the UCI handwritten digits: 3x3 1->16, ReLU,
 2x2 max-pool; 3x3 16->32, ReLU, 2x2 max-pool; 128->64, ReLU; 64->10. The images that are held out
@@ -26,8 +26,8 @@ LAYERS = {"conv1": (16, 1, 3, 3), "conv2": (32, 16, 3, 3), "dense1": (64, 128), 
 
 
 def _patches(values):
-    """[images, h, w, c] -> [images, h, w, 9 * c]: 3x3 neighbourhoods, zeros outside; order row,
-    column, channel."""
+    """Extracts 3x3 patches, padded with zeros: [images, h, w, c] -> [images, h, w, 9 * c] in the
+    order row, column, channel."""
     padded = np.pad(values, ((0, 0), (1, 1), (1, 1), (0, 0)))
     h, w = values.shape[1:3]
     return np.concatenate(
@@ -36,7 +36,7 @@ def _patches(values):
 
 
 def as_matrix(weights: np.ndarray) -> np.ndarray:
-    """Weights as the matrix that rows of inputs are multiplied by."""
+    """Reshapes weights to the matrix by which rows of inputs are multiplied."""
     return (
         weights.transpose(2, 3, 1, 0).reshape(-1, weights.shape[0])
         if weights.ndim == 4
@@ -52,8 +52,8 @@ def _pool(values):
 def forward(
     model: Mapping[str, tuple[np.ndarray, np.ndarray]], images: np.ndarray
 ) -> dict[str, np.ndarray]:
-    """Values of every layer, in float; ``images`` [count, 8, 8, 1] from 0 to 1. ``model``: name ->
-    (weights, bias)."""
+    """Forward pass: values of every layer, in float. ``images`` [count, 8, 8, 1] from 0 to 1;
+    ``model``: name -> (weights, bias)."""
     found = {"image": images}
     x = images
     for name in LAYERS:
@@ -166,7 +166,7 @@ def train(
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = argparse.ArgumentParser(
         prog="cnn", description="Train the digits' CNN (extras `train` and `compile`)."
     )

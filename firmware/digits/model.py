@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digits' networks as ONNX models: ``python -m quintet.firmware.digits.model`` writes
+"""ONNX models of the digits networks: ``python -m quintet.firmware.digits.model`` writes
 ``mlp.onnx`` again (extra ``compile``).
 
 Weights are trained ones before any quantisation: of the CNN by :mod:`.cnn`, which writes
@@ -26,7 +26,7 @@ _Node: TypeAlias = tuple[str, list[str], str, str, dict[str, Any]]
 
 
 def cnn_bytes(model: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> bytes:
-    """The CNN's ONNX file as bytes, from float weights and biases by layer."""
+    """Builds the CNN's ONNX file, as bytes, from float weights and biases by layer."""
     # The trainer flattens the last map by rows, columns, channels; ONNX flattens channels first.
     hidden = model["dense1"][0].reshape(64, 2, 2, 32).transpose(0, 3, 1, 2).reshape(64, 128)
     constants = {
@@ -78,8 +78,8 @@ def cnn_bytes(model: Mapping[str, tuple[np.ndarray, np.ndarray]]) -> bytes:
 
 
 def mlp_bytes(weights: np.ndarray, factors: np.ndarray) -> bytes:
-    """The MLP's ONNX file as bytes, from float weights [64, 32] and [32, 10]; the first row of
-    ``weights``, times ``BIAS``, are biases."""
+    """Builds the MLP's ONNX file, as bytes, from float weights [64, 32] and [32, 10]; the first row
+    of ``weights``, times ``BIAS``, is the bias."""
     nodes: list[_Node] = [
         ("Mul", ["pixels", "sixteenth"], "image", "scale", {}),
         ("Gemm", ["image", "dense1.weight", "dense1.bias"], "dense1", "dense1", {}),
@@ -100,8 +100,8 @@ def mlp_bytes(weights: np.ndarray, factors: np.ndarray) -> bytes:
 
 
 def _file(name, nodes, constants):
-    """A model from ``pixels`` to ``scores``. ``nodes``: (operator, inputs, output, name,
-    attributes)."""
+    """Builds an ONNX model from ``pixels`` to ``scores``. ``nodes``: (operator, inputs, output,
+    name, attributes)."""
     from onnx import TensorProto, helper, numpy_helper
 
     made = [
@@ -125,7 +125,7 @@ def _file(name, nodes, constants):
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = argparse.ArgumentParser(
         prog="model", description="Write the digits' MLP as an ONNX model (extra `compile`)."
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Training of the digits' networks, and the split of the images: ``python -m
-quintet.firmware.digits.training`` makes ``digits.npz``.
+"""Training of the digits networks, and the split of the images: ``python -m
+quintet.firmware.digits.training`` writes ``digits.npz``.
 
 Needs the extra ``train``. Nothing but the 1,257 images that are not held out decides about any
 weight.
@@ -39,8 +39,8 @@ _SEED = 2026
 def split(
     images: np.ndarray, labels: np.ndarray
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """(training images, labels), (held-out images, labels), and the indices of the held-out images;
-    fixed by a seed."""
+    """Splits the images: (training images, labels), (test images, labels), and the indices of the
+    test images; fixed by a seed."""
     order = np.random.default_rng(_SEED).permutation(len(images))
     held, rest = np.sort(order[:IMAGES]), np.sort(order[IMAGES:])
     return (images[rest], labels[rest]), (images[held], labels[held]), held
@@ -49,8 +49,8 @@ def split(
 def load(
     parser: argparse.ArgumentParser,
 ) -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray], np.ndarray]:
-    """The :func:`split` of the whole set, which scikit-learn carries; without it an error of
-    ``parser``."""
+    """Loads the whole set, which scikit-learn ships, and returns its :func:`split`; without
+    scikit-learn an error of ``parser``."""
     try:
         from sklearn.datasets import load_digits
     except ImportError:
@@ -60,7 +60,7 @@ def load(
 
 
 def _shift(images, distance, axis):
-    """Images [count, 8, 8] moved by a fraction of a pixel, linearly interpolated."""
+    """Shifts images [count, 8, 8] by a fraction of a pixel, with linear interpolation."""
     padding = [(0, 0), (0, 0), (0, 0)]
     padding[axis] = (1, 1)
     padded = np.pad(images, padding)
@@ -72,8 +72,8 @@ def _shift(images, distance, axis):
 
 
 def augment(images: np.ndarray, rng: np.random.Generator, amount: float) -> np.ndarray:
-    """Augments images with random shifts up to ``amount`` pixels, brightness and noise; the result
-    is pixels again."""
+    """Augments images by random shifts up to ``amount`` pixels, brightness and noise; the result is
+    rounded to pixels."""
     count = len(images)
     result = images.reshape(-1, 8, 8).astype(np.float32)
     result = _shift(
@@ -132,13 +132,13 @@ def train(
 
 
 def accuracy(logits: np.ndarray, labels: np.ndarray) -> float:
-    """Share of the images whose largest score is at their label."""
+    """Fraction of the images whose largest score belongs to their label."""
     return float((logits.argmax(axis=1) == labels).mean())
 
 
 def margin(logits: np.ndarray, labels: np.ndarray) -> float:
-    """Mean difference of the right logit and the best wrong one, clipped to +-30: a measure of
-    training progress."""
+    """Mean difference between the correct logit and the best wrong one, clipped to +-30: a measure
+    of training progress."""
     rows = np.arange(len(labels))
     others = logits.astype(np.float64).copy()
     others[rows, labels] = -np.inf
@@ -146,12 +146,13 @@ def margin(logits: np.ndarray, labels: np.ndarray) -> float:
 
 
 def best_of(made: Callable[[int], tuple[float, Any]], seeds: int) -> Any:
-    """The best-scoring of ``seeds`` networks; ``made(seed)`` returns score and network."""
+    """Trains a network for each of ``seeds`` and returns the one with the best score;
+    ``made(seed)`` returns score and network."""
     return max(map(made, range(seeds)), key=lambda pair: pair[0])[1]
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = argparse.ArgumentParser(
         prog="training", description="Train the float network of the digits (extra `train`)."
     )

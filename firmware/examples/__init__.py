@@ -28,7 +28,7 @@ _LICENCE = "digits/SOURCE.md"
 
 @dataclass(frozen=True)
 class Example:
-    """A network, an archive of arrays or a job that ships.
+    """A shipped example: a network, an archive of arrays, or a job.
 
     Attributes
     ----------
@@ -67,8 +67,8 @@ def examples() -> list[Example]:
 
 
 def builds_of(name: str) -> list[str]:
-    """Presets of its core that the job ``name`` runs on: some board takes the preset, has the
-    memory that the job needs, and the program assembles for it."""
+    """Presets of its core on which the job ``name`` runs: some board supports the preset and has
+    enough memory, and the program assembles for it."""
     from quintet.boards import board_names, open_board
     from quintet.gateware.isa.asm import AsmError
     from quintet.tools.errors import JobError
@@ -94,8 +94,8 @@ def builds_of(name: str) -> list[str]:
 
 
 def chosen(name: str) -> list[str]:
-    """Names of the files of one example, with all that it takes, or of a folder of them; ``""``:
-    all. Of a name that does not exist: none."""
+    """Names of the files of one example, with its dependencies, or of a folder of examples; ``""``:
+    all. Empty if the name does not exist."""
     name = name.rstrip("/")
     if name in example_files():
         return _files_of(name)
@@ -103,7 +103,7 @@ def chosen(name: str) -> list[str]:
 
 
 def _files_of(name):
-    """The example ``name``, and the files beside it that its text names, or that they name."""
+    """File of the example ``name``, and recursively the files beside it that its text names."""
     folder = PurePosixPath(name).parent
     beside = [known for known in example_files() if PurePosixPath(known).parent == folder]
     found, waiting = set(), {name}
@@ -122,6 +122,6 @@ def _names(text, file):
 
 
 def licence_for(names: list[str]) -> str | None:
-    """Name of the file on source and licence of the digits' images, if one of ``names`` may hold
+    """Name of the file on source and licence of the digits images, if one of ``names`` may contain
     them."""
     return _LICENCE if any("digits" in PurePosixPath(name).parts for name in names) else None

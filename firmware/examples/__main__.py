@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes ``builds.json``: ``python -m quintet.firmware.examples`` (two minutes)."""
+"""Generator of ``builds.json``: ``python -m quintet.firmware.examples`` (two minutes)."""
 
 import json
 

@@ -73,7 +73,7 @@ def _builds(example):
 
 
 def _copy(name, names, out, console):
-    """Copies the files; names are relative to the requested folder, or that of the file."""
+    """Copies the files; names are relative to the requested folder, or to that of the file."""
     from . import licence_for
 
     check_folder(out)

@@ -20,8 +20,8 @@ __all__ = ["BARS", "NETWORKS", "PEERS", "PRESETS", "Inputs", "Peer", "load_input
 
 @dataclass(frozen=True)
 class Network:
-    """A benchmark network: its ``file``, the ``data`` file of its inputs, and the ``scale`` that
-    its inputs are multiplied by."""
+    """A benchmark network: its ``file``, the ``data`` file of its inputs, and the ``scale`` by
+    which its inputs are multiplied."""
 
     name: str
     file: str
@@ -46,7 +46,7 @@ _BESIDE = {("ulx3s-85f", "opentpu"): ("85f-8x8-conv", "85f-16x16-fast")}
 
 
 def presets_of(board: str, isa: str) -> tuple[str | None, ...]:
-    """Presets that a core is measured with on a board; ``None`` is the board's default."""
+    """Presets with which a core is measured on a board; ``None`` is the board's default."""
     return _BESIDE.get((board, isa), (None,))
 
 
@@ -113,7 +113,7 @@ _CALIBRATION = 100
 
 @dataclass(frozen=True)
 class Inputs:
-    """Inputs of a network: ``calibration`` and ``x`` as the model takes them, ``y`` labels of ``x``
+    """Inputs of a network: ``calibration`` and ``x`` in the model's layout, ``y`` labels of ``x``
     or ``None``."""
 
     calibration: np.ndarray
@@ -122,8 +122,8 @@ class Inputs:
 
 
 def load_inputs(folder: str | Path, network: Network) -> Inputs:
-    """Reads the :class:`Inputs` of a :class:`Network` from ``folder``; calibration inputs are not
-    among ``x``."""
+    """Reads the :class:`Inputs` of a :class:`Network` from ``folder``; ``x`` does not contain
+    calibration inputs."""
     path = Path(folder, network.data)
     try:
         arrays = load_archive(path)

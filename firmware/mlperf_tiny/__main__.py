@@ -26,7 +26,7 @@ _BOARD = "ulx3s-85f"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = Parser(prog="mlperf_tiny", description=__doc__)
     parser.add_argument("folder", help="folder with the networks and data/")
     parser.add_argument("--isa", action="append", choices=sorted(BARS), help="these cores only")
@@ -56,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _measure(args, isa, preset, network, progress):
-    """One cell, a dict."""
+    """Measures one network on one core; returns a dict."""
     from quintet.tools.compiler.onnx_import import import_onnx
     from quintet.tools.compiler.results.comparison import compare_network
 
@@ -141,14 +141,14 @@ def _command(args, console):
 
 
 def _presets(args, isa):
-    """Presets to measure a core with."""
+    """Presets with which to measure a core."""
     if args.preset:
         return (args.preset,)
     return presets_of(args.board, isa) if args.board else (PRESETS.get(isa),)
 
 
 def _quality(cells):
-    """Cycles and accuracy as a table: (columns, rows)."""
+    """Table of cycles and accuracy: (columns, rows)."""
     return (
         (
             "network",
@@ -168,7 +168,8 @@ def _quality(cells):
 
 
 def _times(networks, cells):
-    """Times of one inference, those of other systems behind each network's own: (columns, rows)."""
+    """Table of inference times, those of other systems after each network's own: (columns,
+    rows)."""
     rows = []
     for name in networks:
         for cell in (cell for cell in cells if cell["network"] == name):

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU's networks and programs: code, training, jobs."""
+"""OpenTPU's networks and programs: generators, training, jobs."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checker of OpenTPU results: compares application and simulator in float32, and simulator and a
-run in int8 (specification, section 7.3).
+"""Checker of OpenTPU results: compares application and simulator in float32, and simulator and core
+in int8 (specification, section 7.3).
 
 ``python -m quintet.firmware.opentpu.check --float APP.npy float32.npy --int8 RUN.npy int8.npy [--at
 VECTOR]``; either pair may be left out. Exit code 0: equal, 1: different, 2: bad input.
@@ -29,7 +29,7 @@ def compare(
     atol: float = 0.0,
     interleaved: bool = False,
 ) -> tuple[int, int, float, float] | None:
-    """First difference between results and vectors of host memory.
+    """Finds the first difference between results and vectors of host memory.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def compare(
 
 
 def parser(prog: str, description: str) -> Parser:
-    """Argument parser of the checkers: position of the results, tolerances."""
+    """Argument parser of the checkers: index of the results, tolerances."""
     made = Parser(prog=prog, description=description)
     made.add_argument(
         "--at", type=int, default=0, help="first host vector of the results (default 0)"
@@ -147,7 +147,7 @@ def run(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     made = parser("check", "Compare application, simulator and hardware.")
     made.add_argument(
         "--float",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checker with the original project's option and file names: :mod:`.check` of the files that an
-application, ``sim`` and ``runtpu`` wrote.
+"""Checker with the original project's option and file names: applies :mod:`.check` to the files
+that an application, ``sim`` and ``runtpu`` wrote.
 
 ``python -m quintet.firmware.opentpu.checker`` compares ``gt32.npy`` with ``sim32.npy``, and
 ``sim8.npy`` with ``hw8.npy``.
@@ -22,7 +22,7 @@ _FILES = {
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = check.parser("checker", "Compare gt32 with sim32, and hw8 with sim8.")
     for name, text in _FILES.items():
         parser.add_argument(

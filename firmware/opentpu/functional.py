@@ -37,12 +37,12 @@ _MOST_VECTORS = 1 << 22
 
 
 class FunctionalError(InputError):
-    """Arrays that do not fit the program, or a run that ended with a fault; the message says
-    which."""
+    """Error: arrays do not fit the program, or a run ended with a fault; the message says which."""
 
 
 def vectors_used(program: bytes) -> int:
-    """Host vectors that RHM and WHM of ``program`` (bytes) access: one more than the highest."""
+    """Number of host vectors that RHM and WHM of ``program`` (bytes) access: one more than the
+    highest."""
     highest = 0
     for at in range(0, len(program), 14):
         word = program[at : at + 14]
@@ -58,7 +58,7 @@ def vectors_used(program: bytes) -> int:
 
 
 def check_arrays(hostmem: np.ndarray, weights: np.ndarray, *, integers: bool = True) -> int:
-    """The side n of the array for ``hostmem`` [vectors, n] and ``weights`` [tiles, n, n]; raises
+    """Array side n of ``hostmem`` [vectors, n] and ``weights`` [tiles, n, n]; raises
     :class:`FunctionalError` if their shapes disagree or they are not int8."""
     if hostmem.ndim != 2:
         raise FunctionalError(
@@ -77,14 +77,14 @@ def check_arrays(hostmem: np.ndarray, weights: np.ndarray, *, integers: bool = T
 
 
 def grown(program: bytes, hostmem: np.ndarray) -> np.ndarray:
-    """``hostmem`` extended by zeros up to the last vector that ``program`` (bytes) accesses."""
+    """Extends ``hostmem`` with zeros up to the last vector that ``program`` (bytes) accesses."""
     host = np.zeros((max(len(hostmem), vectors_used(program)), hostmem.shape[1]), hostmem.dtype)
     host[: len(hostmem)] = hostmem
     return host
 
 
 def places(size: int, host: np.ndarray, weights: np.ndarray) -> dict[str, int]:
-    """Registers of the memory regions behind a program of ``size`` bytes at address 0."""
+    """Registers of the memory regions after a program of ``size`` bytes at address 0."""
     base = _align(size)
     limit = base + host.size
     tiles = _align(limit)
@@ -197,7 +197,7 @@ def main(
     prog: str = "functional",
     names: Mapping[str, str] | None = None,
 ) -> int:
-    """Command line of this module. ``names``: names of the files that it writes, by mode."""
+    """Entry point of this module's command line. ``names``: names of its output files, by mode."""
     names = names or {"int8": "int8.npy", "float32": "float32.npy"}
     parser = Parser(prog=prog, description="Simulate an OpenTPU program in int8 and float32.")
     parser.add_argument("program", type=Path, help="assembly (.a, .s) or binary (.out, .bin)")

@@ -20,7 +20,7 @@ __all__ = ["generate", "main"]
 def generate(
     shape: Sequence[int], low: int, high: int, *, diagonal: int | None = None, seed: int = 0
 ) -> np.ndarray:
-    """Random int8 [rows, columns] with ``low <= value < high``; ``diagonal``: this value on the
+    """Random int8 matrix [rows, columns] with ``low <= value < high``; ``diagonal``: value on the
     main diagonal."""
     if not -128 <= low < high <= 128:
         raise ValueError(f"range {low} {high}: expected two integers LOW < HIGH from -128 to 128")
@@ -39,7 +39,7 @@ def _number(text):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = argparse.ArgumentParser(
         prog="gen_one_hot", description="Write random int8 data as .npy."
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writer of OpenTPU jobs: program, data and TOML of a network on given sizes
+"""Writer of OpenTPU jobs: program, data and TOML of a network for given sizes
 (docs/how/contracts.md; specification, section 7)."""
 
 from __future__ import annotations
@@ -118,8 +118,8 @@ def network_job(
     extra: Mapping[str, np.ndarray] | None = None,
     labels: np.ndarray | None = None,
 ) -> Path:
-    """The job that applies ``layers`` to int8 ``inputs`` [rows, K] on a core of ``params``; each
-    layer is a :class:`~quintet.tools.kernels.opentpu.network.Layer`.
+    """Writes the job that applies ``layers`` to int8 ``inputs`` [rows, K] on a core of ``params``;
+    each layer is a :class:`~quintet.tools.kernels.opentpu.network.Layer`.
 
     ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm.
     The npz also holds ``batch`` and ``rows``: with them

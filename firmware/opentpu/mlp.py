@@ -33,7 +33,7 @@ def random_network(
     sizes: Sequence[int], rows: int, seed: int = 0
 ) -> tuple[list[Layer], np.ndarray, np.ndarray]:
     """Random int8 layers (ReLU between them, the low byte at the end), inputs [rows, sizes[0]], and
-    results by numpy."""
+    results in numpy."""
     rng = np.random.default_rng(seed)
     layers = [
         Layer(
@@ -73,7 +73,7 @@ def make_job(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = argparse.ArgumentParser(prog="mlp", description="Write a job that measures the core.")
     parser.add_argument("folder", type=Path)
     parser.add_argument(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The regression example: a multilayer perceptron 11-16-1 on scikit-learn's diabetes data
+"""Regression example: a multilayer perceptron 11-16-1 on scikit-learn's diabetes data
 (specification, section 7.3).
 
     python -m quintet.firmware.opentpu.regression --N 10 --save-input-path diabetes_input \\
@@ -37,9 +37,9 @@ _TEST = 89  # a fifth of the 442 patients
 
 
 def load() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """The diabetes data, ((x, y), (x, y)) for training and test by a fixed split: integer features
-    int8 [rows, 11] (the last is a constant, for the bias) and targets float32 [rows, 1] scaled to
-    mean 0 and deviation 1."""
+    """Loads the diabetes data, ((x, y), (x, y)) for training and test by a fixed split: integer
+    features int8 [rows, 11] (the last is a constant, for the bias) and targets float32 [rows, 1]
+    scaled to mean 0 and deviation 1."""
     from sklearn.datasets import load_diabetes
 
     data = load_diabetes(scaled=False)
@@ -60,7 +60,7 @@ def _correlation(a, b):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = argparse.ArgumentParser(
         prog="regression", description="Train the regression example (extra `train`)."
     )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a program on a core with the original project's three files: program, host memory, weights
+"""Runner of a program with the original project's three files: program, host memory, weights
 (specification, section 7.3).
 
     python -m quintet.firmware.opentpu.runtpu PROG HOSTMEM.npy WEIGHTS.npy \\
@@ -37,8 +37,8 @@ def job_of(
     name: str = "hw8.npy",
     cycles: int | None = None,
 ) -> Job:
-    """The job of a program (path), ``hostmem`` int8 [vectors, n] and ``weights`` int8 [tiles, n,
-    n]; it saves all of host memory.
+    """Job of a program (path), ``hostmem`` int8 [vectors, n] and ``weights`` int8 [tiles, n, n]; it
+    saves all of host memory.
 
     Raises
     ------
@@ -98,7 +98,7 @@ def _run(options):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = Parser(
         prog="runtpu", description="Run an OpenTPU program on a core, virtual or physical."
     )

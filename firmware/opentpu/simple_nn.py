@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The simple two-layer network: trains it, quantises it, writes its job (specification, section
-7.3; workload W12).
+"""Simple two-layer network: training, quantisation, and its job (specification, section 7.3;
+workload W12).
 
     python -m quintet.firmware.opentpu.simple_nn --path simple_train.npy \\
         --label simple_train_label.npy
@@ -33,7 +33,7 @@ __all__ = ["apply", "main", "quantise", "train"]
 
 
 def apply(weights: Sequence[np.ndarray], inputs: np.ndarray) -> np.ndarray:
-    """The float network: ReLU after the first layer, nothing after the second; float32
+    """Computes the float network: ReLU after the first layer, none after the second; float32
     throughout."""
     hidden = np.maximum(inputs.astype(np.float32) @ weights[0], np.float32(0))
     return hidden @ weights[1]
@@ -99,8 +99,8 @@ def train(
 
 
 def quantise(weights: Sequence[np.ndarray], inputs: np.ndarray) -> tuple[list[np.ndarray], float]:
-    """int8 weights, scaled so that no sum of ``inputs`` exceeds a byte, and the factor from float
-    to integer results.
+    """Quantises the weights to int8, scaled so that no sum of ``inputs`` exceeds a byte; also
+    returns the factor from float to integer results.
 
     Without normalisation a sum is its own result: each layer gets the largest scale whose rounded
     sums stay in -128..127.
@@ -121,7 +121,7 @@ def quantise(weights: Sequence[np.ndarray], inputs: np.ndarray) -> tuple[list[np
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = Parser(prog="simple_nn", description="Train the simple two-layer network.")
     parser.add_argument(
         "--path",

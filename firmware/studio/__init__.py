@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A local web page on which digits are drawn and recognised by the cores (``quintet studio``)."""
+"""Studio: a local web page on which the cores recognise drawn digits (``quintet studio``)."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Web application of the studio: a page, its state, requests, and a stream of events, below a
-secret path prefix.
+"""Web application of the studio: a page, its state, requests and a stream of events, under a secret
+path prefix.
 
 Without the token nothing is visible. A post must come from this page itself, by its ``Origin``
 header; other pages cannot read its answers. Only the files of the page can be read, none can be
@@ -60,7 +60,7 @@ BODY_SECONDS = 20.0
 
 
 def make_application(studio: Studio, token: str, port: int) -> Starlette:
-    """The application of ``studio`` below ``/token/`` on 127.0.0.1, ``port``."""
+    """Creates the application of ``studio`` under ``/token/`` on 127.0.0.1, ``port``."""
     hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
 
     def guarded(handler):
@@ -125,7 +125,7 @@ def make_application(studio: Studio, token: str, port: int) -> Starlette:
 
 
 async def _body(request):
-    """The body of a post, or ``None`` where it is too long."""
+    """Body of a POST request, or ``None`` if it is too long."""
     parts, size = [], 0
     try:
         async for part in request.stream():

@@ -131,8 +131,8 @@ def _serve(uvicorn, studio, token, listener, args, console):
 
 @contextmanager
 def _shown_in_browser(address):
-    """Opens the page in the browser by a file that only this user can read: an address on the
-    browser's command line, and its token, could be read by all."""
+    """Opens the page in the browser through a file that only this user can read, since other users
+    could read an address, and its token, on the browser's command line."""
     import tempfile
     import webbrowser
     from html import escape

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks of the studio: the digits', compiled for every core, and plans from the command line."""
+"""Networks of the studio: the digits networks, compiled for every core, and plans from the command
+line."""
 
 from __future__ import annotations
 
@@ -44,11 +45,11 @@ class DigitsNetwork:
 
     @property
     def inputs(self) -> Sequence[Port]:
-        """Inputs of the network."""
+        """Description of the network's inputs."""
         return self._graph.inputs
 
     def plan(self, build: TargetBuild) -> Plan:
-        """The plan for a build, compiled on first use."""
+        """Plan for a build, compiled on first use."""
         if build.target not in self._plans:
             from quintet.gateware.isa.files import load_archive
             from quintet.tools.compiler.planning import compile_graph
@@ -63,7 +64,7 @@ class DigitsNetwork:
 
 
 class PlanNetwork:
-    """A compiled network from the folder of a plan, for targets of its build."""
+    """A compiled network from a plan folder, for targets of its build."""
 
     digits = False
 
@@ -76,11 +77,11 @@ class PlanNetwork:
 
     @property
     def inputs(self) -> Sequence[Port]:
-        """Inputs of the network."""
+        """Description of the network's inputs."""
         return self._plan.inputs
 
     def plan(self, build: TargetBuild) -> Plan:
-        """The plan; a target of another build refuses it."""
+        """The plan; raises an error for a target of another build."""
         return self._plan
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Converts drawings and images from the page to inputs of a network."""
+"""Conversion of drawings and images from the page to inputs of a network."""
 
 import math
 import tempfile
@@ -18,8 +18,8 @@ _SIDE, _CELL = 8, 4
 
 
 def digit(ink: np.ndarray) -> np.ndarray:
-    """Pixels 0 to 16, float64 [64], of a drawing, uint8 [rows, columns] with 0 for paper and 255
-    for ink.
+    """Converts a drawing, uint8 [rows, columns] with 0 for paper and 255 for ink, to pixels 0 to
+    16, float64 [64].
 
     As the data set was made: the drawing is cut out, scaled to the height of a bitmap of 32 x 32,
     set in its middle, and every pixel counts the ink of 4 x 4 cells.
@@ -40,8 +40,8 @@ def digit(ink: np.ndarray) -> np.ndarray:
 
 
 def _weights(length, wanted):
-    """[wanted, length]: how much of each of ``length`` cells lies in each of ``wanted`` that cover
-    them evenly, rows summing to 1."""
+    """Area-averaging weights [wanted, length]: the share of each of ``length`` cells in each of
+    ``wanted`` equal cells; rows sum to 1."""
     edges = np.linspace(0, length, wanted + 1)
     cells = np.arange(length)
     part = np.minimum(edges[1:, None], cells + 1) - np.maximum(edges[:-1, None], cells)
@@ -50,12 +50,12 @@ def _weights(length, wanted):
 
 
 def _resized(picture, height, width):
-    """``picture`` averaged over areas."""
+    """Resizes ``picture`` by area averaging."""
     return _weights(picture.shape[0], height) @ picture @ _weights(picture.shape[1], width).T
 
 
 def image_shape(shape: Sequence[int]) -> tuple[int, int, int, bool] | None:
-    """(height, width, channels, channels first) of an input of ``shape`` that can be an image, or
+    """Interprets an input of ``shape`` as an image: (height, width, channels, channels first), or
     ``None``.
 
     A plane [height, width], three axes with 1 or 3 channels first or last, or a square of pixels in
@@ -73,8 +73,8 @@ def image_shape(shape: Sequence[int]) -> tuple[int, int, int, bool] | None:
 
 
 def image_values(rgb: np.ndarray, shape: Sequence[int], low: float, high: float) -> np.ndarray:
-    """An input of ``shape``, float64, of ``rgb``, uint8 [height, width, 3]: 0 becomes ``low`` and
-    255 ``high``."""
+    """Converts ``rgb``, uint8 [height, width, 3], to an input of ``shape``, float64: 0 becomes
+    ``low`` and 255 ``high``."""
     if not (math.isfinite(low) and math.isfinite(high) and low < high):
         raise InputError(f"range {low:g} to {high:g}: expected two numbers, the lower one first")
     found = image_shape(shape)
@@ -93,8 +93,8 @@ def image_values(rgb: np.ndarray, shape: Sequence[int], low: float, high: float)
 
 
 def npy_values(data: bytes, shape: Sequence[int]) -> np.ndarray:
-    """An input of ``shape`` from the bytes of an ``.npy``; of several inputs the first. Pickled
-    objects are never read."""
+    """Reads an input of ``shape`` from the bytes of an ``.npy``; the first of several inputs.
+    Pickled objects are never read."""
     with tempfile.TemporaryDirectory(prefix="quintet-") as folder:
         path = Path(folder, "upload.npy")
         path.write_bytes(data)
@@ -115,7 +115,8 @@ def npy_values(data: bytes, shape: Sequence[int]) -> np.ndarray:
 
 
 def probabilities(scores: np.ndarray) -> np.ndarray:
-    """Scores as shares that sum to 1: unchanged if they already do, otherwise by softmax."""
+    """Converts scores to probabilities: unchanged if they already sum to 1, otherwise by
+    softmax."""
     scores = np.asarray(scores, np.float64).reshape(-1)
     if scores.min() >= 0 and abs(scores.sum() - 1) < 0.02:
         return scores / scores.sum()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Targets that the studio offers: golden models, virtual boards of every board and core that fit
-together, and the connected boards of the command line."""
+"""Targets that the studio offers: golden models, virtual boards for every fitting board and core,
+and the connected boards of the command line."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,8 +10,8 @@ __all__ = ["first_places", "list_places"]
 
 
 def list_places(ports: Iterable[str] = ()) -> list[tuple[str, str, str]]:
-    """List of (target's name, ISA, label), for each ISA its golden model first. ``ports``:
-    connected boards, which are opened to identify their core.
+    """Lists targets as (name, ISA, label), each ISA's golden model first. ``ports``: connected
+    boards, which are opened to identify their core.
 
     Raises
     ------
@@ -40,7 +40,7 @@ def list_places(ports: Iterable[str] = ()) -> list[tuple[str, str, str]]:
 
 
 def _fits(board, package):
-    """Whether some preset of a core was not found too large for a board."""
+    """Whether a board fits some preset of a core, as far as known."""
     return any((package.name, preset) not in board.too_large for preset in board.presets(package))
 
 
@@ -61,8 +61,8 @@ def _connected(port):
 def first_places(
     places: Sequence[tuple[str, str, str]], board: str | None, ports: Sequence[str] = ()
 ) -> list[str]:
-    """Names of the initially selected targets, one per ISA: a connected board, else the virtual one
-    named ``board``, else the golden model.
+    """Names of the initially selected targets, one per ISA: a connected board, else the virtual
+    board ``board``, else the golden model.
 
     Raises
     ------

@@ -67,7 +67,7 @@ class Studio:
         }
 
     def recognise(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Runs one input through one network on some targets; the answers are events.
+        """Runs one input through one network on some targets; the answers arrive as events.
 
         Parameters
         ----------
@@ -161,8 +161,8 @@ class Studio:
             return len(self._listeners)
 
     def listen(self, most: int | None = None) -> queue.SimpleQueue[dict[str, Any]] | None:
-        """Returns a queue that receives every event from now on, or ``None`` if ``most`` other
-        queues already do."""
+        """Registers a queue that receives every event from now on; returns ``None`` if there are
+        already ``most`` queues."""
         listener: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         with self._lock:
             if most is not None and len(self._listeners) >= most:
@@ -171,7 +171,7 @@ class Studio:
         return listener
 
     def leave(self, listener: queue.SimpleQueue[dict[str, Any]]) -> None:
-        """Removes a queue of :meth:`listen`."""
+        """Removes a queue that :meth:`listen` registered."""
         with self._lock:
             self._listeners.discard(listener)
 

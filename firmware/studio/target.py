@@ -27,7 +27,7 @@ PATIENCE = 1.0
 
 
 class _Watched:
-    """A target whose counters are reported during a run."""
+    """Wrapper of a target that reports its counters during a run."""
 
     def __init__(self, target, tell):
         self._target, self._tell = target, tell
@@ -90,7 +90,7 @@ class StudioTarget:
 
     def open(self, network: DigitsNetwork | PlanNetwork) -> None:
         """Opens the target and loads ``network`` into its memory, in the background, so that the
-        first answer takes no longer than others."""
+        first answer is as fast as others."""
         self._put(lambda: self._session(network.plan(self._build()), self._target))
 
     def run(self, request: int, network: DigitsNetwork | PlanNetwork, values: np.ndarray) -> None:
@@ -99,20 +99,20 @@ class StudioTarget:
         self._put(lambda: self._answer(request, network, values), request)
 
     def close(self) -> None:
-        """Ends the thread and closes the target. A long operation, such as compiling a virtual
-        board, is not waited for: it ends with the process."""
+        """Ends the thread and closes the target. It does not wait for a long operation, for example
+        compiling a virtual board, which ends with the process."""
         self.end()
         self.wait(PATIENCE)
 
     def end(self) -> None:
-        """Requests the thread's end."""
+        """Requests the end of the thread."""
         if self._thread is not None:
             while not self._queue.empty():
                 self._queue.get_nowait()
             self._queue.put(None)
 
     def wait(self, seconds: float) -> None:
-        """Waits for the thread's end, at most ``seconds``."""
+        """Waits for the end of the thread, at most ``seconds``."""
         if self._thread is not None:
             self._thread.join(max(0.0, seconds))
             self._thread = None
@@ -167,7 +167,8 @@ class StudioTarget:
         self._target = self._model = None
 
     def _session(self, plan, target):
-        """The session of a plan on a target; one at a time, since plans share memory."""
+        """The session of a plan on a target; only one is open at a time, since plans share
+        memory."""
         from quintet.tools.compiler.session import Session
 
         held = self._sessions.get(target)
@@ -240,7 +241,7 @@ class StudioTarget:
         return self._model
 
     def _build(self):
-        """The build to compile for. A board is open already, and says it itself."""
+        """The build to compile for; a physical board is open already and identifies it."""
         from quintet.tools.compiler.target_build import TargetBuild, target_build
 
         info = self._target.info

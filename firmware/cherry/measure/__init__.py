@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements of Cherry: the workloads (specification, section 10), products larger than the
+"""Measurements of Cherry: workloads (specification, section 10), products larger than the
 scratchpad, the small engine."""
 
 from ....tools.measure import Measure

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of Cherry's workloads (specification, section 10) in Amaranth's simulator, without the
-compiled gateware: from a program's start in the front end to its end, without comparison.
+"""Cycles of Cherry's workloads (specification, section 10) in Amaranth's simulator, without
+compiled gateware: from a program's start in the front end to its end, without comparison of
+results.
 
 Some 100 cycles a second. What :mod:`.run` finds is a few cycles more: the sequencer's from one
 program to the next.
@@ -24,7 +25,7 @@ _LIST_AT, _MEMORY, _BEAT, _LIMIT = 0x1000, 1 << 16, 4, 100_000
 
 
 def cycles_of(image: bytes, preset: str) -> int:
-    """Cycles of one program, whose image comes over a memory port with one beat per cycle.
+    """Cycles of one program, whose image is loaded over a memory port with one beat per cycle.
 
     Raises
     ------
@@ -87,7 +88,8 @@ def cycles_of(image: bytes, preset: str) -> int:
 
 
 def alone_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of the workloads in Amaranth's simulator; requirements apply to compiled gateware."""
+    """Measured rows of the workloads in Amaranth's simulator; requirements apply to compiled
+    gateware."""
     for preset in choice.presets:
         for workload in WORKLOADS:
             if choice.takes(workload.name):

@@ -46,7 +46,7 @@ def product(fmt: str) -> tuple[np.ndarray, dict[str, int]]:
 
 
 def product_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of products of square matrices, by format in main memory."""
+    """Measured rows of products of square matrices, by format in main memory."""
     from ....tools.targets import open_target
 
     params = SPACE.resolve(_PRESET)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Random 18-bit floats."""
+"""Random 18-bit floats for measurements."""
 
 import random
 

@@ -36,7 +36,7 @@ _ROW, _ROWS = 1024, 16
 
 
 class MeasuredBuild:
-    """A build's bench and its golden model, with the same elements in MEM."""
+    """A build's test bench and its golden model, with the same elements in MEM."""
 
     def __init__(self, preset: str) -> None:
         from ....boards.virtual.bench import IDEAL, CoreBench
@@ -55,7 +55,7 @@ class MeasuredBuild:
         self.elements = [random_element(rnd) for _ in range(_ROW * self.rows)]
 
     def _run(self, data):
-        """A program list on both; counters of the gateware."""
+        """Runs a program list on both; returns the gateware's counters."""
         memory = np.zeros(_MEMORY, np.uint8)
         memory[_LIST_AT : _LIST_AT + len(data)] = np.frombuffer(data, np.uint8)
         memory[_DATA_AT : _DATA_AT + 4 * len(self.elements)] = np.array(self.elements, "<u4").view(
@@ -79,8 +79,8 @@ class MeasuredBuild:
         )
 
     def run(self, images: Sequence[bytes]) -> dict[str, int]:
-        """Counters of a list of programs, from the same elements; the second and later ones are
-        prefetched."""
+        """Runs a list of programs from the same elements and returns the counters; the second and
+        later programs are prefetched."""
         self._dma(IN)
         counters = self._run(
             list_bytes([(image, Step(0, prefetch=k > 0), [], []) for k, image in enumerate(images)])
@@ -111,8 +111,8 @@ def image_of(text: str, name: str) -> bytes:
 
 
 def workload_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of the workloads on the presets; required is at most a tenth more than the estimate, or
-    a quarter more than the bound."""
+    """Measured rows of the workloads on the presets; the requirement is the estimate plus a tenth,
+    or the bound plus a quarter."""
     for preset in choice.presets:
         measured, column = (
             MeasuredBuild(preset),
@@ -138,7 +138,8 @@ def row_of(
     *,
     required: bool = True,
 ) -> Row:
-    """Row of a workload's cycles; ``column`` of its estimates, ``None`` if the preset has none."""
+    """Row with a workload's cycles; ``column`` of its estimates, ``None`` if the preset has
+    none."""
     estimate, limit = (
         (None, None) if column is None else (workload.estimates[column], workload.bounds[column])
     )

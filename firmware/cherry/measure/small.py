@@ -22,7 +22,7 @@ FUNCTIONS = ("div", "pow", "exp", "log", "max 0, 2")
 
 
 def _kernel(folder, name, shape, places):
-    """The job of a program in ``programs/``: random arrays a and b at two places, c behind them."""
+    """The job of a program in ``programs/``: random arrays a and b, and the result c after them."""
     shutil.copy(FOLDER / f"{name}.s", folder)
     rng = np.random.default_rng(3)
     lines = ['core = "cherry"', f'program = "{name}.s"', f"program_at = {_AT:#x}"]
@@ -44,8 +44,8 @@ def _text(folder, name, lines):
 
 
 def _repeated(folder, text, count):
-    """``count`` times one instruction, of INPUT and OUTPUT from 0.3 to 5.85 and WEIGHTS from -2.5
-    to 2.5."""
+    """The job of one instruction executed ``count`` times, with INPUT and OUTPUT from 0.3 to 5.85
+    and WEIGHTS from -2.5 to 2.5."""
     fills = [
         f".fill {value:.3f} {at} 1 1"
         for k in range(16)
@@ -100,7 +100,7 @@ def _cycles(path, board, preset):
 
 
 def job_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of whole jobs, and of the cost of one more load or element."""
+    """Measured rows of whole jobs, and of the cost of a further load or element."""
     with tempfile.TemporaryDirectory() as folder:
         paths = jobs(Path(folder))
         for board in choice.presets:
@@ -116,7 +116,7 @@ def job_rows(choice: Choice) -> Iterator[Row]:
 
 
 def function_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of instructions that the microprogram and the units execute alone, for one tile each."""
+    """Measured rows of single instructions of microprogram and units, for one tile each."""
     with tempfile.TemporaryDirectory() as folder:
         for board in choice.presets:
             for text in FUNCTIONS:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workloads of the specification's section 10: lists of programs over matrices that are already in
-MEM, kept as assembly in ``programs/``."""
+"""Workloads of the specification's section 10: lists of programs on matrices in MEM, stored as
+assembly in ``programs/``."""
 
 import re
 from dataclasses import dataclass
@@ -16,8 +16,8 @@ FOLDER = Path(__file__).resolve().parent / "programs"
 
 @dataclass(frozen=True)
 class Workload:
-    """A workload. ``bounds`` and ``estimates`` (``None``: none was made) in cycles by preset;
-    ``macs``: multiply-accumulate operations, 0 if they are not the measure."""
+    """A workload. ``bounds`` and ``estimates`` (``None``: no estimate) in cycles by preset;
+    ``macs``: multiply-accumulate operations, 0 if they are not the metric."""
 
     name: str
     bounds: tuple[int | None, ...]
@@ -48,9 +48,9 @@ WORKLOADS = (
 
 
 def source(workload: Workload, preset: str) -> tuple[str, list[str]]:
-    """Assembly of a workload for a preset (its programs, without steps or DMA) and the programs'
-    names. Presets whose scratchpad does not hold three matrices of 96x96 have programs of their
-    own for these."""
+    """Assembly of a workload for a preset (its programs, without steps or DMA), and the programs'
+    names. Presets whose scratchpad cannot hold three matrices of 96x96 have separate programs for
+    these."""
     stem = re.sub(r"[^a-z0-9]+", "_", workload.name.lower())
     path = FOLDER / f"{stem}_small.s"
     if preset not in ("45f", "25f") or not path.exists():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worked job of the specification (7.5): relu(A @ B) of 4x8 by 8x8, in float32 outside and
-Cherry floats inside.
+"""Worked job of the specification (7.5): relu(A @ B) of 4x8 by 8x8, with float32 in main memory and
+Cherry floats in the core.
 
 ``python -m quintet.firmware.cherry.small`` writes its data again. The program and the job are
 ``relu_matmul.s`` and ``relu_matmul.toml``.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements of IMAGine: the acceptance workloads (specification, section 10), and the array
+"""Measurements of IMAGine: acceptance workloads (specification, section 10), and the array
 alone."""
 
 from ....tools.measure import Measure

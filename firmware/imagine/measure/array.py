@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine's array: cycles in the simulator, cells of the array alone by yosys, the clock of eight
-blocks with decoder, issue, controller and dispatch on an LFE5U-25F (:mod:`.clock`)."""
+"""Measurements of IMAGine's array: cycles in the simulator, cells of the array alone by yosys, and
+the clock of eight blocks with decoder, issue stage, controller and dispatch on an LFE5U-25F
+(:mod:`.clock`)."""
 
 import tempfile
 from collections.abc import Iterator
@@ -21,7 +22,8 @@ MAPPINGS = {
 
 
 def cycle_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of instructions: cycles from dispatch to dispatch, beside the published formulas."""
+    """Measured rows of instructions: cycles from dispatch to dispatch, beside the published
+    formulas."""
     from ....gateware.cores.imagine.engine.mapping import Mapping
     from .dispatch import run
     from .words import accumulate, add, fold, kernel, move, step
@@ -54,7 +56,8 @@ def cycle_rows(choice: Choice) -> Iterator[Row]:
 
 
 def area_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of LUTs and flip-flops per processing element, for 8 x 2 blocks of depth 512."""
+    """Measured rows of LUTs and flip-flops per processing element, for 8 x 2 blocks of depth
+    512."""
     from ....gateware.cores.imagine.engine.array import Array
     from ....gateware.cores.imagine.engine.mapping import Mapping
     from ....tools.build.bitstream import synthesise
@@ -73,7 +76,8 @@ def area_rows(choice: Choice) -> Iterator[Row]:
 
 
 def clock_rows(choice: Choice) -> Iterator[Row]:
-    """Rows by seed: the clock of eight blocks, placed and routed; 200 MHz are required."""
+    """Measured rows by seed: the clock of eight blocks after place and route; 200 MHz are
+    required."""
     from .clock import place_and_route
 
     with tempfile.TemporaryDirectory() as folder:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clock of the array's side of the core, placed and routed alone between shift registers, without a
+"""Clock of the core's array side, placed and routed alone between shift registers, without a
 SoC."""
 
 import json

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The array's side of the core in Amaranth's simulator, with FIFO-in never empty: dispatch cycle of
-each word, and cycle of each result in FIFO-out."""
+"""Simulation of the core's array side in Amaranth's simulator, with an input FIFO that is never
+empty: dispatch cycle of each word, and cycle of each result in the output FIFO."""
 
 from collections.abc import Sequence
 
@@ -13,8 +13,8 @@ from ....gateware.cores.imagine.engine.mapping import Mapping
 def run(
     mapping: Mapping, words: Sequence[int], limit: int = 100_000
 ) -> tuple[list[int], list[tuple[int, int, Kind]]]:
-    """``(starts, results)``: the cycle in which each word was dispatched, and (cycle, value, kind)
-    of every entry of FIFO-out."""
+    """Runs words: ``(starts, results)``, the cycle in which each word was dispatched, and (cycle,
+    value, kind) of every entry of the output FIFO."""
     dut = Dispatch(mapping=mapping)
     starts, results = [], []
 

@@ -25,7 +25,7 @@ _MEMORY = 1 << 19
 
 
 class MeasuredBuild:
-    """Gateware of an array and its golden model; state persists from run to run."""
+    """Gateware of an array and its golden model; state is kept between runs."""
 
     def __init__(self, array: str) -> None:
         from ....boards.virtual.bench import CoreBench
@@ -41,12 +41,13 @@ class MeasuredBuild:
         self.reset()
 
     def reset(self) -> None:
-        """Resets gateware and model."""
+        """Resets gateware and golden model."""
         self.bench.reset()
         self.model = Model(self.bench.params, np.zeros(64, np.uint8))
 
     def run(self, program: Any) -> dict[str, int]:
-        """Counters of a run; raises `Differs` if its results are not the golden model's."""
+        """Executes a run and returns its counters; raises `Differs` if its results are not the
+        golden model's."""
         case = case_of("workload", self.bench.params, program.words(), program=0)
         registers = {"window_limit": case.memory.size, **case.registers}
         self.model.memory = case.memory.copy()
@@ -59,12 +60,12 @@ class MeasuredBuild:
 
 
 def array_cycles(counters: dict[str, int]) -> int:
-    """Busy cycles without start-up (and other waits for words) and drain."""
+    """Busy cycles without start-up, waits for words, and drain."""
     return counters["cycles"] - counters["stall_fetch"] - counters["stall_write"]
 
 
 def measure(row: Workload, measured: MeasuredBuild) -> tuple[float, dict[str, int]]:
-    """``(cycles as the bound counts them, counters)`` of a workload."""
+    """Measures a workload: ``(cycles in the bound's definition, counters)``."""
     measured.reset()
     if row.loader is not None:
         measured.run(row.loader())
@@ -80,7 +81,7 @@ def measure(row: Workload, measured: MeasuredBuild) -> tuple[float, dict[str, in
 
 
 def _rows(rows):
-    """Measured rows, those of an array one after another on one bench."""
+    """Measured rows; those of an array share one bench."""
     measured, built = None, None
     for row in sorted(rows, key=lambda row: list(ARRAYS).index(row.array)):
         if built != row.array:
@@ -101,12 +102,12 @@ def _rows(rows):
 
 
 def workloads(choice: Choice) -> Iterator[Row]:
-    """Rows of the workloads on the selected arrays."""
+    """Measured rows of the workloads on the selected arrays."""
     return _rows(row for row in ROWS if row.array in choice.presets and choice.takes(row.title))
 
 
 def instructions(choice: Choice) -> Iterator[Row]:
-    """Rows of every instruction on the selected arrays."""
+    """Measured rows of every instruction on the selected arrays."""
     return _rows(
         row
         for array in choice.presets

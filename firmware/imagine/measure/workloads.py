@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workloads of the specification's section 10: program, array, and the cycles by the formulas."""
+"""Workloads of the specification's section 10: program, array, and cycles by the formulas."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -32,7 +32,8 @@ ARRAYS = {
 
 
 def params_of(array: str, **overrides: Any) -> dict[str, Any]:
-    """Build parameters of an array with a single clock, so that a cycle is the array's."""
+    """Build parameters of an array with a single clock, so that the counters count cycles of the
+    array."""
     rows, cols, width = ARRAYS[array]
     return SPACE.resolve(
         "sim",
@@ -49,8 +50,8 @@ def params_of(array: str, **overrides: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Row:
-    """A workload. ``loader`` and ``kernel`` make programs; ``kernel`` is measured after the loader,
-    without a reset between them.
+    """A workload. ``loader`` and ``kernel`` generate programs; ``kernel`` is measured after the
+    loader, without a reset in between.
 
     ``formula`` : array cycles to the last word, or of one instruction; ``bound`` :
         maximum of accepted cycles;
@@ -128,7 +129,7 @@ def _alone(title, array, calls, formula):
 
 
 def instruction_rows(array: str) -> Iterator[Row]:
-    """A row for every multi-cycle instruction, and for one single-cycle instruction."""
+    """Rows for every multi-cycle instruction and for one single-cycle instruction."""
     params = params_of(array)
     width = params["reg_width"]
     fields = {

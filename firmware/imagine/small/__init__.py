@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worked job of the specification (section 7): y = W x + b on 4 x 2 blocks, Q11.4. ``small.s``
-and ``small.toml``."""
+"""Worked job of the specification (section 7): y = W x + b on 4 x 2 blocks, Q11.4. ``small.s`` and
+``small.toml``."""
 
 from pathlib import Path
 

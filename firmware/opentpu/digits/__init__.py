@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Handwritten digits on OpenTPU: 540 held-out images of the UCI set, two quantised networks
+"""Handwritten digits on OpenTPU: the 540 test images of the UCI set, two quantised networks
 64-32-10.
 
 What a demo or a test calls:
@@ -65,8 +65,8 @@ _PLAIN_SHIFT = 2
 
 
 def prepare(images: np.ndarray, *, norm: bool) -> np.ndarray:
-    """A network's int8 inputs from pixels 0..16 [count, 64], with the constant in place of pixel
-    0."""
+    """Converts pixels 0..16 [count, 64] to a network's int8 inputs, with a constant in place of
+    pixel 0."""
     if norm:
         return with_bias(images)
     inputs = (np.asarray(images) >> _PLAIN_SHIFT).astype(np.int8)
@@ -85,7 +85,7 @@ def inputs(norm: bool = False) -> np.ndarray:
 
 
 def layers(norm: bool = False) -> list[Layer]:
-    """The network as a list of :class:`~quintet.tools.kernels.opentpu.network.Layer`."""
+    """Layers of the network, a list of :class:`~quintet.tools.kernels.opentpu.network.Layer`."""
     data = _data()
     kind = "norm" if norm else "plain"
     norms = [int(v) for v in data["norm_cfg"]] if norm else (None, None)
@@ -96,7 +96,7 @@ def layers(norm: bool = False) -> list[Layer]:
 
 
 def logits(norm: bool = False) -> np.ndarray:
-    """Results of the network by plain numpy, int8 [540, 10]."""
+    """Results of the network in plain numpy, int8 [540, 10]."""
     values = inputs(norm).astype(np.int64)
     for layer in layers(norm):
         values = values @ layer.weights.astype(np.int64)
@@ -136,7 +136,7 @@ def make_job(
     memory: int | None = None,
 ) -> Path:
     """Writes the job for a core of ``params`` into ``folder`` and returns its path; ``memory``:
-    bytes that it must fit."""
+    greatest size in bytes."""
     if norm and not params["ext_norm"]:
         raise ValueError(
             "this build has no ext_norm; use the network for the unmodified instruction set"

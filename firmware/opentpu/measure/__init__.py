@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements of OpenTPU: the acceptance workloads (specification, section 10.3), and the cost of
-a NOP."""
+"""Measurements of OpenTPU: acceptance workloads (specification, section 10.3), and the cost of a
+NOP."""
 
 from ....tools.measure import Measure
 from .nops import BOARDS, nop_rows

@@ -38,5 +38,5 @@ class Case(BaseCase):
 
 
 def align(address: int, step: int) -> int:
-    """The next multiple of ``step`` from ``address`` on."""
+    """Rounds ``address`` up to a multiple of ``step``."""
     return -(-address // step) * step

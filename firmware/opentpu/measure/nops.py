@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycles of a NOP on the virtual boards: the difference between programs with many and with few
-NOPs."""
+"""Cycles of a NOP on the virtual boards, from the difference between programs with many and with
+few NOPs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORD = 14
 
 
 def cycles_of_nops(target: Target, count: int) -> int:
-    """Cycles of a program of ``count`` NOPs and HLT."""
+    """Cycles of a program with ``count`` NOPs and HLT."""
     data = bytes(_WORD * count) + bytes([ISA.opcodes["HLT"]]) + bytes(_WORD - 1)
     target.write(_AT, data)
     outcome = target.run({"program_address": _AT, "program_length": len(data)})
@@ -32,7 +32,7 @@ def cycles_of_nops(target: Target, count: int) -> int:
 
 
 def nop_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of the boards. The bounds are the full bandwidths of the memories, so they are not
+    """Measured rows of the boards. The bounds are the memories' full bandwidths, so they are not
     required."""
     from ....tools.targets import open_target
 

@@ -32,8 +32,8 @@ _IDEAL = {
 
 @dataclass
 class Measured:
-    """Result of a workload's run: ``exact`` results, ``cycles`` against ``bound`` (required) and
-    ``aim``."""
+    """Result of a workload's run: ``exact`` results, and ``cycles`` with their ``bound`` (required)
+    and ``aim``."""
 
     name: str
     exact: bool
@@ -45,7 +45,7 @@ class Measured:
 
 
 def open_ideal(n: int) -> CoreBench:
-    """A bench for the workloads with arrays of side ``n`` on an ideal memory."""
+    """Opens a bench for the workloads with arrays of side ``n`` and an ideal memory."""
     preset, overrides = _IDEAL[n]
     return CoreBench(
         "opentpu", preset=preset, overrides=overrides, beat_bytes=n, memory_size=1 << 17
@@ -53,7 +53,7 @@ def open_ideal(n: int) -> CoreBench:
 
 
 def open_board() -> SimTarget:
-    """The default SoC of the ULX3S-85F with its SDRAM, as a virtual board."""
+    """Opens the default SoC of the ULX3S-85F with its SDRAM, as a virtual board."""
     from ....tools.targets.names import open_sim_target
 
     return open_sim_target("sim:ulx3s-85f/opentpu")
@@ -92,7 +92,7 @@ def measure(case: Case, target: CoreBench | SimTarget) -> Measured:
 
 
 def workload_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of the workloads, with the bounds of section 10.3."""
+    """Measured rows of the workloads, with the bounds of section 10.3."""
     opened: dict[int, CoreBench | SimTarget] = {}
     for name in WORKLOADS:
         if not choice.takes(name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The acceptance workloads of section 10.3 as :class:`~.case.Case`; :func:`workload` makes them by
+"""Acceptance workloads of section 10.3 as :class:`~.case.Case`; :func:`workload` builds them by
 name."""
 
 from collections.abc import Iterable
@@ -33,7 +33,7 @@ WORKLOADS = (*_PRODUCTS, "W11", "W12", "W15", "W16", "W18")
 
 
 def apply_network(layers: Iterable[Layer], matrix: np.ndarray) -> np.ndarray:
-    """The network in plain numpy int64: no tiles, no model."""
+    """Computes the network in plain numpy int64, without tiles or the golden model."""
     for layer in layers:
         total = matrix.astype(np.int64) @ layer.weights.astype(np.int64)
         if layer.func == "relu":
@@ -43,7 +43,7 @@ def apply_network(layers: Iterable[Layer], matrix: np.ndarray) -> np.ndarray:
 
 
 def _place(name, params, program, vectors, tiles, results, **more):
-    """Case of a program with its inputs at host vector 0 and ``results`` vectors behind them."""
+    """Test case of a program with its inputs at host vector 0, followed by ``results`` vectors."""
     n = params["n"]
     step = 48 if n % 3 == 0 else 64
     data = program.data()
@@ -114,8 +114,8 @@ def _product(name):
 
 
 def network_layout(matrix: np.ndarray, network: Network) -> np.ndarray:
-    """Results [rows, outputs] in the layout that the program writes, zero where a block is wider
-    than the outputs."""
+    """Arranges results [rows, outputs] in the layout that the program writes, with zeros where a
+    block exceeds the outputs."""
     return np.concatenate(
         [
             pack_matrix(matrix[at : at + network.batch], network.n)
@@ -306,7 +306,7 @@ def _small(name):
 
 
 def workload(name: str) -> Case:
-    """The workload ``name`` of section 10.3, W1 to W12, W15, W16, W18.
+    """Builds the workload ``name`` of section 10.3, W1 to W12, W15, W16, W18.
 
     W13 and W14 are campaigns over ``random_case`` and ``pad`` of
     ``tests/gateware/cores/opentpu/bench/programs.py``; W17 is about bitstreams. W15 and W16 have

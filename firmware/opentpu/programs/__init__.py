@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs and jobs that ship beside the digits: the source's own, and the small job of the
+"""Shipped programs and jobs other than the digits: the original project's, and the small job of the
 specification (7.4).
 
 | job | what |
@@ -56,7 +56,7 @@ SMALL_W = np.array(
 
 
 def job(name: str) -> Path:
-    """Path of the shipped job ``name``; raises ``ValueError``, which lists the known ones."""
+    """Path of the shipped job ``name``; raises ``ValueError``, which lists the known names."""
     path = FOLDER / f"{name}.toml"
     if not path.is_file():
         raise ValueError(
@@ -89,8 +89,8 @@ def small(folder: Path = FOLDER) -> Path:
 
 
 def matmul(n: int, folder: Path = FOLDER) -> Path:
-    """Writes the simple matrix multiplication: n vectors times one tile; for n of 4 or 8, no sum
-    exceeds a byte."""
+    """Writes the simple matrix multiplication job: n vectors times one tile; for n of 4 or 8, no
+    sum exceeds a byte."""
     rng = np.random.default_rng(n)
     inputs = rng.integers(-4, 5, (n, n)).astype(np.int8)
     weights = rng.integers(-3, 4, (n, n)).astype(np.int8)

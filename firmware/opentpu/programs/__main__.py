@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the programs and jobs that ship: ``python -m quintet.firmware.opentpu.programs [--train]
+"""Writer of the shipped programs and jobs: ``python -m quintet.firmware.opentpu.programs [--train]
 [--out DIR]``."""
 
 import argparse
@@ -12,7 +12,7 @@ from . import FOLDER, matmul, small, two_layers
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Command line of this module."""
+    """Entry point of this module's command line."""
     parser = argparse.ArgumentParser(prog="programs", description="Write the jobs that ship.")
     parser.add_argument(
         "--train", action="store_true", help="train the networks again too (extra `train`)"

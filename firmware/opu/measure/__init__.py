@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements of the OPU: the acceptance workloads (specification, section 10.2)."""
+"""Measurements of the OPU: acceptance workloads (specification, section 10.2)."""
 
 from ....tools.measure import Measure
 from .run import layer_rows, workload_rows

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A network of ResNet-20's shapes: 3x3 3->16 at 32x32, three stages of three residual blocks (16,
-32, 64 channels; 32, 16, 8 pixels), 1x1 shortcuts of stride 2 between stages, 8x8 average, 64->10.
-Weights are random: it measures the core."""
+"""A network with the layer shapes of ResNet-20 and random weights, for measuring the core: 3x3
+3->16 at 32x32, three stages of three residual blocks (16, 32, 64 channels; 32, 16, 8 pixels), 1x1
+shortcuts of stride 2 between stages, 8x8 average, 64->10."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ _BLOCKS = 3
 
 
 class _Random:
-    """Weights and biases that keep the values of every layer in range: neither zero nor
+    """Random weights and biases that keep the values of every layer in range, neither zero nor
     saturated."""
 
     def __init__(self, seed):
@@ -35,7 +35,7 @@ class _Random:
 def resnet20(
     *, seed: int = 5, by_tap: bool = False, fold: bool = False, types: str = "8-8-16-16"
 ) -> Network:
-    """The network, with random weights.
+    """Builds the network with random weights.
 
     Parameters
     ----------
@@ -107,8 +107,8 @@ def resnet20(
 
 
 def image(seed: int = 6, *, fold: bool = False) -> np.ndarray:
-    """A random image, int8 [1, 32, 32, 3], or in the layout of the folded network, [1, 32, 32,
-    9]."""
+    """A random image, int8 [1, 32, 32, 3], or in the layout of the space-to-depth network, [1, 32,
+    32, 9]."""
     values = np.random.default_rng(seed).integers(-100, 101, (1, 32, 32, 3)).astype(np.int8)
     if not fold:
         return values

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU's workloads on compiled gateware: benches, runs, rows of the tables.
+"""OPU's workloads on compiled gateware: benches, runs, table rows.
 
 Memory *ideal*: one beat of 2 bytes a cycle (UP5K: 4, its SPRAM's) on the core's one port, eight
 cycles of latency; *sdram*: the default SoC of the ULX3S-85F with the model of its SDRAM chip. After
@@ -30,7 +30,7 @@ _MEMORY, _SIM_MEMORY = 1 << 22, 1 << 17
 
 
 class MeasuredBuild:
-    """A build under test, on an ideal memory or with the SDRAM of a board."""
+    """A build under test, with an ideal memory or the SDRAM of a board."""
 
     def __init__(self, build: str, memory: str) -> None:
         self.build, self.memory = build, memory
@@ -53,7 +53,7 @@ class MeasuredBuild:
             self.target = open_sim_target(f"sim:ulx3s-85f/opu?preset={preset}{options}")
 
     def run(self, image: np.ndarray, registers: Mapping[str, int]) -> tuple[Outcome, np.ndarray]:
-        """``(Outcome, memory after the run)``."""
+        """Executes a run: ``(Outcome, memory after the run)``."""
         if self.memory == "ideal":
             self.bench.load(image)
             outcome = self.bench.run({"window_limit": image.size, **registers}, 100_000_000)
@@ -74,8 +74,8 @@ def _image(compiled, network):
 def run_exact(
     measured: MeasuredBuild, compiled: Any, network: Any, words: int | None = None
 ) -> dict[str, int]:
-    """Counters of a run whose memory equals the golden model's; ``words``: only the first ``words``
-    of the program, and ``end``."""
+    """Executes a run, requires that memory equals the golden model's, and returns the counters;
+    ``words``: run only the first ``words`` of the program, and ``end``."""
     image = _image(compiled, network)
     registers = dict(compiled.all_registers)
     if words is not None:
@@ -92,7 +92,8 @@ def run_exact(
 def measure(
     row: Workload, measured: MeasuredBuild, known: dict[Any, dict[str, int]]
 ) -> tuple[float, dict[str, int]]:
-    """``(value compared with the bound, counters)`` of a row; ``known`` caches counters of runs."""
+    """Measures a row: ``(value compared with the bound, counters)``; ``known`` caches counters of
+    runs."""
 
     def counters(workload):
         key = workload, row.build, row.schedule, row.memory
@@ -121,8 +122,8 @@ class Layer:
 
 
 def layers(measured: MeasuredBuild, workload: str, schedule: bool) -> list[Layer]:
-    """A :class:`Layer` for each layer of a workload; the program is run up to the end of each
-    one."""
+    """Measures each :class:`Layer` of a workload, by running the program up to the end of each
+    layer."""
     network, compiled = program(workload, measured.build, schedule)
     before, found = None, []
     for span in compiled.layers:
@@ -139,7 +140,7 @@ def _percent(value):
 
 
 class _MeasuredBuilds(dict):
-    """MeasuredBuild of each pair of build and memory, made on first use."""
+    """Measured builds by pair of build and memory, created on first use."""
 
     def __missing__(self, key):
         self[key] = MeasuredBuild(*key)
@@ -154,7 +155,7 @@ def _macs(build: str) -> float:
 
 
 def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[Row]:
-    """Rows of the acceptance workloads, with the bounds of section 10.2."""
+    """Measured rows of the acceptance workloads, with the bounds of section 10.2."""
     builds = _MeasuredBuilds()
     known: dict[Any, dict[str, int]] = {}
     for row in rows:
@@ -185,7 +186,7 @@ def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[R
 
 
 def layer_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of a workload's layers, scheduled and one after another, and of their sums."""
+    """Measured rows of a workload's layers, overlapped and one after another, and of their sums."""
     builds = _MeasuredBuilds()
     for build in choice.presets:
         for memory in choice.memories:

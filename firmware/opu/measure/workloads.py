@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Acceptance workloads of section 10.2 as programs and bounds: W1 to W9 made of networks, W10 the
+"""Acceptance workloads of section 10.2 as programs and bounds: W1 to W9 are networks, W10 is the
 worked job."""
 
 from collections.abc import Callable
@@ -45,8 +45,8 @@ def _bias(rng, out):
 
 
 def one_tap() -> Network:
-    """W1: nine times one tap 64->64 at 14x14, as a kernel of 1x9. With the first five taps alone
-    the loads are the same, and all of the kernel is there before they end."""
+    """W1: nine copies of one tap 64->64 at 14x14, as a kernel of 1x9. With the first five taps
+    alone the loads are equal, and all of the kernel is loaded before they end."""
     network = Network()
     x = network.input("x", (14, 14 + 8, 64), fraction=7)
     network.conv("tap", x, _weights(_rng(1), 64, 64, 1, 9), weight_fraction=7, fraction=2)
@@ -186,8 +186,8 @@ def small_map() -> Network:
 
 
 class Worked:
-    """W10: the worked job of section 7.5, with the members of a ``Compiled`` that the measurement
-    needs."""
+    """W10: the worked job of section 7.5, with the interface of a ``Compiled`` that the measurement
+    uses."""
 
     layers = ()
 
@@ -351,7 +351,7 @@ def values_of(network: Network | None) -> dict[str, np.ndarray]:
 
 @cache
 def program(workload: str, build: str, schedule: bool) -> tuple[Network | None, Any]:
-    """``(Network, Compiled)`` of a workload for a build; of W10 ``(None, Worked)``."""
+    """``(Network, Compiled)`` of a workload for a build; for W10 ``(None, Worked)``."""
     if workload not in NETWORKS:
         raise KeyError(f"no workload {workload!r}; there are {', '.join(NETWORKS)}")
     make = NETWORKS[workload]

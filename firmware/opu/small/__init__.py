@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worked job of the specification (7.5): a 3x3 convolution, 6x6x16 to 4x4x4, with bias, leaky
-ReLU and 2x2 pooling, stored into the interior of a 4x4 map whose border is zeroed.
+"""Worked job of the specification (7.5): a 3x3 convolution, 6x6x16 to 4x4x4, with bias, leaky ReLU
+and 2x2 pooling, stored into the interior of a 4x4 map whose border is zeroed.
 
 ``python -m quintet.firmware.opu.small`` writes its data again. The program and the job are
 ``small.s`` and ``small.toml``.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements of PIM: the acceptance workloads (specification, section 10), cells by unit, the
-assembler's speed."""
+"""Measurements of PIM: acceptance workloads (specification, section 10), cells by unit, speed of
+the assembler."""
 
 from ....tools.measure import Measure
 from .area import area_rows

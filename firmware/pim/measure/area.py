@@ -26,13 +26,13 @@ WEIGHTS = {"LUT4": 1, "CCU2C": 2, "TRELLIS_DPR16X4": 6}
 
 
 def unit_of(module: str) -> str:
-    """The unit of a module, by its name such as ``top.matrix.post``."""
+    """Unit to which a module belongs, by its name such as ``top.matrix.post``."""
     path = [part.split("$")[0] for part in module.lstrip("\\").split(".")]
     return path[1] if len(path) > 1 else "processor"
 
 
 def figures(preset: str, overrides: Mapping[str, Any] | None) -> dict[str, Counter[str]]:
-    """``{unit: Counter}``: logic, registers, blocks of RAM, multipliers."""
+    """Cells by unit, ``{unit: Counter}``: logic, registers, blocks of RAM, multipliers."""
     from amaranth.back import rtlil
 
     from ....gateware.cores import open_core
@@ -68,7 +68,7 @@ def figures(preset: str, overrides: Mapping[str, Any] | None) -> dict[str, Count
 
 
 def area_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of units, the largest first, and their sum."""
+    """Measured rows of units, the largest first, and their sum."""
     for preset in choice.presets:
         found = figures(preset, choice.sizes)
         for unit, counts in (

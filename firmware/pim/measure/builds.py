@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM builds that are compared with the golden model; compiled once per machine."""
+"""PIM builds for the comparison with the golden model; compiled once per machine."""
 
 from ....boards.virtual.bench import bench_opener
 

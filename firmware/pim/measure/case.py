@@ -39,8 +39,8 @@ def make_case(
     patch: Iterable[tuple[int, bytes]] = (),
     **notes: Any,
 ) -> Case:
-    """A :class:`Case` of ``image``, with its cores' code filled in from ``words``; ``patch``: pairs
-    (offset, bytes)."""
+    """Builds a :class:`Case` of ``image``, with its cores' code filled in from ``words``;
+    ``patch``: pairs (offset, bytes)."""
     cores = []
     for number, core in enumerate(image.cores):
         own = np.array([w for n, w in words if n == number], dtype=np.uint64)
@@ -60,7 +60,7 @@ def make_case(
 
 
 def run_model(case: Case, **more: int) -> tuple[Outcome, np.ndarray, Model]:
-    """``(outcome, memory, model)`` of a case."""
+    """Runs a case on the golden model: ``(outcome, memory, model)``."""
     memory = case.memory.copy()
     model = Model(dict(case.params), memory)
     return model.run({**registers_of(case), **more}), memory, model

@@ -45,8 +45,8 @@ def _data(count):
 
 
 def file_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of a program's file forms: text, the published JSON dialect, a folder of ``.pim``
-    files."""
+    """Measured rows of a program's file forms: text, the published JSON dialect, a folder of
+    ``.pim`` files."""
     data, count = _data(choice.settings["count"])
 
     def timed(what, function, same=None):

@@ -81,7 +81,7 @@ class Run:
 
 
 class MeasuredBuild:
-    """Preset ``85f`` on one of the memories, or a build of the comparison."""
+    """A build under test: preset ``85f`` on one of the memories, or a build of the comparison."""
 
     def __init__(self, memory: str, cores: int = 4, build: str | None = None) -> None:
         self.memory, self.params, self.size, self.beat, self.build = (
@@ -114,7 +114,7 @@ class MeasuredBuild:
             )
 
     def case(self, name: str) -> Case | None:
-        """The case of a workload; ``None`` if this build cannot run it."""
+        """Test case of a workload; ``None`` if this build cannot run it."""
         small = self.build is not None and name in SINGLES
         program = (SINGLES if small else WORKLOADS)[name]
         if any(max(g.arrays) >= self.params["arrays"] for p in program for g in p.groups):
@@ -134,8 +134,8 @@ class MeasuredBuild:
         return case
 
     def run(self, case: Case) -> Run:
-        """The :class:`Run` of a case; raises `Differs` unless it ends well, with the model's
-        memory."""
+        """Executes a case and returns its :class:`Run`; raises `Differs` unless it ends well with
+        the golden model's memory."""
         expected, memory, _ = run_model(case)
         if self.memory == "block":
             self.bench.load(case.memory)
@@ -156,8 +156,8 @@ class MeasuredBuild:
 
 
 def published(image: Image, params: dict[str, Any]) -> Image:
-    """``image`` exported to the published JSON dialect and imported again, as a compiler's stream
-    would be."""
+    """Exports ``image`` to the published JSON dialect and imports it again, so that it has the form
+    of a compiler's stream."""
     with tempfile.TemporaryDirectory() as folder:
         save_program(SOFTWARE, Program(image.data()), f"{folder}/stream.json.gz")
         return image_of(load_program(SOFTWARE, Path(folder) / "stream.json.gz").data, dict(params))[
@@ -166,7 +166,7 @@ def published(image: Image, params: dict[str, Any]) -> Image:
 
 
 def dense_case(case: Case, name: str) -> Case:
-    """The case of a stream with the code of its dense program, ``streams/dense_<name>.s``: fewer
+    """Test case of a stream with the code of its dense program, ``streams/dense_<name>.s``: fewer
     instructions with the same effect."""
     program = load_program(SOFTWARE, FOLDER / f"dense_{name.lower()}.s")
     at, size = case.registers["program_address"], case.registers["program_length"]
@@ -182,7 +182,7 @@ def dense_case(case: Case, name: str) -> Case:
 
 
 def _measured_builds(choice):
-    """A measured build for every requested build and memory."""
+    """Opens every requested build with every requested memory."""
     for preset in choice.presets:
         for memory in choice.memories if preset == "85f" else ("block",):
             yield MeasuredBuild(
@@ -191,8 +191,8 @@ def _measured_builds(choice):
 
 
 def item_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of single instructions, exchanges, events, LOAD: the first part of section 10's
-    table."""
+    """Measured rows of single instructions, exchanges, events and LOAD: the first part of section
+    10's table."""
     for measured in _measured_builds(choice):
         yield from _items(measured, choice)
 
@@ -236,7 +236,7 @@ def _items(measured, choice):
 
 
 def full_arrays(cores: int) -> Case:
-    """A program without effect on cores whose arrays are all programmed."""
+    """A program without effect, on cores whose arrays are all programmed."""
     rng = np.random.default_rng(1)
     rows, arrays = PARAMS["xb_rows"] * PARAMS["arrays"], tuple(range(PARAMS["arrays"]))
     groups = [
@@ -264,7 +264,8 @@ def full_arrays(cores: int) -> Case:
 
 
 def stream_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of the streams, imported from the published format, and of their dense programs."""
+    """Measured rows of the streams, imported from the published format, and of their dense
+    programs."""
     for measured in _measured_builds(choice):
         for name in STREAMS:
             if choice.takes(name):
@@ -297,8 +298,8 @@ def _stream(measured, name):
 
 
 def digits_case(network: str, cores: int) -> Case:
-    """The first :data:`IMAGES` digits by the program ``digits/<network><cores>.s``, "mlp" or "cnn"
-    on 1 or 4 cores, with memory filled in."""
+    """Test case of the first :data:`IMAGES` digits with the program ``digits/<network><cores>.s``
+    ("mlp" or "cnn", on 1 or 4 cores) and memory filled in."""
     data = load_program(SOFTWARE, Path(__file__).parent / "digits" / f"{network}{cores}.s").data
     memory = np.zeros(MEMORY, np.uint8)
     memory[: len(data)] = np.frombuffer(data, np.uint8)
@@ -316,7 +317,7 @@ def digits_case(network: str, cores: int) -> Case:
 
 
 def digits_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of the digits' networks on one core and on all."""
+    """Measured rows of the digits networks on one core and on all."""
     compute = {}
     for measured in _measured_builds(choice):
         cores = _SHARED

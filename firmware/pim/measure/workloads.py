@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Workloads of section 10 as programs: int16 elements, int8 weights; constant registers are loaded
-once, the others before each use."""
+"""Workloads of section 10 as programs: int16 elements, int8 weights. Constant registers are loaded
+once, others before each use."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _IMAGE = 0x1000
 
 
 class _Program:
-    """Instructions of one core."""
+    """Instructions of one core, under construction."""
 
     def __init__(self, groups=()):
         self.words, self.groups = [], list(groups)
@@ -50,7 +50,7 @@ class _Program:
 
 
 def _group(rows, cols, first=0, shift=8, bias=False, rng=None):
-    """A group of the lowest free arrays from ``first`` on."""
+    """A group of the lowest free arrays, from ``first`` on."""
     rng = rng or np.random.default_rng(rows * 1000 + cols)
     number = -(-rows // PARAMS["xb_rows"]) * -(-cols // PARAMS["xb_cols"])
     return Group(
@@ -72,7 +72,7 @@ def case_of(
     params: dict[str, Any] = PARAMS,
     size: int = MEMORY,
 ) -> Case:
-    """The case of a list of programs in one code form; ``size``: bytes of main memory, whose upper
+    """Test case of a list of programs in one code form; ``size``: bytes of main memory, whose upper
     half is GMem."""
     image = Image(
         [CoreProgram(mode=mode, groups=p.groups) for p in cores],
@@ -91,7 +91,7 @@ def _base(groups=(), places=(0, 4096, 8192)):
 
 
 def mvmul(number: int, *places: Sequence[int]) -> list[_Program]:
-    """``number`` independent matrix products, one after another."""
+    """Program of ``number`` independent matrix products, one after another."""
     p = _base([_group(64, 64)], *places)
     for k in range(number):  # independent: two results by turns
         p.multiply(2 + k % 2, 1)
@@ -99,14 +99,14 @@ def mvmul(number: int, *places: Sequence[int]) -> list[_Program]:
 
 
 def vector(mnemonic: str, *places: Sequence[int], **fields: int) -> list[_Program]:
-    """One vector instruction."""
+    """Program of one vector instruction."""
     p = _base((), *places)
     return [getattr(p, mnemonic)(**fields)]
 
 
 def singles(*places: Sequence[int], to: int = 3, again: int = 2) -> dict[str, list[_Program]]:
-    """Single instructions; ``to``: address register of long results, ``again``: the second factors
-    of ``vvdmul``."""
+    """Programs of single instructions; ``to``: address register of long results, ``again``: the
+    second factors of ``vvdmul``."""
     return {
         "nothing": [_base((), *places)],
         "mvmul 1": mvmul(1, *places),
@@ -120,7 +120,8 @@ def singles(*places: Sequence[int], to: int = 3, again: int = 2) -> dict[str, li
 
 
 def transfer(mnemonic: str, odd: int) -> list[_Program]:
-    """One transfer of 2,000 bytes between main and local memory, aligned or at odd addresses."""
+    """Program of one transfer of 2,000 bytes between main and local memory, aligned or at odd
+    addresses."""
     p = _base().pair(6, odd)
     if odd:
         p.set(1, 1)
@@ -128,7 +129,8 @@ def transfer(mnemonic: str, odd: int) -> list[_Program]:
 
 
 def exchange(late: str) -> list[_Program]:
-    """1,000 bytes from core 0 to core 1; the side ``late`` is delayed by 100 instructions."""
+    """Programs that send 1,000 bytes from core 0 to core 1; the side ``late`` is delayed by 100
+    instructions."""
     sender, receiver = _Program().set(1, 0), _Program().set(1, 0)
     for _ in range(100):
         (sender if late == "send" else receiver).nop()
@@ -138,7 +140,7 @@ def exchange(late: str) -> list[_Program]:
 
 
 def kept_back() -> list[_Program]:
-    """:func:`exchange` without its transfer."""
+    """Programs of :func:`exchange` without its transfer, as the baseline."""
     p = _Program().set(1, 0)
     for _ in range(100):
         p.nop()
@@ -146,7 +148,7 @@ def kept_back() -> list[_Program]:
 
 
 def ping_pong(rounds: int = 100) -> list[_Program]:
-    """Two cores that wait for each other's events in turn."""
+    """Programs of two cores that wait alternately for each other's events."""
     one, other = _Program(), _Program()
     for _ in range(rounds):
         one.sync(event=1, core=1).wait(event=2, value=1)
@@ -155,7 +157,7 @@ def ping_pong(rounds: int = 100) -> list[_Program]:
 
 
 def registers(number: int = 10_000) -> list[_Program]:
-    """``number`` register loads."""
+    """Program of ``number`` register loads."""
     p = _Program()
     for k in range(number):
         p.set(k % 32, k)
@@ -163,7 +165,7 @@ def registers(number: int = 10_000) -> list[_Program]:
 
 
 def patches() -> list[_Program]:
-    """Stream A: rows of an image; each patch is moved, multiplied, rectified."""
+    """Stream A: rows of an image, whose patches are each moved, multiplied and rectified."""
     p = _Program([_group(24, 16)]).widths()
     p.pair(30, 0).set(1, 0).ld(rd=1, rs1=30, size=1024)
     for k in range(62):
@@ -176,7 +178,7 @@ def patches() -> list[_Program]:
 
 
 def pipeline() -> list[_Program]:
-    """Stream B: four cores, each one step of 32 items."""
+    """Stream B: four cores, each with one stage of 32 items."""
     cores = [_Program([_group(16, 16)] if k < 3 else []).widths() for k in range(4)]
     first, *middle, last = cores
     first.set(30, 0)
@@ -196,7 +198,7 @@ def pipeline() -> list[_Program]:
 
 
 def pool() -> list[_Program]:
-    """Stream C: 2x2 max-pool of 16x16x8."""
+    """Stream C: 2x2 max pooling of 16x16x8."""
     p = _Program().widths()
     for k in range(4):
         p.set(30, 0).set(31, 1024 * k).set(1, 1024 * k).ld(rd=1, rs1=30, size=1024)
@@ -222,7 +224,8 @@ def perceptron() -> list[_Program]:
 
 
 def split_perceptron() -> list[_Program]:
-    """Stream E: 784-128-10 on four cores: 32 hidden units each, the rest on core 0."""
+    """Stream E: 784-128-10 on four cores, with 32 hidden units each and the other work on core
+    0."""
     cores = []
     for number in range(4):
         groups = [_group(784, 32, shift=10, bias=True)] + (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The worked job of the specification (section 7): two cores, send and recv, an event; ``two.s``
-and ``two.toml``."""
+"""Worked job of the specification (section 7): two cores, send and recv, an event; ``two.s`` and
+``two.toml``."""
 
 from pathlib import Path
 
