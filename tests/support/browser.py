@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A real Chromium, driven by its chromedriver."""
+"""Headless Chromium for tests, controlled by its chromedriver."""
 
 import shutil
 import tempfile
@@ -15,7 +15,7 @@ DRIVER = shutil.which("chromedriver")
 
 @contextmanager
 def browser(size="1280,1000"):
-    """A headless Chromium, without any network of its own."""
+    """Starts a headless Chromium without network access."""
     from selenium import webdriver
 
     options = webdriver.ChromeOptions()
@@ -44,7 +44,7 @@ def browser(size="1280,1000"):
 
 
 def complaints(driver):
-    """Errors of the browser's console since the last call."""
+    """Errors in the browser's console since the last call."""
     return [
         entry["message"]
         for entry in driver.get_log("browser")

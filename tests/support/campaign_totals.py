@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Prints what the campaigns on this machine have run, as the table of docs/how/campaigns.md."""
+"""Prints the totals of the campaigns on this machine, as the table of docs/how/campaigns.md."""
 
 import json
 from pathlib import Path

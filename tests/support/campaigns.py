@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Long campaigns of gateware against its model: seeds, and totals that add up over runs
+"""Long campaigns of gateware against its golden model: seeds, and totals that add up over runs
 (docs/how/campaigns.md)."""
 
 import json
@@ -17,8 +17,8 @@ __all__ = ["Campaign", "aborted", "bus_error", "campaign_test", "random_behaviou
 
 
 class Campaign:
-    """A long campaign: runs seeds for QUINTET_MINUTES from QUINTET_SEED on, goes on where the last
-    one stopped.
+    """A long campaign: runs seeds for QUINTET_MINUTES from QUINTET_SEED on, and resumes where the
+    last run stopped.
 
     Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/how/campaigns.md``
     says what they were.
@@ -37,7 +37,7 @@ class Campaign:
         return json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def seeds(self, build):
-        """Seeds not run yet for ``build`` and this base, until the time is over."""
+        """Seeds that have not been run for ``build`` and this base, until the time is over."""
         key = f"{build}/{self.base}"
         done = self._totals().get(key, 0)
         while time.monotonic() < self.until:
@@ -48,12 +48,13 @@ class Campaign:
         self._save(key, done)
 
     def tally(self, build, count, what="frames"):
-        """Adds to what is counted beside seeds, as the frames of a link: ``<build> frames``."""
+        """Adds to a count other than seeds, for example the frames of a link: ``<build>
+        frames``."""
         key = f"{build} {what}/{self.base}"
         self._save(key, self._totals().get(key, 0) + count)
 
     def _save(self, key, done):
-        """Campaigns of other builds may run at the same time: theirs are kept."""
+        """Saves the totals; those of other builds, which may run at the same time, are kept."""
         totals = {**self._totals(), key: done}
         work = self.path.with_suffix(f".{os.getpid()}")
         work.write_text(json.dumps(totals, indent=1, sort_keys=True))
@@ -61,7 +62,7 @@ class Campaign:
 
 
 def random_behaviour(seed):
-    """How main memory answers in the run of ``seed``."""
+    """Timing of main memory's answers in the run of ``seed``."""
     return Behaviour.random(random.Random(f"behaviour {seed}"))
 
 
@@ -70,7 +71,7 @@ def random_behaviour(seed):
 
 
 def whole(draw):
-    """The program as it is."""
+    """Variation that runs the program unchanged."""
 
     def step(check, bench, seed, rng, behaviour):
         return check(bench, draw(seed, bench.params, rng), behaviour, seed)[0]
@@ -79,7 +80,7 @@ def whole(draw):
 
 
 def aborted(draw, check_aborted, cycles):
-    """The program, aborted within so many cycles."""
+    """Variation that aborts the program within so many cycles."""
 
     def step(check, bench, seed, rng, behaviour):
         case = draw(seed, bench.params, rng)
@@ -89,8 +90,8 @@ def aborted(draw, check_aborted, cycles):
 
 
 def bus_error(draw, check_bus_error, address):
-    """Runs the program with a bus error at every access of a kind to the beat at ``address(case,
-    rng)``."""
+    """Variation that runs the program with a bus error at every access of a kind to the beat at
+    ``address(case, rng)``."""
 
     def step(check, bench, seed, rng, behaviour):
         case = draw(seed, bench.params, rng)
@@ -102,7 +103,7 @@ def bus_error(draw, check_bus_error, address):
 
 
 def run_step(subject, bench, seed):
-    """Differences of the program of ``seed``."""
+    """Runs the program of ``seed``; returns the differences."""
     step = subject.plan[seed % len(subject.plan)]
     try:
         return step(
@@ -113,7 +114,7 @@ def run_step(subject, bench, seed):
 
 
 def campaign_test(subject):
-    """A test that runs a subject's campaign on each of its builds, each for its share of
+    """Creates a test that runs a subject's campaign on each of its builds, each for its share of
     QUINTET_MINUTES."""
 
     @pytest.mark.long

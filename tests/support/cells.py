@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compares a primitive's cell with its twin: yosys' simulation model of the cell and the twin, both
+"""Comparison of a primitive's behavioural model with yosys' simulation model of the cell, both
 compiled by CXXRTL."""
 
 import re
@@ -21,8 +21,7 @@ def _share():
 
 
 def ice40_cell(name):
-    """Verilog of yosys' simulation model of an iCE40 cell, without path delays and defaults of
-    pins."""
+    """Verilog of yosys' simulation model of an iCE40 cell, without path delays and pin defaults."""
     cells = (_share() / "ice40" / "cells_sim.v").read_text()
     cell = re.search(rf"^module {name}.*?^endmodule", cells, re.M | re.S).group()
     cell = re.sub(r"^`ifdef ICE40_.*?^`endif", "", cell, flags=re.M | re.S)
@@ -182,7 +181,8 @@ def run_pair(
     family="ice40",
     level="-O1",
 ):
-    """Builds cell and twin side by side and runs ``main`` on them; it must end with 0.
+    """Builds a cell and its behavioural model side by side and runs ``main`` on them; it must end
+    with 0.
 
     Parameters
     ----------

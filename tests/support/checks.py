@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of every engine of a core on one bench against the golden model, for any ISA."""
+"""Checks of a core's engines on one bench against the golden model, for any ISA."""
 
 import random
 
@@ -10,7 +10,7 @@ __all__ = ["Checks"]
 
 
 class Checks:
-    """Checks of one core's benches; each goes through random cases of its own seeds.
+    """Checks of one core's benches; each runs random cases from its own seeds.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class Checks:
         self.compare, self.draw, self.behaviour = compare, draw, behaviour
 
     def run(self, bench, case, behaviour, seed=0, note="", **more):
-        """A run equals the model's; its outcome."""
+        """Checks that a run equals the golden model's; returns its outcome."""
         problems, outcome = self.compare.check_case(bench, case, behaviour, seed, **more)
         assert not problems, (case.name, seed, note, problems)
         return outcome
@@ -40,12 +40,14 @@ class Checks:
             )
 
     def random_programs(self, bench, seeds, fails=0, **options):
-        """One in ``fails`` ends in a fault; every one with a memory of its own temper."""
+        """Checks random programs, each with its own memory timing; one in ``fails`` ends in a
+        fault."""
         for seed, _, case, behaviour in self._drawn(bench, seeds, fails, options):
             self.run(bench, case, behaviour, seed)
 
     def core_resets(self, bench, count, fails=0, latest=3000, **options):
-        """Core resets at random cycles, and the same program whole after each."""
+        """Checks core resets at random cycles, and a complete run of the same program after
+        each."""
         for seed, rng, case, behaviour in self._drawn(bench, range(count), fails, options):
             bench.behave(behaviour, seed=seed)
             bench.load(case.memory)
@@ -56,8 +58,8 @@ class Checks:
             self.run(bench, case, behaviour, seed, "after a core reset")
 
     def aborts(self, bench, count, latest, again=None, every=1, **options):
-        """Aborts at random cycles below ``latest``; on ``again``, a memory, every ``every``-th
-        program runs whole after it. How many were aborted."""
+        """Checks aborts at random cycles below ``latest``. With ``again``, a memory, every
+        ``every``-th program runs completely after it. Returns the number of aborts."""
         aborted = 0
         for seed, rng, case, behaviour in self._drawn(bench, range(count), 0, options):
             cycle = rng.choice((0, 1, 2, rng.randrange(100), rng.randrange(latest)))
@@ -69,8 +71,8 @@ class Checks:
         return aborted
 
     def bus_errors(self, bench, count, least, again=None, *, address, every=1, **options):
-        """At ``address(case, rng)``, reads or writes or both; more than ``least`` must be hit.
-        ``again``, ``every`` as of :meth:`aborts`."""
+        """Checks bus errors at ``address(case, rng)``, for reads or writes or both; more than
+        ``least`` must be hit. ``again``, ``every`` as for :meth:`aborts`."""
         hit = 0
         for seed, rng, case, behaviour in self._drawn(bench, range(count), 0, options):
             place = address(case, rng)

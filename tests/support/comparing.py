@@ -30,7 +30,7 @@ _open = {}
 
 
 def shared_bench(open_build, name):
-    """The bench of a build, one for a process. ``open_build(name)`` makes it."""
+    """Bench of a build, created once per process by ``open_build(name)``."""
     key = open_build, name
     if key not in _open:
         _open[key] = open_build(name)
@@ -38,7 +38,7 @@ def shared_bench(open_build, name):
 
 
 def bench_fixture(open_build, builds):
-    """Fixture over ``builds``; a test that breaks a rule leaves the bench usable."""
+    """Fixture over ``builds``; a bench stays usable after a test that violates a rule."""
 
     @pytest.fixture(params=builds)
     def bench(request):
@@ -51,7 +51,7 @@ def bench_fixture(open_build, builds):
 
 
 def first_difference(got, expected):
-    """A sentence on where two memories differ, or ``None``."""
+    """Describes where two memories differ first, or ``None``."""
     at = (got != expected).nonzero()[0]
     if not at.size:
         return None
@@ -62,7 +62,7 @@ def first_difference(got, expected):
 
 
 def class_problems(outcome):
-    """Errors of the cycle classes: a list, empty if the classes add up."""
+    """Errors of the cycle classes, a list; empty if the classes add up."""
     c = outcome.counters
     classes = (
         c["work"] + c["stall_fetch"] + c["stall_operand"] + c["stall_write"] + c["stall_other"]
@@ -73,8 +73,8 @@ def class_problems(outcome):
 
 
 def compare_run(bench, case, expected, memory, behaviour, seed, limit, *, more=()):
-    """Runs ``case`` whole: ``(differences from the model's outcome and memory, outcome of the
-    gateware)``.
+    """Runs ``case`` completely: ``(differences from the golden model's outcome and memory, outcome
+    of the gateware)``.
 
     ``behaviour`` ``None`` leaves the memory as it is; counters named in ``more`` may be above the
     model's.
@@ -97,7 +97,7 @@ def compare_run(bench, case, expected, memory, behaviour, seed, limit, *, more=(
 
 
 def run_differently(got, expected, now, memory):
-    """Differences of a run that an injected error did not reach: outcome and memory."""
+    """Differences in outcome and memory, for a run that an injected error did not reach."""
     problems = []
     if got.status != expected.status or got.fault != expected.fault:
         problems.append(
@@ -108,7 +108,7 @@ def run_differently(got, expected, now, memory):
 
 
 def aborted_run(bench, case, cycle, behaviour, seed):
-    """Aborts a run of ``case`` at ``cycle``: ``(problems, outcome)``; it may have ended before."""
+    """Aborts a run of ``case`` at ``cycle``: ``(problems, outcome)``; it may have ended earlier."""
     bench.behave(behaviour, seed=seed)
     bench.load(case.memory)
     bench.start(registers_of(case))
@@ -123,7 +123,7 @@ def aborted_run(bench, case, cycle, behaviour, seed):
 
 
 def failing_run(bench, case, address, write, behaviour, seed, limit):
-    """Runs ``case`` while every access of a kind (``write``: ``None`` both) to the beat at
+    """Runs ``case`` while every access of a kind (``write``: ``None`` for both) to the beat at
     ``address`` fails."""
     bench.behave(behaviour, seed=seed)
     bench.load(case.memory)
@@ -136,7 +136,7 @@ def failing_run(bench, case, address, write, behaviour, seed, limit):
 
 
 def with_words(isa, case, words):
-    """``case`` with other words of ``isa`` in place of its own, as long as those or shorter."""
+    """Returns ``case`` with other words of ``isa``, at most as long as its own."""
     memory, at = case.memory.copy(), case.registers["program_address"]
     data = np.frombuffer(isa.store(words), np.uint8)
     memory[at : at + data.size] = data
@@ -149,8 +149,8 @@ def with_words(isa, case, words):
 
 
 def word_index(case, pc, word, size, problems):
-    """Index of the word of ``word`` bytes at ``pc`` in a program of ``size`` bytes; notes a problem
-    if it is none."""
+    """Index of the word at ``pc``, of ``word`` bytes, in a program of ``size`` bytes; records a
+    problem if there is none."""
     base = case.registers["program_address"]
     if (pc - base) % word or not 0 <= pc - base <= size:
         problems.append(f"pc {pc:#x} is no word of the program at {base:#x}")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rules of a design that is cut into functions: every name declared before its use, and every
-statement still there, in order.
+"""Checks of a design that was split into functions: every name is declared before its use, and
+every statement is kept, in order.
 
 It reads C++ by tokens of its own and not by what it checks.
 """
@@ -25,15 +25,15 @@ def _tokens(text):
 
 
 def _functions(source):
-    """Name and tokens, braces included, of ``eval`` and all functions it was cut into."""
+    """Name and tokens, braces included, of ``eval`` and all functions split from it."""
     for found in _FUNCTION.finditer(source):
         end = source.index("\n}\n", found.end())
         yield found[1], _tokens(source[found.end() : end + 2])
 
 
 def undeclared(source, header, runtime):
-    """``(function, name)`` of each name that is used where nothing has declared it: no scope, no
-    member, not the runtime."""
+    """Uses of undeclared names, ``(function, name)``: not declared in a scope, as a member or by
+    the runtime."""
     struct = header[header.index("struct p_top ") :]
     members, functions = set(_MEMBER.findall(struct)), set(re.findall(r"\b(\w+)\(", struct))
     known = set(re.findall(r"\w+", runtime)) | _KEYWORDS
@@ -65,8 +65,8 @@ def undeclared(source, header, runtime):
 
 
 def _essence(source):
-    """Tokens of what is computed, in order: no declarations without a value, no tests of an edge,
-    no braces, no calls of the parts."""
+    """Tokens of the computation, in order: without declarations that lack a value, edge tests,
+    braces and calls of the split functions."""
     text = " ".join(" ".join(tokens) for _, tokens in _functions(source))
     text = re.sub(
         r"\bbool (?:converged|\w+edge_\w+) = [^;]*;|\bvalue < \d+ > \w+ ;|\bif \( \w+edge_\w+ "
@@ -78,5 +78,6 @@ def _essence(source):
 
 
 def same_statements(source, cut):
-    """Whether the functions of ``cut`` do what ``eval`` of ``source`` does, in its order."""
+    """Whether the functions of ``cut`` execute the statements of ``eval`` in ``source``, in the
+    same order."""
     return _essence(source) == _essence(cut)

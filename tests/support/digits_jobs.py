@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The digits jobs that ship, and what each of them gives."""
+"""Shipped digits jobs, with their expected results."""
 
 import zlib
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from quintet.tools.examples import FOLDER
 
 @dataclass(frozen=True)
 class DigitsJob:
-    """A shipped job: its ``name`` as an example, CRC-32 of the tensor that it saves, and how many
-    of its images it recognises."""
+    """A shipped job: its ``name`` as an example, the CRC-32 of the tensor that it saves, and its
+    number of correctly classified images."""
 
     name: str
     crc: int
@@ -29,7 +29,7 @@ class DigitsJob:
         return zlib.crc32(tensor.tobytes()) == self.crc
 
     def run(self, target):
-        """The tensor of a run on a target, and the run; checked."""
+        """Runs the job on a target and checks it: the tensor, and the run."""
         result = run_job(Job.load(self.path), target)
         assert result.outcome.status == "done"
         [tensor] = result.tensors.values()
@@ -37,7 +37,7 @@ class DigitsJob:
         return tensor, result
 
     def run_model(self, preset):
-        """The same on the golden model of a preset."""
+        """Runs the job on the golden model of a preset."""
         with open_target(f"model:{self.name.partition('/')[0]}?preset={preset}") as target:
             return self.run(target)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Proofs with yosys-smtbmc and z3.
+"""Formal proofs with yosys-smtbmc and z3.
 
 A property is a :class:`Property` with ``Assert``, ``Assume`` and ``Cover`` (``amaranth.hdl``) in
 it; what the solver chooses, in every cycle anew, are its :meth:`~Property.free` signals. ``prove``
@@ -25,19 +25,19 @@ class ProofFailed(AssertionError):
 
 
 class Property(Elaboratable):
-    """Base of properties: override :meth:`build`. There is no reset; registers begin with their
-    initial values."""
+    """Base class of properties, which override :meth:`build`. There is no reset; registers begin
+    with their initial values."""
 
     def __init__(self):
         self.domain = ClockDomain("sync", reset_less=True)
         self.inputs = [self.domain.clk]  # without a port for it, registers would count as constant
 
     def free(self, *signals):
-        """Lets the solver choose signals that nothing drives."""
+        """Makes undriven signals free for the solver."""
         self.inputs += signals
 
     def constant(self, m, signal):
-        """A free signal that keeps its value."""
+        """A free signal that is constant over time."""
         self.free(signal)
         before, begun = (
             Signal.like(signal, name=f"{signal.name}_before"),
@@ -47,7 +47,7 @@ class Property(Elaboratable):
         m.d.comb += Assume(~begun | (signal == before))
 
     def offers(self, m, stream, enable=1):
-        """A free stream (``valid`` and ``payload``) that keeps the stream rule while ``enable``."""
+        """A free stream (``valid`` and ``payload``) that obeys the stream rule while ``enable``."""
         payload = (
             stream.payload if isinstance(stream.payload, Signal) else stream.payload.as_value()
         )
@@ -68,7 +68,7 @@ class Property(Elaboratable):
 
 
 def find_tool(name):
-    """A tool of the YoWASP packages, or the native one."""
+    """Finds a tool of the YoWASP packages, or the native one."""
     beside = Path(sys.executable).parent
     for candidate in (
         shutil.which(f"yowasp-{name}"),
@@ -125,22 +125,22 @@ def _solve(folder, *options):
 
 
 def prove(design, folder, *, depth):
-    """Holds in every state that can be reached: a bounded check of ``depth`` cycles, and induction
-    over as many."""
+    """Proves that a property holds in every reachable state: a bounded check of ``depth`` cycles,
+    and induction over as many."""
     _translate(design, folder)
     _solve(folder, "-t", str(depth))
     _solve(folder, "-i", "-t", str(depth))
 
 
 def check(design, folder, *, depth):
-    """Holds in the first ``depth`` cycles."""
+    """Checks that a property holds in the first ``depth`` cycles."""
     _translate(design, folder)
     _solve(folder, "-t", str(depth))
 
 
 def check_bits(design, folder, *, depth):
-    """As :func:`check`, by yosys's own SAT solver: where there are many choices and few words, it
-    looks further in the same time."""
+    """Checks like :func:`check`, by yosys's own SAT solver, which reaches a greater depth in the
+    same time for designs with many choices and few words."""
     _translate(design, folder)
     (folder / "sat.ys").write_text(
         "read_rtlil design.il\nhierarchy -top top\nproc\nflatten\nchformal -lower\nchformal "
@@ -159,6 +159,6 @@ def check_bits(design, folder, *, depth):
 
 
 def cover(design, folder, *, depth):
-    """Every ``Cover`` is reached within ``depth`` cycles."""
+    """Checks that every ``Cover`` is reached within ``depth`` cycles."""
     _translate(design, folder)
     _solve(folder, "-c", "-t", str(depth))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""quintet as a user has it: a wheel, in an environment of its own."""
+"""Installation of quintet for tests as a user has it: a wheel in a separate environment."""
 
 import os
 import shutil
@@ -27,7 +27,7 @@ _LEFT_OUT = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
 
 
 def run(*command, **options):
-    """Standard output of a command, which must succeed."""
+    """Runs a command, which must succeed, and returns its standard output."""
     done = subprocess.run(
         [str(word) for word in command], capture_output=True, text=True, **options
     )
@@ -36,8 +36,8 @@ def run(*command, **options):
 
 
 def build_wheel(folder):
-    """Path of the wheel; built in ``folder`` from a copy, ``source``, so that nothing an earlier
-    build left behind gets in."""
+    """Builds the wheel in ``folder`` from a copy, ``source``, so that it contains nothing of an
+    earlier build; returns its path."""
     for name in PACKAGES:
         shutil.copytree(ROOT / name, folder / "source" / name, ignore=_LEFT_OUT)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
@@ -62,8 +62,8 @@ def build_wheel(folder):
 
 
 def _install_wheel(wheel, home):
-    """Makes an environment ``home`` with the wheel alone; gives its Python and the folder of its
-    packages."""
+    """Creates an environment ``home`` with the wheel alone; returns its Python and the folder of
+    its packages."""
     venv.create(home, with_pip=False)
     python = home / ("Scripts" if os.name == "nt" else "bin") / Path(sys.executable).name
     run(
@@ -88,8 +88,8 @@ def _environment():
 
 
 def install(wheel, home):
-    """Makes an environment ``home`` with the wheel and, of this one, the dependencies; gives its
-    Python and the variables to run it with."""
+    """Creates an environment ``home`` with the wheel and the dependencies of the present
+    environment; returns its Python and its environment variables."""
     python, site = _install_wheel(wheel, home)
     # The dependencies of this environment become visible, its editable quintet does not: .pth files
     # of a folder that is itself named by a .pth file are not read.
@@ -100,8 +100,8 @@ def install(wheel, home):
 
 
 def install_base(wheel, home):
-    """Makes an environment ``home`` as ``pip install quintet`` does on a new machine: the wheel
-    with what it requires, and neither extras nor the programs of this environment."""
+    """Creates an environment ``home`` as ``pip install quintet`` does on a new machine: the wheel
+    with its requirements, without extras and without programs of the present environment."""
     python, site = _install_wheel(wheel, home)
     add_packages(site, metadata.distribution("quintet").requires or [], python)
     environment = _environment()
@@ -113,9 +113,8 @@ def install_base(wheel, home):
 
 
 def add_packages(site, requirements, python=None):
-    """Links packages of this environment, with what they require, into the folder ``site`` of
-    another one, as ``pip install`` brings them there from a registry; with its ``python`` also
-    their programs.
+    """Links packages of the present environment, with their requirements, into the folder ``site``
+    of another one, as ``pip install`` would; with its ``python``, their programs too.
 
     Raises
     ------

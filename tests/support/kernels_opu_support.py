@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiled networks on the golden model against plain numpy."""
+"""Comparison of compiled OPU networks on the golden model with plain numpy."""
 
 import random
 
@@ -26,7 +26,8 @@ def random_values(rng, network, bits=8):
 
 
 def check(network, params, values, *, varied=True, **options):
-    """Compile, run on memory full of rubbish, compare every output; the Compiled and the Outcome.
+    """Compiles and runs a network on memory with random contents, compares every output, and
+    returns the Compiled and the Outcome.
 
     ``varied``: an output of which all values are equal says nothing, and fails.
     """
@@ -59,7 +60,7 @@ def random_network(
     channels=(1, 3, 16, 40, 70),
     out=(1, 2, 10, 16, 33, 64, 70),
 ):
-    """Up to four layers of all kinds; every layer's result is kept."""
+    """Random network of up to four layers of all kinds; every layer's result is an output."""
     chance, rng = random.Random(f"network {seed}"), np.random.default_rng(seed)
     network = Network(types=types, batch=chance.choice((1, 1, 2)))
     tensors = [

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A line that loses, damages, repeats and reorders, between any pipe and the host."""
+"""Faulty line between a pipe and the host, which loses, damages, repeats and reorders frames."""
 
 import random
 import zlib
@@ -10,11 +10,11 @@ __all__ = ["Faults", "Interrupted", "Runs", "SpoiledPipe"]
 
 
 class Interrupted(Exception):
-    """The host dies here."""
+    """Raised at the point where the host is to be interrupted."""
 
 
 class Faults:
-    """Becomes of a piece on the line: ``rate`` of the pieces are changed."""
+    """Kinds of faults of a frame; ``rate``: fraction of frames that are changed."""
 
     def __init__(self, rate):
         self.rate, self.count, self._held = rate, 0, b""
@@ -50,8 +50,8 @@ class Faults:
 
 
 class Runs:
-    """Random runs within so many bytes: ``address``, ``run``, ``stride``, ``count``; ``places``:
-    where their bytes lie."""
+    """Random runs within a number of bytes: ``address``, ``run``, ``stride``, ``count``;
+    ``places``: positions of their bytes."""
 
     def __init__(self, chance, space):
         self.run = chance.choice([1, 3, 16, 61, 255, 256, 300])
@@ -67,7 +67,7 @@ class Runs:
 
     @property
     def requests(self):
-        """That a call takes at most."""
+        """Greatest number of requests that a call needs."""
         return 2 + self.count + len(self.places) // 256
 
     def of(self, image):
@@ -95,8 +95,8 @@ class Runs:
 
 
 class SpoiledPipe(Pipe):
-    """``pipe`` behind a line of which ``spoil(chance, data) -> bytes`` says what becomes of each
-    frame, either way.
+    """A ``pipe`` with faults: ``spoil(chance, data) -> bytes`` changes each frame, in both
+    directions.
 
     ``frames`` counts those that passed.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Both ends of a memory port for pysim: a memory with random latency and back-pressure, and a side
-that asks."""
+"""Both ends of a memory port for pysim: a memory with random latency and back-pressure, and a
+requester."""
 
 import random
 from collections import deque
@@ -11,7 +11,7 @@ __all__ = ["MemoryModel", "PortDriver", "StreamWatch"]
 
 
 class StreamWatch:
-    """Asserts the stream rule on sampled values: what waits stays, with the same payload."""
+    """Asserts the stream rule on sampled values: a waiting payload is stable."""
 
     def __init__(self, name):
         self.name = name
@@ -25,7 +25,7 @@ class StreamWatch:
 
 
 def _bits(value):
-    """Sampled view -> int."""
+    """Converts a sampled view to an int."""
     return (
         value
         if isinstance(value, int)
@@ -36,7 +36,7 @@ def _bits(value):
 
 
 class MemoryModel:
-    """A memory behind the port of a device under test.
+    """A memory at the port of a device under test.
 
     Use: ``model = MemoryModel(dut.memory, size=4096, seed=1)``, then
     ``sim.add_testbench(model.process, background=True)``. Contents: ``model.memory`` (numpy
@@ -160,7 +160,7 @@ class MemoryModel:
 
 
 class PortDriver:
-    """The side that asks, against a port that a device under test serves.
+    """Requester on a port that a device under test serves.
 
     ``driver.read(address, beats)`` and ``driver.write(address, data, mask=None)`` put requests in
     the queue (``data``: bytes; ``mask``: one int a beat) and return an answer object whose

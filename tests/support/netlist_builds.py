@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Folders of builds that end with synthesis: what a check of the netlist needs, without place and
+"""Build folders that end with synthesis, sufficient for a check of the netlist, without place and
 route."""
 
 import json
@@ -15,8 +15,8 @@ __all__ = ["Pins", "synthesised"]
 
 
 def synthesised(folder, board, isa=None, preset=None):
-    """Synthesise a SoC as a build does into ``folder`` (below the working directory), with the
-    report that a finished one would have; returns ``folder``."""
+    """Synthesises a SoC as a build does into ``folder`` (below the working directory), with the
+    report of a finished build; returns ``folder``."""
     from quintet.boards import open_board
     from quintet.gateware.cores import open_core
 
@@ -41,7 +41,8 @@ def synthesised(folder, board, isa=None, preset=None):
 
 
 class Pins:
-    """The netlist of a small component, by its ports: synthesised, packed, read and simulated.
+    """Netlist of a small component with access by its ports: synthesised, packed, read and
+    simulated.
 
     Parameters
     ----------
@@ -86,6 +87,6 @@ class Pins:
         )
 
     def tick(self):
-        """A rising edge of the clock, and the falling one after it."""
+        """Simulates a rising clock edge, and the falling one after it."""
         self.set("clk", 1)
         self.set("clk", 0)

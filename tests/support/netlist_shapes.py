@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digest of a netlist's shape: what its cells are and how they are connected, whatever they, their
-wires and their modules are called.
+"""Digest of a netlist's structure: its cells and their connections, independent of all names.
 
 Two netlists of one digest are the same circuit for synthesis: a refactoring that moves logic
 between modules, or gives it other names, keeps it.
@@ -41,8 +40,8 @@ _REDUCING = ("$reduce_and", "$reduce_bool", "$reduce_or", "$reduce_xnor", "$redu
 
 
 def shape_digest(text):
-    """Hexadecimal digest of the shape of RTLIL ``text``: flattened, optimised by yosys, without
-    names but those of the top's ports."""
+    """Hexadecimal digest of the structure of RTLIL ``text``: flattened and optimised by yosys,
+    without names except those of the top level's ports."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "design.il").write_text(text)
         # The families' cells stay as they are; their libraries say which pins drive.
@@ -65,7 +64,7 @@ def _hash(*what):
 
 
 def _digest(top):
-    """Colours of cells, refined by those of the cells that drive them until no more are told apart
+    """Refines colours of cells by those of their drivers until no more cells are distinguished
     (after Weisfeiler and Leman)."""
     initial, drivers, cells = {}, {}, top["cells"]
     for net in top["netnames"].values():

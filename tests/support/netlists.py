@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digests of the RTLIL of every core preset and of whole SoCs, source attributes left out: what
-says that a commit is a refactoring.
+"""Digests of the RTLIL of every core preset and of whole SoCs, without source attributes: equal
+digests show that a commit is a refactoring.
 
 ``python -m tests.support.netlists -o before.json`` before a change, with ``--against before.json``
 after it. Exit code 1 names the netlists that differ. Where names or modules change, both times with
@@ -28,8 +28,8 @@ SOCS = [("ulx3s-85f", "opentpu"), ("icebreaker", "opu"), ("blackice-ii", "cherry
 
 
 def core_netlist(isa, preset):
-    """RTLIL of a core before 1 MiB of memory, with beats of 2 bytes or the first of 4 and 1 that
-    its engine takes, on the primitives of the preset's FPGA family."""
+    """RTLIL of a core with 1 MiB of memory, with beats of 2 bytes or the first of 4 and 1 that its
+    engine supports, and the primitives of the preset's FPGA family."""
     package = open_core(isa)
     family = (
         "ice40"
@@ -54,7 +54,7 @@ def core_netlist(isa, preset):
 
 
 def soc_netlist(board, isa):
-    """RTLIL of a board's whole SoC with a core's default preset there, without the pads."""
+    """RTLIL of a board's whole SoC with the default preset of a core, without the pads."""
     return rtlil.convert(
         open_board(board).make_soc(package=open_core(isa)), name="soc", emit_src=False
     )
@@ -66,7 +66,8 @@ def digest_of(text):
 
 
 def netlists(only=()):
-    """``(name, function giving the RTLIL)`` of everything compared; ``only``: names of ISAs."""
+    """All netlists to compare: ``(name, function that returns the RTLIL)``; ``only``: names of
+    ISAs."""
     for isa in core_names():
         if only and isa not in only:
             continue

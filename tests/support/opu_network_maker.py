@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Networks for the OPU of all kinds of layers in all orders, most of them legal, and how to compile
-each."""
+"""Random networks for the OPU with all kinds of layers in all orders, most of them legal, and
+options for compiling each."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ class _Maker:
         self.tensors, self.work, self.refused = [], 0, []
 
     def array(self, bits, *shape):
-        """Integers of the whole range, of a small one, or the extremes alone."""
+        """Random integers: of the whole range, of a small one, or only the extremes."""
         half = 1 << bits - 1
         kind = self.chance.random()
         if kind < 0.15:
@@ -57,7 +57,7 @@ class _Maker:
         )
 
     def common(self, out):
-        """Options that conv and dense share."""
+        """Random options that conv and dense share."""
         chance = self.chance
         options = {
             "weight_fraction": self.fraction(),
@@ -165,7 +165,7 @@ class _Maker:
 
 
 def make_network(chance):
-    """``(network, params, options of compile_network, inputs)`` of the random numbers of
+    """Makes ``(network, params, options of compile_network, inputs)`` from the random numbers of
     ``chance``."""
     maker = _Maker(chance)
     for index in range(chance.choice((1, 1, 2))):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Levels of a design's pads before the first clock, by its netlist after synthesis."""
+"""Levels of a design's pads before the first clock, from its netlist after synthesis."""
 
 import json
 import subprocess
@@ -8,8 +8,8 @@ from quintet.tools.build.toolchain import find_tool
 
 
 def netlist(board, design, folder):
-    """The top module of ``design`` on ``board``'s platform, as yosys's JSON has it; ``folder`` is
-    the working directory."""
+    """Top module of ``design`` on ``board``'s platform, from yosys's JSON; ``folder`` is the
+    working directory."""
     platform = board.platform_class()()
     type(platform).required_tools = ()
     platform.prepare(design, "top", do_build=False).extract(folder)
@@ -20,8 +20,8 @@ def netlist(board, design, folder):
 
 
 def start_levels(module, family):
-    """Pad -> its level before the first clock: ``"0"``, ``"1"``, ``"z"`` where it is released,
-    ``"up"`` where it is then pulled up; ``"i"`` for inputs."""
+    """Levels of the pads before the first clock: pad -> ``"0"``, ``"1"``, ``"z"`` if released,
+    ``"up"`` if released with a pull-up; ``"i"`` for inputs."""
     cells = list(module["cells"].values())
     drivers = {
         bit: cell
@@ -74,8 +74,8 @@ def start_levels(module, family):
 
 
 class PadSimulation:
-    """A netlist of one clock: LUTs, flip-flops and I/O cells as the chips' libraries describe them,
-    two-state.
+    """Simulation of a netlist with one clock: LUTs, flip-flops and I/O cells by the chips'
+    libraries, two-state.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ class PadSimulation:
         return (self.ports.get(name) or self._names[name])["bits"]
 
     def net(self, bit):
-        """Level of a net now."""
+        """Present level of a net."""
         if bit in ("0", "1", "x"):
             return int(bit == "1")
         if bit in self._state:
@@ -133,12 +133,12 @@ class PadSimulation:
         return self.pad(pad)[0]
 
     def number(self, name):
-        """Value of a signal of the design."""
+        """Present value of a signal of the design."""
         return sum(self.net(bit) << n for n, bit in enumerate(self.bits(name)))
 
     def pad(self, pad, half=0):
-        """``(level, whether the FPGA drives it)`` of a pad in a half of the cycle; :attr:`outside`
-        drives those that it does not."""
+        """State of a pad in a half of the cycle, ``(level, whether the FPGA drives it)``;
+        :attr:`outside` drives pads that the FPGA does not."""
         cell = self.pads[pad]
         c, p = cell["connections"], cell["parameters"]
         if cell["type"] == "TRELLIS_IO":
@@ -154,7 +154,7 @@ class PadSimulation:
         ], drives
 
     def clock(self):
-        """A rising edge, and the falling one behind it."""
+        """Simulates a rising edge, and the falling one after it."""
         state = {q: self.net(d) for d, q in self._flops}
         pads = {}
         for pad, cell in self.pads.items():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A reader of the pages: runs the commands of one page in their order, as they are printed, in an
-empty folder, with a base install of quintet.
+"""Runner of the commands printed on a page: runs them in order, as printed, in an empty folder with
+a base install of quintet.
 
 What a reader has and a test has not is replaced here and nowhere else (:data:`STAND_INS`): a
 checkout, a network of packages, a board, its programmer.
@@ -63,8 +63,8 @@ test -s "$last"
 
 
 def printed_lines(text):
-    """Commands of a page in their order: lines of code blocks of no language or of a shell, and
-    whole commands between backticks."""
+    """Commands of a page in order: lines of code blocks without a language or of a shell, and
+    complete commands between backticks."""
     pattern = r"^ *```(\w*)\n(.*?)^ *```|`([^`]+)`"
     lines = []
     for language, block, inline in re.findall(pattern, text, re.S | re.M):
@@ -77,13 +77,13 @@ def printed_lines(text):
 
 
 def _is_shell(block):
-    """Whether a code block is commands, and not an output or a program."""
+    """Whether a code block contains commands, and not an output or a program."""
     return re.match(r"\s*(quintet|pip|pytest|git|make|python3?|cc|eval)\b", block) is not None
 
 
 def is_whole(line):
-    """Whether code between backticks is a command with all its arguments, none to be replaced, and
-    not the mere name of a command."""
+    """Whether code between backticks is a complete command: all arguments are there and literal,
+    and it is more than the name of a command."""
     words = shlex.split(line)
     if len(words) < 3 or any(re.fullmatch(r"[A-Z]+(/[A-Z]+)?", word) for word in words):
         return False
@@ -96,7 +96,7 @@ def is_whole(line):
 
 
 def stand_in(line):
-    """What is run for a printed line; ``None`` for nothing."""
+    """Command to run for a printed line; ``None`` for none."""
     for pattern, put in STAND_INS:
         if re.search(pattern, line):
             if put is None:
@@ -106,12 +106,13 @@ def stand_in(line):
 
 
 def _heed_interrupts():
-    """A test run in the background ignores ctrl-C, and what it starts would do so as well."""
+    """Restores the handling of ctrl-C in child processes, since a test that runs in the background
+    ignores it."""
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 class Reader:
-    """Follows a page. A context manager: what is served ends with it.
+    """Runs the commands of a page. A context manager that ends all servers that they started.
 
     Parameters
     ----------
@@ -145,7 +146,7 @@ class Reader:
         self.stop()
 
     def stop(self):
-        """Interrupts what is served, as ctrl-C does; each must end as an interrupted command."""
+        """Interrupts running servers, as ctrl-C does; each must end like an interrupted command."""
         while self.serving:
             line, process, _ = self.serving.pop()
             os.killpg(process.pid, signal.SIGINT)
@@ -153,7 +154,7 @@ class Reader:
             assert code in (Exit.OK, Exit.INTERRUPTED), f"{line}: ended with {code}"
 
     def follow(self, page):
-        """Runs the commands of a page, and first those of the page that it goes on from."""
+        """Runs the commands of a page, after those of the page that it continues."""
         if page.name in BEFORE:
             before = next(page.parent.glob(BEFORE[page.name]))
             # Its first block makes the plan.
@@ -202,7 +203,8 @@ class Reader:
         return self._shell(f"command -v {name}").returncode == 0
 
     def _install(self, words):
-        """``pip install`` without the network: packages come from the environment of the tests."""
+        """Runs ``pip install`` without the network: packages come from the environment of the
+        tests."""
         wanted = [word for word in words if word != "-e"]
         if "-e" in words:
             # pip would bring the build requirements from a registry, into a place of their own.
@@ -225,7 +227,7 @@ class Reader:
                 assert word in ("ziglang",), word
 
     def _serve(self, command):
-        """Starts what serves, and waits until it is ready."""
+        """Starts a server, and waits until it is ready."""
         log = self.here.parent / f"served{len(self.serving)}.txt"
         with open(log, "w") as file:
             process = subprocess.Popen(
@@ -249,14 +251,14 @@ class Reader:
                 assert b"<canvas" in answer.read()
 
     def _prepare(self, name):
-        """Files of the reader's own that a page takes for granted."""
+        """Creates the user's own files that a page assumes."""
         if name == "host-in-c.md":
             digits.images(8).astype("<f4").tofile(self.here / "inputs.f32")
         elif name == "mlperf.md":
             self._keyword_network()
 
     def _keyword_network(self):
-        """A dense network of the shapes of MLPerf Tiny's keyword model, with its calibration."""
+        """A dense network with the shapes of MLPerf Tiny's keyword model, with its calibration."""
         from quintet import Net
 
         chance = np.random.default_rng(1)
@@ -269,7 +271,7 @@ class Reader:
 
 
 def pages(root):
-    """Pages whose commands are run: the README, those to start with, the guides."""
+    """Pages whose commands are run: the README, the pages of ``start``, the guides."""
     docs = Path(root) / "docs"
     return [
         Path(root) / "README.md",

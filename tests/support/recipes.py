@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recipes of ``CONTRIBUTING.md``: their code blocks, applied to a copy of the tree."""
+"""Recipes of ``CONTRIBUTING.md``: applies their code blocks to a copy of the tree."""
 
 import os
 import re
@@ -17,7 +17,7 @@ _FILES = ("CHANGELOG.md", "CONTRIBUTING.md", "README.md", "mkdocs.yml", "pyproje
 
 
 class RecipeError(Exception):
-    """A recipe that no longer fits the tree; the message names the file and the lines."""
+    """Error: a recipe no longer fits the tree; the message names the file and the lines."""
 
 
 def headings(text):
@@ -33,7 +33,7 @@ def recipe(text, title):
 
 
 def blocks(text):
-    """Code blocks in their order: language (empty: commands) and lines."""
+    """Code blocks in order: language (empty: commands) and lines."""
     found = re.findall(r"^( *)```(\w*)\n(.*?)^ *```", text, re.S | re.M)
     return [
         (language, [line[len(indent) :] for line in body.splitlines()])
@@ -42,8 +42,8 @@ def blocks(text):
 
 
 def changes(lines):
-    """Changes of a block: (file, old lines, new lines) in their order. A line that goes or stays
-    behind a new one begins the next change."""
+    """Changes in a block: (file, old lines, new lines) in order. A removed or kept line after an
+    added one begins the next change."""
     file, old, new, added, found = None, [], [], False, []
 
     def flush():
@@ -65,7 +65,7 @@ def changes(lines):
 
 
 def changed(text, old, new, name):
-    """``text`` of a file with the lines ``old``, which it must have once, replaced by ``new``.
+    """Replaces the lines ``old``, which ``text`` must contain once, by ``new``.
 
     Raises
     ------
@@ -84,7 +84,7 @@ def changed(text, old, new, name):
 
 
 class Copy:
-    """A copy of the tree in ``folder``, with commands that run its package."""
+    """A copy of the tree in ``folder``, in which commands run its package."""
 
     def __init__(self, folder):
         self.root = folder / "tree"
@@ -114,7 +114,7 @@ class Copy:
         }
 
     def follow(self, text):
-        """Applies the changes of a recipe and runs its commands, in their order."""
+        """Applies the changes of a recipe and runs its commands, in order."""
         for language, lines in blocks(text):
             if language == "diff":
                 for name, old, new in changes(lines):
@@ -131,7 +131,7 @@ class Copy:
         path.write_text(changed(text, old, new, name))
 
     def run(self, command):
-        """Standard output of a command, which must succeed."""
+        """Runs a command, which must succeed, and returns its standard output."""
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.root,
@@ -143,7 +143,7 @@ class Copy:
         return done.stdout
 
     def python(self, code):
-        """Standard output of Python code that runs in the copy."""
+        """Runs Python code in the copy and returns its standard output."""
         path = self.root / "check_recipe.py"
         path.write_text(textwrap.dedent(code))
         return self.run(f"python {path.name}")

@@ -17,12 +17,12 @@ shares = pytest.mark.parametrize(
 
 
 def parts(count):
-    """Runs a test for each ``part`` of its seeds: the first in `make test`, all of them in `make
-    test-long`."""
+    """Decorator that runs a test for each ``part`` of its seeds: the first in `make test`, all of
+    them in `make test-long`."""
     later = (pytest.param(part, marks=pytest.mark.long) for part in range(1, count))
     return pytest.mark.parametrize("part", [0, *later])
 
 
 def some(count: int, share: float, least: int = 1) -> int:
-    """How many of ``count`` cases a share is, ``least`` at least."""
+    """Number of cases in a share of ``count`` cases, at least ``least``."""
     return max(round(count * share), least)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Makes a program on which gateware and model differ small, whatever the ISA.
+"""Minimises a program on which gateware and golden model differ, for any ISA.
 
 ``python -m tests.support.shrinking ISA BUILD [SEED] [--fault NAME | --illegal] [--budget N]
 [--directed GROUP NAME] [--ideal] [--limit CYCLES]``
@@ -20,8 +20,8 @@ __all__ = ["main", "shrink_case"]
 
 
 def _shrink(words, fails):
-    """The shortest list found by leaving out halves, quarters ... single words for which ``fails``
-    holds."""
+    """Shortest list for which ``fails`` holds, found by removing halves, quarters ... single
+    words."""
     size = max(1, len(words) // 2)
     while size:
         at = 0
@@ -36,7 +36,7 @@ def _shrink(words, fails):
 
 
 def shrink_case(bench, case, check, with_words):
-    """Prints what differs, and with how few words it still does.
+    """Prints the differences, and a minimal program that still has them.
 
     Parameters
     ----------
@@ -123,7 +123,7 @@ def _case(parser, args, subject, params):
 
 
 def main(arguments=None):
-    """Shrinks a program; 1 where one was found that differs, 0 where none does."""
+    """Shrinks a program; returns 1 if a difference was found, else 0."""
     parser = _parser()
     args = parser.parse_args(arguments)
     subject = find_subject(args.isa)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simulators of one design for many tests: it is elaborated and compiled once for a process.
+"""Simulators shared by many tests of one design, which is elaborated and compiled once per process.
 
 That takes as long as a thousand cycles of a simulation; most tests of a unit are shorter.
 """
@@ -18,7 +18,7 @@ _built = OrderedDict()
 
 
 def design(make, *arguments, **options):
-    """``make(*arguments, **options)``, made once for all tests that give the same.
+    """Result of ``make(*arguments, **options)``, shared by all tests with equal arguments.
 
     What is made must hold nothing of a test's but what a simulation's reset puts back. Arguments
     are plain data, whose ``repr`` tells all.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core that streams, for tests of what stands around a core: bursts in, a function, bursts out,
-its function in the core's own clock domain where ``own_clock`` says so.
+"""A streaming core for tests of the logic around a core: bursts in, a function, bursts out. With
+``own_clock``, the function runs in the core's own clock domain.
 
 ``program_length`` bytes from ``program_address`` are read (``mode`` bit 0), XORed with ``key``, and
 written to ``target`` (``mode`` bit 1); the register ``sum`` is the sum of all beats read. Writing
@@ -31,7 +31,7 @@ FAULTS = (Fault(6, "bus_error", "error", "0"), Fault(8, "aborted", "by the host"
 
 
 class StreamEngine(Engine):
-    """Two ports: 0 reads, 1 writes. What is read waits for what is written, so its answers need a
+    """Engine with two ports: 0 reads, 1 writes. Reads wait for writes, so their answers need a
     buffer of two bursts."""
 
     port_buffers = (512, 0)
@@ -46,7 +46,7 @@ class StreamEngine(Engine):
         return {"array": params["ratio"] / 4} if params["own_clock"] else {}
 
     def _fifo(self, m, name, width, depth, w_domain, r_domain):
-        """``(i, o, level)`` of a queue, between two clocks where there are two."""
+        """Ends of a queue, ``(i, o, level)``, which crosses clock domains if there are two."""
         if self.params["own_clock"]:
             fifo = m.submodules[name] = CrossingFIFO(
                 shape=width, depth=depth, w_domain=w_domain, r_domain=r_domain

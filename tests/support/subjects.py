@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Subject of a comparison: a core, its builds, its generator of programs, and what compares
-gateware and golden model.
+"""Subject of a comparison: a core, its builds, its program generator, and its comparison of
+gateware with golden model.
 
 Each ISA declares one, ``SUBJECT`` of ``bench/subject.py``; campaigns and the shrinker work on it.
 """
@@ -17,7 +17,7 @@ CORES = Path(__file__).resolve().parents[1] / "gateware" / "cores"
 
 @dataclass(frozen=True)
 class Subject:
-    """Core whose gateware is compared with its golden model.
+    """A core whose gateware is compared with its golden model.
 
     Attributes
     ----------

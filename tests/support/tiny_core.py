@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The smallest core there can be, for tests of what stands around a core: it copies memory, a beat
-at a time.
+"""Smallest possible core, for tests of the logic around a core: copies memory, one beat at a time.
 
 ``program_length`` bytes are read from ``program_address`` on port 0, each byte is XORed with
 register ``key``, and they are written to ``target`` on port 1. The first beat of four zero bytes is

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bus models for tests: slaves with protocol checkers, and the side that asks; each is a function
-of a cycle's sampled signals, so that pysim and CXXRTL run the same models."""
+"""Bus models for tests: slaves with protocol checkers, and requesters. Each is a function of a
+cycle's sampled signals, so that pysim and CXXRTL run the same models."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The side of a memory port that asks: random requests, compared with a byte memory."""
+"""Requester on a memory port: random requests, compared with a byte memory."""
 
 from collections import deque
 from dataclasses import dataclass
@@ -13,13 +13,13 @@ FAILING = 23
 
 
 def fails(address, beat_bytes):
-    """Whether the memory of the tests answers a beat at this address with an error."""
+    """Whether the tests' memory answers a beat at this address with an error."""
     return address // beat_bytes % FAILING == FAILING - 1
 
 
 @dataclass(frozen=True)
 class Traffic:
-    """What is asked.
+    """Random requests of a test.
 
     Attributes
     ----------
@@ -44,8 +44,8 @@ class Traffic:
 
 
 class Asking:
-    """Makes requests, offers write data before, with or after them, takes the answers and compares
-    them.
+    """Requester: sends requests, offers write data before, with or after them, and compares the
+    answers.
 
     Parameters
     ----------
@@ -80,7 +80,7 @@ class Asking:
 
     @property
     def done(self):
-        """Whether every request was answered."""
+        """Whether all requests were answered."""
         return self.made == self.traffic.requests and not self.expected
 
     def _make(self):
@@ -164,7 +164,7 @@ class Asking:
             self._stands("ack", 0, 0, None)
 
     def step(self, seen):
-        """Samples a cycle, and returns what the next one drives."""
+        """Samples a cycle, and returns the inputs of the next one."""
         names, drives, traffic, rnd = self.names, dict(self.drives), self.traffic, self.rnd
         self._take(seen)
         if drives["req__valid"] and seen[names["req__ready"]]:

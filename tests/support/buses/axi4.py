@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""AXI4 slave with a checker of the protocol."""
+"""AXI4 slave with a protocol checker."""
 
 from collections import deque
 
@@ -13,8 +13,8 @@ ADDRESS = ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "qos")
 
 
 class AXI4Slave:
-    """Memory on AXI4 whose reads and writes know nothing of each other: the order between them is
-    random, as the specification allows.
+    """AXI4 memory whose reads and writes are independent: their relative order is random, as the
+    specification allows.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class AXI4Slave:
         return address, beats
 
     def _read(self, address, beats):
-        """(data, response) of each beat."""
+        """Answers of a read burst: (data, response) of each beat."""
         answers = []
         for at in range(address, address + beats * self.bytes, self.bytes):
             bad = self.errors and fails(at, self.bytes)
@@ -152,7 +152,7 @@ class AXI4Slave:
             self.reads.append([self._due(), address, beats, early])
 
     def step(self, seen):
-        """Checks a cycle, and returns what the next one drives."""
+        """Checks a cycle, and returns the inputs of the next one."""
         self.cycle += 1
         drives, rnd, stall = dict(self.drives), self.rnd, self.stall
         expect(seen["bus__rready"] and seen["bus__bready"], "answers have to wait")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Controller behind LiteDRAM's native port, with a checker of what it relies on."""
+"""Controller with LiteDRAM's native port and a checker of its assumptions."""
 
 from collections import deque
 
@@ -9,8 +9,8 @@ __all__ = ["NativeController"]
 
 
 class NativeController:
-    """Memory that takes write data and gives read data when it likes, without waiting for anyone,
-    as LiteDRAM's controller does.
+    """Memory that accepts write data and delivers read data at its own times, without
+    back-pressure, as LiteDRAM's controller does.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class NativeController:
         self.last = True
 
     def step(self, seen):
-        """Checks a cycle, and returns what the next one drives."""
+        """Checks a cycle, and returns the inputs of the next one."""
         self.cycle += 1
         rnd, drives = self.rnd, dict(self.drives)
         expect(seen["bus__rdata_ready"], "read data have to wait")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Hosts that read and write registers, one access at a time: on Wishbone and on AXI4-Lite, with a
-checker."""
+"""Bus hosts that read and write registers, one access at a time: on Wishbone and on AXI4-Lite, with
+a protocol checker."""
 
 from tests.support.buses.stepping import expect
 
@@ -10,7 +10,7 @@ READ_CHANNELS, WRITE_CHANNELS = ("ar",), ("aw", "w")
 
 
 class WishboneHost:
-    """Classic cycles of 32 bits.
+    """Wishbone host: classic cycles of 32 bits.
 
     ``start(address, value=None)`` begins an access, ``value`` being what is written; ``result`` is
     ``None`` until it has ended, then (data, error).
@@ -46,9 +46,9 @@ class WishboneHost:
 
 
 class AXI4LiteHost:
-    """As :class:`WishboneHost`, on AXI4-Lite: address and data of a write come in any order, and
-    answers wait. With ``start_both`` a read and a write are under way together; ``results`` has
-    those of both."""
+    """AXI4-Lite host with the interface of :class:`WishboneHost`: address and data of a write
+    arrive in any order, and answers wait. With ``start_both``, a read and a write are in progress
+    together; ``results`` has those of both."""
 
     def __init__(self, rnd, prefix="registers", stall=0.2):
         self.prefix, self.rnd, self.stall = prefix, rnd, stall

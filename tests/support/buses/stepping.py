@@ -9,17 +9,17 @@ __all__ = ["Violation", "expect", "run_compiled", "run_pysim"]
 
 
 class Violation(AssertionError):
-    """A rule of a protocol is broken, or a byte is wrong."""
+    """Error: a protocol rule was broken, or a byte is wrong."""
 
 
 def expect(condition, words):
-    """Raises :class:`Violation` with `words` unless `condition`."""
+    """Raises :class:`Violation` with the message `words` unless `condition` holds."""
     if not condition:
         raise Violation(words)
 
 
 def _ports(component):
-    """Name in the netlist -> (value, whether the component drives it)."""
+    """Ports by name in the netlist: (value, whether the component drives it)."""
     return {
         "__".join(map(str, path)): (Value.cast(value), member.flow == Out)
         for path, member, value in component.signature.flatten(component)
@@ -28,8 +28,8 @@ def _ports(component):
 
 
 def run_pysim(component, step, limit):
-    """Calls ``step(seen)`` in every cycle with the values of all outputs, until it returns
-    ``None``; else it returns inputs to change. Returns the number of cycles."""
+    """Runs ``step(seen)`` in every cycle with the values of all outputs; it returns inputs to
+    change, or ``None`` at the end. Returns the number of cycles."""
     ports = _ports(component)
     outputs = [name for name, (_, driven) in ports.items() if driven]
     values = [ports[name][0] for name in outputs]
@@ -54,7 +54,7 @@ def run_pysim(component, step, limit):
 
 
 def run_compiled(component, step, limit):
-    """As :func:`run_pysim`, in a compiled simulation."""
+    """Runs cycles like :func:`run_pysim`, in a compiled simulation."""
     from quintet.boards.virtual.simulation import Simulation
 
     outputs = [name for name, (_, driven) in _ports(component).items() if driven]

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wishbone slaves with a checker of the protocol: classic, registered feedback, without wait
-states."""
+"""Wishbone slaves with a protocol checker: classic, registered feedback, without wait states."""
 
 from amaranth import Cat, Module
 from amaranth.lib import memory, wiring
@@ -17,7 +16,7 @@ CLASSIC, INCREMENTING, END = 0, 2, 7
 
 
 class WishboneSlave:
-    """Memory on Wishbone, checked in every cycle.
+    """Wishbone memory, checked in every cycle.
 
     Parameters
     ----------
@@ -68,7 +67,7 @@ class WishboneSlave:
         return asked
 
     def step(self, seen):
-        """Checks a cycle, and returns what the next one drives."""
+        """Checks a cycle, and returns the inputs of the next one."""
         watched = self.kind == "watch"
         ack = seen["ack"] if watched else self.drives["bus__ack"]
         err = seen["err"] if watched else self.drives["bus__err"]
@@ -101,7 +100,7 @@ class WishboneSlave:
 
 
 class ZeroWait(wiring.Component):
-    """A master with a memory that answers in the cycle of the request, as long as ``go`` is high.
+    """A master with a memory that answers in the cycle of the request, while ``go`` is high.
 
     Members
     -------
