@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernel libraries: programs for the cores, generated from numpy arrays. One package per ISA."""
+"""Kernel libraries: generate programs for the cores from numpy arrays. One package per ISA."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Validation of user arrays: values that a core's integers cannot hold are refused rather than
-clipped, by the numpy reference as by the program."""
+"""Validation of user arrays: values that exceed a core's integers are refused, never clipped, in
+the numpy reference and in the program."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ _NAME = re.compile(r"\w[\w.+-]*")
 
 
 class KernelError(ValueError):
-    """A layer that a core or a build cannot run. The message names the layer or input, the value,
+    """Error: a core or build cannot run a layer. The message names the layer or input, the value,
     and what was expected.
 
     ``layer``: name of the layer at fault, where it is one; ``reason``: the message without that
@@ -28,8 +28,8 @@ class KernelError(ValueError):
 
 
 def is_whole(value: object, low: int, high: int | None = None) -> bool:
-    """Whether ``value`` is an integer, Python's or numpy's, from ``low`` to ``high`` (``None``: no
-    upper bound)."""
+    """Whether ``value`` is a Python or numpy integer from ``low`` to ``high`` (``None``: no upper
+    bound)."""
     return (
         isinstance(value, (int, np.integer))
         and not isinstance(value, bool)
@@ -39,7 +39,8 @@ def is_whole(value: object, low: int, high: int | None = None) -> bool:
 
 
 def check_whole(what: str, value: Any, low: int, high: int | None = None) -> int:
-    """Returns ``value`` as an int from ``low`` to ``high``; raises :class:`KernelError`."""
+    """Checks and converts ``value`` to an int from ``low`` to ``high``; raises
+    :class:`KernelError`."""
     if is_whole(value, low, high):
         return int(value)
     raise KernelError(

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loop nests over views of maps, of which the compiler makes Cherry's programs, and an estimate of
-their cycles."""
+"""Cherry's kernels: loop nests over views of maps, from which the compiler makes programs, and an
+estimate of their cycles."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loop nests as trees that are lowered to programs when complete; nests that follow each other
-share loop records and address units."""
+"""Loop nests as trees that are lowered to programs when complete; consecutive nests share loop
+records and address units."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ Body = list["Loop | tuple[str, _Access | None]"]
 
 
 class TooLarge(KernelError):
-    """Loop nests that exceed what one program of the build can hold."""
+    """Error: loop nests exceed the capacity of one program on the build."""
 
 
 @dataclass(eq=False)
@@ -41,7 +41,7 @@ class Loop:
 
 @dataclass(frozen=True)
 class _Access:
-    """Addresses that an address unit generates; coefficients are pairs (Loop, elements)."""
+    """Address function of an address unit; coefficients are pairs (Loop, elements)."""
 
     address: int
     stride_x: int
@@ -50,7 +50,7 @@ class _Access:
 
 
 def body_key(body: Body, active: tuple[Loop, ...] = ()) -> tuple[Any, ...]:
-    """Hashable key of a body's timing: equal for bodies that differ in addresses alone."""
+    """Hashable key of a body's timing: equal for bodies that differ only in addresses."""
 
     def walk(access):
         return (
@@ -91,7 +91,7 @@ class Nests:
         self._open: list[Body] = []
 
     def begin(self) -> None:
-        """Begins a body that can be a program of its own."""
+        """Starts a body that can become a program of its own."""
         self.bodies.append([])
         self._open = [self.bodies[-1]]
 
@@ -111,7 +111,7 @@ class Nests:
         width: int = 4,
     ) -> None:
         """Appends a ``load`` or ``store`` of ``height`` x ``width`` elements of a tile; a load
-        fills the rest with 0.
+        fills the other elements with 0.
 
         ``walk``: pairs (loop or ``None``, elements an iteration).
         """
@@ -142,11 +142,11 @@ class Nests:
         self._open.pop()
 
     def ordered(self, count: int) -> AbstractContextManager[Loop | None]:
-        """Context manager of a sequential loop; none is made for a single iteration."""
+        """Context manager of a sequential loop; omitted for a single iteration."""
         return self._loop(False, count)
 
     def independent(self, count: int) -> AbstractContextManager[Loop]:
-        """Context manager of a parallel loop, at most one iteration per context."""
+        """Context manager of a parallel loop, with at most one iteration per context."""
         if count > self.contexts:
             raise KernelError(
                 f"{count} iterations side by side, there are {self.contexts} contexts"
@@ -154,7 +154,7 @@ class Nests:
         return self._loop(True, count)
 
     def groups(self, count: int) -> list[tuple[int, int, int]]:
-        """Splits ``count`` iterations into groups as equal as possible: [(first, groups, size)]."""
+        """Splits ``count`` iterations into nearly equal groups: [(first, groups, size)]."""
         parts = -(-count // self.contexts)
         size = -(-count // parts)
         full = count // size
@@ -203,7 +203,7 @@ class ProgramSource:
                 raise TooLarge(f"a program takes {number} {what}, there are {most}")
 
     def _emit(self, body, active):
-        """``active``: Loop -> record, of the loops around."""
+        """Emits a body; ``active``: Loop -> record, for the enclosing loops."""
         for item in body:
             if isinstance(item, Loop):
                 record = self._record(item, active)
@@ -219,7 +219,7 @@ class ProgramSource:
                 )
 
     def _record(self, loop, active):
-        """A record of this count and length that no loop around uses."""
+        """Allocates a loop record with this count and length that no enclosing loop uses."""
         found = self._records.setdefault((loop.count, loop.length), [])
         free = [record for record in found if record not in active.values()]
         if not free:
@@ -236,13 +236,13 @@ class ProgramSource:
 
     @property
     def words(self) -> int:
-        """Number of words of its image."""
+        """Size of the program's image in words."""
         return (
             8 + 2 * self.loops + sum(4 + key.count(":") for key in self._units) + self.instructions
         )
 
     def text(self, name: str) -> list[str]:
-        """The source lines of a program of this name."""
+        """Source text of a program with this name."""
         head = [f".program {name}"]
         head += [f".needs contexts={self._widest}"] if self._widest > 1 else []
         head += [f".needs acc_frac={self._acc_frac}"] if self._acc_frac != FRAC else []
@@ -253,7 +253,7 @@ class ProgramSource:
 
 
 def programs(bodies: Sequence[Body], *, imem: int, acc_frac: int = FRAC) -> list[ProgramSource]:
-    """Divides bodies, in their order, among as few programs as hold them.
+    """Distributes bodies, in order, over as few programs as possible.
 
     Raises :class:`TooLarge` only if a single body exceeds a program.
     """

@@ -30,8 +30,8 @@ _STEP = (1, TILE, TILE)
 
 @dataclass(frozen=True)
 class Costs:
-    """Cost parameters of a build: multipliers, banks; front-end cycles per step, cycles from a sum
-    to the next that adds to it, and cycles to drain a chain of units."""
+    """Cost parameters of a build: multipliers, banks, front-end cycles per step, latency between
+    dependent sums, and cycles to drain a chain of units."""
 
     macs: int
     banks: int
@@ -53,15 +53,15 @@ class Costs:
 
 
 def _spans(length):
-    """(first element, tiles, elements of a tile) of the whole tiles of an axis and of the one that
-    is left."""
+    """Splits an axis into whole tiles and a remainder: (first element, tiles, elements of a tile)
+    of each."""
     whole, rest = divmod(length, TILE)
     return ([(0, whole, TILE)] if whole else []) + ([(whole * TILE, 1, rest)] if rest else [])
 
 
 class _Walk:
-    """A group of iterations of a region: tiles of one axis side by side, those of the others one
-    after the other.
+    """Iteration over the tiles of a region: one axis runs in parallel contexts, the other axes in
+    sequential loops.
 
     ``counts``: of the region's tiles along each axis; ``along``: the axis that runs side by side,
     ``size`` of it, ``number`` times from tile ``first``.
@@ -74,12 +74,12 @@ class _Walk:
 
     @classmethod
     def all(cls, nests, counts, along):
-        """The walks that cover a region."""
+        """All walks that are needed to cover a region."""
         return [cls(nests, counts, along, *group) for group in nests.groups(counts[along])]
 
     @contextmanager
     def around(self):
-        """The loops outside."""
+        """Context manager of the enclosing sequential loops."""
         self.nests.begin()
         others = [axis for axis in (2, 1, 0) if axis != self.along]
         with ExitStack() as stack:
@@ -92,7 +92,7 @@ class _Walk:
             yield
 
     def beside(self):
-        """The loop of the contexts."""
+        """Context manager of the parallel loop over contexts."""
         return self.nests.independent(self.size)
 
     def move(
@@ -109,8 +109,8 @@ class _Walk:
         offset=0,
         stride_y=None,
     ):
-        """A load or store of the tile of ``view`` where the loops stand; ``each``: elements from
-        tile to tile of each axis, if not the view's."""
+        """Appends a load or store of the current tile of ``view``; ``each``: elements from tile to
+        tile along each axis, if they differ from the view's."""
         each = [n * s for n, s in zip(_STEP, view.strides, strict=True)] if each is None else each
         loops = [
             (loop, times * each[axis])
@@ -128,8 +128,8 @@ class _Walk:
         )
 
     def finish(self, parts, views, height, width, register):
-        """``parts`` on each tile and the store of the last one's result, or of ``register`` where
-        there are none; ``views``: of the result and the loads."""
+        """Appends ``parts`` on each tile, and the store of the last result, or of ``register`` if
+        there are no parts; ``views``: those of the result and the loads."""
         with self.beside() as beside:
             self.parts(parts, views[1:], height, width, beside)
             self.move(
@@ -142,7 +142,7 @@ class _Walk:
             )
 
     def parts(self, parts, views, height, width, beside):
-        """Instructions of a chain."""
+        """Appends the instructions of a chain."""
         loads = iter(views)
         for part in parts:
             if isinstance(part, str):
@@ -152,8 +152,8 @@ class _Walk:
 
 
 def _regions(shape, whole=False):
-    """(first element, tiles of each axis, height, width) of the parts of a shape that have tiles of
-    one size; ``whole``: those of the third axis are all four wide."""
+    """Splits a shape into regions with tiles of one size: (first element, tiles of each axis,
+    height, width); ``whole``: tiles of the third axis are all four wide."""
     rows, columns, channels = shape
     across = [(0, -(-channels // TILE), TILE)] if whole else _spans(channels)
     for (c0, nc, wc), (a0, na, wa) in product(across, _spans(columns)):
@@ -165,8 +165,7 @@ def _loaded(parts, shape):
 
 
 def _flat(views):
-    """Rows one after the other as one, where those of every view follow each other without room
-    between them."""
+    """Merges rows into one long row, if they are contiguous in every view."""
     rows, columns, _ = views[0].shape
     if rows == 1 or any(v.strides[0] != v.shape[1] * v.strides[1] for v in views):
         return views
@@ -177,7 +176,7 @@ def _flat(views):
 
 
 def chain(nests: Nests, out: View, parts: Sequence[str | tuple[str, View]]) -> None:
-    """Applies a chain of instructions to every tile; the last leaves OUTPUT.
+    """Applies a chain of instructions to every tile; the last instruction writes OUTPUT.
 
     ``parts``: text is an instruction, pairs (register, View) are loads, repeated to the result's
     shape.
@@ -231,7 +230,7 @@ class Products:
     deep: int = 0
 
     def steps(self, operation: str) -> list[tuple[int, int, int]]:
-        """Steps at each tap as (first, number, width): groups of four summed elements, and the
+        """Steps at each tap, (first, number, width): groups of four summed elements, and the
         remainder."""
         return [(0, 1, TILE)] if operation == "mulacc" else _spans(self.inner)
 
@@ -246,7 +245,7 @@ def products(
     parts: Sequence[str | tuple[str, View]],
     whole: bool = True,
 ) -> None:
-    """Computes ``out`` = ``parts`` of (``start`` + sum of products over the taps), ``operation``:
+    """Computes ``out`` as ``parts`` of (``start`` + sum of products over the taps); ``operation``:
     ``matmul`` or ``mulacc``.
 
     ``start``: View that ACC begins with, repeated. ``parts``: as :func:`chain`'s, the first of
@@ -279,7 +278,7 @@ def products(
 
 
 def _products_cost(nests, costs, operation, operands, counts, along):
-    """Cycles of a region whose axis ``along`` runs side by side."""
+    """Estimated cycles of a region whose axis ``along`` runs in parallel."""
     source, weights = operands.source, operands.weights
     taps = sum(number for _, number, _ in operands.steps(operation))
     for number, *_ in operands.taps:
@@ -316,8 +315,9 @@ def _products_walk(walk, operation, views, operands, parts, height, width):
             walk.move("load", "ACC", start, None, height=height, width=width)
 
         def step(loops, of_one, of_other):
-            """All summed elements at a tap; ``loops``: (loop, elements of the source, of the
-            weights) of taps, the others are ``of_one`` and ``of_other`` elements away."""
+            """Appends the products of all summed elements at a tap. ``loops``: (loop, elements of
+            the source, of the weights) of looped taps; the others are at offsets ``of_one`` and
+            ``of_other``."""
             for at, turns, deep in operands.steps(operation):
                 with walk.nests.ordered(turns) as turn, walk.beside() as beside:
 
@@ -370,7 +370,7 @@ def _products_walk(walk, operation, views, operands, parts, height, width):
 
 
 def _loops(walk, operation, operands, start):
-    """How many loop records are left for taps."""
+    """Number of loop records that remain for taps."""
     steps = operands.steps(operation)
     others = [count for axis, count in enumerate(walk.counts) if axis != walk.along] + [walk.number]
     beside = 0 if walk.size == 1 else 2 + bool(start.strides[walk.along])
@@ -383,8 +383,8 @@ def _loops(walk, operation, operands, start):
 
 
 def _taps(walk, operands, left, step):
-    """``step`` at every tap in order, by loops; by copies of the code where loop records are too
-    few."""
+    """Appends ``step`` for every tap in order, in loops, or unrolled if there are too few loop
+    records."""
     looped = [number > 1 for number, *_ in operands.taps]
     while sum(looped) > left:
         looped[
@@ -422,7 +422,7 @@ def reduce(
     start: View,
     parts: Sequence[str | tuple[str, View]],
 ) -> None:
-    """Computes ``out`` = ``parts`` of the maximum or sum (``operation`` max, sum) over a window.
+    """Computes ``out`` as ``parts`` of the maximum or sum (``operation`` max, sum) over a window.
 
     Parameters
     ----------

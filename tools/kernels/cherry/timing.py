@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycle estimate of loop nests on a build: in-order units, chained on each context's registers
+"""Cycle estimate of loop nests on a build: in-order units with chaining on each context's registers
 (specification, section 9).
 
 Every instruction of a group is followed through its unit, context by context; a loop of many
@@ -43,7 +43,7 @@ def program_cycles(
     params: Mapping[str, Any],
     costs: Costs,
 ) -> int:
-    """Estimated cycles of a program made of these bodies of :class:`~.nests.Nests`."""
+    """Estimated cycles of a program with these bodies of :class:`~.nests.Nests`."""
     machine = _Timing(params, costs)
     for body in bodies:
         machine.body(body, ())
@@ -51,7 +51,7 @@ def program_cycles(
 
 
 class _Timing:
-    """The units' and registers' times."""
+    """State of the estimate: completion times of units and registers."""
 
     def __init__(self, params, costs):
         self.costs, self.contexts = costs, params["contexts"]
@@ -87,8 +87,8 @@ class _Timing:
         ]
 
     def body(self, body, loops, beside=None):
-        """``loops``: ordered loops around; ``beside``: the independent loop that it is the body
-        of."""
+        """Adds a body; ``loops``: enclosing sequential loops; ``beside``: the parallel loop whose
+        body it is."""
         for item in body:
             if not isinstance(item, Loop):
                 self._instruction(*item, loops, beside)
@@ -168,8 +168,8 @@ class _Timing:
     def _operation(
         self, unit, read, written, size, passes, ready, latency, store=False, *, uniform
     ):
-        """An operation of ``size`` slots that take ``passes`` each; results are there ``latency``
-        cycles after a slot's start."""
+        """Adds an operation of ``size`` slots that take ``passes`` cycles each; results are
+        available ``latency`` cycles after a slot's start."""
         self.front = max(self.front + 1, self.ends[unit][0])
         first = max(ready, self.free[unit])
         if unit == LSU and store != self.stored:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Three-axis views of the scratchpad that kernels iterate over: a tile is four of the second axis
-by four of the third."""
+"""Three-axis views of the scratchpad over which kernels iterate: a tile is four elements of the
+second axis by four of the third."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["View"]
 
 @dataclass(frozen=True)
 class View:
-    """A strided view: ``shape`` elements from ``address`` on, ``strides`` elements apart along each
+    """A strided view: ``shape`` elements from ``address`` on, at distances ``strides`` along each
     axis; stride 0 broadcasts."""
 
     address: int
@@ -44,7 +44,7 @@ class View:
         )
 
     def folded(self) -> View:
-        """A vector as rows of four: axis 2 is split into axes 1 and 2; its length is a multiple of
-        four."""
+        """A vector as rows of four: axis 2 is split into axes 1 and 2; its length must be a
+        multiple of four."""
         step = self.strides[2]
         return View(self.address, (1, self.shape[2] // 4, 4), (0, 4 * step, step))

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Kernels for OpenTPU: perceptrons and networks of convolutions as programs
+"""Kernels for OpenTPU: generate programs of perceptrons and convolutional networks
 (docs/cores/opentpu-kernels.md)."""

@@ -28,8 +28,8 @@ class Item:
 
 
 def allocate(items: Sequence[Item], begin: int, end: int) -> dict[Any, int] | Item:
-    """Assigns rows to all items: largest first, each at the lowest rows that are free during its
-    lifetime; if that fails, in other deterministic orders and from both ends.
+    """Assigns rows to all items, largest first, each at the lowest rows that are free during its
+    lifetime. If that fails, tries other deterministic orders, and both ends.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def allocate(items: Sequence[Item], begin: int, end: int) -> dict[Any, int] | It
 
 
 def _too_much(items, room):
-    """Whether at some step all together are too large."""
+    """Whether the items that are live at some step exceed the buffer."""
     return any(
         sum(i.size for i in items if i.first <= step <= i.last) > room
         for step in {i.first for i in items}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Splits of a map that fit the accumulators, and the lines of the sources that each needs."""
+"""Splits of a map that fit the accumulators, and the source lines that each split needs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ __all__ = ["Chunk", "chunks", "needed", "pool_extent", "pool_lines", "slot_rows"
 
 @dataclass(frozen=True)
 class Chunk:
-    """Part of a map: lines ``first`` to ``end``, of each the positions ``begin`` to ``stop`` (whole
-    lines: all positions, and the gap)."""
+    """One split of a map: lines ``first`` to ``end``, with the positions ``begin`` to ``stop`` of
+    each (whole lines: all positions, and the gap)."""
 
     first: int
     end: int
@@ -37,7 +37,7 @@ class Chunk:
 
 
 def slot_rows(params: Mapping[str, Any]) -> int:
-    """Accumulator rows available to one chunk, so that two chunks can be in flight."""
+    """Number of accumulator rows for one chunk, so that two chunks can be in flight."""
     return min(256, params["acc_rows"] // 2)
 
 
@@ -47,8 +47,7 @@ def chunks(
     params: Mapping[str, Any],
     most: int | None = None,
 ) -> list[Chunk]:
-    """Splits the result of ``step`` into chunks of at most ``most`` lines, as equal as lines
-    allow."""
+    """Splits the result of ``step`` into chunks of at most ``most`` lines, as equal as possible."""
     target, room = planes[step.target], slot_rows(params)
     if isinstance(step, KernelStep):
         return [Chunk(0, 1, 0, 1)]
@@ -70,16 +69,16 @@ def chunks(
 
 
 def pool_extent(step: PoolStep, source: Planes, target: Planes) -> tuple[int, int, int]:
-    """Size of a pooling layer's padded map in the accumulators: (positions in front, positions
-    behind, vectors from line to line)."""
+    """Layout of a pooling layer's padded map in the accumulators: (positions before a line,
+    positions after it, vectors from line to line)."""
     before = step.before[1]
     behind = max(0, (target.across - 1) * step.stride[1] + step.window[1] - before - source.across)
     return before, behind, (before + source.across + behind if before or behind else source.pitch)
 
 
 def pool_lines(step: PoolStep, planes: Mapping[str, Planes], params: Mapping[str, Any]) -> int:
-    """Greatest number of result lines of a pooling whose windows fit the accumulators; 0 if not
-    even one fits."""
+    """Greatest number of result lines of a pooling whose windows fit the accumulators; 0 if none
+    fits."""
     source, target = planes[step.sources[0]], planes[step.target]
     *_, pitch = pool_extent(step, source, target)
     held = (params["acc_rows"] - target.gap) // pitch
@@ -89,7 +88,7 @@ def pool_lines(step: PoolStep, planes: Mapping[str, Planes], params: Mapping[str
 def needed(
     step: Step | PoolStep | KernelStep, chunk: Chunk, source: int, planes: Mapping[str, Planes]
 ) -> tuple[int, int]:
-    """The (first, end) line of source number ``source`` that a chunk needs."""
+    """Source lines (first, end) of source number ``source`` that a chunk needs."""
     down = planes[step.sources[source]].down
     if isinstance(step, KernelStep):
         return 0, down

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiler from steps to a program: buffer allocation, instructions, weight tiles, order of weight
-reads."""
+"""Compiler from steps to a program: buffer allocation, instruction emission, weight tiles,
+scheduling of weight reads."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ class CompiledSteps:
 
 
 def constant_vectors(count: int, n: int, packed: Mapping[int, int] | None = None) -> np.ndarray:
-    """Constant vectors that biases are products of, and behind them those of packed biases, int8
-    [vectors, n]. ``packed``: rows of a bias -> vectors of each slot."""
+    """Constant vectors that are multiplied with bias tiles, followed by those of packed biases,
+    int8 [vectors, n]. ``packed``: rows of a bias -> vectors of each slot."""
     vector = np.full(n, BIAS_LANE, np.int8)
     vector[0] = 1
     found = [np.tile(vector, (count, 1))]
@@ -121,7 +121,7 @@ def compile_steps(
 
 
 def _spans(before, after, marks):
-    """Where the steps lie once the weight reads are in: the words of ``before`` keep their
+    """Ranges of the steps after the weight reads were inserted; the words of ``before`` keep their
     order."""
     places = [k for k, word in enumerate(after) if word.opcode != RW]
     edges = [places[mark] for mark in marks] + [places[len(before) - 1]]

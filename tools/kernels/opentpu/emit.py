@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction emission for steps: products, activations, and the transfers that run beside them."""
+"""Instruction emission for steps: products, activations, and overlapped memory transfers."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _PIECE = 32
 
 
 class Tiles:
-    """Deduplicated tiles of weight memory, numbered from ``first`` on."""
+    """Deduplicated weight tiles, numbered from ``first`` on."""
 
     def __init__(self, first: int = 0):
         self.first = first
@@ -45,7 +45,7 @@ class Tiles:
         self.list: list[np.ndarray] = []
 
     def number(self, tile: np.ndarray) -> int:
-        """The number of a tile int8 [n, n], which is added if it is new."""
+        """Number of a tile int8 [n, n], which is added on first use."""
         key = tile.tobytes()
         if key not in self._numbers:
             self._numbers[key] = self.first + len(self.list)
@@ -104,7 +104,7 @@ class Emitter(Pooling, Kernels):
             self.program.cfg(name, value)
 
     def _number(self, tile):
-        """(number of a term's tile, word behind which it is there)."""
+        """Tile number of a term, and the word after which the tile is available."""
         if isinstance(tile, StoredTile):
             return (self.plan.home[tile.tensor] + tile.vector) // self.params["n"], self._written[
                 tile.tensor
@@ -112,7 +112,8 @@ class Emitter(Pooling, Kernels):
         return self.tiles.number(tile), -1
 
     def _mmc(self, ub, acc, count, tile=None, overwrite=False, convolve=False, after=-1):
-        """``tile``: number of the tile that it is multiplied with; the array's own if ``None``."""
+        """Emits an MMC; ``tile``: number of its weight tile, ``None`` to keep the array's present
+        one."""
         fresh = tile is not None and tile != self._tile
         if fresh:
             self._tile = tile
@@ -127,7 +128,7 @@ class Emitter(Pooling, Kernels):
         )
 
     def _constant(self, tile, acc, rows, overwrite):
-        """The constant vector times a tile, over ``rows`` rows."""
+        """Emits the product of a constant vector and a tile, over ``rows`` rows."""
         ones = self.plan.ones
         for at in reversed(range(0, rows, ones)):
             self._mmc(self.plan.zeros, acc + at, min(ones, rows - at), tile, overwrite)
@@ -139,7 +140,7 @@ class Emitter(Pooling, Kernels):
     # Lines from main memory
 
     def _load(self, name, first, end, target, step_lines):
-        """Lines of all blocks of a tensor; ``target``: (block, line) -> row."""
+        """Emits loads of lines of all blocks of a tensor; ``target``: (block, line) -> row."""
         map_, home = self.plan.planes[name], self.plan.home[name]
         for block in range(map_.blocks):
             lead = map_.lead if first == step_lines else 0
@@ -155,13 +156,13 @@ class Emitter(Pooling, Kernels):
         ]
 
     def _ask(self, products):
-        """Loads that are due where ``products`` products are left before the next part, that one
-        among them."""
+        """Emits the loads that are due when ``products`` products remain before the next chunk."""
         for _ in range(-(-len(self._waiting) // products)):
             self.program.rhm(*self._waiting.pop(0))
 
     def _fetch(self, number, step, part):
-        """Loads from main memory for part ``part`` of a step; none without such a part."""
+        """Queues the main memory loads of chunk ``part`` of a step; none if there is no such
+        chunk."""
         plan = self.plan
         if part >= len(plan.parts[number]):
             return
@@ -187,7 +188,7 @@ class Emitter(Pooling, Kernels):
                 self._load(name, low, high, lambda b, x, view=view: view(b, x, 0), low)
 
     def _view(self, number, step, part, name):
-        """Function (block, line, place) -> row of a source, during a part."""
+        """Function (block, line, place) -> row of a source, for the current chunk."""
         plan, map_ = self.plan, self.plan.planes[name]
         if name in plan.base:
             base = plan.base[name]
@@ -235,7 +236,7 @@ class Emitter(Pooling, Kernels):
         return None
 
     def _group(self, step, chunk, block, terms, bias, views):
-        """Sums of one block of a part."""
+        """Emits the sums of one block of a chunk."""
         plan, target = self.plan, self.plan.planes[step.target]
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
         acc = self._slot * slot_rows(self.params) + self._front(step, chunk, block)
@@ -288,14 +289,14 @@ class Emitter(Pooling, Kernels):
                     )
 
     def _front(self, step, chunk, block):
-        """Zeros in front of a map that its first part makes."""
+        """Emits the zeros before a map, with its first chunk."""
         first = block == 0 and chunk.first == 0 and chunk.begin == 0
         return (
             self.plan.planes[step.target].lead if first and step.target in self.plan.zeroed else 0
         )
 
     def _span(self, step, term, chunk):
-        """Lines of the part for which the term's line is in the source."""
+        """Lines of the chunk for which the term's source line exists."""
         down, stride = self.plan.planes[step.sources[term.source]].down, step.stride[0]
         return max(chunk.first, -(term.line // stride)), min(
             chunk.end, (down - 1 - term.line) // stride + 1
@@ -336,8 +337,8 @@ class Emitter(Pooling, Kernels):
                     )
 
     def _convolves(self, step, source, chunk, real):
-        """Whether MMC.C may read all lines of a part at once: rows between the lines that count
-        must be rows of the buffer as well."""
+        """Whether MMC.C may read all lines of a chunk at once: rows between the used lines must be
+        rows of the buffer as well."""
         down, across = step.stride
         apart = down * source.pitch
         return (
@@ -348,7 +349,7 @@ class Emitter(Pooling, Kernels):
         )
 
     def _leave(self, number, step, chunk, block):
-        """Activation of a block of a part, and on to main memory."""
+        """Emits the activation of one block of a chunk, and its store to main memory."""
         target, front = self.plan.planes[step.target], self._front(step, chunk, block)
         rows, acc = front + chunk.rows, self._slot * slot_rows(self.params)
         self._cfg("norm", INT8 | _ROUND | step.shifts[block])
@@ -368,8 +369,8 @@ class Emitter(Pooling, Kernels):
             self.program.whm(ub, self.plan.home[step.target] + vector, rows)
 
     def _spread(self, number, step, places):
-        """Sum over all positions, every product over the blocks of channels; false where the build
-        or the map does not allow it."""
+        """Emits a sum over all positions in which every product covers all blocks of channels;
+        returns false if the build or the map does not allow that."""
         plan, name, target = self.plan, step.sources[0], self.plan.planes[step.target]
         source = plan.planes[name]
         if not (

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Padding of map lines in memory: how many zero vectors stand between lines, so that a step can
+"""Padding of map lines in memory: number of zero vectors between lines, chosen so that a step can
 process many lines at once."""
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ JOINS = {
 
 
 def reach(step: Step, index: int, source: Planes, result: Planes) -> tuple[int, int]:
-    """Positions that ``step`` reads beyond the left and right ends of the lines of its source
-    number ``index``, whose layout is ``source``, for a result of layout ``result``."""
+    """Positions that ``step`` reads beyond the left and right ends of a line. ``index``: number of
+    the source, ``source``: its layout, ``result``: layout of the result."""
     places = [t.place for terms in step.terms for t in terms if t.source == index]
     if not places:
         return 0, 0

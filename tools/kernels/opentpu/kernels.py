@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Emission of activation-as-weights steps: copies the vectors of a tensor, or its transpose, into
-tiles in main memory."""
+"""Emission of steps that use activations as weights: copies the vectors of a tensor, or its
+transpose, into weight tiles in main memory."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ __all__ = ["Kernels"]
 
 
 class Kernels:
-    """The part of :class:`~.emit.Emitter` that writes a :class:`~.step.KernelStep`."""
+    """Mixin of :class:`~.emit.Emitter` for :class:`~.step.KernelStep`."""
 
     def _kernel_step(self, number, step):
         source = self.plan.planes[step.sources[0]]
@@ -32,8 +32,8 @@ class Kernels:
         self._written[step.target] = len(self.program.words) - 1
 
     def _turned(self, number, step, source, view, home):
-        """Element k of position t goes to element t of vector k: a tile with a single one for each
-        of a block's pairs, over many blocks at once."""
+        """Emits a transpose: element k of position t goes to element t of vector k, by tiles with a
+        single one for each pair of a block, over many blocks at once."""
         n, positions = source.n, source.down * source.across
         pairs = [
             (block, group) for block in range(source.blocks) for group in range(-(-positions // n))
@@ -70,8 +70,8 @@ class Kernels:
                 self.program.whm(ub, home + group * step.rows + block * n, n)
 
     def _ones(self, source, view, some, t, positions, acc, tile):
-        """Position ``t`` of all groups times a tile, a row of the accumulators for each; those of
-        one block in one product where that can be."""
+        """Emits the products of position ``t`` of all groups and a tile, one accumulator row each;
+        those of one block share a product if possible."""
         n = source.n
         runs = []
         for index, (block, group) in enumerate(some):

@@ -12,7 +12,7 @@ __all__ = ["blocks", "pack_matrix", "pack_weights", "unpack_matrix", "unpack_wei
 
 
 def blocks(columns: int, n: int) -> int:
-    """Number of blocks of ``n`` columns that cover ``columns``."""
+    """Number of blocks of ``n`` columns that are needed for ``columns``."""
     return -(-columns // n)
 
 
@@ -38,8 +38,8 @@ def pack_matrix(matrix: np.ndarray, n: int) -> np.ndarray:
 
 
 def unpack_matrix(vectors: np.ndarray, rows: int, columns: int) -> np.ndarray:
-    """The inverse of :func:`pack_matrix`: vectors [ceil(columns/n) * rows, n] -> matrix [rows,
-    columns]."""
+    """Unpacks vectors [ceil(columns/n) * rows, n] to a matrix [rows, columns], the inverse of
+    :func:`pack_matrix`."""
     vectors = _two_dimensional(vectors, "vectors")
     n = vectors.shape[1]
     count = blocks(columns, n)
@@ -65,7 +65,8 @@ def pack_weights(weights: np.ndarray, n: int) -> np.ndarray:
 
 
 def unpack_weights(tiles: np.ndarray, inputs: int, outputs: int) -> np.ndarray:
-    """The inverse of :func:`pack_weights`: tiles [.., n, n] -> weights [inputs, outputs]."""
+    """Unpacks tiles [.., n, n] to weights [inputs, outputs], the inverse of
+    :func:`pack_weights`."""
     tiles = np.asarray(tiles)
     if tiles.ndim != 3 or tiles.shape[1] != tiles.shape[2]:
         raise ValueError(f"tiles must be of shape [count, n, n], not {tiles.shape}")

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decomposition of linear layers (convolutions, dense layers, window sums) into products of
-tiles."""
+"""Decomposition of linear layers (convolutions, dense layers, window sums) into tile products."""
 
 from __future__ import annotations
 
@@ -28,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Gathered:
-    """An im2col layout: a map of few channels with neighbouring positions side by side in its
+    """An im2col layout: a map of few channels with neighbouring positions concatenated in its
     vectors.
 
     Attributes
@@ -52,7 +51,7 @@ def cut(
     matrices: Mapping[tuple[int, int], np.ndarray], out: int, n: int, source: int = 0
 ) -> list[list[Term]]:
     """Splits matrices [elements of the source's blocks, out], keyed by (line, position) offset,
-    into one term per tile; tiles that are all zero are left out."""
+    into one term per tile; omits tiles of zeros."""
     across = blocks(out, n)
     terms: list[list[Term]] = [[] for _ in range(across)]
     for (line, place), matrix in matrices.items():
@@ -77,8 +76,8 @@ def conv_matrices(
     dilation: tuple[int, int] = (1, 1),
     groups: int = 1,
 ) -> tuple[dict[tuple[int, int], np.ndarray], tuple[int, int]]:
-    """The matrices that a convolution multiplies its source with, keyed by (line, position) offset:
-    [elements of the source's blocks, out].
+    """Matrices by which a convolution multiplies its source, [elements of the source's blocks,
+    out], keyed by (line, position) offset.
 
     Parameters
     ----------
@@ -119,8 +118,7 @@ def conv_matrices(
 def cut_phases(
     matrices: Mapping[tuple[int, int], np.ndarray], out: int, n: int, stride: tuple[int, int]
 ) -> tuple[list[tuple[int, int]], list[list[Term]]]:
-    """Splits the matrices of a strided convolution into terms on polyphase maps, one map per phase
-    that it reads.
+    """Splits the matrices of a strided convolution into terms on polyphase maps, one map per phase.
 
     Returns
     -------
@@ -143,8 +141,8 @@ def gather(
     target: Planes,
     stride: tuple[int, int],
 ) -> Gathered | None:
-    """The im2col layout (:class:`Gathered`) of a convolution's source if it makes the convolution
-    into a map ``target`` faster, else ``None``. ``matrices``, ``stride``: of
+    """Chooses an im2col layout (:class:`Gathered`) of a convolution's source, if it speeds up the
+    convolution into a map ``target``, else ``None``. ``matrices``, ``stride``: see
     :func:`conv_matrices`."""
     used = planes.phases[0] * planes.phases[1] * planes.channels
     count = planes.n // used
@@ -200,7 +198,7 @@ def copy_terms(
     place: int = 0,
 ) -> list[list[Term]]:
     """Terms that copy ``channels`` channels of a source, times ``factor``, to the channels from
-    ``first`` on of a result of ``total`` channels."""
+    ``first`` on of a result with ``total`` channels."""
     ahead, shift = divmod(first, n)
     terms: list[list[Term]] = [[] for _ in range(blocks(total, n))]
     # A block of the source lies in one block of the result, or its ends in two neighbouring ones.
@@ -223,7 +221,7 @@ def copy_terms(
 def window_terms(
     channels: int, window: tuple[int, int], before: tuple[int, int], n: int, factor: int
 ) -> list[list[Term]]:
-    """Terms of a sum over a window times ``factor``: the same tile at every offset."""
+    """Terms of a window sum times ``factor``: the same tile at every offset."""
     tile = scale_tile(n, factor)
     places = [(r - before[0], c - before[1]) for r in range(window[0]) for c in range(window[1])]
     return [

@@ -29,13 +29,13 @@ BESIDE = 1
 
 
 class NetworkError(ValueError):
-    """A network that does not fit the core; the message says what is too small."""
+    """Error: a network does not fit the core; the message says what is too small."""
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One dense layer: ``weights`` int8 [inputs, outputs], activation ``func``, and ``norm`` (CFG
-    value) if there is one.
+    """One dense layer: ``weights`` int8 [inputs, outputs], activation ``func``, and optionally
+    ``norm`` (CFG value).
 
     If a layer of a network has ``norm``, CFG instructions set it for each, ``None`` being 0; if
     none has, the program has no CFG.
@@ -110,7 +110,8 @@ class Network:
         return max(1, min(batch, self._params["acc_rows"] // 2))
 
     def _allocate(self):
-        """First UB row of each tensor: all side by side if they fit, else in two halves in turn."""
+        """First UB row of each tensor: all tensors have separate rows if they fit, else two halves
+        alternate."""
         rows, sizes = self._params["ub_rows"], [width * self.batch for width in self.widths]
         self._side_by_side = sum(sizes) <= rows
         if self._side_by_side:
@@ -125,8 +126,8 @@ class Network:
         return [0 if k % 2 == 0 else half for k in range(len(sizes))]
 
     def pack_inputs(self, matrix: np.ndarray) -> np.ndarray:
-        """Packs the inputs for host memory, int8 [vectors, n]: batches one after another, each
-        packed by itself (the last one may be shorter)."""
+        """Packs the inputs for host memory, int8 [vectors, n]: batches in order, each packed
+        separately (the last may be shorter)."""
         return np.concatenate(
             [
                 pack_matrix(matrix[at : at + self.batch], self.n)
@@ -135,7 +136,7 @@ class Network:
         )
 
     def output_vectors(self, rows: int) -> int:
-        """Number of vectors that the results of ``rows`` inputs occupy."""
+        """Number of vectors in the results of ``rows`` inputs."""
         return self.widths[-1] * rows
 
     def unpack_outputs(self, vectors: np.ndarray, rows: int) -> np.ndarray:
@@ -226,8 +227,7 @@ def product_order(arrival: Sequence[float], across: int, slots: int) -> list[tup
 
 
 class _Writer:
-    """Writes the layers of a network, one batch after another, and paces what goes to and from
-    memory.
+    """Writes the layers of a network, batch by batch, and schedules the memory transfers.
 
     ``loads``: input blocks still to be asked for; ``_stores``: results still to be written. Both
     units take one instruction at a time, and issue is in order: two of them too close together
@@ -323,7 +323,7 @@ class _Writer:
         self._last = self._products
 
     def _overwrite(self, ub, count):
-        """Results that still lie in these rows must leave first."""
+        """Emits the stores of results that are still in these rows, before they are overwritten."""
         while any(at < ub + count and ub < at + size for at, _, size in self._stores):
             self._store()
 

@@ -32,7 +32,7 @@ FAR = 1 << 40
 
 @dataclass(eq=False, kw_only=True)
 class Plan:
-    """Placement of a network's tensors, result of :func:`make_plan`.
+    """Buffer plan of a network, the result of :func:`make_plan`.
 
     Attributes
     ----------
@@ -70,11 +70,11 @@ class Plan:
 
     @property
     def constants(self) -> int:
-        """Constant vectors in all."""
+        """Total number of constant vectors."""
         return self.ones + self._packed_vectors(self.packed)
 
     def packed_row(self, bias: PackedBias) -> int:
-        """First row in the unified buffer of the constant vectors of a packed bias."""
+        """First row of the unified buffer with constant vectors for a packed bias."""
         smaller = [rows for rows in self.packed if rows < bias.rows]
         return (
             self.zeros
@@ -84,7 +84,7 @@ class Plan:
         )
 
     def _packed_vectors(self, sizes):
-        """Constant vectors of packed biases of these rows."""
+        """Number of constant vectors for packed biases with these rows."""
         n = next(iter(self.planes.values())).n if self.packed else 0
         return sum(n // rows * self.packed[rows] for rows in sizes)
 
@@ -95,19 +95,19 @@ def band_lines(
     parts: Sequence[Chunk],
     planes: Mapping[str, Planes],
 ) -> int:
-    """Greatest number of source lines that a chunk of ``step`` needs."""
+    """Greatest number of source lines that any chunk of ``step`` needs."""
     return max(
         (b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0
     )
 
 
 def band_size(lines: int, map_: Planes) -> int:
-    """Buffer rows that ``lines`` lines of every block occupy."""
+    """Buffer rows of ``lines`` lines of every block."""
     return map_.blocks * (map_.lead + lines * map_.pitch)
 
 
 def _lives(steps):
-    """Tensor -> (first, last) step at which it is there."""
+    """Lifetimes of tensors: name -> (first, last) step."""
     lives = {}
     for number, step in enumerate(steps):
         for name in (*step.sources, step.target):
@@ -209,7 +209,7 @@ def make_plan(
 
 
 def _packed(steps, planes):
-    """Positions of the largest map of those whose biases are packed, by the rows of a bias."""
+    """Positions of the largest map with a packed bias, by the rows of the bias."""
     found: dict[int, int] = {}
     for step in steps:
         bias, target = getattr(step, "bias", None), planes[step.target]
@@ -221,7 +221,7 @@ def _packed(steps, planes):
 
 
 def _share_placement(plan, names, lives, inputs, stored, far):
-    """Host vectors of tensors, of which those that are not there at the same time share some.
+    """Host vectors of tensors; tensors with disjoint lifetimes may share them.
 
     Inputs are there all the time: their gaps are written once. What is stored is there from its
     step on.
@@ -247,7 +247,7 @@ def _share_placement(plan, names, lives, inputs, stored, far):
 
 
 def _scratch(number, step, plan, streamed):
-    """Scratch memory of a step beside its tensors."""
+    """Scratch memory of a step, in addition to its tensors."""
     items = []
     for index, name in enumerate(step.sources):
         if name in streamed and name not in step.sources[:index]:
@@ -266,7 +266,7 @@ def _scratch(number, step, plan, streamed):
 
 
 def _make_room(item, steps, plan, lives, streamed, most, least, rows):
-    """Change one thing so that ``item`` may find a place."""
+    """Changes one placement so that ``item`` may fit."""
     present = [
         name
         for name, (first, last) in lives.items()

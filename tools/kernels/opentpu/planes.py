@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layout of maps as vectors: one plane per block of N channels, lines separated by zero vectors."""
+"""Layout of maps as vectors: one plane per block of N channels, with lines separated by zero
+vectors."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,8 +12,8 @@ __all__ = ["Planes"]
 
 @dataclass(frozen=True)
 class Planes:
-    """Layout of a map of ``lines`` x ``length`` positions and ``channels`` in vectors of ``n``
-    elements.
+    """Vector layout of a map of ``lines`` x ``length`` positions and ``channels``, with ``n``
+    elements per vector.
 
     A window that is moved over the map meets, at every position, the vector a constant number of
     vectors away from the position's own: the zero vectors behind a line are also those in front of
@@ -40,22 +41,22 @@ class Planes:
 
     @property
     def down(self) -> int:
-        """Lines per plane."""
+        """Number of lines in a plane."""
         return -(-(self.lines + self.shift[0]) // self.phases[0])
 
     @property
     def across(self) -> int:
-        """Positions per line of a plane."""
+        """Number of positions in a line of a plane."""
         return -(-(self.length + self.shift[1]) // self.phases[1])
 
     @property
     def pitch(self) -> int:
-        """Vectors from one line to the next."""
+        """Distance in vectors between consecutive lines."""
         return self.across + self.gap
 
     @property
     def plane(self) -> int:
-        """Vectors from one block to the next."""
+        """Distance in vectors between consecutive planes."""
         return self.down * self.pitch
 
     @property
@@ -70,7 +71,7 @@ class Planes:
 
     @property
     def size(self) -> int:
-        """Number of vectors in all."""
+        """Total number of vectors."""
         return self.lead + self.blocks * self.plane
 
     def vector(self, block: int, line: int, place: int) -> int:
@@ -78,8 +79,8 @@ class Planes:
         return self.lead + (block * self.down + line) * self.pitch + place
 
     def lane(self, line: int, place: int, channel: int) -> int:
-        """Index, among all blocks' elements, of the element that holds a phase (``line``,
-        ``place``) and channel."""
+        """Index of an element within all blocks of a position, by its phase (``line``, ``place``)
+        and channel."""
         lines, places = self.phases
         if lines * places * self.channels <= self.n:
             return (line * places + place) * self.channels + channel
@@ -88,8 +89,9 @@ class Planes:
         return (line * places + place) * blocks(self.channels, self.n) * self.n + channel
 
     def strides(self) -> dict[str, Any]:
-        """Strides of the layout: for ``line``, ``place`` and ``channel`` a list of (size, vectors,
-        elements), most significant first; ``begin``: (vectors, elements) of the first element."""
+        """Address strides of the layout: for ``line``, ``place`` and ``channel`` a list of (size,
+        vectors, elements), most significant first; ``begin``: (vectors, elements) of the first
+        element."""
         lines, places = self.phases
         whole = blocks(self.channels, self.n)
         if lines * places * self.channels <= self.n:

@@ -15,10 +15,10 @@ _LEAST = -128
 
 
 class Pooling:
-    """The part of :class:`~.emit.Emitter` that writes a :class:`~.step.PoolStep`."""
+    """Mixin of :class:`~.emit.Emitter` for :class:`~.step.PoolStep`."""
 
     def _zeros(self, acc, ub, rows):
-        """Accumulator rows of zeros into the unified buffer."""
+        """Emits zeros from accumulator rows into the unified buffer."""
         for at, count in split(rows):
             self.program.act(acc + at, ub + at, count)
 
@@ -70,7 +70,8 @@ class Pooling:
         self._tile = unit
 
     def _maxima(self, number, step, chunk, block, pitch, zeros):
-        """Windows of the part, line by line, or several where the result has no gaps."""
+        """Emits the windows of a chunk, line by line, or several lines at once if the result has no
+        gaps."""
         target = self.plan.planes[step.target]
         self._cfg("norm", INT8)
         front = self._front(step, chunk, block)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program builder with one method per instruction, and the hoisting of weight reads (specification,
+"""Program builder with one method per instruction, and scheduling of weight reads (specification,
 sections 3 and 10)."""
 
 from __future__ import annotations
@@ -24,9 +24,8 @@ RW = _OP["RW"]
 
 @dataclass(frozen=True)
 class Word:
-    """One instruction word by its fields; ``tile`` is the number of the tile that an MMC.S takes
-    and whose RW is not yet placed; the RW must not come before the word number ``after``, which
-    writes the tile."""
+    """One instruction word by its fields; ``tile`` is the number of the weight tile of an MMC.S
+    whose RW is not yet placed; the RW must follow word number ``after``, which writes the tile."""
 
     opcode: int
     flags: int = 0
@@ -43,11 +42,11 @@ class Word:
 
     @property
     def mnemonic(self) -> str:
-        """Name of a legal word's instruction."""
+        """Mnemonic of a legal word."""
         return _NAMES[self.opcode]
 
     def pack(self) -> bytes:
-        """The 14 bytes, big-endian."""
+        """Encodes the word in 14 bytes, big-endian."""
         return (
             self.opcode << 104 | self.flags << 96 | self.length << 88 | self.addr << 24 | self.ub
         ).to_bytes(14, "big")
@@ -125,15 +124,15 @@ class Program:
         tile: int | None = None,
         after: int = -1,
     ) -> None:
-        """Appends MMC, at most 256 vectors. ``tile``: use this tile (sets S);
-        :func:`schedule_weights` places its RW in front, behind word ``after``."""
+        """Appends MMC, at most 256 vectors. ``tile``: load this weight tile (sets S);
+        :func:`schedule_weights` inserts its RW, after word ``after``."""
         flags = int(switch or tile is not None) | int(convolve) << 1 | int(overwrite) << 2
         self._add("MMC", flags, count, acc, ub, tile, after)
 
     def act(
         self, acc: int, ub: int, count: int, func: str | int = "none", *, pool: bool = False
     ) -> None:
-        """Appends ACT, at most 256 vectors; ``func`` is a name of :data:`FUNCTIONS` or the field's
+        """Appends ACT, at most 256 vectors; ``func`` is a key of :data:`FUNCTIONS` or the field's
         value."""
         self._add(
             "ACT",
@@ -160,7 +159,7 @@ class Program:
         self._add("HLT")
 
     def scheduled(self, ahead: int = 2, beside: int = 0) -> Program:
-        """The program with every RW hoisted ``ahead`` tiles before the MMC.S that uses it
+        """Returns the program with every RW hoisted ``ahead`` tiles before the MMC.S that uses it
         (:func:`schedule_weights`)."""
         return Program(schedule_weights(self.words, ahead, beside))
 
@@ -171,7 +170,7 @@ class Program:
         return b"".join(word.pack() for word in self.words)
 
     def text(self, comment: str = "") -> str:
-        """Assembly source, ``comment`` in front."""
+        """Assembly source, preceded by ``comment``."""
         head = "".join(f"# {line}\n" for line in comment.splitlines())
         return head + "".join(word.text() + "\n" for word in self.words)
 
@@ -202,8 +201,8 @@ def schedule_weights(words: Iterable[Word], ahead: int = 2, beside: int = 0) -> 
 
 
 def array_time(words: Iterable[Word], n: int) -> int:
-    """Matrix-array cycles T_a of section 10.1: the sum over all MMC of L + 1, at least 2n + 3 from
-    one with S to the next (or the end)."""
+    """Cycles T_a of the matrix array (section 10.1): the sum over all MMC of L + 1, with at least
+    2n + 3 from an MMC with S to the next (or the end)."""
     total, segment, switched = 0, 0, False
     for word in words:
         if word.opcode != _OP["MMC"]:

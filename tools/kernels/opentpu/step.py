@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators of a network on OpenTPU: sums of products of tiles over shifted maps, max pooling, and
+"""Network operators on OpenTPU: sums of tile products over shifted maps, max pooling, and
 activation tiles."""
 
 from __future__ import annotations
@@ -40,8 +40,8 @@ INT8 = 0x1_0000
 
 @dataclass(frozen=True)
 class StoredTile:
-    """A weight tile taken from a tensor that a :class:`KernelStep` makes: the ``n`` vectors from
-    its vector ``vector`` on."""
+    """A weight tile made of activations by a :class:`KernelStep`: ``n`` vectors of a tensor, from
+    vector ``vector`` on."""
 
     tensor: str
     vector: int
@@ -49,9 +49,10 @@ class StoredTile:
 
 @dataclass(frozen=True, eq=False)
 class Term:
-    """A summand of a :class:`Step`: at position (line, place) of the result, block ``block`` of
-    source number ``source`` at (line * stride + ``line``, place * stride + ``place``), zero
-    outside, times ``tile`` (int8 [n, n], row = element of the source; or a StoredTile)."""
+    """A summand of a :class:`Step`. At position (line, place) of the result it multiplies ``tile``
+    (int8 [n, n], row = element of the source; or a StoredTile) by block ``block`` of source number
+    ``source`` at (line * stride + ``line``, place * stride + ``place``), which is zero outside the
+    map."""
 
     source: int
     block: int
@@ -93,7 +94,7 @@ class Step:
 
 @dataclass(eq=False, kw_only=True)
 class PoolStep:
-    """Max pooling; ``before``: lines and positions of padding in front, ``window`` and ``stride``
+    """Max pooling; ``before``: lines and positions of leading padding, ``window`` and ``stride``
     (lines, positions)."""
 
     name: str
@@ -108,8 +109,8 @@ class PoolStep:
 
 @dataclass(eq=False, kw_only=True)
 class KernelStep:
-    """Converts a tensor into weight tiles in main memory: for each block of the tiles' columns
-    ``rows`` vectors, a whole number of tiles.
+    """Converts a tensor into weight tiles in main memory: ``rows`` vectors, a whole number of
+    tiles, for each block of the tiles' columns.
 
     A tensor of positions and channels gives vectors of its own, a position each, or, ``turned``, a
     channel each with the positions as elements. Vectors behind the last are anything: what they are
@@ -127,8 +128,8 @@ class KernelStep:
 
 
 def spread_of(step: Step, planes: Planes) -> list[tuple[int, int]] | None:
-    """The positions that ``step`` sums up with equal weights for every block of channels (a global
-    average), so that one product can process all blocks: list of (line, position), else ``None``.
+    """Positions that ``step`` sums up with equal weights for every block of channels (a global
+    average), so that one product can process all blocks: a list of (line, position), else ``None``.
     ``planes``: layout of its source."""
     first = step.terms[0]
     if (
@@ -152,13 +153,13 @@ def spread_of(step: Step, planes: Planes) -> list[tuple[int, int]] | None:
 
 
 def bias_tile_limit(n: int) -> int:
-    """Greatest size of a bias that one tile holds for certain (:func:`bias_tiles`)."""
+    """Greatest magnitude of a bias that one tile always holds (:func:`bias_tiles`)."""
     return BIAS_LANE * BIAS_LANE * (n - 1)
 
 
 def bias_tiles(bias: np.ndarray, n: int) -> list[list[np.ndarray]]:
-    """Tiles that, multiplied by the constant vector (1, 127, 127, ...), add up to ``bias``: int8
-    [blocks][count] of [n, n].
+    """Weight tiles that represent ``bias``: multiplied by the constant vector (1, 127, 127, ...)
+    they add up to it; int8 [blocks][count] of [n, n].
 
     An element's quotient by 127 is shared out among n - 1 rows of each tile, what is left goes into
     row 0.
@@ -178,14 +179,14 @@ def bias_tiles(bias: np.ndarray, n: int) -> list[list[np.ndarray]]:
 
 
 def packed_sizes(n: int) -> list[int]:
-    """Rows of a tile that a packed bias may take: one for what is left, the others for quotients.
-    Powers of two, so that biases of several sizes fill a tile."""
+    """Possible numbers of tile rows of a packed bias: one row for remainders, the others for
+    quotients. Powers of two, so that biases of several sizes fill a tile."""
     return [rows for rows in (2, 4, 8, 16, 32) if 2 * rows <= n]
 
 
 def packed_rows(bias: np.ndarray, n: int) -> list[int | None]:
-    """Rows that the bias of each block takes in a tile that it shares; ``None`` of one that takes
-    more than half of a tile."""
+    """Tile rows of each block's bias in a shared tile; ``None`` for a bias that needs more than
+    half of a tile."""
     quotient, _ = _parts(bias, n)
     most = np.abs(quotient).max(axis=1)
     return [
@@ -195,8 +196,8 @@ def packed_rows(bias: np.ndarray, n: int) -> list[int | None]:
 
 
 def packed_vector(n: int, rows: int, slot: int) -> np.ndarray:
-    """The constant vector, int8 [n], whose product with a tile is the packed bias in its rows from
-    ``slot * rows`` on: 1 for what is left and 127 for quotients, zeros elsewhere."""
+    """Constant vector, int8 [n], that selects a packed bias in its rows from ``slot * rows`` on: 1
+    for the remainder, 127 for quotients, zeros elsewhere."""
     vector = np.zeros(n, np.int8)
     vector[slot * rows : (slot + 1) * rows] = BIAS_LANE
     vector[slot * rows] = 1
@@ -205,8 +206,8 @@ def packed_vector(n: int, rows: int, slot: int) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class PackedBias:
-    """A block's bias among those of others in one tile: what that gives with the constant vector of
-    these ``rows`` and this ``slot`` (:func:`packed_vector`)."""
+    """A block's bias in a tile shared with other biases: the constant vector of these ``rows`` and
+    this ``slot`` selects it (:func:`packed_vector`)."""
 
     tile: np.ndarray
     rows: int
@@ -214,8 +215,9 @@ class PackedBias:
 
 
 def packed_biases(bias: np.ndarray, n: int, sizes: Collection[int]) -> list[PackedBias | None]:
-    """:class:`PackedBias` of each block, ``None`` of one whose rows (:func:`packed_rows`) are not
-    among ``sizes``. The largest are placed first, so that each begins at a multiple of its rows."""
+    """Packs biases into tiles: the :class:`PackedBias` of each block, ``None`` if its rows
+    (:func:`packed_rows`) are not among ``sizes``. The largest are placed first, so that each begins
+    at a multiple of its rows."""
     quotient, rest = _parts(bias, n)
     needed = [rows if rows in sizes else None for rows in packed_rows(bias, n)]
     result: list[PackedBias | None] = [None] * len(needed)
@@ -232,14 +234,14 @@ def packed_biases(bias: np.ndarray, n: int, sizes: Collection[int]) -> list[Pack
 
 
 def _parts(bias, n):
-    """Biases as quotients by 127 and what is left: int64 [blocks, n] each."""
+    """Splits biases into quotients by 127 and remainders: int64 [blocks, n] each."""
     bias = np.asarray(bias, np.int64).reshape(-1, n)
     quotient = (2 * bias + BIAS_LANE) // (2 * BIAS_LANE)
     return quotient, bias - BIAS_LANE * quotient
 
 
 def _share_out(quotient, rows):
-    """Shares quotients out among ``rows`` of a tile; what they do not hold is returned."""
+    """Distributes quotients over ``rows`` of a tile; returns the excess."""
     left = quotient.copy()
     for row in rows:
         row[:] = np.clip(left, -BIAS_LANE, BIAS_LANE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycle estimate of a program: units, memory and queues as in the specification's sections 9 and
+"""Cycle estimate of a program: units, memory and queues by the specification's sections 9 and
 10."""
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ class Memory:
     border: int = 0
 
     def cycles(self, size: int) -> float:
-        """Cycles of its port that a request of ``size`` bytes takes."""
+        """Port cycles of a request of ``size`` bytes."""
         return self.overhead + size / self.bandwidth
 
     def at(self, address: int) -> Memory:
-        """The memory that holds this byte."""
+        """Timing of the memory that contains this byte."""
         return self if self.on_chip is None or address >= self.border else self.on_chip
 
 
@@ -82,7 +82,7 @@ _DECODE, _DECODE_MEMORY, _ISSUE = 2, 7, 2
 
 
 class _Clock:
-    """Units of a core, each with the cycle at which it is free."""
+    """Simulation state: the units of a core, each with the cycle at which it becomes free."""
 
     def __init__(self, params, memory, host, weights, program=0):
         self.host, self.weights, self.next_word = host, weights, program
@@ -106,8 +106,8 @@ class _Clock:
         self.near = (0.0, 0, 1 << 30)  # end, rows and first row of the last MMC
 
     def transfer(self, address, size, when, share=1.0):
-        """The port moves ``size`` bytes from ``when`` on; returns the cycle behind. ``share``: of a
-        request that they are."""
+        """Moves ``size`` bytes through the port from cycle ``when`` on; returns the cycle after the
+        transfer. ``share``: their fraction of a request."""
         memory = self.memory.at(address)
         cycles = memory.overhead * share + size / memory.bandwidth
         chip = self.memory.on_chip
@@ -121,7 +121,7 @@ class _Clock:
         return self.port
 
     def word(self, word):
-        """Issue one word; returns the cycle at which it has done its work."""
+        """Issues one word; returns the cycle at which its work is complete."""
         while len(self.words) < self.params["fetch_words"]:
             # Eight words a request.
             end = self.transfer(self.next_word, _WORD, self.issued, share=1 / 8)
@@ -251,9 +251,9 @@ def word_times(
     weights: int = 0,
     program: int = 0,
 ) -> tuple[list[float], float]:
-    """Simulates a program: (issue cycle of each word, cycle at which the last has ended). ``host``,
-    ``weights`` and ``program`` are the base addresses of host memory, weight memory and the
-    program."""
+    """Simulates a program: (issue cycle of each word, cycle at which the last one is complete).
+    ``host``, ``weights`` and ``program`` are the base addresses of host memory, weight memory and
+    the program."""
     clock, times, end = _Clock(params, memory, host, weights, program), [], 0.0
     for word in words:
         end = max(end, clock.word(word))

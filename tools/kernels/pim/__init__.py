@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction builder of PIM's compiler."""
+"""Instruction builder for PIM's back end."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction builder of one core: allocates registers for addresses, and local memory."""
+"""Instruction builder of one core: also allocates registers for addresses, and local memory."""
 
 from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
@@ -22,13 +22,14 @@ _REACH = 1 << 28
 
 @lru_cache(1 << 16)
 def _word(mnemonic, values):
-    """Word of an instruction; ``values``: pairs (operand, value). Few of a program differ."""
+    """Encodes an instruction; ``values``: pairs (operand, value). Cached, since few words of a
+    program differ."""
     return ISA.encode(mnemonic, **dict(values))
 
 
 @lru_cache(1 << 16)
 def _move_word(rd, rs1, size, offset, select):
-    """The word of ``lmv``: with :func:`_product_word` most of what programs are made of."""
+    """Encodes ``lmv``, which with :func:`_product_word` makes up most of a program."""
     return ISA.encode("lmv", rd=rd, rs1=rs1, size=size, offset_value=offset, offset_select=select)
 
 
@@ -75,7 +76,7 @@ class CoreBuilder:
         return address
 
     def fits(self, rows: int, cols: int, biased: bool) -> bool:
-        """Whether another group of arrays fits this core."""
+        """Whether another group of arrays fits this core's capacity."""
         p = self.params
         arrays = -(-rows // p["xb_rows"]) * -(-cols // p["xb_cols"])
         return (
@@ -88,7 +89,7 @@ class CoreBuilder:
 
     @property
     def left(self) -> str:
-        """Remaining capacity for groups, in words of a message."""
+        """Remaining capacity for groups, described for messages."""
         p = self.params
         return (
             f"{p['arrays'] - self.arrays} arrays of {p['xb_rows']} x {p['xb_cols']}, "
@@ -119,8 +120,8 @@ class CoreBuilder:
         self.words.append(_word(mnemonic, tuple(values.items())))
 
     def pointer(self, address: int) -> int:
-        """Allocates a pair of registers, which stay (returns the even one), with a global
-        address."""
+        """Allocates a register pair with a global address, which is never freed, and returns the
+        even register."""
         even = next(
             r for r in range(0, 32, 2) if r not in self._pinned and r + 1 not in self._pinned
         )
@@ -151,8 +152,8 @@ class CoreBuilder:
         return free
 
     def _operands(self, *wanted):
-        """``(registers, offset_value, offset_select)`` for operands (address, select bit, scale), 0
-        where the offset does not reach."""
+        """Chooses registers and offset for operands (address, select bit, scale): ``(registers,
+        offset_value, offset_select)``, 0 for an address that the offset cannot reach."""
         held = self._holding
         missing = [w for w in wanted if w[0] & _LOW32 not in held]
         if missing and all(bit for _, bit, _ in missing):
@@ -174,8 +175,8 @@ class CoreBuilder:
         return registers, 0, 0
 
     def _pair(self, target, source):
-        """As :meth:`_operands` of bytes, (address, 1, 1) and (address, 2, 1): ``(rd, rs1,
-        offset_value, offset_select)``."""
+        """Chooses registers and offset for two byte operands, (address, 1, 1) and (address, 2, 1),
+        as :meth:`_operands` does: ``(rd, rs1, offset_value, offset_select)``."""
         held = self._holding
         target_missing, source_missing = target & _LOW32 not in held, source & _LOW32 not in held
         if target_missing or source_missing:
@@ -192,7 +193,7 @@ class CoreBuilder:
     # Instructions; addresses are local ones unless said
 
     def widths(self, ibiw: int, obiw: int) -> None:
-        """Sets the input and output widths, if they change."""
+        """Sets the input and output widths, if they differ from the current ones."""
         if self._widths != (ibiw, obiw):
             self.emit("setbw", ibiw=ibiw, obiw=obiw)
             self._widths = ibiw, obiw
@@ -214,8 +215,8 @@ class CoreBuilder:
         size: int = 1,
         out: int | None = None,
     ) -> None:
-        """Appends a vector operation of two operands (``vvadd``, ``vvmax`` ...); ``size``, ``out``:
-        bytes per element."""
+        """Appends a vector operation with two operands (``vvadd``, ``vvmax`` ...); ``size``,
+        ``out``: bytes per element."""
         for k in range(0, count, LENGTH_MOST):
             (rd, rs1, rs2), offset, select = self._operands(
                 (target + k * (out or size), 1, out or size),
@@ -242,7 +243,7 @@ class CoreBuilder:
         size: int = 1,
         out: int | None = None,
     ) -> None:
-        """Appends a vector operation of one operand (``vrelu``, ``vtanh``, ``vsigm``)."""
+        """Appends a vector operation with one operand (``vrelu``, ``vtanh``, ``vsigm``)."""
         for k in range(0, count, LENGTH_MOST):
             (rd, rs1), offset, select = self._operands(
                 (target + k * (out or size), 1, out or size), (source + k * size, 2, size)
@@ -270,8 +271,8 @@ class CoreBuilder:
             )
 
     def gather(self, target: int, source: int, stride: int, count: int, size: int) -> None:
-        """Copies ``count`` pieces of ``size`` bytes, ``stride`` pieces apart, to adjacent places;
-        small pieces are moved as elements."""
+        """Gathers ``count`` blocks of ``size`` bytes, ``stride`` blocks apart, to contiguous
+        memory; small blocks are moved as elements."""
         if 8 * size > self.params["max_biw"]:
             for k in range(count):
                 self.move(target + k * size, source + k * stride * size, size)
@@ -284,7 +285,7 @@ class CoreBuilder:
             self.emit("vmv", rd=used[0], rs1=used[1], rs2=used[2], len=min(LENGTH_MOST, count - k))
 
     def constants(self, target: int, values: Sequence[int] | np.ndarray) -> None:
-        """Writes the int32 ``values``, byte by byte where they are not 0."""
+        """Writes the int32 ``values``, byte by byte unless they are 0."""
         data = np.asarray(values, "<i4").tobytes()
         self.fill(target, 0, len(data))
         at = 0
