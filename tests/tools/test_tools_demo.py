@@ -2,9 +2,16 @@
 """The demo, on the model and on a board behind the link (the virtual board's own run is tested with
 the virtual board)."""
 
+import argparse
+import re
+import threading
+
 import pytest
 
 from quintet.firmware import demo
+from quintet.firmware.demo import command
+from quintet.tools.console import Console
+from quintet.tools.errors import TargetError
 from quintet.tools.targets.link import LinkTarget
 from tests.tools.tools_fake_board import FakeBoard
 
@@ -24,6 +31,34 @@ def test_on_the_model(quintet):
         all(line.startswith("[") for line in ran.err.splitlines())
         and len(ran.err.splitlines()) == 10
     )
+
+
+def test_a_silence_ends_with_the_present_step(monkeypatch):
+    """And with the time since the start. A terminal has a spinner."""
+    notes, ended = [], threading.Event()
+
+    class Quick(Console):
+        def signs_of_life(self, describe, silence=4.0):
+            assert silence <= 5
+            return super().signs_of_life(describe, 0.01)
+
+        def note(self, text):
+            super().note(text)
+            notes.append(text)
+            if "still at it: compiling" in text:
+                ended.set()
+
+    def run_demo(name, say, progress):
+        say("  compiling gateware to C++ (once, about a minute), for a board")
+        assert ended.wait(60)
+        raise TargetError("enough")
+
+    monkeypatch.setattr(command, "run_demo", run_demo)
+    with pytest.raises(TargetError, match="enough"):
+        command.run(argparse.Namespace(on="model"), Quick())
+    begun = next(at for at, note in enumerate(notes) if "about a minute" in note)
+    pattern = r"\[ +\d+\.\d s\]   still at it: compiling gateware to C\+\+"
+    assert all(re.fullmatch(pattern, note) for note in notes[begun + 1 :])
 
 
 def test_table(quintet):
