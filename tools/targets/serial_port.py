@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ...gateware.suggestions import MOST
 from ..errors import NoDeviceError, TargetError, close_names
 
 if TYPE_CHECKING:
@@ -189,7 +190,7 @@ def _meant(place):
 
     kind, _, name = place.rpartition(":")  # "simm:" is a misspelt kind of target
     board, slash, isa = name.partition("/")
-    meant = close_names(board, board_names(), 3)
+    meant = close_names(board, board_names(), MOST)
     if meant:
         isas = close_names(isa, core_names(), 1) if slash else []
         core = isas[0] if isas else "ISA"
