@@ -13,6 +13,7 @@ from quintet.firmware.demo import command
 from quintet.tools.console import Console
 from quintet.tools.errors import TargetError
 from quintet.tools.targets.link import LinkTarget
+from quintet.tools.targets.sim import OPENING
 from tests.tools.tools_fake_board import FakeBoard
 
 
@@ -31,6 +32,25 @@ def test_on_the_model(quintet):
         all(line.startswith("[") for line in ran.err.splitlines())
         and len(ran.err.splitlines()) == 10
     )
+
+
+def test_a_virtual_board_is_progress_before_its_first_step(monkeypatch):
+    """On a terminal the spinner turns while a design is elaborated. The step was said already."""
+    said, shown = [], []
+
+    def open_target(name, progress):
+        progress(OPENING)
+        progress("compiling gateware to C++")
+        raise TargetError("enough")
+
+    monkeypatch.setattr(demo, "open_target", open_target)
+    with pytest.raises(TargetError, match="enough"):
+        demo.run_demo("sim:ulx3s-85f/opentpu", said.append, shown.append)
+    assert shown == [OPENING, "compiling gateware to C++"]
+    assert [text[:26] for text in said] == [
+        "switching on the virtual b",
+        "  compiling gateware to C+",
+    ]
 
 
 def test_a_silence_ends_with_the_present_step(monkeypatch):
