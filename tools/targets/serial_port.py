@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ...gateware.suggestions import MOST
 from ..errors import NoDeviceError, TargetError, close_names
 
 if TYPE_CHECKING:
@@ -16,7 +17,15 @@ if TYPE_CHECKING:
 
     from .link import LinkTarget
 
-__all__ = ["Identity", "candidates", "identities", "open_port", "port_options", "public_name"]
+__all__ = [
+    "Identity",
+    "candidates",
+    "identities",
+    "meant_targets",
+    "open_port",
+    "port_options",
+    "public_name",
+]
 
 
 @dataclass(frozen=True)
@@ -172,7 +181,7 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
 def _reason(error, place):
     number = getattr(error, "errno", None)
     if number == errno.ENOENT:
-        return f"no such port{_meant(place)} (quintet doctor lists the ports there are)"
+        return f"no such port{meant_targets(place)} (quintet doctor lists the ports there are)"
     if number in (errno.EACCES, errno.EPERM):
         return "permission denied (quintet doctor says how to get it)"
     if number in (errno.EBUSY, errno.EWOULDBLOCK):
@@ -181,7 +190,7 @@ def _reason(error, place):
     return " ".join((getattr(error, "strerror", None) or str(error)).split())
 
 
-def _meant(place):
+def meant_targets(place: str) -> str:
     """The end of the message about a name that is no port's: the targets that it may stand for,
     such as the virtual board of a board's name."""
     from ...boards import board_names
@@ -189,7 +198,7 @@ def _meant(place):
 
     kind, _, name = place.rpartition(":")  # "simm:" is a misspelt kind of target
     board, slash, isa = name.partition("/")
-    meant = close_names(board, board_names(), 3)
+    meant = close_names(board, board_names(), MOST)
     if meant:
         isas = close_names(isa, core_names(), 1) if slash else []
         core = isas[0] if isas else "ISA"

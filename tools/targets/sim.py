@@ -24,7 +24,10 @@ if TYPE_CHECKING:
     from ...boards.virtual.native import SimulatedBoard
     from .names import TargetName
 
-__all__ = ["SimTarget", "open_board_of", "open_sim"]
+__all__ = ["OPENING", "SimTarget", "open_board_of", "open_sim"]
+
+#: The first step that is reported of a virtual board.
+OPENING = "opening the virtual board"
 
 #: Deadlines in simulated seconds. Nothing disturbs a virtual board's link, so that they matter only
 #: if gateware is broken; at a board's own two seconds that would take minutes to be seen.
@@ -164,6 +167,9 @@ def open_board_of(
     space = package.params.SPACE
     preset = parsed.preset or board.preset_for(package)
     space.resolve(preset, parsed.params)  # before anything that takes time
+    if progress is not None:
+        # A design that is new is elaborated first, which takes seconds without a step of its own.
+        progress(OPENING)
 
     trace = None
     if "trace" in parsed.options:
