@@ -60,7 +60,7 @@ class CorePackage:
 
     @cached_property
     def has_core(self) -> bool:
-        """Whether the package has gateware, and not a golden model alone."""
+        """Whether the package has gateware, not only a golden model."""
         return importlib.util.find_spec(f"{self.import_name}.core") is not None
 
     @cached_property

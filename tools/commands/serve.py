@@ -87,8 +87,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _place(args, framed):
-    """Address of the socket (``None``: a pseudo-terminal) and the token it wants (``None``:
-    none)."""
+    """Address of the socket (``None``: a pseudo-terminal), and the token that it requires
+    (``None``: none)."""
     from ..link.address import parse_address
     from ..link.notices import TOKEN
 

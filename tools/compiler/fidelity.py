@@ -92,7 +92,7 @@ def some_inputs(
 
 
 def _real(port, values):
-    """Values of an output in the user's order of axes, in real numbers."""
+    """Real values of an output, with the user's order of axes."""
     return from_graph(replace(port, scale=None), values[port.tensor])
 
 
@@ -111,8 +111,8 @@ def chosen_tensor(plan: Plan, tensor: str) -> str | None:
 
 @dataclass
 class _Layers:
-    """Signal to noise of every tensor that has a signal, dB by name, and of the layer or input
-    that adds most noise its place and its dB before and behind (fields of :class:`Fidelity`)."""
+    """Signal-to-noise ratios in dB by tensor name, and the layer or input that adds most noise: its
+    place and the ratio before and after it (fields of :class:`Fidelity`)."""
 
     ratios: dict = field(default_factory=dict)
     worst: tuple = ()
@@ -126,7 +126,8 @@ class _Layers:
 
 
 def _layers(plan, inputs, numbers):
-    """:class:`_Layers` of a plan, for what :func:`reference_tensors` gives of ``inputs``."""
+    """Computes the :class:`_Layers` of a plan from the result of :func:`reference_tensors` for
+    ``inputs``."""
     result = _Layers()
     exact, found = dict(inputs), dict(inputs)
     for step in plan.steps:
@@ -158,7 +159,7 @@ def _layers(plan, inputs, numbers):
 
 
 def _run(graph, values):
-    """Every tensor that flows in a graph, its inputs out of ``values``."""
+    """Computes every activation of a graph, with inputs from ``values``."""
     return run_graph(graph, {port.tensor: values[port.tensor] for port in graph.inputs}, keep=True)
 
 

@@ -89,7 +89,7 @@ def outline(
     forced_to_host: Mapping[str, str] | None = None,
     apart: Collection[str] = (),
 ) -> Outline:
-    """The :class:`Outline` of a network for a build; ``forced_to_host``: nodes that the host must
+    """The :class:`Outline` of a network for a build. ``forced_to_host``: nodes that the host must
     run, name -> reason; ``apart``: layers whose clip stays unfused where the core supports that.
 
     Raises
@@ -126,7 +126,7 @@ def check_names(graph: Graph, names: Collection[str]) -> None:
 
 
 def random_calibration(graph: Graph, count: int = 32, seed: int = 0) -> dict[str, np.ndarray]:
-    """Random inputs, name -> array [count, ...] as the user has it: normally distributed float64,
+    """Random inputs in the user's layout, name -> array [count, ...]: normally distributed float64,
     or uniform over the range of a quantised input."""
     rng = np.random.default_rng(seed)
     found: dict[str, np.ndarray] = {}
@@ -244,8 +244,8 @@ def compile_graph(
 
 
 def _judge(plan, graph, calibration, kind, held):
-    """Notes a plan's signal-to-noise ratio on inputs of this ``kind``, and a warning if it is low;
-    ``held``: as :func:`centred` gives it."""
+    """Records a plan's signal-to-noise ratio on inputs of this ``kind`` and, if it is low, a
+    warning; ``held``: offsets that :func:`centred` could not apply."""
     found = measure(plan, graph, calibration)
     plan.snr = found.snr
     if found.snr is None or found.snr >= LEAST:
@@ -262,8 +262,7 @@ def _judge(plan, graph, calibration, kind, held):
 
 
 def _offsets(graph):
-    """Report entries of inputs from which the host subtracts a mean, and of outputs to which it
-    adds one."""
+    """Report entries of inputs and outputs whose mean the host subtracts or adds."""
     why = {
         "inputs": "far from zero: the host subtracts it, the first layers' biases make up for it",
         "outputs": "far from zero: the last layers' biases leave it out, the host adds it",
@@ -282,7 +281,7 @@ def _offsets(graph):
 
 
 def _factors(graph):
-    """Report entries of outputs that the host multiplies."""
+    """Report entries of outputs that the host rescales."""
     return [
         {
             "name": port.name,
@@ -296,9 +295,9 @@ def _factors(graph):
 
 
 def _bar(made, error, options, forced_to_host):
-    """Adds the node that a program cannot be written for to ``forced_to_host``, name -> reason, so
-    that the host runs it. Raises PartitionError if that is not allowed, and ``error`` if no single
-    node stands in the way."""
+    """Forces a node whose program cannot be written to the host: adds it to ``forced_to_host``,
+    name -> reason. Raises PartitionError if that is not allowed, and ``error`` if no single node is
+    responsible."""
     node = _own_node(made, error.node)
     if node is None or node.name in forced_to_host:
         raise error
@@ -315,8 +314,8 @@ def _bar(made, error, options, forced_to_host):
 
 
 def _own_node(made, name):
-    """The network's node that a legalised node, by its name, is made of: the first behind it whose
-    result is a tensor of the network; ``None`` where there is none."""
+    """The network's node behind a legalised node: the first node from it on whose result is a
+    tensor of the network; ``None`` if there is none."""
     own = {node.output: node for node in made.graph.nodes}
     nodes = [
         node
@@ -345,8 +344,9 @@ def _apart(parts, names):
 
 
 def _checked(made, calibration, options, progress):
-    """As :func:`_steps`; whether the core holds the network is found before it is quantised,
-    which takes much longer. Of a dry run with placeholder numbers where those are enough."""
+    """Lowers the network like :func:`_steps`, but first checks with placeholder numbers that it
+    fits the core, since quantisation takes much longer. For a dry run, placeholder numbers may be
+    the result."""
     backend = made.backend
     for machine, part in made.segments:
         if machine:
@@ -379,13 +379,13 @@ def _checked(made, calibration, options, progress):
 
 
 def _may_fit(backend, error):
-    """Whether main memory is missing so little that the numbers to come may do with less than
-    placeholder numbers, which have a bias for every result."""
+    """Whether main memory is exceeded by so little that real numbers may fit: placeholder numbers
+    have a bias for every result."""
     return error.bytes_needed is not None and error.bytes_needed <= _MARGIN * backend.memory_size
 
 
 def _values(made, calibration, most):
-    """Tensor name -> the first values of every input of an outline, ``most`` at most."""
+    """First values of every input of an outline, at most ``most``, by tensor name."""
     return {
         port.tensor: to_graph(port, np.asarray(calibration[port.name])[:most])
         for port in made.graph.inputs
@@ -393,14 +393,14 @@ def _values(made, calibration, most):
 
 
 def _later(made, number):
-    """Names of the tensors that segments behind this ``number`` read."""
+    """Names of the tensors that segments after segment ``number`` read."""
     return {port.tensor for _, part in made.segments[number + 1 :] for port in part.inputs}
 
 
 def _look(made, rough, calibration, most):
-    """Refuses, as :func:`~.quantise.quantise` does, calibration that does not fit, and tensors that
-    become no finite numbers; ``rough``: the segments' placeholder numbers, ``None`` of the
-    host's; ``most``: inputs that are looked at."""
+    """Checks calibration as :func:`~.quantise.quantise` does: that it fits the network and gives
+    finite numbers. ``rough``: placeholder numbers of the segments, ``None`` for the host's;
+    ``most``: number of inputs to check."""
     values = _values(made, calibration, most)
     for number, ((_, part), numbers) in enumerate(zip(made.segments, rough, strict=True)):
         given = {port.tensor: values[port.tensor] for port in part.inputs}
@@ -413,7 +413,8 @@ def _look(made, rough, calibration, most):
 
 
 def _steps(made, calibration, options, progress):
-    """Steps of an outline, those of the core quantised, and these alone."""
+    """Lowers an outline to steps, with the core's segments quantised; returns the steps and the
+    quantised segments."""
     values = _values(made, calibration, FEW if options.dry else MOST_CALIBRATION)
     steps, parts = [], []
     for number, (machine, part) in enumerate(made.segments):
@@ -441,8 +442,8 @@ def _steps(made, calibration, options, progress):
 
 
 def _buffered_copies(backend, parts, programs):
-    """Double-buffered copies of all programs, behind them in memory, by the parts' ids; empty if
-    one has none or memory does not hold them."""
+    """Double-buffered copies of all programs, placed after them in memory, by the ids of the
+    quantised segments; empty if a program has none or memory cannot hold them."""
     at, found = max((lowered.memory for lowered in programs.values()), default=0), {}
     for part in parts:
         try:

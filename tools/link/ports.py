@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens a port, serial or socket, by its name."""
+"""Opening of ports, serial or socket, by name."""
 
 from .pipe import Pipe
 from .serial_pipe import BAUD, SerialPipe
@@ -9,6 +9,6 @@ __all__ = ["open_pipe"]
 
 
 def open_pipe(name: str, *, baud: int = BAUD) -> Pipe:
-    """Opens the pipe of a port's name; raises ``OSError`` or ``ValueError`` if that is not
+    """Opens the pipe named ``port``; raises ``OSError`` or ``ValueError`` if that is not
     possible."""
     return SocketPipe(name) if name.startswith(SCHEME) else SerialPipe(name, baud=baud)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Serial port as a byte pipe."""
+"""Byte pipe on a serial port."""
 
 from .errors import LinkError
 from .pipe import BytesLike, Pipe
@@ -11,7 +11,7 @@ BAUD = 3_000_000
 
 
 class SerialPipe(Pipe):
-    """A serial port, or any other URL that pyserial opens.
+    """A serial port, or any other URL that pyserial supports.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ class SerialPipe(Pipe):
             self._quicken()
 
     def _quicken(self):
-        """USB serial converters of one maker keep short answers for 16 ms unless asked not to
-        (Linux only)."""
+        """Disables the 16 ms latency timer with which FTDI's USB serial converters delay short
+        answers (Linux only)."""
         try:
             self._port.set_low_latency_mode(True)
         except (AttributeError, ValueError, NotImplementedError, *self._errors):
@@ -103,6 +103,6 @@ class SerialPipe(Pipe):
 
 
 def _reason(error):
-    """One line of an exception, without pyserial's own preamble."""
+    """One line of an exception's text, without pyserial's own prefix."""
     text = str(error).strip() or type(error).__name__
     return " ".join(text.split())

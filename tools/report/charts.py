@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Charts of a report, by Altair: each function returns a Vega-Lite specification. Colours are the
-style sheet's, so that a chart is as light or dark as its page."""
+"""Charts of a report, made with Altair: each function returns a Vega-Lite specification. Colours
+come from the style sheet, so that a chart follows the light or dark scheme of its page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,7 +25,7 @@ _COLOURS = [f"var(--chart-{number})" for number in range(1, 9)]
 
 
 def library() -> tuple[Any, Any]:
-    """The modules ``altair`` and ``vl_convert``.
+    """Imports the modules ``altair`` and ``vl_convert``.
 
     Raises
     ------
@@ -50,8 +50,7 @@ def script() -> str:
 
 
 def _finished(chart, text, height=None):
-    """The specification of a chart as wide as its page; ``text`` says what it shows to who cannot
-    see it."""
+    """Specification of a chart as wide as its page; ``text`` describes it for screen readers."""
     font = "system-ui, sans-serif"
     quiet = {
         "labelColor": "var(--dim)",
@@ -158,8 +157,8 @@ def roofline(
 
 
 def classes(rows: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]:
-    """Stacked bars of 100 %, one for each name. ``rows``: ``name``, ``class`` (of :data:`CLASSES`'
-    texts), ``cycles``, ``share`` (0 to 1)."""
+    """Stacked bar chart of shares in percent, one bar per name. ``rows``: ``name``, ``class``
+    (texts of :data:`CLASSES`), ``cycles``, ``share`` (0 to 1)."""
     alt, _ = library()
     names = list(CLASSES.values())
     order = [{**row, "order": names.index(row["class"])} for row in rows]
@@ -197,7 +196,7 @@ def bars(
     mark: str | None = None,
 ) -> dict[str, Any]:
     """Bar chart of ``rows``: ``name``, ``value``, ``shown`` (the value as text), and ``mark``, the
-    place of a stroke whose meaning is the argument ``mark``, if given."""
+    position of a tick that the argument ``mark`` explains, if given."""
     alt, _ = library()
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False))
     told = [alt.Tooltip("name:N", title="what"), alt.Tooltip("shown:N", title=title)]
@@ -241,8 +240,8 @@ def scatter(rows: Sequence[Mapping[str, Any]], across: str, up: str, text: str) 
 
 
 def memory_map(places: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]:
-    """Map of main memory, a row for each kind of contents; ``places``: ``what``, ``kind``, ``at``,
-    ``bytes``."""
+    """Map of main memory, with one row per kind of contents; ``places``: ``what``, ``kind``,
+    ``at``, ``bytes``."""
     alt, _ = library()
     rows = [
         {

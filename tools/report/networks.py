@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Report pages of networks: a compiled network, one that has run, and one on several cores side by
-side."""
+"""Report pages of networks: a compiled network, an inference run, and a comparison of cores."""
 
 from collections.abc import Mapping
 from math import isfinite
@@ -19,7 +18,7 @@ def _clock_text(hz):
 
 
 def _layers(rows):
-    """Bars of the layers' cycles, and their table."""
+    """Bar chart and table of the layers' cycles."""
     rows = [row for row in rows if row["where"] != "host"]
     if not rows:
         return ""
@@ -124,7 +123,7 @@ def _plan_facts(data, *more):
 
 
 def plan_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of a compiled network: all cycles are estimates."""
+    """Builds the :class:`~.page.Page` of a compiled network: all cycles are estimates."""
     page = Page(
         f"{data['network']} for {data['isa']}",
         "a compiled network; cycles are the compiler's estimates",
@@ -157,8 +156,8 @@ def plan_page(data: Mapping[str, Any]) -> Page:
 
 
 def infer_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of the output of ``quintet infer --json``; with ``--layers`` it has
-    the layers, each as a point."""
+    """Builds the :class:`~.page.Page` of the output of ``quintet infer --json``; with ``--layers``
+    it shows the layers, each as a point."""
     counters, inputs, rows = data["counters"], max(data["inputs"], 1), data.get("layers") or []
     cycles, clock, rates = (
         counters.get("cycles", 0) / inputs,
@@ -279,7 +278,7 @@ def _accuracy(found, cells):
 
 
 def compare_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of the output of ``quintet compare --json``."""
+    """Builds the :class:`~.page.Page` of the output of ``quintet compare --json``."""
     from ..compiler.results.comparison import clock_notes, comparison_of, comparison_rows
 
     found = comparison_of(data)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens a board on a serial port or a socket, or finds one (``auto``)."""
+"""Opening of a board on a serial port or socket, or search for one (``auto``)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Identity:
-    """A USB serial bridge of known boards: its name, the baud rates of the boards that carry it,
-    and the interface that the link uses."""
+    """A USB serial bridge of known boards: its name, the baud rates of boards that use it, and the
+    interface that carries the link."""
 
     name: str
     rates: tuple[int, ...]
@@ -40,8 +40,8 @@ class Identity:
 
 @cache
 def identities() -> dict[tuple[int, int], Identity]:
-    """The known bridges, (vendor, product) -> :class:`Identity`: all of our boards, and our own USB
-    device."""
+    """Known bridges, (vendor, product) -> :class:`Identity`: those of all supported boards, and
+    quintet's own USB device."""
     from ...boards import board_names, open_board
     from ...boards.board import UARTLink
     from ...gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
@@ -59,8 +59,8 @@ def identities() -> dict[tuple[int, int], Identity]:
 
 
 def candidates() -> list[ListPortInfo]:
-    """Serial ports that may be a known board: those of known bridges, and of a bridge with several
-    interfaces the one of the link."""
+    """Serial ports that may belong to a known board: ports of known bridges; for a bridge with
+    several interfaces only that of the link."""
     from serial.tools import list_ports
 
     found = []
@@ -123,8 +123,8 @@ def _open(port):
 
 
 def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
-    """``/dev/ttyUSB0?baud=115200&timeout=10``: port, another rate than the boards' own, another
-    deadline for answers, a token.
+    """Parses a port with options, ``/dev/ttyUSB0?baud=115200&timeout=10``: baud rate, deadline for
+    answers, token.
 
     Raises
     ------
@@ -210,7 +210,7 @@ def meant_targets(place: str) -> str:
 
 
 def _ask(port):
-    """The board on a port, at whichever rate of the boards with its bridge it answers.
+    """Identifies the board on a port; tries the baud rates of all boards with its bridge.
 
     Raises
     ------
@@ -231,7 +231,7 @@ def _ask(port):
 
 
 def _shown(port):
-    """A port as a message names it."""
+    """Name of a port in messages."""
     identity = identities().get((port.vid, port.pid))
     return f"{port.device} ({identity.name})" if identity else port.device
 
@@ -258,7 +258,7 @@ def _find():
 
 
 def _others():
-    """The rest of the message where no port is a known bridge's."""
+    """Remainder of the error if no port belongs to a known bridge."""
     from serial.tools import list_ports
 
     others = [port.device for port in list_ports.comports() if port.vid is not None]

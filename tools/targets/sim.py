@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Virtual board as a target: the bitstream's own SoC, compiled, driven by the same link client as a
+"""Target of a virtual board: the bitstream's own SoC, compiled, driven by the same link client as a
 physical board."""
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class SimTarget(LinkTarget):
             self._direct = Backdoor(board)
 
     def _backdoor(self, address, size):
-        """The :class:`Backdoor` where these bytes may be had by it now, else ``None``."""
+        """The :class:`Backdoor` if these bytes can be accessed through it now, else ``None``."""
         if self._direct is None or not self._direct.holds(address, size):
             return None
         if not self.client.quiet:
@@ -149,8 +149,8 @@ class SimTarget(LinkTarget):
 def open_board_of(
     parsed: TargetName, progress: Callable[[str], object] | None = None
 ) -> VirtualBoard:
-    """Starts the virtual board of a :class:`~.names.TargetName` and waits for its memory chip's
-    power-up.
+    """Starts the virtual board of a :class:`~.names.TargetName` and waits for the power-up of its
+    memory chip.
 
     Raises
     ------
@@ -209,8 +209,8 @@ def open_board_of(
 
 
 def open_sim(parsed: TargetName, progress: Callable[[str], object] | None = None) -> SimTarget:
-    """The :class:`SimTarget` of a name; errors as :func:`open_board_of`, and ``LinkError`` if it
-    does not answer."""
+    """Opens the :class:`SimTarget` of a name; errors as for :func:`open_board_of`, and
+    ``LinkError`` if it does not answer."""
     from ..link.client import LinkClient
 
     if parsed.options.get("link") == "uartbone":

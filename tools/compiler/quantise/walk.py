@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layer-by-layer execution in float and in the core's integers side by side: each layer is
-quantised on the core's results of those before it."""
+"""Execution of a network layer by layer, in float and in the core's integers side by side: each
+layer is quantised on the core's results of the preceding layers."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Walk", "alone", "copy_of", "run_alone"]
 
 
 def alone(graph: Graph, node: Node) -> Graph:
-    """The graph of one node of ``graph``: its activation inputs, its output."""
+    """A graph of a single node of ``graph``, with its activation inputs and its output."""
     tensors = {name: graph.tensors[name] for name in [*node.inputs, node.output]}
     flowing = list(dict.fromkeys(name for name in node.inputs if tensors[name].data is None))
 
@@ -43,7 +43,7 @@ def run_alone(
 
 
 class Walk:
-    """Values of the tensors that are still to be read.
+    """Values of all tensors that later nodes still read.
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ class Walk:
         return self.real[name] if data is None else data[None]
 
     def run_real(self, node: Node) -> None:
-        """Computes the node in float."""
+        """Computes a node in floating point."""
         with np.errstate(all="ignore"):
             value = run_node(node, *(self.operand(name) for name in node.inputs))
         count = len(next(iter(self.real.values())))
@@ -80,7 +80,7 @@ class Walk:
         return self.whole[node.output]
 
     def forget(self, index: int) -> None:
-        """Drops tensors that no node behind the one of this ``index`` reads."""
+        """Drops tensors that no node after ``index`` reads."""
         node = self.graph.nodes[index]
         for name in {*node.inputs, node.output}:
             if self._last.get(name, index) <= index:
@@ -89,6 +89,6 @@ class Walk:
 
 
 def copy_of(graph: Graph) -> Graph:
-    """A copy of the graph with lists and tensors of its own."""
+    """A copy of the graph whose lists and tensors can be changed independently."""
     tensors = {name: Tensor(**vars(tensor)) for name, tensor in graph.tensors.items()}
     return Graph(graph.name, list(graph.inputs), list(graph.outputs), list(graph.nodes), tensors)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Summary of a plan as tables and as a JSON object: layers, cycles, memory, core or host."""
+"""Summary of a plan as tables and as a JSON object: layers, cycles, memory, and whether the core or
+the host runs each layer."""
 
 from __future__ import annotations
 
@@ -86,8 +87,8 @@ def plan_rows(
 def plan_object(
     plan: Plan, clock_hz: float | None = None, clock: TimeClock | None = None
 ) -> dict[str, Any]:
-    """A plan's summary as a JSON object, for a main clock of ``clock_hz``; its clocks are those
-    that its cycles count. ``clock``: that times are computed with."""
+    """A plan's summary as a JSON object, for a main clock of ``clock_hz``. Its clocks are those
+    that count the plan's cycles; ``clock``: result of :func:`clock_object`."""
     rows = plan_rows(plan)
     return {
         "network": plan.network,
@@ -107,8 +108,8 @@ def plan_object(
 
 
 def clock_object(plan: Plan, clock: TimeClock | None) -> dict[str, Any]:
-    """The clock that times are computed with, as results store it: ``time_hz`` of the clock that a
-    plan's cycles count, or ``None``, and ``clock_note``."""
+    """Clock from which times are computed, as a JSON object: ``time_hz`` of the clock that counts a
+    plan's cycles, or ``None``, and ``clock_note``."""
     return {
         "time_hz": None if clock is None else plan.clock(clock.hz),
         "clock_note": "" if clock is None else clock.note,
@@ -177,7 +178,7 @@ def show_layers(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _gathered(rows):
-    """The same with host steps in a row as one."""
+    """Merges consecutive host steps into one row."""
     found = []
     for row in rows:
         if row["where"] == "host" and found and found[-1]["where"] == "host":
