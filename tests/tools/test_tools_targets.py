@@ -94,7 +94,7 @@ def test_names():
         ("sim:ulx3s-85f", "sim:<board>/<isa>"),
         ("sim:/opentpu", "sim:<board>/<isa>"),
         ("sim:ulx3s-85f/none", "no ISA named 'none'"),
-        ("sim:ulx3s-85f/opentpu?link=usb", "expected pipe, wire or uartbone"),
+        ("sim:ulx3s-85f/opentpu?link=usb", "expected pipe, wire, uartbone or spi"),
         ("sim:ulx3s-85f/opentpu?trace_from=x", "a number of cycles"),
         ("sim:ulx3s-85f/opentpu?load=foo", "load = foo: expected link or direct"),
         ("sim:ulx3s-85f/opentpu?load=direct&load=link", "load is given twice"),

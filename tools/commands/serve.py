@@ -53,6 +53,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
         raise TargetError(
             f"target {target}: a served board is loaded over its link alone; leave load=direct out"
         )
+    if parsed.options.get("link") == "spi":
+        raise TargetError(
+            f"target {target}: a served board is a port of bytes, and a host on SPI wires clocks "
+            f"them itself; leave link=spi out"
+        )
     if args.link is not None:
         check_output(args.link, "--link")
     framed = parsed.options.get("link") != "uartbone"

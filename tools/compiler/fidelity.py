@@ -97,7 +97,7 @@ def _real(port, values):
 
 
 def chosen_tensor(plan: Plan, tensor: str) -> str | None:
-    """Input of the argmax that makes an output ``tensor``, else ``None``: class numbers have no
+    """Input of the argmax that produces an output ``tensor``, else ``None``: class numbers have no
     signal-to-noise ratio."""
     graphs = [
         step.part.graph if isinstance(step, MachineStep) else step.graph for step in plan.steps

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opening of a board on a serial port or socket, or search for one (``auto``)."""
+"""Opens a board on a serial port, SPI wires or a socket, or finds one (``auto``)."""
 
 from __future__ import annotations
 
@@ -123,8 +123,8 @@ def _open(port):
 
 
 def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
-    """Parses a port with options, ``/dev/ttyUSB0?baud=115200&timeout=10``: baud rate, deadline for
-    answers, token.
+    """Parses a port with options, ``/dev/ttyUSB0?baud=115200&timeout=10``: port, baud rate, deadline
+    for answers, token. Of ``spi:/dev/spidev0.0?speed=8000000`` the rate is the clock.
 
     Raises
     ------
@@ -134,6 +134,7 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
     from ..link.address import parse_address
     from ..link.notices import TOKEN
     from ..link.socket_pipe import SCHEME
+    from ..link.spi_pipe import SCHEME as SPI_SCHEME
 
     shown = public_name(port)
     place, mark, query = port.rpartition("?")
@@ -142,12 +143,11 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
     pipe, client, token = {}, {}, ""
     for part in filter(None, query.split("&")):
         name, _, value = part.partition("=")
-        if name == "baud":
+        if name == ("speed" if place.startswith(SPI_SCHEME) else "baud"):
             if not (value.isascii() and value.isdigit()) or int(value) == 0:
-                raise TargetError(
-                    f"target {shown}: baud = {value}: expected a number of bits a second"
-                )
-            pipe["baud"] = int(value)
+                unit = "bits a second" if name == "baud" else "Hz"
+                raise TargetError(f"target {shown}: {name} = {value}: expected a number of {unit}")
+            pipe[name] = int(value)
         elif name == "timeout":
             if not re.fullmatch(r"\d+(\.\d+)?", value) or not 0 < float(value) <= 3600:
                 raise TargetError(
@@ -164,7 +164,7 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
         else:
             raise TargetError(
                 f"target {shown}: {name}: expected baud=N or timeout=SECONDS for a port, "
-                f"token=TEXT for a socket"
+                f"speed=HZ for SPI, token=TEXT for a socket"
             )
     if place.startswith(SCHEME):
         try:

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import TargetError
 from ..link.client import LinkClient
 from ..link.pipe import BytesLike
+from ..link.spi_pipe import SPIPipe
 from ..outputs import check_output
 from .base import Progress, Target, runs_view
 from .link import LinkTarget
@@ -222,7 +223,12 @@ def open_sim(parsed: TargetName, progress: Callable[[str], object] | None = None
     try:
         # Sessions are drawn by a fixed seed: a run is the same every time.
         return SimTarget(
-            client=LinkClient(board.pipe, seed=1, timeout=TIMEOUT, retry=RETRY),
+            client=LinkClient(
+                board.pipe if board.spi is None else SPIPipe(board.spi),
+                seed=1,
+                timeout=TIMEOUT,
+                retry=RETRY,
+            ),
             name=parsed.text,
             board=board,
             direct=parsed.options.get("load") == "direct",
