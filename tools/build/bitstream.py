@@ -163,7 +163,7 @@ def build(
     progress : callable(str)
         Receives each step, a line at a time.
     link : str, optional
-        ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
+        ``"uart"``, ``"uartbone"``, ``"usb"`` or ``"spi"``; else the board's default one.
     limit : float, optional
         Seconds that the tools may take: routing of a crowded design may never end.
     on_chip : int, optional
@@ -189,9 +189,9 @@ def build(
         router1 and heap, ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
-        name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
-        ``ffs``, ``dsps``, ``brams`` and what else the family has, ``available`` (the same of the
-        FPGA), ``clock_met`` (all but those of the netlist), ``crossings`` (as of
+        name, ``usb_io`` and ``usb``, or ``spi``, with that link, others by those of the netlist),
+        ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, ``available`` (the same
+        of the FPGA), ``clock_met`` (all but those of the netlist), ``crossings`` (as of
         :func:`~.crossings.crossings`), ``sdram`` (with such a chip: phase, capture, margins in
         nanoseconds), ``critical_path`` (``from``, ``to``, ``logic_ns``, ``routing_ns``, ``steps``),
         ``area`` (:func:`~.area.area`), ``memory``, ``ceilings``
@@ -279,6 +279,8 @@ def _build_in(folder, plan, board, soc, who, environment, progress, detail, limi
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
+    if soc.link["kind"] == "spi":
+        domains |= {"spi": soc.link["hz"]}
     report = {
         **who,
         "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3),

@@ -35,10 +35,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--link",
-        choices=("uart", "uartbone", "usb"),
+        choices=("uart", "uartbone", "usb", "spi"),
         help="link to the host: a serial line with our protocol or with LiteX's UARTBone for "
-        "its tools, or the "
-        "FPGA's own USB wires (default: uart where the board has it)",
+        "its tools, the FPGA's own USB wires, or SPI (default: uart where the board has it)",
     )
     parser.add_argument(
         "--on-chip",

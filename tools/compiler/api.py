@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -64,6 +64,7 @@ def compile_model(
     percentile: float | None = None,
     host_steps: bool = False,
     images: int | None = 1,
+    on_host: Sequence[str] = (),
 ) -> Compiled:
     """Compiles a trained network for a target.
 
@@ -75,7 +76,7 @@ def compile_model(
         or a dict by the names of the inputs where there are several; without it random ones, with a
         note among those of the plan
     preset, params : sizes, where the target leaves them open
-    bits, equalise, percentile, host_steps, images : see :class:`~.planning.Options`
+    bits, equalise, percentile, host_steps, images, on_host : see :class:`~.planning.Options`
 
     Returns
     -------
@@ -98,6 +99,9 @@ def compile_model(
         calibration = check_arrays(graph.name, graph.inputs, given)
     return Compiled(
         compile_graph(
-            graph, build, calibration, Options(bits, equalise, percentile, host_steps, images)
+            graph,
+            build,
+            calibration,
+            Options(bits, equalise, percentile, host_steps, images, tuple(on_host)),
         )
     )

@@ -21,7 +21,7 @@ from .verification import reference_tensors
 if TYPE_CHECKING:
     from .plan.plan import Plan
 
-__all__ = ["LEAST", "Fidelity", "measure"]
+__all__ = ["LEAST", "Fidelity", "chosen_tensor", "measure", "signal_power", "some_inputs"]
 
 #: dB below which a user is warned.
 LEAST = 20.0
@@ -62,7 +62,7 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
     graph : Graph, as imported
     calibration : dict, name of every input -> array as the user has it
     """
-    inputs = _some(plan, graph, calibration)
+    inputs = some_inputs(plan, graph, calibration)
     given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
     numbers, values = reference_tensors(plan, given)
     layers = _layers(plan, given, numbers)
@@ -71,7 +71,7 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
     )
     found = []
     for port, own in zip(plan.outputs, graph.outputs, strict=True):
-        chosen = _chosen(plan, port.tensor)
+        chosen = chosen_tensor(plan, port.tensor)
         if chosen is None:
             found.append(_ratio(_real(own, exact), _real(port, values)))
         else:
@@ -80,8 +80,10 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
     return Fidelity(snr, len(next(iter(inputs.values()))), *layers.worst)
 
 
-def _some(plan, graph, calibration):
-    """Selects inputs to measure, as user arrays: few enough for memory and time."""
+def some_inputs(
+    plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Selects inputs to measure, as the user has them: few enough for memory, and for time."""
     count = _INPUTS
     if plan.backend().floating:
         macs = sum(graph.macs(node) for node in graph.nodes)
@@ -94,8 +96,8 @@ def _real(port, values):
     return from_graph(replace(port, scale=None), values[port.tensor])
 
 
-def _chosen(plan, tensor):
-    """Input of the argmax that produces an output, else ``None``: class numbers have no
+def chosen_tensor(plan: Plan, tensor: str) -> str | None:
+    """Input of the argmax that produces an output ``tensor``, else ``None``: class numbers have no
     signal-to-noise ratio."""
     graphs = [
         step.part.graph if isinstance(step, MachineStep) else step.graph for step in plan.steps
@@ -162,21 +164,28 @@ def _run(graph, values):
 
 
 def _ratio(exact, found):
-    """Signal to noise in dB, minus infinity if ``found`` is not finite; ``None`` without a signal.
-
-    A signal is what differs between inputs: a constant, however large, tells nothing about them.
-    Of one input it is the values themselves.
-    """
+    """Signal to noise in dB, minus infinity if ``found`` is not finite; ``None`` without a
+    signal."""
     exact, found = np.asarray(exact, np.float64), np.asarray(found, np.float64)
     if not np.isfinite(exact).all():
         return None
     if not np.isfinite(found).all():
         return -np.inf
-    count = len(exact)
-    signal = np.square(exact - exact.mean(axis=0)).sum() * count / max(count - 1, 1)
-    if count == 1:
-        signal = np.square(exact).sum()
-    if signal <= _CONSTANT * np.square(exact).sum():
+    signal = signal_power(exact)
+    if not signal:
         return None
     noise = np.square(exact - found).sum()
     return float(10 * np.log10(signal / noise)) if noise else np.inf
+
+
+def signal_power(exact: np.ndarray) -> float:
+    """Power of a tensor's signal over all inputs (the first axis), 0 without one.
+
+    A signal is what differs between inputs: a constant, however large, tells nothing about them.
+    Of one input it is the values themselves.
+    """
+    count, power = len(exact), np.square(exact).sum()
+    if count == 1:
+        return float(power)
+    signal = np.square(exact - exact.mean(axis=0)).sum() * count / (count - 1)
+    return float(signal) if signal > _CONSTANT * power else 0.0

@@ -59,9 +59,26 @@ class Refusal:
     others: tuple[str, ...] = ()
 
     def __str__(self):
+        return self.text(self.reason)
+
+    def text(self, reason: str) -> str:
+        """The message, with ``reason`` in place of its own."""
         host = "; the host does it with --host-steps" if self.answer == HOST else ""
         others = f"; {', '.join(self.others)} would run it" if self.others else ""
-        return f"{self.name} ({self.origin or self.kind}): {self.reason}{host}{others}"
+        return f"{self.name} ({self.origin or self.kind}): {reason}{host}{others}"
+
+
+#: Characters of a reason from which on a message has it once.
+_LONG = 100
+
+
+def _lines(refusals):
+    """A line for each refusal; a long reason stands in its first one, to which others refer."""
+    first: dict[str, str] = {}
+    for refusal in refusals:
+        name = first.setdefault(refusal.reason, refusal.name)
+        again = name != refusal.name and len(refusal.reason) >= _LONG
+        yield refusal.text(f"as {name}") if again else str(refusal)
 
 
 class PartitionError(InputError):
@@ -71,9 +88,7 @@ class PartitionError(InputError):
     listing = True
 
     def __init__(self, isa: str, refusals: Sequence[Refusal]):
-        super().__init__(
-            f"{isa} cannot run this network:" + "".join(f"\n  {refusal}" for refusal in refusals)
-        )
+        super().__init__("\n  ".join([f"{isa} cannot run this network:", *_lines(refusals)]))
         self.refusals = refusals
 
 

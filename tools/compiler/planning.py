@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import InputError, suggestion
 from .backends import backend_class
 from .backends.base import HOST, Backend, LoweringError, Support
 from .evaluate import run_graph
@@ -48,7 +49,8 @@ class Options:
     ``bits``: of activations, where the core has a choice; ``equalise``: weights of neighbouring
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
     nodes that the core cannot do may run on the host; ``images``: inputs that a run works on, at
-    most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
+    most; ``None``: as many as the slower of core and line has use for; ``on_host``: names of nodes
+    that must run on the host, which allows others there too; ``dry``: the plan is only
     looked at, so that nothing is quantised unless the programs depend on values
     (:func:`~.quantise.placeholder.placeholder`), and then of few inputs, with weights rounded to
     the nearest; and no program has a double-buffered copy.
@@ -59,6 +61,7 @@ class Options:
     percentile: float | None = None
     host_steps: bool = False
     images: int | None = 1
+    on_host: tuple[str, ...] = ()
     dry: bool = False
 
 
@@ -98,10 +101,10 @@ def outline(
     options = options or Options()
     backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
     backend.quick = options.dry
-    graph, host_steps = (
-        separated(simplify(graph), backend),
-        options.host_steps or backend.host_free,
-    )
+    graph = simplify(graph)
+    check_names(graph, options.on_host)
+    graph = separated(graph, backend)
+    host_steps = options.host_steps or bool(options.on_host) or backend.host_free
     if backend.host_free:
         partition(graph, backend, host_steps=True)  # refuses what neither may do
         graph = backend.legalise(graph)
@@ -112,6 +115,14 @@ def outline(
             continue
         segments += [(True, part) for part in backend.split(backend.legalise(segment.graph))]
     return Outline(backend, graph, segments)
+
+
+def check_names(graph: Graph, names: Collection[str]) -> None:
+    """Raises InputError for one of ``names`` that no node of a simplified graph has."""
+    known = [node.name for node in graph.nodes]
+    for name in names:
+        if name not in known:
+            raise InputError(f"{graph.name} has no node {name!r}{suggestion(name, known)}")
 
 
 def random_calibration(graph: Graph, count: int = 32, seed: int = 0) -> dict[str, np.ndarray]:
@@ -152,7 +163,7 @@ def compile_graph(
     PartitionError, LoweringError
     """
     options = options or Options()
-    forced_to_host: dict[str, str] = {}
+    forced_to_host = dict.fromkeys(options.on_host, "it was asked to run on the host")
     apart: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
     near = graph
@@ -291,7 +302,7 @@ def _bar(made, error, options, forced_to_host):
     if node is None or node.name in forced_to_host:
         raise error
     forced_to_host[node.name] = error.reason
-    if not (options.host_steps or made.backend.host_free):
+    if not (options.host_steps or options.on_host or made.backend.host_free):
         raise PartitionError(
             made.backend.isa,
             [

@@ -33,7 +33,7 @@ class SerialPipe(Pipe):
 
         self.name = port
         self._errors = (serial.SerialException, OSError)
-        self._closed = False
+        self._closed = self._doubted = False
         self._port = serial.serial_for_url(port, do_not_open=True)
         self._port.baudrate = baud
         self._port.timeout = 0
@@ -71,6 +71,7 @@ class SerialPipe(Pipe):
     def read(self, limit: int, timeout: float) -> bytes:
         if self._closed:
             raise LinkError(f"{self.name} is closed")
+        data = b""
         try:
             waiting = self._port.in_waiting
             self._port.timeout = 0 if waiting else max(timeout, 0)
@@ -80,8 +81,14 @@ class SerialPipe(Pipe):
                 if waiting and len(data) < limit:
                     self._port.timeout = 0
                     data += self._port.read(min(limit - len(data), waiting))
+            self._doubted = False
             return bytes(data)
         except (*self._errors, TypeError) as error:
+            if isinstance(error, OSError) and error.errno is None and not self._doubted:
+                # Bytes that were announced and are not there: the port is gone, or a served board
+                # discarded its last host's answers in between. A port that is gone says so again.
+                self._doubted = True
+                return bytes(data)
             # pyserial trips over its own None when another thread closes the port: a TypeError.
             raise self._vanished(error) from error
 

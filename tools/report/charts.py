@@ -8,7 +8,7 @@ from typing import Any
 from ...gateware.requirements import extra_command
 from ..errors import NoDeviceError
 
-__all__ = ["CLASSES", "bars", "classes", "library", "memory_map", "roofline", "script"]
+__all__ = ["CLASSES", "bars", "classes", "library", "memory_map", "roofline", "scatter", "script"]
 
 #: Classes of cycles, in the order of a bar, as counters name them.
 CLASSES = {
@@ -213,6 +213,30 @@ def bars(
             .encode(x="mark:Q", y=y, tooltip=[*told, alt.Tooltip("mark:Q", title=mark, format=",")])
         )
     return _finished(chart, text, _step(len(rows)))
+
+
+def scatter(rows: Sequence[Mapping[str, Any]], across: str, up: str, text: str) -> dict[str, Any]:
+    """A point for each of ``rows``: ``name``, ``x`` (on a logarithmic axis titled ``across``),
+    ``y`` (titled ``up``), and both as text, ``shown_x`` and ``shown_y``."""
+    alt, _ = library()
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X(
+            "x:Q",
+            scale=alt.Scale(type="log", padding=30),
+            axis=alt.Axis(title=across, format="~s", tickCount=6, labelOverlap=True),
+        ),
+        y=alt.Y(
+            "y:Q", scale=alt.Scale(zero=False, padding=20), axis=alt.Axis(title=up, tickCount=6)
+        ),
+    )
+    told = [
+        alt.Tooltip("name:N", title="what"),
+        alt.Tooltip("shown_x:N", title=across),
+        alt.Tooltip("shown_y:N", title=up),
+    ]
+    marks = base.mark_point(filled=True, size=110, color=_COLOURS[0]).encode(tooltip=told)
+    labels = base.mark_text(dy=-12, fontSize=12, limit=_NAME).encode(text="name:N")
+    return _finished(marks + labels, text, _HEIGHT)
 
 
 def memory_map(places: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 """Report pages of networks: a compiled network, an inference run, and a comparison of cores."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from ..targets.ceilings import moved
@@ -251,6 +252,31 @@ def infer_page(data: Mapping[str, Any]) -> Page:
     return page
 
 
+def _accuracy(found, cells):
+    """Chart of each core's accuracy against its cycles: right inputs where labels were given, else
+    signal to noise; empty if fewer than two cores have both."""
+    labelled = found.correct is not None and found.inputs
+    up = "inputs right" if labelled else "signal to noise, dB"
+    rows = []
+    for cell in cells:
+        value = cell.correct if labelled else cell.snr
+        if value is not None and isfinite(value):
+            rows.append(
+                {
+                    "name": cell.isa,
+                    "x": cell.cycles,
+                    "y": value,
+                    "shown_x": f"{cell.cycles:,}",
+                    "shown_y": f"{value} of {found.inputs}" if labelled else f"{value:.1f} dB",
+                }
+            )
+    if len(rows) < 2:
+        return ""
+    return chart(
+        charts.scatter(rows, "cycles of an input", up, "Accuracy of every core against its cycles")
+    )
+
+
 def compare_page(data: Mapping[str, Any]) -> Page:
     """Builds the :class:`~.page.Page` of the output of ``quintet compare --json``."""
     from ..compiler.results.comparison import clock_notes, comparison_of, comparison_rows
@@ -288,6 +314,7 @@ def compare_page(data: Mapping[str, Any]) -> Page:
         if timed
         else "",
     )
+    page.add("Accuracy against cycles", _accuracy(found, cells))
     pairs = [(_cell_roof(cell), [_cell_point(cell)]) for cell in cells]
     page.add("Roofline", sections.roofline(pairs) if any(roof for roof, _ in pairs) else "")
     page.add(

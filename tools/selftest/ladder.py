@@ -52,10 +52,13 @@ def explain_silence(
     """Extends the error of a silent serial port by the results at other baud rates; returns
     ``error`` unchanged for other targets."""
     from ..link.serial_pipe import BAUD
+    from ..link.spi_pipe import SCHEME as SPI_SCHEME
 
     port = parsed.port
     if parsed.kind != "board" or port is None or port == "auto" or "://" in port:
         return error
+    if port.startswith(SPI_SCHEME):
+        return error  # its clock is the host's
     place, rate, _, _ = port_options(port)
     baud = rate.get("baud", BAUD)
     for other, ratio in ladder(baud):

@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import TargetError
 from ..link.client import LinkClient
 from ..link.pipe import BytesLike
+from ..link.spi_pipe import SPIPipe
 from ..outputs import check_output
 from .base import Progress, Target, runs_view
 from .link import LinkTarget
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from ...boards.virtual.native import SimulatedBoard
     from .names import TargetName
 
-__all__ = ["SimTarget", "open_board_of", "open_sim"]
+__all__ = ["OPENING", "SimTarget", "open_board_of", "open_sim"]
+
+#: The first step that is reported of a virtual board.
+OPENING = "opening the virtual board"
 
 #: Deadlines in simulated seconds. Nothing disturbs a virtual board's link, so that they matter only
 #: if gateware is broken; at a board's own two seconds that would take minutes to be seen.
@@ -164,6 +168,9 @@ def open_board_of(
     space = package.params.SPACE
     preset = parsed.preset or board.preset_for(package)
     space.resolve(preset, parsed.params)  # before anything that takes time
+    if progress is not None:
+        # A design that is new is elaborated first, which takes seconds without a step of its own.
+        progress(OPENING)
 
     trace = None
     if "trace" in parsed.options:
@@ -216,7 +223,12 @@ def open_sim(parsed: TargetName, progress: Callable[[str], object] | None = None
     try:
         # Sessions are drawn by a fixed seed: a run is the same every time.
         return SimTarget(
-            client=LinkClient(board.pipe, seed=1, timeout=TIMEOUT, retry=RETRY),
+            client=LinkClient(
+                board.pipe if board.spi is None else SPIPipe(board.spi),
+                seed=1,
+                timeout=TIMEOUT,
+                retry=RETRY,
+            ),
             name=parsed.text,
             board=board,
             direct=parsed.options.get("load") == "direct",

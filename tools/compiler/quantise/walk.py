@@ -16,7 +16,7 @@ from ..quantised import Quantised
 if TYPE_CHECKING:
     from ..backends.base import Backend
 
-__all__ = ["Walk", "alone", "copy_of"]
+__all__ = ["Walk", "alone", "copy_of", "run_alone"]
 
 
 def alone(graph: Graph, node: Node) -> Graph:
@@ -29,6 +29,17 @@ def alone(graph: Graph, node: Node) -> Graph:
         return Port(name, name, tuple(range(len(shape))), shape)
 
     return Graph(node.name, [port(name) for name in flowing], [port(node.output)], [node], tensors)
+
+
+def run_alone(
+    backend: Backend, quantised: Quantised, node: Node, numbers: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Result of one node in the core's numbers, by the back end's reference on a graph of this node
+    alone; ``numbers`` of the activations that it reads."""
+    single = alone(quantised.graph, node)
+    one = Quantised(graph=single, scales=quantised.scales, layers=quantised.layers)
+    result = backend.reference(one, {port.tensor: numbers[port.tensor] for port in single.inputs})
+    return np.asarray(result[node.output])
 
 
 class Walk:
@@ -64,14 +75,8 @@ class Walk:
         self.real[node.output] = np.broadcast_to(value, (count, *value.shape[1:]))
 
     def run_whole(self, node: Node, quantised: Quantised) -> np.ndarray:
-        """Computes a node in the core's integers, by the back end's reference on a graph of this
-        node alone."""
-        single = alone(self.graph, node)
-        one = Quantised(graph=single, scales=quantised.scales, layers=quantised.layers)
-        result = self.backend.reference(
-            one, {port.tensor: self.whole[port.tensor] for port in single.inputs}
-        )
-        self.whole[node.output] = np.asarray(result[node.output])
+        """Computes the node in the core's integers (:func:`run_alone`)."""
+        self.whole[node.output] = run_alone(self.backend, quantised, node, self.whole)
         return self.whole[node.output]
 
     def forget(self, index: int) -> None:

@@ -15,9 +15,19 @@ if TYPE_CHECKING:
     from ...build.reached import TimeClock
     from ...console import Console
     from ..plan.plan import Plan
+    from .noise import NoiseReport
 
-__all__ = ["clock_object", "plan_object", "plan_rows", "show_layers", "show_plan"]
+__all__ = [
+    "clock_object",
+    "plan_object",
+    "plan_rows",
+    "show_layers",
+    "show_noise",
+    "show_plan",
+]
 
+#: Layers of a noise report that a terminal shows.
+_NOISIEST = 10
 #: What rows may have besides, and its column.
 _MORE = {"measured": ">measured", "snr": ">SNR dB"}
 
@@ -128,6 +138,34 @@ def show_plan(console: Console, plan: Plan, clock: TimeClock | None = None) -> N
     if plan.snr is not None:
         ratio = "infinite, all results are equal" if plan.snr == inf else f"{plan.snr:.1f} dB"
         console.out(f"signal to noise against floating point: {ratio}")
+
+
+def show_noise(console: Console, report: NoiseReport) -> None:
+    """Prints the noisiest layers as a table, with advice."""
+    rows = [row for row in report.layers if row.share > 0]
+    if not rows:
+        console.out("no layer adds noise to the outputs")
+        return
+    console.out(
+        f"noise of each layer alone at the outputs, on {report.inputs} "
+        f"input{'s' * (report.inputs > 1)}:"
+    )
+    console.table(
+        ("layer", "what", ">share %", ">SNR dB", ">rounding %", ">clipped %"),
+        [
+            (
+                _short(row.layer),
+                row.kind,
+                f"{100 * row.share:.1f}",
+                f"{row.snr:.1f}",
+                f"{100 * row.rounding:.0f}",
+                f"{100 * row.clipped:.2g}",
+            )
+            for row in rows[:_NOISIEST]
+        ],
+    )
+    for text in report.advice:
+        console.out(f"advice: {text}")
 
 
 def show_layers(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
