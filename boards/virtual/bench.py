@@ -316,8 +316,8 @@ class CoreBench(Simulation):
         Raises
         ------
         SimulationError
-            The core does not end within ``patience`` cycles after the abort, or leaves something
-            owed on a port.
+            The core does not end within ``patience`` cycles after the abort, or leaves answers
+            outstanding on a port.
         """
         self.start(registers)
         if self.wait(cycle_limit):

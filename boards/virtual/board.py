@@ -292,7 +292,7 @@ class VirtualBoard(SimulatedBoard):
 
     Attributes
     ----------
-    pipe : :class:`VirtualPipe`; with link ``spi`` it only tells the time and lets it pass
+    pipe : :class:`VirtualPipe`; with link ``spi`` it only counts and advances the time
     spi : :class:`VirtualSPI`, or ``None`` without such a link
     soc : SoC
     clock_hz : int
@@ -364,8 +364,8 @@ class VirtualBoard(SimulatedBoard):
         elif top.part is not None:
             known = cast(Clocking, soc.clocking).sdram
             assert known is not None
-            # Changes, or another path of the clock, make a chip that differs from what the
-            # controller was told (tests).
+            # Changes, or another path of the clock, make a chip that differs from the controller's
+            # settings (tests).
             describe_chip(
                 config,
                 soc,

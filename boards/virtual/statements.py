@@ -96,7 +96,7 @@ def joined_scopes(parts: Sequence[str]) -> list[str]:
     """Merges statements of a scope that must stay together: from a declaration to the last use of
     its name.
 
-    The scope's end ends a declaration as well, so any run of the pieces may get a scope of its own.
+    The scope's end ends a declaration as well, so any run of statements may get a scope of its own.
     """
     last = {}
     for number, part in enumerate(parts):

@@ -41,8 +41,8 @@ class VirtualTop(wiring.Component):
     busy, fault, interrupt, reset_request : Out
     flash : Out(FlashPins()), ready, blink : Out, where the SoC starts from flash memory
     second_clk : In(1), where the core has a clock domain of its own
-    activity : Out, where there is a core: what it is at,
-        as :class:`~.activity.ActivityProbe` has it
+    activity : Out, where there is a core: its activity, as :class:`~.activity.ActivityProbe`
+        exposes it
     """
 
     def __init__(self, *, soc: SoC, baud: int | None = None, spi: bool = False) -> None:

@@ -21,7 +21,7 @@ class Peaks:
     port_bytes : bytes that its engine asks of main memory in a cycle of the main clock,
         ``None`` for as many as a beat has
     byte_counters : names of the counters that together count the bytes of main memory
-    uncounted : what is moved besides and no counter tells, in words; empty: nothing
+    uncounted : traffic that no counter counts, in words; empty: none
     clock_ratio : cycles of its counters in one of the main clock:
         more than one where a core counts in a clock of its own
     """

@@ -65,7 +65,7 @@ class UARTBone(wiring.Component):
         reads = (command == Command.READ_INCREMENT) | (command == Command.READ_FIXED)
         grows = (command == Command.WRITE_INCREMENT) | (command == Command.READ_INCREMENT)
         ended = bus.ack | bus.err
-        begun = Signal()  # the host owes bytes of a request
+        begun = Signal()  # bytes of a request are outstanding
         waited = Signal(range(self._patience))
         forget = waited == self._patience - 1
         m.d.comb += [

@@ -18,16 +18,16 @@ __all__ = ["PartialWrites"]
 class PartialWrites(wiring.Component):
     """Read-modify-write stage between the arbiter and a memory that writes whole beats only.
 
-    Reads pass, one register behind. A write is collected in pieces of ``chunk`` beats at most; a
-    piece in which every beat is whole is written as it is, otherwise the beats from the first to
-    the last partial one are read, merged and the whole piece is written. Since the stage has the
+    Reads pass, one register behind. A write is collected in segments of ``chunk`` beats at most; a
+    segment in which every beat is whole is written as it is, otherwise the beats from the first to
+    the last partial one are read, merged and the whole segment is written. Since the stage has the
     memory for itself, no other port's bytes are lost in between. A beat whose mask is empty counts
     as partial: it is written back as it was.
 
-    Throughput of whole beats: a piece costs its beats, collected while the piece before is written;
-    a piece with partial beats also costs the way to the memory and back.
+    Throughput of whole beats: a segment costs its beats, collected while the segment before is
+    written; a segment with partial beats also costs the way to the memory and back.
 
-    An error of the read or of the write of any piece makes the acknowledgement's; a piece whose
+    An error of the read or of the write of any segment makes the acknowledgement's; a segment whose
     read failed is not written.
 
     Parameters
@@ -35,7 +35,7 @@ class PartialWrites(wiring.Component):
     beat_bytes : int
         2, 4, 8 or 16.
     chunk : int
-        Beats of a piece: a power of two from 2 to 256.
+        Beats of a segment: a power of two from 2 to 256.
 
     Members
     -------
@@ -62,7 +62,7 @@ class PartialWrites(wiring.Component):
         shift = beat.bit_length() - 1
         index_bits = chunk.bit_length() - 1
 
-        # Two pieces of beats and masks: one is collected while the other is written.
+        # Two segments of beats and masks: one is collected while the other is written.
         store = m.submodules.store = Memory(shape=9 * beat, depth=2 * chunk, init=[])
         writer, reader = store.write_port(), store.read_port(domain="comb")
 
@@ -72,7 +72,7 @@ class PartialWrites(wiring.Component):
         read_ends = Signal()
         s.collecting = Signal()  # a write of the port is under way
         s.left = Signal(8)  # beats to collect, less one
-        s.address = Signal(32 - shift)  # of the next piece to collect
+        s.address = Signal(32 - shift)  # of the next segment to collect
         s.held, s.request = Signal(), Signal(RequestLayout(), name="request")
 
         self._collect(m, s, index_bits)
@@ -152,7 +152,7 @@ class PartialWrites(wiring.Component):
         s.ready_piece, s.ready_half = (
             Signal(),
             Signal(name="ready_half"),
-        )  # a collected piece waits for (or is in) the hands of the second stage
+        )  # a collected segment waits for the second stage, or is in it
         s.piece_address = Signal.like(s.address)
         s.piece_count, s.piece_first, s.piece_last = (
             Signal(index_bits),
@@ -160,7 +160,7 @@ class PartialWrites(wiring.Component):
             Signal(index_bits, name="piece_last"),
         )
         s.piece_partial, s.piece_final = Signal(), Signal(name="piece_final")
-        s.handed = Signal()  # the second stage takes the piece in this cycle
+        s.handed = Signal()  # the second stage takes the segment in this cycle
         s.full = Signal()  # the half is complete and waits to be handed over
         whole = port.w.payload.mask.all()
         s.taken = Signal()

@@ -109,8 +109,8 @@ class WidthAdapter(wiring.Component):
         last of them."""
         asked, given = self.port.req, self.memory.req
         shift = exact_log2(self.ratio)
-        # One bit for each part that the memory owes an answer: whether it is the last of its
-        # request.
+        # One bit for each narrow request with an outstanding answer: whether it is the last of its
+        # wide one.
         parts = m.submodules.parts = ShiftQueue(shape=1, depth=self._outstanding)
         # A request is taken with its first part, since its data may be offered only then; the
         # others come from registers.
@@ -153,8 +153,8 @@ class WidthAdapter(wiring.Component):
 
     def _cut_writes(self, m):
         wide, narrow = self.port.w, self.memory.w
-        # Beats of a burst are whole, so that write data and answers each count their pieces by
-        # themselves.
+        # Beats of a burst are whole, so that write data and answers each count their narrow beats
+        # separately.
         piece = Signal(exact_log2(self.ratio))
         m.d.comb += [
             narrow.valid.eq(wide.valid),

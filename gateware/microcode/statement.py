@@ -55,7 +55,7 @@ class Statement:
         return value
 
     def filled(self, text: str) -> Statement:
-        """Statement with the words ``text`` at the same location, for filling a gap before this one."""
+        """Statement with the words ``text`` at the same location, to fill a gap before this one."""
         return replace(self, labels=[], words=text.split())
 
 

@@ -59,7 +59,7 @@ class EngineControl(wiring.Signature):
         The ISA's further counters: ``Out`` member ``inc.<name>``, ``bits`` wide.
     views : int
         Number of views of the common counters: the core as a whole and, beside it, parts of it
-        (each processor of a many-core machine). With more than one there are ``Out`` members
+        (each processor of a many-core engine). With more than one there are ``Out`` members
         ``view``, the number of the one that the counter registers show while not busy (0: the
         whole), and ``part``, an array of views - 1 structures of ``stall``, ``retired``,
         ``operations``, ``bytes_read``, ``bytes_written`` and ``inc``, of the same rules as those of
@@ -87,7 +87,7 @@ class EngineControl(wiring.Signature):
         and ``fault_*`` hold. ``fault_code`` 0: done; 8: aborted; else a fault.
     fault_code : Out, 8 bits; fault_pc, fault_detail : Out, 32 bits:
         hold still from the cycle of ``finish`` to the next ``start`` or core reset (the shell reads
-        them piece by piece once the counters are whole)
+        them 16 bits at a time once the counters are complete)
     interrupt : Out, one cycle: raise the interrupt within a run
     stall : Out, :class:`Stall`: the class of this cycle,
         looked at from the cycle after ``start`` to that of ``finish``, both included

@@ -91,7 +91,8 @@ class FlashReader(wiring.Component):
         self._quad, self._half, self._delay = bool(quad), half, delay
         wake_up, *commands = flash_script(address, self._quad)
         # Pairs (chip is selected, bit), one for each period of the chip's clock, which goes on
-        # while the chip is not selected: a power of two, which a counter's end tells.
+        # while the chip is not selected: a power of two, so that a counter's overflow marks its
+        # end.
         behind = _bits(commands[0])
         for command in commands[1:]:
             behind += [(0, 0), *_bits(command)]

@@ -33,7 +33,7 @@ def dp16kd():
     ports of one width up to 18 bits and for one of 36 that is written and one that is read, write
     mode NORMAL, with output registers or without. Of what the guide leaves open, a read of an
     address that another port writes and the output of a port that writes, it gives the complement
-    of what stood there, as the twins do. yosys has the cell's pins only.
+    of what stood there, as the behavioural models do. yosys has the cell's pins only.
     """
     pins = []
     for port in "AB":

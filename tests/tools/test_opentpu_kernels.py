@@ -275,7 +275,7 @@ def test_depthwise_products_meet_only_their_own_channels():
             Step(name="far", target="y", sources=["x"], terms=copy_terms(4, 0, 4, 4), shifts=[0]),
             {"x": Planes(1, 200, 4, 4), "y": Planes(1, 200, 4, 4, lead=130)},
             {"lead": 130},
-            r"far: 130 zeros in front of a map are more than the 128 accumulator rows of a part",
+            r"far: 130 zeros in front of a map are more than the 128 accumulator rows of a chunk",
         ),
     ],
 )

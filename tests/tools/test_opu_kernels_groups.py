@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Groups, dilation, tensors in pieces of 16 channels, and a shift for each piece: programs against
+"""Groups, dilation, tensors in channel blocks of 16, and a shift for each block: programs against
 plain numpy."""
 
 from dataclasses import replace
@@ -341,11 +341,11 @@ def test_pages_and_fetches_cost_cycles():
         ),
         (
             {"weight_fraction": np.arange(64)},
-            "layer y: weight_fraction must be equal within a piece of 64 channels",
+            "layer y: weight_fraction must be equal within a channel block of 64",
         ),
         (
             {"weight_fraction": np.arange(64), "split": True},
-            "layer y: weight_fraction must be equal within a piece of 16 channels",
+            "layer y: weight_fraction must be equal within a channel block of 16",
         ),
         (
             {"weight_fraction": np.zeros(5, int)},
@@ -361,7 +361,7 @@ def test_pages_and_fetches_cost_cycles():
         ),
         (
             {"split": True, "residual": "x"},
-            "layer y: residual x lies in pieces of 64 channels, the result in pieces of 16",
+            "layer y: residual x lies in channel blocks of 64, the result in channel blocks of 16",
         ),
     ],
 )

@@ -208,7 +208,7 @@ class Net:
         ----------
         weights : [4 x hidden, features], gates in ONNX's order: input, output, forget, cell
         recurrent : [4 x hidden, hidden]
-        bias : [8 x hidden], of the weights and then of the recurrent ones, as ONNX has it
+        bias : [8 x hidden], of the weights and then of the recurrent ones, in ONNX's order
         """
         return self._recurrent("LSTM", 4, x, weights, recurrent, bias, sequence, {})
 

@@ -181,7 +181,7 @@ def _ratio(exact, found):
 def signal_power(exact: np.ndarray) -> float:
     """Power of a tensor's signal over all inputs (the first axis), 0 without one.
 
-    A signal is what differs between inputs: a constant, however large, tells nothing about them.
+    A signal is what differs between inputs: a constant, however large, says nothing about them.
     Of one input it is the values themselves.
     """
     count, power = len(exact), np.square(exact).sum()

@@ -171,10 +171,10 @@ class Conv(Node):
     ``stride``, ``dilation``: (rows, columns); ``padding``: zeros (top, left, bottom, right);
     ``groups`` = channels in is depthwise. ``activation``: an :class:`Activation` of kind relu,
     leaky or clip that follows (its names unused), or ``None``. A second input is a residual: added
-    to the convolution, before the activation; only a back end's own pass joins it. ``weight_scale``
-    [out]: step of the weights of a QDQ model. ``floor`` [out]: least value of each channel's
+    to the convolution, before the activation; only a back end's own pass fuses it. ``weight_scale``
+    [out]: scale of the weights of a QDQ model. ``floor`` [out]: least value of each channel's
     results, or ``None``; only the quantiser sets it, where saturation gives nothing below it, so
-    that machines need not look at it.
+    that cores need not apply it.
     """
 
     weights: np.ndarray

@@ -53,7 +53,7 @@ def programs_of(
     Raises
     ------
     LoweringError
-        The machine cannot hold the network.
+        The core cannot hold the network.
     """
     if images is not None:
         return backend.lower_all(parts, images)

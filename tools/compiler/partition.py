@@ -229,7 +229,7 @@ def _segments(graph, answers):
     places = {node.name: not answers[node.name].runs for node in graph.nodes}
     groups = _grouped(graph, places)
     if len(groups) > 1:
-        # A part that only moves elements is no work for a machine between two of the host's.
+        # A segment that only moves elements does not run on the core between two of the host's.
         places |= {
             node.name: True
             for on_host, nodes in groups

@@ -95,7 +95,7 @@ def outline(
     Raises
     ------
     PartitionError
-        The machine cannot do some nodes; the message lists every one.
+        The core cannot run some nodes; the message lists every one.
     """
     backend = _backend(build)
     options = options or Options()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Quantised networks: a graph with a scale for every tensor and integer weights for every layer.
 
-A tensor of whole numbers q stands for q * scale. Scales are any positive real numbers; only what a
-machine does behind a sum of products is a shift, so a weight's step is ``scale_out * 2^-shift /
+A tensor of whole numbers q stands for q * scale. Scales are any positive real numbers; only the
+rescaling after a sum of products is a shift, so a weight's scale is ``scale_out * 2^-shift /
 scale_in``.
 """
 
@@ -61,28 +61,30 @@ class Arithmetic:
     out_bits : widths that its result may have, the one to prefer first
     weight_bits : width of the weights; ``None`` where the node has none
     bias_bits : width of the bias
-    bias_tile : greatest size of a bias that takes one step of the machine, in products: a greater
-        one takes more, which is time; ``None``: any takes the same
-    bias_shifts : how many places the bias' unit may lie above that of the products (0:
-        only the same unit), lowest and highest
+    bias_tile : greatest size of a bias that takes one instruction, in products: a greater one takes
+        more time; ``None``: all take the same
+    bias_shifts : left shifts of the bias' scale relative to that of the products (0: only the same
+        scale), lowest and highest
     shifts : lowest and highest shift
     shift_group : output channels that share a shift: a number, or ``None`` where all of them do
-    partial_bits : width at which partial sums saturate after every step of
+    partial_bits : width at which partial sums saturate after every term of
         :meth:`~.backends.base.Backend.partial_sums`, ``None``: they do not
-    partial_shifted : partial sums are rounded to the unit ``2^partial_shifted`` times below that
-        of the result before they are added up
+    partial_shifted : partial sums are rounded to a scale ``2^partial_shifted`` times below that of
+        the result before they are added up
     equal_scales : the operands of an addition and its result must have one scale
     same_scale : the result has its source's scale (pooling, reshaping)
-    power_of_two : weights are constants of the machine;
-        the quantiser chooses no shift (averages): the result has its source's scale
-    bias_in_result : the bias' unit is the partial sums' (``2^-partial_shifted`` of the result's),
+    power_of_two : weights are constants of the core; the quantiser chooses no shift (averages): the
+        result has its source's scale
+    bias_in_result : the bias has the scale of the partial sums (``2^-partial_shifted`` of the
+        result's),
         whatever the shift; ``bias_shifts`` says nothing
     wraps : a result that its width does not hold wraps instead of saturating:
-        ranges get room and are never cut
+        ranges get headroom and are never clipped
     clips : the bounds of a clip are kept whatever the scale, not by the end of the numbers
-    favours_positive : takes fewer steps of a tensor that is known to have no negative numbers
+    favours_positive : takes fewer instructions for a tensor that is known to have no negative
+        numbers
     floors : every product is rounded toward minus infinity, by itself, before it is added up
-    source_step, result_step : steps that a table of the core asks of what it reads and gives
+    source_step, result_step : scales that a table of the core requires of its source and result
         (sigmoid, tanh), ``None``: any
     """
 
@@ -118,7 +120,7 @@ class Integer:
     weights : int64, of the shape of the node's weights;
         of an addition with ``weight_bits`` the operands' two multipliers, of an average its
         multiplier [1], of a product of two tensors empty
-    bias : int64 [out], in units of ``2^bias_shift`` products, or ``None``
+    bias : int64 [out], in multiples of ``2^bias_shift`` products, or ``None``
     shift : int64 [out]: the result is the sum of products times ``2^-shift``
     bias_shift : int64 [out]
     recurrent : int64, of an LSTM or GRU the weights of the recurrence;
@@ -146,7 +148,7 @@ class Quantised:
         empty for floating point
     layers : dict, node name -> Integer; of every node with weights
     choices : list of dict: what was chosen for each tensor and layer and why, for the report
-    apart : list of names of layers that would lose much less with their clip in a layer of its own
+    apart : list of names of layers that would lose much less with an unfused clip
         (:attr:`~.backends.base.Backend.apart`)
     """
 

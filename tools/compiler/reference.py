@@ -40,8 +40,7 @@ __all__ = [
 #: from zero; down; toward zero.
 ROUNDINGS = ("half_up", "half_even", "half_away", "floor", "zero")
 
-#: Places beyond which a shift no longer changes the result of a number that int64 holds with some
-#: room.
+#: Places beyond which a shift no longer changes the result of a number well within int64.
 _FAR = 62
 
 
@@ -363,7 +362,7 @@ def average_pool(
     Parameters
     ----------
     multiplier, shift : the sum is multiplied and scaled down instead of divided,
-        as machines without a division do
+        as cores without a division do
     include_padding : bool, whether zeros of the padding count
     rounding : one of :data:`ROUNDINGS`
     bits : width to saturate to, ``None``: none

@@ -87,7 +87,7 @@ class Call:
         order."""
         client, pipe = self._client, self._pipe
         client._idle = True
-        self._fill()  # which may tell a served board's time anew
+        self._fill()  # which may report a served board's time anew
         heard = self._repeated = pipe.now()
         while self._first < len(self._requests):
             self._fill()
@@ -166,7 +166,7 @@ class Call:
             flight = _Flight(request, request.encode(self._session, self._base + self._fresh))
             if self._flights and self._weight + flight.weight > self._client._window:
                 break
-            # Numbers must tell what is in flight from what was answered.
+            # Numbers must distinguish requests in flight from answered ones.
             if self._fresh - self._first >= 100:
                 break
             self._flights[self._fresh] = flight

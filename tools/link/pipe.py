@@ -49,7 +49,7 @@ class Pipe:
     bytes_per_second : float or None
         What the line carries each way; ``None`` if it has no rate of its own.
     served : bool
-        A server tells the time of the board behind it: :meth:`now` counts that time.
+        A server reports the time of the board behind it: :meth:`now` counts that time.
     """
 
     name: str = "pipe"

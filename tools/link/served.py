@@ -12,19 +12,19 @@ from .pipe import BytePipe, BytesLike, Pipe
 
 __all__ = ["ServedPipe"]
 
-#: Seconds in which a server that tells the time says something, whatever its machine has to do.
+#: Longest silence in seconds of a server that reports the time, however busy its computer is.
 PATIENCE = 30.0
 
 
 class ServedPipe(Pipe):
     """A byte pipe that measures time by the board behind it, if a server reports that.
 
-    A served board is simulated, faster or slower than the wall's clock goes on. Its server tells
+    A served board is simulated, faster or slower than the wall's clock goes on. Its server reports
     the board's time, and from then on
     :meth:`now`, the deadlines of :meth:`read` and so the repeats of ``LinkClient`` count that: what
     the board is still
-    working through is never late. Without a server, at a board of its own, everything stays as
-    ``pipe`` has it.
+    working through is never late. Without a server, at a board of its own, everything behaves as
+    ``pipe`` alone.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def read_back(folder: str | Path, board: Board) -> Netlist:
     ------
     InputError
         The board has another FPGA than an HX8K, or registers in its I/O cells, which icebox does
-        not tell; or the folder has no routed design.
+        not report; or the folder has no routed design.
     NoDeviceError, BuildError
         icebox is missing, or it or yosys fails.
     """

@@ -112,7 +112,7 @@ class SocketEndpoint:
             *([self._client] if self._client else []),
         ]
         ready = select.select(places, [], [], 0 if self._first else wait)[0]
-        # Who has gone makes room before others ask.
+        # Hosts that have left are removed before new ones are admitted.
         gone, data = self._from_client() if self._client in ready else (False, b"")
         for caller in [caller for caller in self._callers if caller in ready]:
             self._attend(caller)

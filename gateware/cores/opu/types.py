@@ -30,7 +30,7 @@ class TypeSet:
     ifm, ker, bias, ofm : int
         Widths: 8, 16 or 32.
     name : str
-        As the parameter ``types`` has it: ``"8-8-16-16"``.
+        Value of the parameter ``types``: ``"8-8-16-16"``.
     """
 
     ifm: int

@@ -34,7 +34,7 @@ __all__ = [
 #: Registers of a core, event registers of a core, highest value of one, most elements or bytes of
 #: an instruction.
 REGISTERS_PER_CORE, EVENTS, EVENT_MOST, LENGTH_MOST = 32, 32, 1023, 2047
-#: Value of ``core_select`` that means the whole machine.
+#: Value of ``core_select`` that means the whole engine.
 MACHINE = 0xFFFF
 
 _REG = Prefixed("$")

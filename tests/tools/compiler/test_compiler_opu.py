@@ -75,7 +75,7 @@ def test_random_graphs(graph, preset, keep, seed):
 @st.composite
 def chains(draw):
     """Convolutions one after the other on few channels, with strides and groups: what shares slots,
-    lies in pieces, and is folded."""
+    lies in channel blocks, and is folded."""
     b = Builder(
         "chain",
         (draw(st.integers(4, 17)), draw(st.integers(4, 17)), draw(st.integers(1, 5))),

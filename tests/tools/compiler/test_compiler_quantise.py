@@ -82,7 +82,7 @@ def test_fractions_that_wrap_have_room():
     quantised, near = measured(small("autoencoder"), Fractions())
     assert near > 35
     assert all(
-        "room of" in c["why"]
+        "headroom of" in c["why"]
         for c in quantised.choices
         if c["what"] == "scale" and c["name"] != "input_0"
     )

@@ -86,7 +86,7 @@ def test_tables_of_the_machine_say_the_scale():
     with pytest.raises(
         InputError,
         match=(
-            r"tensor dense_0:0: tables of the core ask for different steps: activation_1 "
+            r"tensor dense_0:0: tables of the core require different scales: activation_1 "
             r"0.0625, activation_2 0.03125"
         ),
     ):
@@ -108,8 +108,8 @@ def test_products_follow_their_operands_by_a_power_of_two():
     with pytest.raises(
         InputError,
         match=(
-            r"binary_2: its result must have the step .* times 2 to the 0 to 31, but "
-            r"binary_2:0 shares the step 0.0625"
+            r"binary_2: its result must have the scale .* times 2 to the 0 to 31, but "
+            r"binary_2:0 shares the scale 0.0625"
         ),
     ):
         quantise(b.finish(), Table(), inputs_of(b.graph, 30))

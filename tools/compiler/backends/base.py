@@ -96,7 +96,7 @@ class LayerSpan:
     name : of the node; a fused one is named by its last node
     nodes : names of the nodes that it does
     begin, end : byte addresses of its first instruction and behind its last,
-        ``None`` where they are not in one piece
+        ``None`` where they are not contiguous
     macs : multiplications on real channels, for one input
     cycles : estimate, for all inputs of a run
     bytes : of main memory that it moves, for all inputs of a run

@@ -93,7 +93,7 @@ def results_centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Grap
             except Held:
                 continue
             if np.all(results[port.tensor] == offset):
-                break  # a constant holds nothing that could be told apart
+                break  # a constant holds nothing that could be distinguished
             nodes = [changed.get(node.name, node) for node in graph.nodes]
             outputs = [
                 replace(one, offset=tuple(map(float, offset))) if one is port else one

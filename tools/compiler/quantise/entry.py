@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["input_step"]
 
-#: Inputs that are tried, units a halving and in all, greatest number of values of a grid.
+#: Inputs that are tried; scales per halving and in total; greatest number of values of a grid.
 _INPUTS, _HALVING, _TRIED, _VALUES = 48, 5, 9, 1 << 12
 
 

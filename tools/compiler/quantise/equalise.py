@@ -102,8 +102,8 @@ class _Cost:
             source = nodes[name].inputs[0]
             writer = _Layer(nodes[name], graph.shape(source)[-1], arithmetic[name])
             power = seen[source].channel_power[writer.source]
-            # A channel that hardly spoke on these inputs may on others: its sums' spread says how
-            # loudly. And its bias must have room.
+            # A channel that is hardly active on these inputs may be on others; the spread of its
+            # sums bounds its range, and its bias must fit.
             spread = _SPREAD * np.sqrt(np.einsum("goi,gi->go", writer.power, power).ravel())
             at = found.tensors[nodes[name].output]
             biased = (

@@ -107,11 +107,11 @@ def fit_shifts(
     rows : [groups, out / groups, products]
     bias : [out], zeros where there is none
     power : [groups, products], mean of the squares of the inputs
-    source_step, result_step : units of the source and of the result
+    source_step, result_step : scales of the source and of the result
     numbers : Arithmetic
-    short_bias : bool, a lower shift is taken where a bias takes fewer of the core's steps with
-        it and the weights lose next to nothing: where they are so small that hardly a unit of the
-        result depends on them
+    short_bias : bool, a lower shift is chosen where a bias then takes fewer instructions and the
+        weights lose almost nothing, because they are so small that they change the result by hardly
+        one
 
     Returns
     -------
@@ -173,7 +173,7 @@ def integer_bias(
         np.maximum.at(most, of, np.abs(bias) / unit)
         with np.errstate(divide="ignore"):
             places = np.ceil(np.log2(most / (_limits(numbers.bias_bits)[1] - 0.5)))
-        # A finer unit than the products' is of no use.
+        # A finer scale than the products' is of no use.
         places = np.clip(places, max(low, min(0, high)), high).astype(np.int64)[of]
     whole = np.rint(bias / (unit * 2.0 ** places.astype(np.float64)))
     if numbers.wraps:  # so do the sums that it is added to: what counts is what comes out

@@ -74,7 +74,7 @@ def movable(graph: Graph, node: Node, arithmetic: Mapping[str, Arithmetic], scal
     between = [one for one in graph.nodes if one.output in offsets and one is not node]
     return (
         bool(changed)
-        # What machines put around a map is zero, which is not the least number any more.
+        # Cores pad maps with zero, which is not the least number any more.
         and not any(isinstance(one, MaxPool) and any(one.padding) for one in between)
         and not any(arithmetic[one.name].favours_positive for one in between)
         and all(one.weight_bits is not None and not one.wraps for one in readers)

@@ -102,7 +102,9 @@ class _Placeholder(Quantiser):
 
     def _layer(self, node, numbers):
         if numbers.partial_bits is not None and bounded(node.activation):
-            raise ValuesNeeded(f"{node.name}: its partial sums say whether its clip is apart")
+            raise ValuesNeeded(
+                f"{node.name}: its partial sums decide whether its clip stays unfused"
+            )
         source, result = (self.scales.choose(name) for name in (node.inputs[0], node.output))
         rows, given = rows_of(node), node.shift if isinstance(node, Affine) else node.bias
         groups, each, products = rows.shape

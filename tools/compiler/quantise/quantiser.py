@@ -73,7 +73,7 @@ def quantise(
 
     Returns
     -------
-    Quantised; of a machine that computes in floating point the legalised graph alone
+    Quantised; for a core that computes in floating point the legalised graph alone
 
     Raises
     ------
@@ -388,8 +388,8 @@ class Quantiser:
             node.name,
             "shift",
             _few(shift),
-            f"least squared error of the weights, {np.sqrt(lost) / scale.step:.2g} units in a "
-            f"result",
+            f"least squared error of the weights, {np.sqrt(lost) / scale.step:.2g} times the "
+            f"scale in a result",
         )
         corrected = bias
         for _ in range(self._rounds):
@@ -400,7 +400,7 @@ class Quantiser:
             node.name,
             "bias",
             float(np.abs(corrected - bias).max() / scale.step),
-            "units that the correction of the mean moved it, at most",
+            "largest correction of the mean, in multiples of the scale",
         )
         return self.walk.run_whole(node, self.result)
 

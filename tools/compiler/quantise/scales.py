@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Scales", "Sums", "activated", "bounded"]
 
-#: Elements of partial sums that are looked at, a step; inputs of a layer for them, as results.
+#: Sampled elements of partial sums per tap; inputs of a layer for them, counted as results.
 _SUMS, _RESULTS = 1 << 15, 1 << 19
 
 
@@ -145,7 +145,7 @@ class Scales:
         if len(tables) > 1:
             text = ", ".join(f"{node} {step:g}" for step, node in tables.items())
             raise LoweringError(
-                f"tensor {min(members)}: tables of the core ask for different steps: {text}",
+                f"tensor {min(members)}: tables of the core require different scales: {text}",
                 list(tables.values())[-1],
             )
         if tables:
@@ -284,9 +284,9 @@ class Scales:
                 or not numbers.shifts[0] <= round(shift) <= numbers.shifts[1]
             ):
                 raise LoweringError(
-                    f"its result must have the step {unit:g} times 2 to the "
+                    f"its result must have the scale {unit:g} times 2 to the "
                     f"{numbers.shifts[0]} to "
-                    f"{numbers.shifts[1]}, but {node.output} shares the step "
+                    f"{numbers.shifts[1]}, but {node.output} shares the scale "
                     f"{self.of[node.output].step:g} with other tensors",
                     node.name,
                 )
@@ -302,7 +302,7 @@ class Scales:
         )
         costs = [wish.cost(unit * 2.0**p) for p in places]
         shift = places[int(np.argmin(costs))]
-        self.fix(node.output, unit * 2.0**shift, f"product of its operands' units times 2^{shift}")
+        self.fix(node.output, unit * 2.0**shift, f"product of its operands' scales times 2^{shift}")
         return self.of[node.output], shift
 
     def partial_sums(self, node: Node, walk: Walk) -> list[tuple[Any, ...]]:

@@ -13,7 +13,7 @@ from .integers import fit_shifts
 
 __all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step", "saturating"]
 
-#: Room above the greatest size seen, of machines whose results wrap.
+#: Headroom above the greatest size seen, for cores whose results wrap.
 ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
 #: The same where results saturate and have so many bits that it costs nothing: inputs to come are
 #: louder than those seen.
@@ -23,7 +23,7 @@ WIDE, SPARE = 16, 2.0
 OCTAVE, TRIED, EXACT = 10, 30, 16
 #: A clip goes into a layer of its own where the squared error falls to less than this share.
 _APART = 0.25
-#: Parts of a layer's sums that are tried: elements a step, and steps.
+#: Samples of a layer's partial sums: elements per tap, and taps.
 _SUMS = 1 << 16
 
 
@@ -41,8 +41,9 @@ class Wish:
     layers : list of (rows, bias, power, source step,
         Arithmetic) of layers that make one of the tensors
     sums : list of (partial sums [steps, elements], function of the activation,
-        limit of a partial sum in units)
-    most : greatest value that the unit may let through (a clip that saturation does), else infinity
+        limit of a partial sum in multiples of the scale)
+    most : greatest value that the scale may represent (a clip that saturation applies), else
+        infinity
     percentile : share of the elements that is not cut, in percent, or ``None``: by least error
     wraps : bool, as Arithmetic's
     """
@@ -164,7 +165,10 @@ def choose_step(wish: Wish) -> tuple[float, str]:
     costs = [wish.cost(step) for step in steps]
     best = float(steps[int(np.argmin(costs))])
     if wish.wraps:
-        return best, f"room of {best * wish.top / greatest:.2f} above the values seen: results wrap"
+        return (
+            best,
+            f"headroom of {best * wish.top / greatest:.2f} above the values seen: results wrap",
+        )
     return (
         best,
         f"least squared error, range {best * wish.top / greatest:.3f} of the greatest size "

@@ -235,7 +235,7 @@ def in_lists(
                 following = prepare(index + 1)
             session.runs.wait_list(step, group[0], len(group))
         except BaseException:
-            with suppress(Exception):  # of what went wrong the first is told
+            with suppress(Exception):  # only the first error is reported
                 session.target.stop()
             raise
     ended = now()

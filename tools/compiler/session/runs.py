@@ -68,7 +68,7 @@ class Runs:
             with self.about(lowered, number, "run"):
                 outcome = self.target.wait(counters=counted)
         except BaseException:
-            with suppress(Exception):  # of what went wrong the first is told
+            with suppress(Exception):  # only the first error is reported
                 self.target.stop()
             raise
         self.check(lowered, outcome, number)

@@ -172,7 +172,7 @@ class ProgramSource:
     Raises
     ------
     TooLarge
-        More than the machine's loop records or address units, or than ``imem`` instructions.
+        More than the core's loop records or address units, or than ``imem`` instructions.
     """
 
     def __init__(

@@ -92,7 +92,7 @@ class Emitter(Pooling, Kernels):
             name: 0 for name in inputs if name in plan.base
         }  # lines of inputs that stay
         self._outs = 0
-        self._waiting: list[Any] = []  # loads of the next part, still to be asked for
+        self._waiting: list[Any] = []  # loads of the next chunk, still to be requested
         if plan.ones:
             self.program.rhm(0, plan.zeros, plan.constants)
 

@@ -41,10 +41,10 @@ class Plan:
     base : dict, tensor -> first row in the unified buffer; of those alone that stay there
     home : dict, tensor -> first host vector; of those that have a place in main memory
     parts : list, a step's chunks
-    bands : list, how many parts of a step have lines of their sources in the buffer: two,
-        the next part's as well, or one
+    bands : list, number of chunks of a step with lines of their sources in the buffer: two, which
+        includes the next chunk, or one
     scratch : dict, (step, what) -> first row of what a step needs besides: ``("band", source,
-        0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a part of the
+        0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a chunk of the
         result on its way there
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
     packed : dict, rows of a packed bias -> constant vectors of each slot, behind them; empty where
@@ -136,7 +136,7 @@ def make_plan(
     inputs : names of tensors that lie in main memory before a run
     stored : names of tensors that must lie there after it
     params : build parameters
-    least : lines of a part below which rather another tensor goes to main memory
+    least : least lines of a chunk; below that, another tensor goes to main memory instead
     far : names of tensors whose host vectors are numbered from FAR on; tensors that are not there
         at the same time then share host vectors, and small maps' biases are packed. ``None``:
         every tensor has its own
@@ -158,7 +158,7 @@ def make_plan(
         if target.lead >= slot_rows(params):
             raise KernelError(
                 f"{target.lead} zeros in front of a map are more than the "
-                f"{slot_rows(params)} accumulator rows of a part",
+                f"{slot_rows(params)} accumulator rows of a chunk",
                 step.name,
             )
     plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)

@@ -10,7 +10,7 @@
                                                    +----- progress -- TileFile    memory 1
 
 The sequencer carries a run from start to end (:mod:`.run.sequencer`); the front end runs one
-program of it (:mod:`.front.frontend`); four units in order each work off its operations, slot by
+program of it (:mod:`.front.frontend`); four units execute its operations, each in order and slot by
 slot as their progress allows (:mod:`.ops`, :mod:`.front.hazards`).
 
 **End.** A fault inside a program waits until all that comes before it in canonical order is

@@ -2,7 +2,7 @@
 """Interfaces of the units: operations from the front end, progress counters, ports of the tile
 register file.
 
-A unit (load/store, dot, vector ALU, special functions) takes operations in order and works them off
+A unit (load/store, dot, vector ALU, special functions) takes operations in order and executes them
 in *slots*: one for a uniform operation, else one for every context of the group, ascending. Slots
 are numbered over a whole program, modulo 2^:data:`POSITION`; a unit's progress is how many slots it
 has *fetched* (their operands are read; who overwrites them may go on) and *finished* (their results

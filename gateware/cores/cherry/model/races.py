@@ -22,7 +22,7 @@ class Race(UndefinedResult):
 class Races:
     """Race checker: records which iteration wrote and read each element of MEM in the current loop.
 
-    Iterations are told apart by marks, which no later loop uses again, so that nothing need be
+    Iterations are distinguished by marks, which no later loop uses again, so that nothing need be
     cleared between loops. Of the readers two are kept, the first and one other: whoever writes
     meets one of them, unless it is the only one.
     """

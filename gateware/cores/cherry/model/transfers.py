@@ -86,7 +86,7 @@ def run_list(
 
     ``memory``: :class:`~.memory.MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`;
     ``touched``:
-    :class:`~.overlap.Touched` or ``None``, told of every row.
+    :class:`~.overlap.Touched` or ``None``, informed of every row.
 
     Raises
     ------

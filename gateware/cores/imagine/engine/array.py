@@ -5,7 +5,7 @@ registers.
 The tree has one register a column, one for every group of banks where a column is long, and one a
 bank (or for two): copies that synthesis must not merge, so no net reaches far and many. Everything
 passes the same number of registers, so nothing changes its place in time. A handful of blocks needs
-no tree: the controller's own registers tell them.
+no tree: the controller's own registers drive them.
 """
 
 from amaranth import Cat, Module, Mux, Signal

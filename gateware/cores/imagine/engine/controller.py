@@ -139,7 +139,7 @@ class Controller(wiring.Component):
         m.d.sync += step.eq(soon)
         store, select, clear = Signal(), Signal(init=1), Signal(init=1)  # begins with all selected
         told, data_word, any_row, any_col = Signal(), Signal(16), Signal(init=1), Signal(init=1)
-        # ``moves``: a step, a lead, or the sweep, told by a flip-flop of its own.
+        # ``moves``: a step, a lead, or the sweep, signalled by a flip-flop of its own.
         sweeping, moves = self._sweeping & ~self.swept, Signal()
         m.d.sync += [
             moves.eq(Mux(go, op.add | op.step | op.one & ~op.accumulate, soon) | sweeping),

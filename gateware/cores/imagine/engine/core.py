@@ -201,7 +201,7 @@ class ArrayEngine(Engine):
             wiring.connect(m, outward.o, drain.items)
         m.d.comb += [
             dispatch.space.eq(enough),
-            # One port: whoever asks first; answers tell themselves apart.
+            # One port, first come first served; answers are distinguished by kind.
             memory.req.valid.eq(fetch.request.valid | drain.request.valid),
             memory.w.valid.eq(drain.beats.valid),
             memory.w.payload.eq(drain.beats.payload),

@@ -2,7 +2,7 @@
 """Decoder: turns words into operations, with all checks of their bits (specification, sections 3
 and 6).
 
-Five stages, a word a cycle: fields are compared with constants, faults are told apart, each
+Five stages, a word a cycle: fields are compared with constants, faults are distinguished, each
 operation is compared with the last one of several slots before it in the program, and what that
 means for its kind is worked out in two. All of it depends on the words alone, not on when they are
 dispatched.

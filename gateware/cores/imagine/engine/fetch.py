@@ -19,8 +19,8 @@ _BURST = 64
 class Fetch(wiring.Component):
     """Program fetch: reads a program once, in order.
 
-    Answers are always taken: a burst is asked for when FIFO-in has space for it and for all that is
-    owed.
+    Answers are always taken: a burst is asked for when FIFO-in has space for it and for all
+    outstanding beats.
 
     Parameters
     ----------
@@ -83,7 +83,8 @@ class Fetch(wiring.Component):
         ]
         # Known a cycle later, when nothing is asked for yet.
         m.d.sync += [whole.eq(left[low:].any()), nothing.eq(left == 0)]
-        # What is owed counts in entries of FIFO-in, wide beats whole: some of their words may lie
+        # Outstanding beats count in entries of FIFO-in, wide beats whole: some of their words may
+        # lie
         # outside the program.
         done = Signal(range(max(2, size // 4 + 1)))
         if self._lean:

@@ -132,7 +132,7 @@ class Decoded(wiring.Signature):
         it reads what an instruction before it writes, in an order that overlapping them would
         change
     op : OpLayout; put : there is one, if ``gate.ready``
-    moves : In(4), copies of ``gate.ready``, which have hundreds of flip-flops to tell
+    moves : In(4), copies of ``gate.ready``, which have hundreds of flip-flops to drive
     """
 
     def __init__(self, mapping: Mapping) -> None:

@@ -60,7 +60,7 @@ class Activation(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         norm = self.norm if self.fixed is None else Const(self.fixed, 18)
-        # What all lanes are told: decoded once, in registers.
+        # Control signals of all lanes, decoded once, in registers.
         told = {
             "relu": self.func == 1,
             "sigmoid": self.func == 2,

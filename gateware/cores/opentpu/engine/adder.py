@@ -32,7 +32,8 @@ class OperandAdder(wiring.Component):
     total : Out, 32 bits; carry : Out: x + y,
         or after :meth:`less` and :meth:`above` the comparison's carry
 
-    The methods tell what a condition says; conditions exclude one another. Where nothing is said
+    The methods take effect under the conditions around them, which exclude one another. Where
+    nothing is said
     anything may be added.
     """
 

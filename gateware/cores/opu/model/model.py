@@ -229,7 +229,7 @@ class Model(GoldenModel):
             x = self._residual(x)
         row_slots, (rows, columns, channels) = s.ofm_mem[1], x.shape
         size = types.ifm_bytes
-        overlap = columns > row_slots  # the later row stays; each is there when its writes are told
+        overlap = columns > row_slots  # the later row remains; each is in memory when it is traced
         if not overlap:
             self._channels(step.array.address, x.shape, row_slots, types.ifm)[:] = x
         for i in range(rows):

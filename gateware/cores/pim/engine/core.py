@@ -50,7 +50,7 @@ class ManyCoreEngine(Engine):
     Members
     -------
     control : Out, :class:`~quintet.gateware.shell.engine.EngineControl`:
-        the view of the machine, and of each core where there are several
+        the view of the whole engine, and of each core if there are several
     memory : Out, memory ports: LOAD, then of each processor code and data;
         more than sixteen share arbiters
 

@@ -52,7 +52,7 @@ def count(
     late, classes one.
 
     A cycle is *work* if any matrix or vector unit works. Otherwise it belongs to the lowest core
-    that is not finished; before RUN the machine waits for instructions. A finished core's cycles
+    that is not finished; before RUN the engine waits for instructions. A finished core's cycles
     count as other unit.
 
     Parameters

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Interfaces of a processor to the rest of the engine: crossbar, events, LOAD, state.
 
-All are signatures as the processor has them (``Out`` goes from the processor to the machine).
+All are signatures as the processor has them (``Out`` goes from the processor to the engine).
 Widths come from the parameters.
 """
 

@@ -143,7 +143,7 @@ class Bands:
             for operation in reversed(operations):
                 value, rows = operation.out.value, operation.out.value.shape[0]
                 share = -(-rows * (band + 1) // number)
-                # What nothing of these reads keeps pace with the others.
+                # A value that none of these reads advances with the others.
                 end = rows if band == number - 1 else wanted.get(value, share)
                 wanted[value] = max(wanted.get(value, 0), end)
                 for source in reads:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["lower_machine"]
 
-#: Elements of a part of weights that are tried, the largest first.
+#: Sizes of weight tiles that are tried, in elements, the largest first.
 _PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
 #: Segments that are looked for, numbers of bands that are tried, and candidates that one search
 #: for segments looks at in vain: of networks for which it finds some, those are at most a third as

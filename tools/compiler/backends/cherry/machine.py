@@ -50,11 +50,10 @@ class Value:
 
     Attributes
     ----------
-    name : tensor of the graph that it is, or ``None``
-    tight : columns follow each other without room between them,
-        so that a window's row of channels is one run
+    name : tensor of the graph that it represents, or ``None``
+    tight : columns follow each other without gaps, so that a window's row of channels is one run
     border : [top, left, bottom, right] elements around it that readers want to be ``around``
-    box : the part of a value in main memory that it is, ``None`` if it is a value of its own
+    box : the box of an array in main memory that it copies, ``None`` if it is a value of its own
     """
 
     shape: tuple[int, ...]

@@ -49,7 +49,7 @@ class Operations:
 
     Attributes
     ----------
-    machine : Machine; ``node``: name of the node at work
+    machine : Machine; ``node``: name of the current node
     """
 
     def __init__(self, graph: Graph, params: Mapping[str, Any]):

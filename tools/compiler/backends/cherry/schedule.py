@@ -38,7 +38,7 @@ class Timeline:
 
     Attributes
     ----------
-    end : cycle at which all that was told so far is over
+    end : cycle at which all steps added so far have ended
     """
 
     def __init__(self):

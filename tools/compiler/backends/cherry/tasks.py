@@ -30,8 +30,8 @@ class Tasks(BandTasks):
     ----------
     machine, params : as they are
     keep : bool, every tensor of the graph goes to main memory
-    most : elements of a part of weights
-    spread : pixels lie at pitches that spread tiles over the banks, though that takes room
+    most : elements of a weight tile
+    spread : pixels lie at pitches that spread tiles over the banks, though that takes memory
     segments : list of (first operation, end, number of bands), of operations that are done in bands
     main : Main; ``arrays``: Arrays, the same for all attempts with a machine
 

@@ -45,8 +45,8 @@ class IMAGineBackend(Backend):
     """Integer dense layers; sums wrap, so scales leave headroom above the calibrated range."""
 
     isa = "imagine"
-    #: What lies between dense layers is the host's by the machine's design, since results leave the
-    #: array anyway.
+    #: The host computes everything between dense layers, since the core returns results to it
+    #: anyway.
     host_free = True
 
     def is_narrow(self, bits: int | None = None) -> bool:

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 
-#: Functions of an activation that the machine makes.
+#: Functions of an activation that the core computes.
 FUNCTIONS = ("relu", "clip", "leaky", "abs", "neg")
 
 

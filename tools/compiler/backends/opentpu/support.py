@@ -219,7 +219,7 @@ _KINDS = {
 
 _HOST = {
     g.Softmax: "exponentials",
-    g.TopK: "the machine does not sort",
+    g.TopK: "the core does not sort",
     g.Slice: "elements would have to move",
     g.Lstm: "gates want sigmoid and tanh",
     g.Gru: "gates want sigmoid and tanh",
@@ -247,10 +247,10 @@ def check_support(graph: g.Graph, node: g.Node, params: Mapping[str, Any]) -> Su
     if not params["ext_norm"]:
         return Support(
             NO,
-            "whole-number layers want a shift behind them: a build with ext_norm. Boards whose "
+            "integer layers need a shift after their sums: a build with ext_norm. Boards whose "
             f"default preset has it: {', '.join(_boards_with_norm())}. On others compile, and "
-            "build the board, with -P ext_norm=true, where the FPGA has room (iCE40s have not: "
-            "7,940 logic cells on an UP5K, which has 5,280)",
+            "build the board, with -P ext_norm=true, if it fits the FPGA (not an iCE40: "
+            "it takes 7,940 logic cells, an UP5K has 5,280)",
         )
     if type(node) in _HOST:
         return Support(HOST, _HOST[type(node)])

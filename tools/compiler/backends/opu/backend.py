@@ -173,8 +173,8 @@ class OpuBackend(Backend):
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
         """Raises :class:`LoweringError` if the programs do not fit; skips the search for tilings if
         there is plenty of memory."""
-        # The search for tilings makes programs a little longer: where there is plenty of room, it
-        # does not matter.
+        # The search for tilings makes programs a little longer, which does not matter with plenty
+        # of memory.
         for part in parts:
             form, built = self._built(part, True, min(images, self.most_images(part.graph)))
             if not plenty(part.graph, form, built, self.params, self.memory_size):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Storage form of a network: which tensors are split into channel tiles of 16, in which ones
+"""Storage form of a network: which tensors are split into channel blocks of 16, in which ones
 several positions share a slot, and which tensors share memory.
 
-All of it shows in the results, since partial sums saturate in the order in which pieces are added
-up; it follows from the graph and from how much memory there is, not from tilings.
+All of it shows in the results, since partial sums saturate in the order in which channel blocks are
+added up; it follows from the graph and from how much memory there is, not from tilings.
 """
 
 from collections.abc import Sequence
@@ -41,7 +41,7 @@ class Form:
 
     Attributes
     ----------
-    split : set of names of tensors in pieces of 16 channels
+    split : set of names of tensors in channel blocks of 16
     grids : dict, name of a tensor whose positions share slots -> Grid; ``folds``:
         those of inputs, which hold their padding
     """
@@ -133,7 +133,7 @@ class Form:
         return {name for name in flow if root(name) in roots}
 
     def _narrow(self, node):
-        """Whether channel tiles of 16 take fewer steps than maps of 64."""
+        """Whether channel blocks of 16 take fewer steps than maps of 64."""
         inner = node.weights.shape[3]
         return inner <= NARROW and inner * node.groups > NARROW
 

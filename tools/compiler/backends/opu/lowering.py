@@ -23,7 +23,7 @@ __all__ = ["lower_network", "plenty"]
 
 #: Programs that are searched for take less than so many times the words of the first found.
 _LONGER = 8
-#: Most bytes of maps that are kept apart so that they stay zero, a share of main memory.
+#: Greatest share of main memory for maps with memory of their own, whose borders stay zero.
 _APART = 0.75
 
 
@@ -70,7 +70,7 @@ def _placed(graph, form, built, compiled):
     ]
     if missing:
         raise LoweringError(
-            f"{missing[0]}: a flattened map of channels that do not fill their pieces has no layout"
+            f"{missing[0]}: a flattened map of channels that do not fill their blocks has no layout"
         )
     return inputs, outputs, all_placed
 

@@ -19,7 +19,7 @@ __all__ = ["grid_layout", "layout_of"]
 def layout_of(placed: Placed, shape: Sequence[int]) -> Layout | None:
     """Memory layout of a tensor of ``shape`` (its first axis counts inputs) at its place in the
     kernel library's network. ``None`` if address digits cannot describe it: a flattened map whose
-    channel tiles are not full."""
+    channel blocks are not full."""
     buffer, size = placed.buffer, placed.bits // 8
     tensor, slot = buffer.tensor, SLOT * size
     rows = [(tensor.height, buffer.row_slots * slot)]
@@ -47,7 +47,7 @@ def _sizes(tensor, axes):
 
 
 def _channels(buffer, slot, size, each):
-    """Address digits of the channels: maps, channel tiles within a map, channels of a tile."""
+    """Address digits of the channels: maps, channel blocks within a map, channels of a block."""
     tensor, digits = buffer.tensor, []
     if tensor.maps > 1:
         digits.append((tensor.maps, buffer.map_slots * slot))
@@ -62,7 +62,7 @@ def grid_layout(placed: Placed, shape: tuple[int, int, int], grid: Grid) -> Layo
     slot, (rows, columns, _), (down, across) = SLOT * size, grid.shape, grid.block
     start = placed.address + (buffer.at(0) - buffer.base) * 64
     each = buffer.tensor.each
-    if shape[2] >= each:  # positions in pieces of their own
+    if shape[2] >= each:  # positions in channel blocks of their own
         pieces = shape[2] // each
         column, channels = (
             pieces * buffer.line_slots * slot,

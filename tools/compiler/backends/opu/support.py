@@ -130,7 +130,7 @@ def _(node: Conv, graph):
             reasons,
             Support(
                 DECOMPOSED,
-                "as kernels that are zero outside their groups, in pieces of 16 channels",
+                "as kernels that are zero outside their groups, in channel blocks of 16",
             ),
         )
     return _answer(reasons)

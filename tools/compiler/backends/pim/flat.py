@@ -24,7 +24,7 @@ __all__ = [
     "most_repeated",
 ]
 
-#: Elements of a piece of a vector; two sources and a result are in local memory at a time.
+#: Elements of a tile of a vector; two sources and a result are in local memory at a time.
 _PIECE = 1024
 
 
@@ -38,8 +38,8 @@ class Repeated:
     """A broadcast operand at the global address ``source`` that repeats every ``period`` elements;
     see :func:`most_repeated`.
 
-    It is brought into local memory once, and there stands as often as a piece of ``piece`` elements
-    may reach over, wherever that begins.
+    It is loaded into local memory once, and repeated there so that a tile of ``piece`` elements can
+    begin anywhere within a period.
     """
 
     def __init__(

@@ -46,8 +46,8 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    joined : list of :class:`~.joined.Joined` (:mod:`.choose`): nodes that run together;
-        all others are stored layer by layer
+    joined : list of :class:`~.joined.Joined` (:mod:`.choose`): fused nodes; all others are stored
+        layer by layer
 
     Attributes
     ----------

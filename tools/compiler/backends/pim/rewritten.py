@@ -28,7 +28,7 @@ def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
     elif isinstance(node, Affine):
         how = "a convolution of each channel by itself"
     elif isinstance(node, Slice) and len(node.start) > 1:
-        # Those of vectors are left: pieces of dense layers are read in place.
+        # Slices of vectors are left: splits of dense layers are read in place.
         how = "a convolution with a single one"
     else:
         return None

@@ -139,7 +139,8 @@ class Play:
     """One simulation with line buffers of given sizes; it stops once it is bound to exceed
     ``limit`` cycles.
 
-    ``stuck``: rings that were full when nothing went on; ``full``: those that were at any time when
+    ``stuck``: rings that were full when no core could proceed; ``full``: those that were full at
+    any time when
     a row was to come; ``late``: whether it was given up.
     """
 

@@ -135,7 +135,7 @@ def _qlinear_conv(step):
         raise Refused("w depends on the network's inputs: expected a constant")
     operands = [x, w]
     if step.operand(8) is not None:
-        # Its step is that of the products.
+        # Its scale is that of the products.
         unit = step.fixed(1, "x_scale").data * step.fixed(4, "w_scale").data
         operands.append(Constant(step.operand(8).data * unit))
     result = OPERATORS["Conv"](step.rewritten("Conv", operands))

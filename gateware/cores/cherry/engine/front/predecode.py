@@ -39,7 +39,7 @@ class RecordLayout(data.StructLayout):
 
     word : 18 bits; fault : :class:`WordFault`; kind : :class:`Class`
     independent : of a start: of an independent loop
-    unit, code : which unit works it off, and its number there (``DotKind``,
+    unit, code : the unit that executes it, and its operation code there (``DotKind``,
         ``AluKind``, ``SfuKind``; of a store 1)
     reads : tile registers that it reads; writes : it writes one, ``dst``
     load, store : it is one; weight : element operations of one execution, in sixteens

@@ -174,7 +174,7 @@ class LoadStore(wiring.Component):
             s(1, followers(w.op.mask, first, w.op.equal), 16, "used"),
         )
 
-        # Cycle 1: rows; an access that leaves MEM ends everything from its slot on.
+        # Cycle 1: rows; an access out of bounds of MEM ends everything from its slot on.
         rows = [selected([a[log : params["log_mem"]] for a in at], lanes_of) for lanes_of in mine]
         lane = [
             Cat(Cat(of[k] for k in range(16) if k >> bit & 1).any() for bit in range(4))

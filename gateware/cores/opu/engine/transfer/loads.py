@@ -142,8 +142,8 @@ class Loads(wiring.Component):
             self.bias.ofm_c.eq(now.ofm_c),
         ]
 
-        # Progress. Beats of a tap are a power of two, so its last is told by the low bits of what
-        # is left.
+        # Progress. Beats of a tap are a power of two, so the low bits of the remaining count
+        # identify its last.
         tap_ends = Signal()
         m.d.comb += tap_ends.eq(beat & ((left[:TAP_BITS] & now.tap) == 0))
         taps, late, opened = Signal(6), Signal(_SETTLE), Signal(_SETTLE)

@@ -99,7 +99,7 @@ def operation_layout() -> data.StructLayout:
     ``low``, ``high``: its word; the flags above; ``offset_d``, ``offset_s``, ``offset_t``,
     ``offset_g``: the offset applies to that operand; ``offset_3``: three times the offset;
     ``count``, ``count_3``: len or size less one, three times it less one; ``empty``: of length 0;
-    the faults its bits tell, and ``bad``, any of them; ``long``: it takes two words.
+    the faults that its bits show, and ``bad``, any of them; ``long``: it takes two words.
     """
     return data.StructLayout(
         {
@@ -203,7 +203,7 @@ def decode(m: Module, params: Params, word: data.View, cores: Value, number: int
         out.empty.eq((length == 0) & (out.vector | out.transfer)),
     ]
 
-    # Faults that the bits tell
+    # Faults that the bits show
     unsafe = [
         fields.as_value()[lowest : lowest + bits].any() for lowest, bits, _ in _zero_segments()
     ]

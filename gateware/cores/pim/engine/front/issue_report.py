@@ -159,7 +159,7 @@ def faults(
         (mine & flags["other_width"], "width", "small", width(rs2)),
         (mine & flags["no_group"], "group", "small", mvmul.group),
         (mine & op.core_range, "core_range", "small", core),
-        # ``sync`` has no operands: what is told of them is still of the instruction before.
+        # ``sync`` has no operands: their values still belong to the instruction before.
         (mine & flags["overflow"], "event_overflow", "small", Cat(rd, Const(0, 3), core)),
         (operands.wrong_d, "lmem_range", "dst", 0),
         (operands.wrong_s, "lmem_range", "src", 0),

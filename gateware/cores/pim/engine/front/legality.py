@@ -137,7 +137,7 @@ class Operands(wiring.Component):
             d_code.eq(Mux(op.d_in, self.in_code, Mux(op.d_out, self.out_code, 0))),
             s_code.eq(Mux(op.s_in, self.in_code, 0)),
         ]
-        # What is told of this instruction stays when the next one is at hand, until that begins.
+        # The results for this instruction are kept while the next one waits, until that begins.
         has_d, has_s, has_t, single = (
             Signal(name=name, reset_less=True) for name in ("has_d", "has_s", "has_t", "single")
         )

@@ -264,7 +264,7 @@ class Load(wiring.Component):
     def _reader(self, m):
         """Range reader with a request queue; returns both."""
         m.submodules.reader = reader = RangeReader(beat_bytes=self.beat_bytes)
-        # A register behind the memory: what becomes of a word is told late in a cycle.
+        # A register behind the memory: the decision about a word is late in a cycle.
         memory, port = reader.memory, self.memory
         m.submodules.answers = answers = StreamBuffer(shape=port.r.payload.shape())
         connect(m, wiring.flipped(port.r), answers.i)

@@ -112,7 +112,7 @@ class Loads(wiring.Component):
                 self.quiet.eq(~active),
             ]
 
-        # Bytes lo .. hi - 1 of this piece.
+        # Bytes lo .. hi - 1 of this write.
         lo, hi = Signal(range(max(2, piece))), Signal(range(piece + 1))
         room = Signal(range(piece + 1))
         m.d.comb += [
@@ -122,7 +122,7 @@ class Loads(wiring.Component):
             hi.eq(Mux(last, lo + now.size, piece)),
             self.bytes.eq(Mux(write, hi - lo, 0)),
         ]
-        whole = at[low:part].all() if places > 1 else 1  # the last piece of its beat
+        whole = at[low:part].all() if places > 1 else 1  # the last write of its beat
         mask = Cat((lo <= k) & (hi > k) for k in range(piece))
         source = (
             r.payload.data.word_select(at[low:part], 8 * piece) if places > 1 else r.payload.data

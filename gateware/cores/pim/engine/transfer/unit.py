@@ -302,7 +302,7 @@ class TransferUnit(wiring.Component):
         low = exact_log2(piece)
         skip = (
             command.gmem[:low] if low else 0
-        )  # bytes of the first piece of a st that are not meant
+        )  # bytes of the first word of a st that are not stored
         m.d.comb += [
             bursts.start.eq(taken & memory),
             bursts.address.eq(command.gmem),

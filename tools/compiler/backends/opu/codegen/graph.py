@@ -93,7 +93,7 @@ class Network(Products):
         self, name: str, shape: Sequence[int], *, fraction: int, split: bool = False
     ) -> Tensor:
         """Adds an input of ``shape`` (height, width, channels); a vector is (1, 1, channels).
-        ``split``: stored in channel tiles of 16."""
+        ``split``: stored in channel blocks of 16."""
         sizes = _whole_numbers(shape)
         if len(sizes) != 3 or min(sizes) < 1:
             raise KernelError(
@@ -152,8 +152,8 @@ class Network(Products):
         weights : integers of KTYPE [out, in / groups, rows, columns]
         bias : integers of BTYPE [out], optional
         weight_fraction, bias_fraction, fraction : fraction lengths of weights, bias and result;
-            of weights and bias one for all, or one for each output channel, equal within a piece of
-            the result
+            of weights and bias one for all, or one for each output channel, equal within a channel
+            tile of the result
         stride : int or (rows, columns), 1 to 7
         padding : int, (rows, columns) or (top, bottom, left, right), zeros around the source,
             0 to 15
@@ -168,11 +168,11 @@ class Network(Products):
             next tile can be loaded before this one is stored; it is added before requantisation
             instead of behind it, which differs only where that saturates.
         groups : int
-            Output channels in ``groups`` equal parts, each of which sees one of as many parts of
-            the input channels. Pieces that have no weight in common are not multiplied.
+            Output channels in ``groups`` equal groups, each of which reads one of as many groups of
+            the input channels. Channel blocks without a common weight are not multiplied.
         dilation : int or (rows, columns), 1 to 15, distance of neighbouring taps
         split : bool
-            The result lies in pieces of 16 channels: what a depthwise convolution works on without
+            The result lies in channel blocks of 16: what a depthwise convolution works on without
             multiplying by zeros.
         full : bool
             Channels that the result does not have are written as zeros: what a product reads as
@@ -408,7 +408,7 @@ class Network(Products):
             )
         pieces = [found[at : at + each] for at in range(0, out, each)]
         if any(p.min() != p.max() for p in pieces):
-            raise say(f"{what} must be equal within a piece of {each} channels")
+            raise say(f"{what} must be equal within a channel block of {each}")
         return tuple(int(p[0]) for p in pieces)
 
     def _shift(self, say, what, value):
@@ -447,7 +447,7 @@ class Network(Products):
         full=False,
     ):
         if split and full:
-            raise say("a full result lies in pieces of 64 channels, not split")
+            raise say("a full result lies in channel blocks of 64, not split")
         stride = _pair(stride, 1, 7, self._of(say, "stride"))
         dilation = _pair(dilation, 1, BLOCK - 1, self._of(say, "dilation"))
         padding = self._padding(say, padding)
@@ -512,8 +512,8 @@ class Network(Products):
             )
             if residual.split != (split and out > NARROW):
                 raise say(
-                    f"residual {residual.name} lies in pieces of {residual.each} channels, the "
-                    f"result in pieces of {each}"
+                    f"residual {residual.name} lies in channel blocks of {residual.each}, the "
+                    f"result in channel blocks of {each}"
                 )
         else:
             order = 0

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors and layers of a network: channel tiles, kernel taps, and their order."""
+"""Tensors and layers of a network: channel blocks, kernel taps, and their order."""
 
 from dataclasses import dataclass
 
@@ -11,7 +11,7 @@ __all__ = ["BLOCK", "NARROW", "Layer", "Tensor"]
 
 #: Taps that one window offset of ``conv`` reaches, a side.
 BLOCK = 16
-#: Channels of a piece of a split tensor: the fewest that a tap multiplies.
+#: Channels of a channel block of a split tensor: the fewest that a tap multiplies.
 NARROW = 16
 
 
@@ -20,7 +20,8 @@ class Tensor:
     """A feature map ``height`` x ``width`` x ``channels`` of every image of the batch, or a vector
     (height and width 1).
 
-    It lies in memory in *pieces* of channels: 64 to a map, or, ``split``, 16, of which up to four
+    It lies in memory in channel blocks (``pieces``): 64 to a map, or, ``split``, 16, of which up to
+    four
     share a map. ``full``: channels that it does not have are zero in every slot, as who reads its
     slots as kernels wants it.
     """
@@ -45,21 +46,21 @@ class Tensor:
 
     @property
     def each(self) -> int:
-        """Channels per channel tile; the last tile may have fewer."""
+        """Channels per channel block; the last block may have fewer."""
         return NARROW if self.split else SLOT
 
     @property
     def pieces(self) -> int:
-        """Number of channel tiles."""
+        """Number of channel blocks."""
         return -(-self.channels // self.each)
 
     @property
     def shares(self) -> int:
-        """Number of channel tiles that share a map, interleaved by rows."""
+        """Number of channel blocks that share a map, interleaved by rows."""
         return -(-min(self.channels, SLOT) // self.each)
 
     def span(self, piece: int) -> tuple[int, int]:
-        """Channel range of a channel tile: (first, end)."""
+        """Channel range of a channel block: (first, end)."""
         return piece * self.each, min(self.channels, (piece + 1) * self.each)
 
 
@@ -76,7 +77,7 @@ class Layer:
     identity : int
         Of an average: the weight on the diagonal of every tap.
     bias : int64 [out] or None
-    f, b : shifts of the dot products and of the bias, one for each piece of the result
+    f, b : shifts of the dot products and of the bias, one for each channel block of the result
     stride, dilation : (rows, columns)
     padding : (top, bottom, left, right)
     act, order : numbers of ``@post``; pool : (rows, columns, row stride, column stride)
@@ -155,7 +156,7 @@ class Layer:
         ]
 
     def reads(self, piece: int) -> range:
-        """Indices of the source's channel tiles that contribute to a channel tile of the result."""
+        """Indices of the source's channel blocks that contribute to channel block ``piece``."""
         first, last = self.result.span(piece)
         out, each = self.result.channels // self.groups, self.source.channels // self.groups
         width = self.source.each
@@ -164,7 +165,7 @@ class Layer:
     def block(
         self, piece: int, part: int, r: int, c: int, weights: np.ndarray | None = None
     ) -> np.ndarray:
-        """Weights [out, in] of tap (r, c) between channel tile ``part`` of the source and channel
+        """Weights [out, in] of tap (r, c) between channel block ``part`` of the source and channel
         tile ``piece`` of the result, from ``weights`` or the layer's own."""
         weights = self.weights if weights is None else weights
         (first, last), (low, high) = self.result.span(piece), self.source.span(part)

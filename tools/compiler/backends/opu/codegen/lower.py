@@ -43,7 +43,7 @@ class Lowering:
     target : Target
     maps : Maps
     constants : Constants
-    batch : images of a tensor that has room for all; others hold a group (:meth:`start_group`)
+    batch : images of a tensor that holds the whole batch; others hold a group (:meth:`start_group`)
     """
 
     def __init__(self, target: Target, maps: Maps, constants: Constants, batch: int):
@@ -110,7 +110,7 @@ class Lowering:
         ]
 
     def borders(self, layer: Layer, first: int, count: int, part: int) -> tuple[Pad, ...]:
-        """The Pads of the result's map that holds channel tile ``part``, for those images."""
+        """The Pads of the result's map that holds channel block ``part``, for those images."""
         buffer = self.maps.buffers[layer.result]
         images = tuple(self.image(buffer, n) for n in range(first, first + count))
         key = layer.name, images, part
@@ -188,7 +188,7 @@ class Lowering:
 
     @staticmethod
     def _together(layer, source, out):
-        """Groups the source's channel tiles for output tile ``out`` into runs that one load can
+        """Groups the source's channel blocks for output tile ``out`` into runs that one load can
         fetch."""
         each, runs = source.abreast * layer.source.shares, {}
         for part in layer.reads(out):
@@ -196,7 +196,7 @@ class Lowering:
         return list(runs.values())
 
     def _shared_taps(self, layer, source, image, run, out, top, left, ofm):
-        """Taps of the channel tiles ``run``, which share a map or lie side by side: with one load
+        """Taps of the channel blocks ``run``, which share a map or lie side by side: with one load
         of all of them if possible. A tile's row of memory is one stride long."""
         shares, mem_w = layer.source.shares, source.mem_w
         first, last = run[0] // shares, run[-1] // shares  # maps
@@ -435,7 +435,7 @@ class Lowering:
 
     @staticmethod
     def _slots(layer, source):
-        """Slots (channel tile, row, column) of a flat layer in order, divided into runs that are
+        """Slots (channel block, row, column) of a flat layer in order, divided into runs that are
         contiguous in memory."""
         runs, before = [], None
         for part in range(layer.source.pieces):

@@ -25,9 +25,9 @@ def dtype(bits: int) -> np.dtype:
 @dataclass(frozen=True)
 class Buffer:
     """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w``
-    slots with a border of ``border`` slots, one after the other. Channel tiles that share a map are
-    interleaved by rows. If a window offset reaches all maps of a split tensor, they lie side by
-    side, so that one load fetches every channel tile.
+    slots with a border of ``border`` slots, one after the other. Channel blocks that share a map
+    are interleaved by rows. If a window offset reaches all maps of a split tensor, they lie side by
+    side, so that one load fetches every channel block.
 
     Attributes
     ----------
@@ -64,13 +64,13 @@ class Buffer:
 
     @property
     def line_slots(self) -> int:
-        """Distance in slots from a row of a channel tile to the same row of the next one in its
+        """Distance in slots from a row of a channel block to the same row of the next one in its
         map."""
         return self.abreast * self.mem_w
 
     @property
     def row_slots(self) -> int:
-        """Distance in slots between consecutive rows of a channel tile."""
+        """Distance in slots between consecutive rows of a channel block."""
         return self.tensor.shares * self.line_slots
 
     @property
@@ -101,7 +101,7 @@ class Buffer:
         )
 
     def at(self, image: int, part: int = 0, row: int = 0, column: int = 0) -> int:
-        """Address of a slot in units: ``part`` is the channel tile; ``row`` and ``column`` may lie
+        """Address of a slot in units: ``part`` is the channel block; ``row`` and ``column`` may lie
         in the border (from ``-border``)."""
         place, share = divmod(part, self.tensor.shares)
         slot = (
@@ -116,7 +116,7 @@ class Buffer:
 
     @property
     def array_shape(self) -> tuple[int, int, int, int, int]:
-        """Shape of the buffer as an array of elements: images, maps, rows (channel tiles
+        """Shape of the buffer as an array of elements: images, maps, rows (channel blocks
         interleaved), columns, 64."""
         return (
             self.images,
@@ -127,7 +127,7 @@ class Buffer:
         )
 
     def _pieces(self, array):
-        """Views of the channel tiles of ``array``, which has the shape :attr:`array_shape`: (first
+        """Views of the channel blocks of ``array``, which has the shape :attr:`array_shape`: (first
         channel, last, view [images, height, width, 64])."""
         tensor, p = self.tensor, self.border
         for piece in range(tensor.pieces):
@@ -200,7 +200,7 @@ class Maps:
     Parameters
     ----------
     network : Network
-    group : images that are worked on together; inputs and results have room for the whole batch
+    group : images that are processed together; inputs and results hold the whole batch
     slot_units : units in a slot
     apart : every tensor keeps its place
 
@@ -260,7 +260,7 @@ class Maps:
                 f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} "
                 f"slots, at most "
                 f"1023 a side"
-                + (f" of {tensor.shares} pieces together" if tensor.shares > 1 else ""),
+                + (f" of {tensor.shares} channel blocks together" if tensor.shares > 1 else ""),
                 self._padded.get(tensor),
             )
         self._take(base, base + buffer.units)

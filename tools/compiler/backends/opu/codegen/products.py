@@ -100,7 +100,7 @@ class Products(ABC):
         if not isinstance(tensor, Tensor) or tensor not in self._known:
             raise say(f"{what} {getattr(tensor, 'name', tensor)!r} is no tensor of this network")
         if tensor.split:
-            raise say(f"{what} {tensor.name} lies in pieces of 16 channels, expected pieces of 64")
+            raise say(f"{what} {tensor.name} lies in channel blocks of 16, expected blocks of 64")
         if not batched and tensor.width > 1:
             raise say(
                 f"{what} {tensor.name} has the shape {list(tensor.shape)}, expected one "
@@ -179,7 +179,7 @@ def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
     ------
     KernelError
         One tile is too large for the build; the second operand has a border, so that its positions
-        are in no one piece.
+        are not contiguous.
     """
     assert layer.second is not None
     source, second, result = (
@@ -253,7 +253,7 @@ def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
 
 
 def _tiles(rows, most):
-    """Tiles (first, count) of ``rows`` positions, none of which crosses a channel tile."""
+    """Tiles (first, count) of ``rows`` positions, none of which crosses a channel block."""
     for piece in range(0, rows, SLOT):
         end = min(rows, piece + SLOT)
         for row in range(piece, end, most):

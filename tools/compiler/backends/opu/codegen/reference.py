@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Bit-exact numpy reference of networks: the results that a program must give on every target.
 
-Independent of the golden model and of tiling. Taps follow one another as in the programs: pieces of
-the source's channels one after the other, in each the taps in blocks and there row by row, the
+Independent of the golden model and of tiling. Taps follow one another as in the programs: the
+source's channel blocks one after the other, in each the taps in blocks and there row by row, the
 residual's last; partial sums are rounded and saturated at every tap.
 """
 
@@ -75,7 +75,7 @@ def _pool(values, window):
 
 def runs_of_channels(layer: Layer) -> list[tuple[int, int, int]]:
     """Ranges of output channels with the same taps and shifts: (first, last, piece); ``piece`` is
-    the index of one of their channel tiles."""
+    the index of one of their channel blocks."""
     runs: list[tuple[Any, list[int]]] = []
     single = layer.source.channels == layer.groups
     for piece in range(layer.result.pieces):
@@ -217,7 +217,7 @@ def _run(layer, types, source, residual):
 
 
 def _product(layer, types, source, second):
-    """Product of the positions of ``source`` and ``second``, accumulated one channel tile at a
+    """Product of the positions of ``source`` and ``second``, accumulated one channel block at a
     time."""
     if not layer.batched:
         source, second = source.swapaxes(1, 2), second.swapaxes(1, 2)

@@ -104,13 +104,14 @@ class Job:
 
 
 def border_pads(buffer: Buffer, image: int, part: int) -> list[Pad]:
-    """The Pads that zero the border of the map that holds channel tile ``part``."""
+    """The Pads that zero the border of the map that holds channel block ``part``."""
     p, shares = buffer.border, buffer.tensor.shares
     if not p:
         return []
     first = part - part % shares
     pads = [Pad(buffer.at(image, first, -p, -p), (buffer.mem_h * shares, buffer.mem_w), p)]
-    # That zeroes p rows at either end; of all pieces together there are more, which narrow arrays
+    # That zeroes p rows at either end; of all channel blocks together there are more, which narrow
+    # arrays
     # cover: all border.
     begin, rows = pads[0].at, (shares - 1) * p
     for start in (p, (buffer.mem_h * shares - p) - rows):

@@ -41,7 +41,7 @@ class Tiling:
 
 
 def channels_of(tensor: Tensor, part: int) -> int:
-    """Channels that are read and written for channel tile ``part`` of ``tensor``."""
+    """Channels that are read and written for channel block ``part`` of ``tensor``."""
     first, last = tensor.span(part)
     return SLOT if tensor.full else last - first
 

@@ -125,7 +125,7 @@ def _cut_columns(rows, total, biased, params):
         )
         * wide
     )
-    # Where not even one array's outputs fit, what is needed is said when room is looked for.
+    # Where not even one array's outputs fit, the search for free arrays reports what is needed.
     step = -(-total // -(-total // most) // wide) * wide if 0 < most < total else total
     return [(first, min(first + step, total)) for first in range(0, total, step)]
 

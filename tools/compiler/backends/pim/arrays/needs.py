@@ -29,7 +29,7 @@ def layer_needs(
     """Demand of every layer with weights: (node, matrices or columns, Need). Layers of a chain
     share one Need; pipeline stages share that of their core.
 
-    ``joined``: list of :class:`~..joined.Joined`, nodes that run together.
+    ``joined``: list of :class:`~..joined.Joined`, the fused nodes.
     """
     found = _each(quantised, params, {id(node) for some in joined for node in some.nodes})
     for some in joined:

@@ -21,7 +21,7 @@ def in_pieces(
 
     Outputs are shared out among layers, whose results a Concat joins. A sum of more products than a
     group has rows becomes a sum of partial sums, which are a tensor like others: a convolution's
-    groups are parts of the channels, and a product with ones adds up what they give. A vector is a
+    groups are splits of the channels, and a product with ones adds up their results. A vector is a
     place of a map; one that is too long even for that is read in turns.
 
     Parameters
@@ -33,7 +33,7 @@ def in_pieces(
     Returns
     -------
     Graph
-        A layer of which no pieces are small enough is left as it is.
+        A layer without small enough splits is left as it is.
     """
     nodes: list[Node] = []
     tensors = dict(graph.tensors)
