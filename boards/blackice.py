@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """myStorm BlackIce II (asynchronous SRAM) and BlackIce Mx (SDR SDRAM): iCE40HX4K, the die of an
-HX8K, behind an STM32."""
+HX8K, connected through an STM32."""
 
 from .board import SDRAM, SRAM, Board, Bridge, SPIPort, UARTLink
 

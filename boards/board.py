@@ -105,7 +105,7 @@ class SPIPort:
 
     @property
     def info(self) -> dict[str, Any]:
-        """The link in the info text."""
+        """Description of the link for the info text."""
         from ..gateware.link.spi_format import SPI_HZ
 
         return {"kind": self.kind, "hz": SPI_HZ}

@@ -24,7 +24,7 @@ _ATTRIBUTES = {
 
 
 class SPIPads(Elaboratable):
-    """The SPI link on the pins of ``port``, of an FPGA of ``family``.
+    """SPI link on the pins of ``port``, for an FPGA of ``family``.
 
     Attributes
     ----------

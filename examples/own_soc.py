@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core in a design of your own: OpenTPU's registers on a Wishbone bus, with memory of its own,
-written as Verilog."""
+"""A core in another design: OpenTPU's registers on a Wishbone bus, with separate memory, exported
+as Verilog."""
 
 import argparse
 from pathlib import Path

@@ -39,7 +39,7 @@ def plugins(group: str, load: Callable[[EntryPoint], Found]) -> Iterator[tuple[E
 
 
 def fault_text(error: BaseException) -> str:
-    """An exception that the code of a plug-in raised, with its file and line."""
+    """Describes an exception raised by a plug-in's code, with its file and line."""
     return f"{_place(error)}{type(error).__name__}: {_said(error)}"
 
 

@@ -20,8 +20,8 @@ def close_names(name: str, names: Iterable[str], most: int) -> list[str]:
 
 
 def suggestion(name: str, names: Iterable[str], listed: str = "it has") -> str:
-    """The end of the message about the unknown ``name``: the ``names`` that begin with it, else
-    the one that is spelled most like it, else all of them."""
+    """End of a message about the unknown ``name``: the ``names`` that begin with it, else the one
+    with the most similar spelling, else all of them."""
     names = list(names)
     close = close_names(name, names, MOST)
     if not close:

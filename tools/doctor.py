@@ -209,7 +209,7 @@ def _serial_ports():
 
 
 def _spi_devices():
-    """Devices of Linux's spidev, where there are any."""
+    """Device files of Linux's spidev, if there are any."""
     for path in sorted(Path("/dev").glob("spidev*")):
         ok = os.access(path, os.R_OK | os.W_OK)
         group = _group_of(str(path))

@@ -240,7 +240,7 @@ class VirtualPipe:
 
 
 class VirtualSPI:
-    """Host's side of a virtual board's SPI wires; time is the board's, as of :class:`VirtualPipe`.
+    """Host side of a virtual board's SPI wires; time is the board's, as for :class:`VirtualPipe`.
 
     Attributes
     ----------
@@ -253,8 +253,8 @@ class VirtualSPI:
         self.clock(SPI_HZ)
 
     def clock(self, hz: int, jitter: float = 0.1, seed: int = 1) -> None:
-        """Sets the clock's frequency, and by which part of half a period its edges are late at
-        most."""
+        """Sets the clock's frequency, and the greatest delay of its edges as a fraction of half a
+        period."""
         self.hz = hz
         simulation = self._board.simulation
         simulation.c.board_spi(simulation.handle, self._board.clock_hz / (2 * hz), jitter, seed)
@@ -268,7 +268,7 @@ class VirtualSPI:
         return buffer.raw
 
     def wait(self, seconds: float) -> None:
-        """Waits until the board says that bytes wait for the host, at most ``seconds``."""
+        """Waits until the board signals that it has bytes for the host, at most ``seconds``."""
         simulation = self._board.simulation
         cycles = max(1, round(seconds * self._board.clock_hz))
         simulation.c.board_spi_wait(simulation.handle, cycles)

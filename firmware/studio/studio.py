@@ -31,7 +31,7 @@ _MOST = 512
 
 
 class Studio:
-    """Networks and targets behind one page.
+    """Networks and targets of one studio page.
 
     Parameters
     ----------

@@ -17,8 +17,8 @@ __all__ = ["CorePackage", "CoreError", "open_core", "core_names"]
 
 
 class CoreError(LookupError):
-    """No core of that name, a core without gateware, or a plug-in that cannot be imported; the
-    message says which cores there are, or where the plug-in is at fault."""
+    """Error: there is no core of that name, it has no gateware, or a plug-in cannot be imported;
+    the message lists the cores, or locates the fault of the plug-in."""
 
 
 class CorePackage:

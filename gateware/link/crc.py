@@ -83,8 +83,8 @@ class CRC32(wiring.Component):
 
 
 class CRC32Check(wiring.Component):
-    """The CRC-32 register of a receiver: compares a CRC that was sent as its bits come in, which
-    takes less logic than a comparison of the whole register. A byte takes four cycles.
+    """CRC-32 check of a receiver: compares the received CRC bit by bit, which takes less logic than
+    a comparison of the whole register. A byte takes four cycles.
 
     Members
     -------

@@ -16,7 +16,7 @@ _INWARD, _OUTWARD = 512, 256
 
 
 class SPIPins(wiring.Signature):
-    """Wires of the link as the FPGA sees them.
+    """Wires of the link, seen from the FPGA.
 
     Members
     -------
@@ -42,7 +42,8 @@ class SPIPins(wiring.Signature):
 
 
 class _Pointer:
-    """Position in a queue: a count, its Gray code, and what the other side sees of it.
+    """Position in a queue: a count, its Gray code, and the Gray code as the other clock domain sees
+    it.
 
     None of it is reset: neither side may lose its place when the SoC is reset, since the other one
     has no clock then.
@@ -60,7 +61,7 @@ class _Pointer:
         m.d.comb += self._after.eq(self.count + 1)
 
     def step(self, m):
-        """Counts on, where this statement stands."""
+        """Advances the count by one, under the conditions around the statement."""
         m.d[self._domain] += [
             self.count.eq(self._after),
             self._gray.eq(self._after ^ (self._after >> 1)),
@@ -68,7 +69,7 @@ class _Pointer:
 
 
 def _queue(m, name, depth, *, source, sink):
-    """Storage of a queue between two clocks, and its two :class:`_Pointer`."""
+    """Storage of a queue between two clock domains, and its two :class:`_Pointer`."""
     bits = depth.bit_length()  # one more than an address: full and empty differ
     m.submodules[name] = storage = memory.Memory(shape=8, depth=depth, init=[])
     put, get = storage.write_port(domain=source), storage.read_port(domain=sink)
@@ -139,7 +140,7 @@ class SPILink(wiring.Component):
         return m
 
     def _transfer(self, m, inward, outward):
-        """The side of the host's clock: header, counts and shift registers."""
+        """Logic in the host's clock domain: header, counts and shift registers."""
         pins = self.pins
         put, _, written, freed = inward
         _, get, filled, taken = outward
@@ -194,7 +195,7 @@ class SPILink(wiring.Component):
         m.d.comb += [pins.cipo.eq(cipo), pins.cipo_oe.eq(pins.cs)]
 
     def _receive(self, m, inward):
-        """Bytes from the host into ``sync``."""
+        """Queue of bytes from the host into ``sync``."""
         _, get, written, taken = inward
         fetches, fetched = Signal(), Signal(reset_less=True)
         valid = Signal(reset_less=True)
@@ -214,7 +215,7 @@ class SPILink(wiring.Component):
             m.d.sync += valid.eq(0)
 
     def _send(self, m, outward):
-        """Bytes to the host from ``sync``."""
+        """Queue of bytes to the host from ``sync``."""
         put, _, written, taken = outward
         used = Signal(len(written.count))
         ready = Signal(reset_less=True)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfers of the link over SPI: header and limits (docs/how/link.md, "SPI")."""
+"""Format of transfers on an SPI link: header and limits (docs/how/link.md, "SPI")."""
 
 __all__ = ["HEADER", "MARK", "MOST", "SPACE_UNIT", "SPI_HZ"]
 

@@ -47,7 +47,7 @@ class RegisterMachine(wiring.Component):
 
 
 class StagedMachine(RegisterMachine):
-    """Base class of pipelined machines that execute a micro-instruction of up to 32 bits a cycle,
+    """Base class of pipelined machines that execute a micro-instruction of up to 32 bits per cycle,
     in two stages: the first addresses the operand and decodes, the second executes.
 
     Members

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Queues of streams in flip-flops, one entry a cycle, latency one cycle.
+"""Stream queues in flip-flops: one entry per cycle, latency one cycle.
 
 :class:`StreamBuffer` has two entries and cuts every path between its sides; :class:`PairQueue` has
 two and an ``i.ready`` that drives as

@@ -17,7 +17,7 @@ __all__ = ["DomainRequest", "place_engine", "requested_domain"]
 
 
 class DomainRequest:
-    """Request of an engine for a clock domain of its own beside ``sync``.
+    """Request of an engine for a clock domain besides ``sync``.
 
     Attributes
     ----------

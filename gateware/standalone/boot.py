@@ -14,8 +14,8 @@ __all__ = ["BootEngine"]
 
 
 class _Part:
-    """Which word of the image comes next: one flip-flop each, since this takes less logic than a
-    number that has to be decoded."""
+    """Kind of the next word of the image, one-hot coded, which takes less logic than a binary
+    number with a decoder."""
 
     def __init__(self) -> None:
         self.magic = Signal(init=1)
@@ -29,7 +29,7 @@ class _Part:
         self.done = Signal()  # there is no further one
 
     def advance(self, *, last, data_end):
-        """Assignments that lead to the part behind this one."""
+        """Assignments that advance to the next kind of word."""
         return [
             self.magic.eq(0),
             self.build.eq(self.magic),
@@ -174,8 +174,8 @@ class BootEngine(wiring.Component):
         return m
 
     def _share(self, m, *, turn, writing, wants, loads, value, place, answered, failed):
-        """The bus, in turns. ``loads``: the engine has a word to write, ``value``, which it has
-        only while it is its turn."""
+        """Arbiter of the bus between host and engine, in turns. ``loads``: the engine has a word to
+        write, ``value``, which is valid only during its turn."""
         host, bus = self.host, self.bus
         kept = len(place) - 1
         rest = Signal()  # between two bus cycles
@@ -205,8 +205,8 @@ class BootEngine(wiring.Component):
         ]
 
     def _judge(self, m, part, count, crc, sums, judged, damaged, failed):
-        """Refusals. Another version or build is noted, and refused when the header's CRC-32 has
-        shown that it was read as it is."""
+        """Checks of the image. A wrong version or build is recorded, and refused once the header's
+        CRC-32 has shown that it was read correctly."""
         reason, refused = self.reason, self.refused
         header = MAGIC + bytes([VERSION]) + self._build.to_bytes(4, "little")
         expected = Const(int.from_bytes(header, "little"), 64)

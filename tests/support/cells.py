@@ -29,12 +29,11 @@ def ice40_cell(name):
 
 
 def dp16kd():
-    """Verilog of an ECP5's block RAM as Lattice's memory usage guide (TN1264) describes it, for two
-    ports of one width up to 18 bits and for one of 36 that is written and one that is read, write
-    mode NORMAL, with output registers or without. Of what the guide leaves open, a read of an
-    address that another port writes and the output of a port that writes, it gives the complement
-    of what stood there, as the behavioural models do. yosys has the cell's pins only.
-    """
+    """Verilog model of an ECP5's block RAM by Lattice's memory usage guide (TN1264). It covers two
+    ports of one width up to 18 bits, and 36 bits with one write port and one read port, in write
+    mode NORMAL, with or without output registers. The guide leaves open a read of an address that
+    another port writes, and the output of a writing port; there it gives the complement of the old
+    contents, as the behavioural models do. yosys has only the cell's pins."""
     pins = []
     for port in "AB":
         pins += [f"input {name}{port}" for name in ("CE", "OCE", "CLK", "WE", "RST")] + [
@@ -129,8 +128,8 @@ endmodule
 
 
 def mult18x18d():
-    """Verilog of an ECP5's multiplier as Lattice's DSP usage guide (TN1267) describes it: signed
-    operands, the registers of CLK0 where they are asked for. yosys has the cell's pins only."""
+    """Verilog model of an ECP5's multiplier by Lattice's DSP usage guide (TN1267): signed operands,
+    with the selected registers of CLK0. yosys has only the cell's pins."""
     pins = [f"input {name}{k}" for name in "ABC" for k in range(18)] + [
         f"output P{k}" for k in range(36)
     ]

@@ -388,8 +388,8 @@ def test_a_split_map_too_wide_for_its_pieces():
     with pytest.raises(
         KernelError,
         match=(
-            "tensor x: with its border it has 4 x 300 slots, at most 1023 a side of 4 pieces "
-            "together"
+            "tensor x: with its border it has 4 x 300 slots, at most 1023 a side of 4 "
+            "channel blocks together"
         ),
     ):
         compile_network(network, build())

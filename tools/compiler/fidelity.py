@@ -83,7 +83,7 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
 def some_inputs(
     plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Selects inputs to measure, as the user has them: few enough for memory, and for time."""
+    """Selects inputs to measure, in the user's layout: few enough for memory and time."""
     count = _INPUTS
     if plan.backend().floating:
         macs = sum(graph.macs(node) for node in graph.nodes)
@@ -164,7 +164,7 @@ def _run(graph, values):
 
 
 def _ratio(exact, found):
-    """Signal to noise in dB, minus infinity if ``found`` is not finite; ``None`` without a
+    """Signal-to-noise ratio in dB, minus infinity if ``found`` is not finite; ``None`` without a
     signal."""
     exact, found = np.asarray(exact, np.float64), np.asarray(found, np.float64)
     if not np.isfinite(exact).all():
@@ -179,7 +179,7 @@ def _ratio(exact, found):
 
 
 def signal_power(exact: np.ndarray) -> float:
-    """Power of a tensor's signal over all inputs (the first axis), 0 without one.
+    """Power of a tensor's signal over all inputs (the first axis), 0 if it is constant.
 
     A signal is what differs between inputs: a constant, however large, says nothing about them.
     Of one input it is the values themselves.

@@ -62,7 +62,7 @@ class Refusal:
         return self.text(self.reason)
 
     def text(self, reason: str) -> str:
-        """The message, with ``reason`` in place of its own."""
+        """Text of the refusal, with ``reason`` in place of its own."""
         host = "; the host does it with --host-steps" if self.answer == HOST else ""
         others = f"; {', '.join(self.others)} would run it" if self.others else ""
         return f"{self.name} ({self.origin or self.kind}): {reason}{host}{others}"
@@ -73,7 +73,8 @@ _LONG = 100
 
 
 def _lines(refusals):
-    """A line for each refusal; a long reason stands in its first one, to which others refer."""
+    """Text lines of refusals, one each; a long reason is printed with the first, and others refer
+    to it."""
     first: dict[str, str] = {}
     for refusal in refusals:
         name = first.setdefault(refusal.reason, refusal.name)

@@ -118,7 +118,7 @@ def outline(
 
 
 def check_names(graph: Graph, names: Collection[str]) -> None:
-    """Raises InputError for one of ``names`` that no node of a simplified graph has."""
+    """Raises InputError if one of ``names`` is not a node of a simplified graph."""
     known = [node.name for node in graph.nodes]
     for name in names:
         if name not in known:
@@ -314,8 +314,8 @@ def _bar(made, error, options, forced_to_host):
 
 
 def _own_node(made, name):
-    """The network's node behind a legalised node: the first node from it on whose result is a
-    tensor of the network; ``None`` if there is none."""
+    """The network's node from which a legalised node was made: the first node from it on whose
+    result is a tensor of the network; ``None`` if there is none."""
     own = {node.output: node for node in made.graph.nodes}
     nodes = [
         node

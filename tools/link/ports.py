@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens a port, serial, SPI or socket, by its name."""
+"""Opening of ports, serial, SPI or socket, by name."""
 
 from ...gateware.link.spi_format import SPI_HZ
 from .pipe import Pipe
@@ -12,8 +12,7 @@ __all__ = ["open_pipe"]
 
 
 def open_pipe(name: str, *, baud: int = BAUD, speed: int = SPI_HZ) -> Pipe:
-    """Opens the pipe of a port's name, at ``baud`` on a serial line or ``speed`` in Hz on SPI
-    wires.
+    """Opens the pipe named ``port``, at ``baud`` on a serial line or ``speed`` in Hz on SPI wires.
 
     Raises
     ------

@@ -57,7 +57,7 @@ class ServedPipe(Pipe):
         self._pipe.write(data)
 
     def read(self, limit: int, timeout: float) -> bytes:
-        """As :meth:`Pipe.read`. Raises ``RefusedError`` if the server refuses."""
+        """Reads bytes as :meth:`Pipe.read` does. Raises ``RefusedError`` if the server refuses."""
         end = self.now() + timeout
         while not self._heard:
             self._listen(max(end - self.now(), 0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Byte pipe over the transfers of an SPI link (docs/how/link.md, "SPI")."""
+"""Byte pipe on an SPI link (docs/how/link.md, "SPI")."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _REST = 0.001
 
 
 class SPIBus(Protocol):
-    """What carries the transfers: a device of the system's, or a virtual board's wires.
+    """Interface of an SPI bus: a device of the operating system, or a virtual board's wires.
 
     ``transfer`` selects the board, exchanges bytes with it, and deselects it; ``wait`` returns when
     bytes may wait for the host, at the latest after so many seconds of ``now``, ``sleep`` after
@@ -46,7 +46,7 @@ class SPIBus(Protocol):
 
 
 class SPIPipe(Pipe):
-    """A pipe of bytes over transfers of at most 258 bytes.
+    """Byte pipe on SPI transfers of at most 258 bytes.
 
     A transfer carries bytes both ways: those that :meth:`write` was given, as many as the board has
     announced space for, and those that the board has for the host.
@@ -68,8 +68,8 @@ class SPIPipe(Pipe):
         self.bytes_per_second = bus.hz / 8 * MOST / (MOST + HEADER)
 
     def _exchange(self, data, least=0):
-        """One transfer that gives the board ``data`` and has place for ``least`` bytes from it;
-        returns whether a board was there."""
+        """Makes a transfer that sends ``data`` to the board and has space for ``least`` bytes from
+        it; returns whether a board answered."""
         wanted = max(least, self._waits)
         size = HEADER + min(MOST, max(len(data), wanted))
         sent = bytes((0, 0, len(data))) + data
@@ -89,7 +89,7 @@ class SPIPipe(Pipe):
             raise LinkError(f"{self.name} is closed")
 
     def ask(self) -> None:
-        """Raises :class:`LinkError` if no board is on the wires: for a host that opens them."""
+        """Raises :class:`LinkError` if no board answers, for a host that opens the bus."""
         self._check_open()
         found = self._bus.transfer(bytes(HEADER))
         if found[0] != MARK:
@@ -139,7 +139,7 @@ class SPIPipe(Pipe):
 
 
 class SpidevBus:
-    """A device of Linux's spidev, as ``/dev/spidev0.0``.
+    """SPI bus on a device file of Linux's spidev, for example ``/dev/spidev0.0``.
 
     Raises
     ------

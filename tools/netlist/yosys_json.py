@@ -23,7 +23,7 @@ def _top(path):
 
 
 def _signals(nets):
-    """(name, number of the lowest bit, bits) of named signals of the JSON."""
+    """Named signals of the JSON: (name, number of the lowest bit, bits)."""
     return (
         (name, net.get("offset", 0), net["bits"])
         for name, net in nets.items()

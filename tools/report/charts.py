@@ -216,8 +216,8 @@ def bars(
 
 
 def scatter(rows: Sequence[Mapping[str, Any]], across: str, up: str, text: str) -> dict[str, Any]:
-    """A point for each of ``rows``: ``name``, ``x`` (on a logarithmic axis titled ``across``),
-    ``y`` (titled ``up``), and both as text, ``shown_x`` and ``shown_y``."""
+    """Scatter chart of ``rows``: ``name``, ``x`` (on a logarithmic axis titled ``across``), ``y``
+    (titled ``up``), and both as text, ``shown_x`` and ``shown_y``."""
     alt, _ = library()
     base = alt.Chart(alt.Data(values=rows)).encode(
         x=alt.X(

@@ -253,8 +253,8 @@ def infer_page(data: Mapping[str, Any]) -> Page:
 
 
 def _accuracy(found, cells):
-    """Chart of each core's accuracy against its cycles: right inputs where labels were given, else
-    signal to noise; empty if fewer than two cores have both."""
+    """Chart of each core's accuracy against its cycles: correct inputs if labels were given, else
+    the signal-to-noise ratio; empty if fewer than two cores have both."""
     labelled = found.correct is not None and found.inputs
     up = "inputs right" if labelled else "signal to noise, dB"
     rows = []

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a port."""
+"""Opening of targets by name: ``model``, ``sim:<board>/<isa>``, or a port."""
 
 from __future__ import annotations
 

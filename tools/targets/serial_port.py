@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens a board on a serial port, SPI wires or a socket, or finds one (``auto``)."""
+"""Opening of a board on a serial port, SPI wires or a socket, or search for one (``auto``)."""
 
 from __future__ import annotations
 
@@ -124,7 +124,8 @@ def _open(port):
 
 def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
     """Parses a port with options, ``/dev/ttyUSB0?baud=115200&timeout=10``: port, baud rate,
-    deadline for answers, token. Of ``spi:/dev/spidev0.0?speed=8000000`` the rate is the clock.
+    deadline for answers, token. For ``spi:/dev/spidev0.0?speed=8000000`` the rate is that of the
+    clock.
 
     Raises
     ------
@@ -191,8 +192,8 @@ def _reason(error, place):
 
 
 def meant_targets(place: str) -> str:
-    """The end of the message about a name that is no port's: the targets that it may stand for,
-    such as the virtual board of a board's name."""
+    """Suggestion at the end of an error about an unknown port: targets that the name may stand for,
+    for example the virtual board of a board's name."""
     from ...boards import board_names
     from ...gateware.cores import core_names
 

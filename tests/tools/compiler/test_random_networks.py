@@ -171,8 +171,8 @@ def test_a_product_that_shares_its_scale_goes_to_the_host():
     with pytest.raises(
         InputError,
         match=(
-            r"node square \(Binary\): its result must have the scale .* but square shares the scale "
-            ".* with other tensors; the host does it with --host-steps"
+            r"node square \(Binary\): its result must have the scale .* but square shares the "
+            "scale .* with other tensors; the host does it with --host-steps"
         ),
     ):
         compile_graph(graph, build_of("pim"))

@@ -141,7 +141,8 @@ def _left_out(graph, tensor, offset, last=False):
 
 
 def _left_out_of_parts(graph, node, offset):
-    """Like :func:`_left_out`, for the result of a Concat."""
+    """Layers with ``offset`` subtracted from the result of a Concat, in the form of
+    :func:`_left_out`."""
     changed, begin = {}, 0
     apart = node.axis % len(graph.shape(node.output)) == len(graph.shape(node.output)) - 1
     for name in node.inputs:

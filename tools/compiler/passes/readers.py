@@ -30,7 +30,8 @@ class Held(Exception):
 def without(
     graph: Graph, tensor: str, offset: np.ndarray
 ) -> tuple[dict[str, Node], dict[str, np.ndarray]]:
-    """Changes to the readers of a tensor after ``offset`` [channels] is subtracted from it.
+    """Readers of a tensor, changed so that they give the same results after ``offset`` [channels]
+    is subtracted from it.
 
     Returns
     -------

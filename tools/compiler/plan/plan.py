@@ -21,8 +21,8 @@ __all__ = ["HostStep", "MachineStep", "Plan", "PlanError"]
 
 
 class PlanError(InputError):
-    """A damaged plan, or one that a target cannot run; the message says what was found and what was
-    expected."""
+    """Error: a plan is damaged, or a target cannot run it; the message says what was found and what
+    was expected."""
 
 
 @dataclass(eq=False)

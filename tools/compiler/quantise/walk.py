@@ -34,8 +34,8 @@ def alone(graph: Graph, node: Node) -> Graph:
 def run_alone(
     backend: Backend, quantised: Quantised, node: Node, numbers: Mapping[str, np.ndarray]
 ) -> np.ndarray:
-    """Result of one node in the core's numbers, by the back end's reference on a graph of this node
-    alone; ``numbers`` of the activations that it reads."""
+    """Result of a single node in the core's numbers, by the back end's reference on a graph of this
+    node alone; ``numbers`` of its operands."""
     single = alone(quantised.graph, node)
     one = Quantised(graph=single, scales=quantised.scales, layers=quantised.layers)
     result = backend.reference(one, {port.tensor: numbers[port.tensor] for port in single.inputs})

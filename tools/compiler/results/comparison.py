@@ -114,7 +114,8 @@ class NetworkComparison:
 
 
 def comparison_of(values: Mapping[str, Any]) -> NetworkComparison:
-    """Inverse of :meth:`NetworkComparison.as_dict`; the dict may hold further keys."""
+    """Restores a comparison from its dict, the inverse of :meth:`NetworkComparison.as_dict`;
+    further keys are ignored."""
 
     return NetworkComparison(
         values["network"],
@@ -345,7 +346,7 @@ def comparison_rows(found: NetworkComparison) -> tuple[tuple[str, ...], list[tup
 
 
 def clock_notes(found: NetworkComparison) -> list[str]:
-    """For each core, the clock from which its times are computed, or why it has none."""
+    """Clock from which each core's times are computed, or the reason why there is none."""
     return [
         f"{cell.isa} {cell.preset or ''}".rstrip() + f": {cell.clock_note}"
         for cell in found.cells

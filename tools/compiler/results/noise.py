@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Quantisation noise of each layer, as it arrives at a plan's outputs: which layers cost accuracy,
-and what would help."""
+"""Quantisation noise of each layer at a plan's outputs: which layers cost accuracy, and which
+options would help."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RANDOM = "calibration inputs are random: --calibrate with real ones gives range
 
 @dataclass(frozen=True)
 class LayerNoise:
-    """Noise that the quantisation of one layer alone adds to the outputs.
+    """Noise at the outputs from the quantisation of a single layer.
 
     Attributes
     ----------
@@ -63,7 +63,7 @@ class LayerNoise:
 
 @dataclass(frozen=True)
 class NoiseReport:
-    """Noise of every layer, the noisiest first; ``inputs``: how many were measured; ``advice``:
+    """Noise of every layer, the noisiest first; ``inputs``: number of inputs measured; ``advice``:
     options that would lower the noise."""
 
     layers: list[LayerNoise]
@@ -71,7 +71,7 @@ class NoiseReport:
     advice: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """The report as JSON can hold it: infinite ratios are ``None``."""
+        """Serialises the report for JSON; infinite ratios become ``None``."""
         found = asdict(self)
         for row in found["layers"]:
             row["snr"] = row["snr"] if np.isfinite(row["snr"]) else None
@@ -124,8 +124,8 @@ def measure_noise(
 
 @dataclass(frozen=True)
 class _Error:
-    """A tensor with the error of one layer alone: its ``values``. ``node``: ``None`` for an input;
-    the rest as of :class:`LayerNoise`."""
+    """A tensor's ``values`` with the quantisation error of a single layer. ``node``: ``None`` for
+    an input; other fields as in :class:`LayerNoise`."""
 
     layer: str
     kind: str
@@ -138,8 +138,8 @@ class _Error:
 
 
 class _Walk:
-    """All nodes of a plan in order, and the exact value of every tensor for some ``inputs``, tensor
-    name -> float64 array."""
+    """All nodes of a plan in order, with the exact value of every tensor for some ``inputs``,
+    tensor name -> float64 array."""
 
     def __init__(self, plan: Plan, inputs: Mapping[str, np.ndarray]) -> None:
         self.plan, self.backend = plan, plan.backend()
@@ -158,7 +158,8 @@ class _Walk:
         self.signals = {name: signal_power(self.exact[name]) for name in judged}
 
     def _value(self, graph, node, changed):
-        """Result of a node in floating point, of the ``changed`` tensors where it reads them."""
+        """Result of a node in floating point, computed from the ``changed`` tensors where it reads
+        them."""
         operands = []
         for name in node.inputs:
             data = graph.tensors[name].data
@@ -170,8 +171,8 @@ class _Walk:
         return np.broadcast_to(value, (self.count, *value.shape[1:]))
 
     def errors(self) -> Iterator[_Error]:
-        """An :class:`_Error` for each tensor that comes to the core from elsewhere, and each of its
-        layers."""
+        """Quantisation errors (:class:`_Error`) of each tensor that enters the core, and of each of
+        its layers."""
         ports = {port.tensor: port.name for port in self.plan.inputs}
         seen = {node.output for part, _, node in self.nodes if part is not None}
         for part, graph, node in self.nodes:
@@ -191,7 +192,8 @@ class _Walk:
             yield self._error(node.name, node, part, node.output, exact, found)
 
     def _error(self, layer, node, part, tensor, exact, found):
-        """``exact``: the tensor in floating point, of the operands that made ``found``."""
+        """Quantisation error of one tensor; ``exact``: the tensor in floating point, from the
+        operands of ``found``."""
         scale = part.scales.get(tensor)
         rounded = to_values(part, tensor, to_numbers(part, tensor, exact))
         own, rounding = np.square(found - exact).sum(), np.square(rounded - exact).sum()
@@ -211,7 +213,7 @@ class _Walk:
         )
 
     def at_outputs(self, error: _Error) -> float:
-        """Noise of one tensor's error at the outputs, relative to their signal, added up."""
+        """Noise at the outputs from one tensor's error, relative to their signal, added up."""
         changed = {error.tensor: error.values}
         for _, graph, node in self.nodes:
             if node.output != error.tensor and not changed.keys().isdisjoint(node.inputs):
@@ -225,8 +227,8 @@ class _Walk:
         )
 
     def network_node(self, tensor: str, own: Mapping[str, str]) -> str | None:
-        """Name of the network's node, out of ``own`` by its output, that makes ``tensor`` or is the
-        first behind it; ``None`` where there is none."""
+        """Name of the network's node, by its output in ``own``, that computes ``tensor``, or else
+        the next one after it; ``None`` if there is none."""
         while tensor not in own:
             reader = next((node for _, _, node in self.nodes if tensor in node.inputs), None)
             if reader is None:
@@ -236,7 +238,8 @@ class _Walk:
 
 
 def _advice(plan, layers):
-    """Advice for the noisiest layers, with what the outputs would have without their noise."""
+    """Advice for the noisiest layers, with the ratio that the outputs would have without their
+    noise."""
     noisy = [layer for layer in layers if layer.share >= _WORTH]
     widths = getattr(plan.backend(), "bits", ())
     narrow = [
@@ -267,5 +270,5 @@ def _advice(plan, layers):
 
 
 def _decibels(noise: float) -> float:
-    """Signal to noise of a relative noise, dB; infinite without any."""
+    """Signal-to-noise ratio in dB of a relative noise; infinite without noise."""
     return float(-10 * np.log10(noise)) if noise > 0 else float("inf")

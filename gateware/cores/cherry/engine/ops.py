@@ -89,8 +89,8 @@ def tile_elements(params: Params) -> int:
 
 
 def element_bits(params: Params) -> int:
-    """Width in bits of an element in the tile file: that of ACC, of which the other registers
-    use the lower 18."""
+    """Width in bits of an element in the tile file: that of ACC; the other registers use its lower
+    18 bits."""
     return params["acc_frac"] + 9
 
 

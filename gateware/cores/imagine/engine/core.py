@@ -268,7 +268,7 @@ class ArrayEngine(Engine):
         }
 
     def _run(self, m, dispatch, fetch, drain):
-        """A run, from start to finish."""
+        """State machine of a run, from start to end."""
         control = self.control
         state, run, stop = Signal(_State), Signal(), Signal()
         swept = Signal()

@@ -126,7 +126,7 @@ class SystolicArray(wiring.Component):
         return m
 
     def _plain(self, m, inputs, weights):
-        """Sums of the columns, each at its own time."""
+        """Column sums of the array, each at its own time."""
         n, mult = self.n, self.multipliers
         below = [None] * n  # partial sums of the row above
         for k in range(n):

@@ -177,8 +177,8 @@ class Rounder(wiring.Component):
         ).as_signed()
 
     def _one_table(self, m, channel, valid, value):
-        """The same with one table: sums or pooling values, initial values, and from entry 192 on
-        the addends of ``biased``, read in cycle 1."""
+        """Single-table variant of :meth:`_two_tables`: sums or pooling values, initial values, and
+        from entry 192 on the addends of ``biased``, read in cycle 1."""
         m.submodules.table = table = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
         m.d.comb += [
             table.read_addr.eq(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Search over candidate schedules: memory layouts and orders of a network, of which the fastest
-that fits is chosen."""
+"""Search over candidate schedules (memory layouts and operation orders) for the fastest that
+fits."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def _exceeds(machine, spread, elements):
 
 def _whole(candidate, spread, failed, wanted, hopeless):
     """Returns up to ``wanted`` candidate schedules that keep every map whole. Larger weight tiles
-    are tried first; smaller ones leave more of the loading to run beside programs."""
+    are tried first; smaller ones let more of the loading overlap programs."""
     for ahead in (True, False):
         found = []
         for most in _PARTS:

@@ -92,7 +92,7 @@ class Ref:
         shape: tuple[int, ...],
         step: tuple[int, ...] = (1, 1, 1),
     ) -> Ref:
-        """A subview, by its own axes."""
+        """A subview of the view, with ranges along its own axes."""
         moved = list(self.start)
         for axis, first, each in zip(self.axes, start, self.step, strict=True):
             moved[axis] += first * each

@@ -23,8 +23,8 @@ _ROOMY = 1 << 20
 
 
 def map_shape(shape: Sequence[int]) -> tuple[int, int, int]:
-    """(rows, columns, channels) of a tensor of one to three axes: a sequence is a map of one
-    column."""
+    """Shape of a tensor as a map, (rows, columns, channels), from one to three axes: a sequence is
+    a map of one column."""
     if len(shape) == 2:
         return shape[0], 1, shape[1]
     rows, columns, channels = (1,) * (3 - len(shape)) + tuple(shape)

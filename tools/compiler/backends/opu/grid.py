@@ -41,7 +41,8 @@ class Grid:
         return blocks.transpose(0, 1, 3, 2, 4, 5).reshape(count, rows, columns, -1)
 
     def unpack(self, values: np.ndarray) -> np.ndarray:
-        """Inverse of :meth:`pack`, for a tensor whose blocks are columns of one row."""
+        """Converts from the space-to-depth layout, the inverse of :meth:`pack`, for a tensor whose
+        blocks are columns of one row."""
         count, rows, columns, _ = values.shape
         return values.reshape(count, rows, columns * self.block[1], -1)
 

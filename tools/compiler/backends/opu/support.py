@@ -159,8 +159,8 @@ def _(node: Activation, graph):
 
 
 def constant_of(graph: Graph, node: Binary) -> tuple[int, np.ndarray] | None:
-    """(index of the activation operand, constant) of a Binary with one constant that is a number or
-    one per channel; else ``None``."""
+    """Constant operand of a Binary, if it is a number or one per channel: (index of the activation
+    operand, constant); else ``None``."""
     found = [graph.tensors[name].data for name in node.inputs]
     if len([c for c in found if c is not None]) != 1:
         return None

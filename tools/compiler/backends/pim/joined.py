@@ -41,9 +41,9 @@ def may_join(graph: Graph, nodes: Sequence[Node]) -> bool:
 
 @dataclass(eq=False)
 class Joined:
-    """A fused group: a chain, of which every core computes rows of its own, or, with ``stages``
-    (:class:`~.stages.Stages`) and their ``plan`` (:class:`~.schedule.Plan`), a pipeline with nodes
-    on one core each."""
+    """A fused group of nodes: a chain, in which every core computes rows of its own, or, with
+    ``stages`` (:class:`~.stages.Stages`) and their ``plan`` (:class:`~.schedule.Plan`), a pipeline
+    with one core per node."""
 
     nodes: list[Node]
     stages: Stages | None = None

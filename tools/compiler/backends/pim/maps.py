@@ -29,8 +29,8 @@ def share(total: int, parts: int) -> list[tuple[int, int]]:
 
 @dataclass(frozen=True)
 class Columns:
-    """Columns of a layer's results that a band works on: ``result`` and ``source`` as (first,
-    behind last), zeros ``left`` and ``right`` of the source's."""
+    """Columns of a layer that a band covers: ranges (first, end) of ``result`` and ``source``, and
+    zero columns ``left`` and ``right`` of the source's range."""
 
     result: tuple[int, int]
     source: tuple[int, int]
@@ -279,7 +279,7 @@ class Products:
             pass
 
     def steps(self, source_row: Callable[[int], int], results: int) -> Iterator[None]:
-        """As :meth:`row`, but yields after every multiplication."""
+        """Emits the multiplications of a row like :meth:`row`, but yields after each."""
         core, size, out_size = self.core, self.size, self.out_size
         step, widths = self.node.stride[1] * self.channels * size, (8 * size, 8 * out_size)
         rows = {r: source_row(r) for each in self._runs for r, _, _ in each[1]}

@@ -71,8 +71,8 @@ class ProgramWriter:
         return self.q.scales[tensor].bits // 8
 
     def map_shape(self, tensor: str) -> tuple[int, int, int]:
-        """(rows, columns, channels) of a tensor: a vector is one position, a sequence a map of one
-        column."""
+        """Shape of a tensor as a map, (rows, columns, channels): a vector is one position, a
+        sequence a map of one column."""
         shape = self.graph.shape(tensor)
         return (
             shape

@@ -49,7 +49,8 @@ class DescriptorLayout(data.StructLayout):
 
 
 class RecordLayout(data.StructLayout):
-    """Record of an issued request: ``address`` of its first word (in words), ``words`` less one."""
+    """Record of an issued request: ``address`` of its first word (in words), number of ``words``
+    minus one."""
 
     def __init__(self) -> None:
         super().__init__({"address": unsigned(30), "words": unsigned(6)})

@@ -397,7 +397,7 @@ class DotPath(wiring.Component):
         return [value for part in held for value in part] + now
 
     def _kept(self, m, before):
-        """For each element of a word, whether ACC's old element is kept. From registers."""
+        """Mask of the elements in a word that keep ACC's old value, from registers."""
         keeps = Signal(tile_elements(self.params), reset_less=True)
         for k in range(len(keeps)):
             row = before.number // self.geometry.row_passes if self._row_words else Const(k // 4, 2)

@@ -15,7 +15,7 @@ _MOVES = ("row", "column", "group", "line")
 
 
 def loop_layout() -> data.StructLayout:
-    """Layout of the five loop bounds: counts less one, and whether they are zero."""
+    """Layout of the five loop bounds: counts minus one, and whether they are zero."""
     widths = {"rows": 7, "columns": 7, "groups": 6, "lines": 4, "places": 4}
     return data.StructLayout(
         {name: width for name, width in widths.items()} | {f"one_{name}": 1 for name in widths}

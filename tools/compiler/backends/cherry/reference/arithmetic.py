@@ -149,7 +149,7 @@ def _window(acc, a, b, total, digits):
 
 
 def nearest_unlimited(x: np.ndarray, digits: int) -> np.ndarray:
-    """As :func:`nearest`, without limits of the exponent."""
+    """Rounds like :func:`nearest`, but with an unlimited exponent."""
     cut = _ALL - digits
     pattern = np.ascontiguousarray(x).view(np.int64)
     return (pattern + ((1 << cut - 1) - 1) + (pattern >> cut & 1) & -(1 << cut)).view(np.float64)

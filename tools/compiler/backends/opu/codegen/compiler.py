@@ -366,7 +366,7 @@ def _search(writer, layers, chosen, timing):
 
 
 def _search_alone(writer, layers, chosen, timing):
-    """Like :func:`_search`, but times each kind of layer by itself."""
+    """Searches like :func:`_search`, but times each kind of layer alone."""
     params, found = writer.target.params, {}
     for layer in layers:
         start = chosen[layer.name]
@@ -388,8 +388,8 @@ def _search_alone(writer, layers, chosen, timing):
 
 
 def _search_local(writer, layers, chosen, timing):
-    """Like :func:`_search`, but times each layer with its neighbours only, and repeats while any of
-    them gains."""
+    """Searches like :func:`_search`, but times each layer only with its neighbours, and repeats
+    while any of them gains."""
     params, order, asked = writer.target.params, writer.network.layers, set(layers)
     starts, again = dict(chosen), [layer in asked for layer in order]
     for _ in range(_PASSES + 1):

@@ -36,7 +36,7 @@ class Tensor:
 
     @property
     def shape(self) -> tuple[int, int, int]:
-        """(height, width, channels)."""
+        """Shape of the tensor: (height, width, channels)."""
         return self.height, self.width, self.channels
 
     @property
@@ -166,7 +166,7 @@ class Layer:
         self, piece: int, part: int, r: int, c: int, weights: np.ndarray | None = None
     ) -> np.ndarray:
         """Weights [out, in] of tap (r, c) between channel block ``part`` of the source and channel
-        tile ``piece`` of the result, from ``weights`` or the layer's own."""
+        block ``piece`` of the result, from ``weights`` or the layer's own."""
         weights = self.weights if weights is None else weights
         (first, last), (low, high) = self.result.span(piece), self.source.span(part)
         if self.groups == 1 and weights is not None:

@@ -197,7 +197,7 @@ class Lowering:
 
     def _shared_taps(self, layer, source, image, run, out, top, left, ofm):
         """Taps of the channel blocks ``run``, which share a map or lie side by side: with one load
-        of all of them if possible. A tile's row of memory is one stride long."""
+        of all of them if possible. A block's row of memory is one stride long."""
         shares, mem_w = layer.source.shares, source.mem_w
         first, last = run[0] // shares, run[-1] // shares  # maps
         share = run[0] % shares if first == last else 0

@@ -59,9 +59,9 @@ class Placed:
 
 @dataclass(frozen=True)
 class LayerSpan:
-    """Range of words of a layer: ``begin`` to ``end`` (exclusive; ``end`` lies behind its last
-    store), for images ``first`` to ``first + images - 1``; multiply-accumulates on real
-    channels."""
+    """Range of words of a layer: ``begin`` to ``end`` (exclusive, after its last store), for
+    images ``first`` to ``first + images - 1``, with its multiply-accumulates (without padding
+    channels)."""
 
     name: str
     begin: int

@@ -191,7 +191,7 @@ def _widened(matrix, params, width):
 
 
 def demand(matrices: Sequence[Matrix], params: Mapping[str, Any]) -> tuple[int, int, int]:
-    """(arrays, biases, groups) that ``matrices`` occupy on a core."""
+    """Resources that ``matrices`` occupy on a core: (arrays, biases, groups)."""
     return (
         sum(m.arrays(params) for m in matrices),
         sum(m.shape[1] for m in matrices if m.bias is not None),

@@ -68,8 +68,8 @@ def _chain_need(quantised, params, chain, own):
 
 
 def _each(quantised, p, together):
-    """Like :func:`layer_needs`, with a Need per layer; ``together``: ids of the nodes that are
-    fused with others."""
+    """Demand of every layer as in :func:`layer_needs`, but with a Need per layer; ``together``: ids
+    of the nodes that are fused with others."""
     graph, found = quantised.graph, []
     for node in graph.nodes:
         numbers = quantised.layers.get(node.name)
