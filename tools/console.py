@@ -76,7 +76,7 @@ def is_terminal(file: TextIO | None) -> bool:
 
 
 class Console:
-    """Output of one command.
+    """Console output of one command: results, notes and progress.
 
     With ``as_json`` standard output carries one object (:meth:`result`) and nothing else. Progress
     bars appear on a terminal only.

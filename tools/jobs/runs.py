@@ -45,7 +45,7 @@ class Source:
 
     @property
     def files(self) -> dict[str, Any]:
-        """Name -> contents of all files."""
+        """Files of the program: name -> contents."""
         return {**self.beside, self.name: self.text}
 
 

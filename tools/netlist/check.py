@@ -39,7 +39,7 @@ _PHASE_NEAR = 0.02
 
 @dataclass
 class Check:
-    """Result of :func:`check_build`.
+    """Outcome of a build's check: both conversations, and all differences between them.
 
     Attributes
     ----------

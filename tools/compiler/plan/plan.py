@@ -37,7 +37,7 @@ class MachineStep:
 
     @property
     def names(self) -> list[str]:
-        """Names of its nodes."""
+        """Names of the step's nodes."""
         return [node.name for node in self.part.graph.nodes]
 
 
@@ -50,7 +50,7 @@ class HostStep:
 
     @property
     def names(self) -> list[str]:
-        """Names of its nodes."""
+        """Names of the step's nodes."""
         return [node.name for node in self.graph.nodes]
 
 

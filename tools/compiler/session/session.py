@@ -304,7 +304,7 @@ class Session:
 
     @staticmethod
     def _read(lowered, keep):
-        """Tensors to read after a run."""
+        """Tensors of a program that the host reads after a run."""
         return {**lowered.outputs, **(lowered.tensors if keep is not None else {})}
 
     def close(self) -> None:

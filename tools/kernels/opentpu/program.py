@@ -143,11 +143,11 @@ class Program:
         )
 
     def sync(self, tag: int = 0, *, interrupt: bool = False) -> None:
-        """Appends SYNC."""
+        """Appends SYNC: sets the tag register and, with ``interrupt``, requests an interrupt."""
         self._add("SYNC", int(interrupt), addr=tag)
 
     def cfg(self, register: str | int, value: int) -> None:
-        """Appends CFG."""
+        """Appends CFG: writes a configuration register."""
         self._add(
             "CFG",
             addr=value,
@@ -155,7 +155,7 @@ class Program:
         )
 
     def hlt(self) -> None:
-        """Appends HLT."""
+        """Appends HLT: ends the program."""
         self._add("HLT")
 
     def scheduled(self, ahead: int = 2, beside: int = 0) -> Program:

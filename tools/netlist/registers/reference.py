@@ -34,7 +34,8 @@ _FIRST = 64
 
 @dataclass(frozen=True)
 class Reference:
-    """Result of :func:`make_reference`.
+    """Reference conversation of the virtual board, with the checksums of its registers in every
+    cycle.
 
     Attributes
     ----------

@@ -148,7 +148,7 @@ class Operation:
         return (*self.fused, self.node)
 
     def refs(self) -> list[Ref]:
-        """The Refs that it reads."""
+        """References that the operation reads."""
         return []
 
 
@@ -164,7 +164,7 @@ class Chain(Operation):
     parts: list[str | tuple[str, Ref]]
 
     def refs(self) -> list[Ref]:
-        """The Refs that it reads."""
+        """References that the operation reads."""
         return _parts_refs(self.parts)
 
 
@@ -194,7 +194,7 @@ class Product(Operation):
     results: int | None = None
 
     def refs(self) -> list[Ref]:
-        """The Refs that it reads."""
+        """References that the operation reads."""
         return [self.source, self.start, *_parts_refs(self.parts)]
 
     @property
@@ -214,7 +214,7 @@ class PairProduct(Operation):
     parts: list[str | tuple[str, Ref]]
 
     def refs(self) -> list[Ref]:
-        """The Refs that it reads."""
+        """References that the operation reads."""
         return [self.left, self.right, self.start, *_parts_refs(self.parts)]
 
 
@@ -235,7 +235,7 @@ class Window(Operation):
     padding: tuple[int, ...] = (0, 0, 0)
 
     def refs(self) -> list[Ref]:
-        """The Refs that it reads."""
+        """References that the operation reads."""
         return [Ref.of(self.source), self.start, *_parts_refs(self.parts)]
 
 
@@ -246,7 +246,7 @@ class Regroup(Operation):
     source: Ref
 
     def refs(self) -> list[Ref]:
-        """The Refs that it reads."""
+        """References that the operation reads."""
         return [self.source]
 
 

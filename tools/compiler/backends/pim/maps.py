@@ -449,7 +449,7 @@ def pool_row(
 
 
 class PoolRows:
-    """Band of a max pooling layer."""
+    """Band of a max pooling layer: its rows on one core, with their source rows in line buffers."""
 
     def __init__(
         self,

@@ -111,7 +111,7 @@ def _direction(step, tensor, at, directions):
 
 
 def _state(step, index, name, at, directions, hidden):
-    """Initial state of a direction."""
+    """Initial state of a layer in one direction."""
     given = step.fixed(index, name)
     if given is None:
         return np.zeros(hidden)

@@ -71,7 +71,7 @@ class RoundingBits:
 
     @property
     def base(self) -> int:
-        """Width of the rounder's base."""
+        """Width of the rounder's constant addend, its base."""
         return self.ofm + 1 + self.right
 
     @property

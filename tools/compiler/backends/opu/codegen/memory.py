@@ -190,7 +190,7 @@ class Constants:
 
     @property
     def data(self) -> np.ndarray:
-        """The pool's bytes, uint8."""
+        """Contents of the constant pool, uint8."""
         return np.frombuffer(b"".join(self._parts), np.uint8)
 
 
