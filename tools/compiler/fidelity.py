@@ -60,7 +60,7 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
     ----------
     plan : Plan
     graph : Graph, as imported
-    calibration : dict, name of every input -> array as the user has it
+    calibration : dict, name of every input -> array in the user's layout
     """
     inputs = some_inputs(plan, graph, calibration)
     given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}

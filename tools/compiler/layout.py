@@ -86,7 +86,7 @@ class Layout:
 
     @property
     def item(self) -> int:
-        """Bytes per element."""
+        """Size of an element in bytes."""
         return np.dtype(self.dtype).itemsize
 
     @property

@@ -153,7 +153,7 @@ def compile_graph(
     ----------
     graph : Graph, as imported
     build : TargetBuild
-    calibration : dict, name of every input -> array as the user has it,
+    calibration : dict, name of every input -> array in the user's layout,
         the first axis counts inputs; ``None``: random, with a note
     options : Options
     progress : callable(what, done, total), optional

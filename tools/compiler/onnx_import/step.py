@@ -215,7 +215,7 @@ class Step:
 
     @staticmethod
     def finite(what: str, data: np.ndarray) -> np.ndarray:
-        """``data`` as float64. Raises :class:`Refused` if a value is not finite."""
+        """Converts ``data`` to float64. Raises :class:`Refused` if a value is not finite."""
         data = np.asarray(data, np.float64)
         if not np.isfinite(data).all():
             raise Refused(f"{what} holds NaN or infinity: expected finite numbers")

@@ -52,7 +52,7 @@ def branches_scaled(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Grap
     Parameters
     ----------
     graph : Graph, simplified
-    calibration : dict, name of every input -> array as the user has it
+    calibration : dict, name of every input -> array in the user's layout
     """
     found = {}
     for port in graph.outputs:

@@ -44,7 +44,7 @@ def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph,
     Parameters
     ----------
     graph : Graph, simplified
-    calibration : dict, name of every input -> array as the user has it
+    calibration : dict, name of every input -> array in the user's layout
 
     Returns
     -------

@@ -158,7 +158,7 @@ def compare_network(
     Parameters
     ----------
     isas : names, each with ``?preset=`` or not; ``None``: all
-    calibration, inputs : dict, name of an input -> array as the user has it; ``None``: random,
+    calibration, inputs : dict, name of an input -> array in the user's layout; ``None``: random,
         and those of calibration
     labels : classes of ``inputs``
     layers : bool, cycles of each layer are measured as well

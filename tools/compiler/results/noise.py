@@ -91,7 +91,7 @@ def measure_noise(
     ----------
     plan : Plan
     graph : Graph, as imported
-    calibration : dict, name of every input -> array as the user has it; ``None``: random ones
+    calibration : dict, name of every input -> array in the user's layout; ``None``: random ones
     """
     given = random_calibration(graph) if calibration is None else calibration
     inputs = some_inputs(plan, graph, given)

@@ -22,7 +22,8 @@ def tile_table(params: Params) -> int:
 
 
 def lists(params: Params, codes: dict[str, int]) -> str:
-    """Source text of this part of the microprogram; ``codes``: fault codes by name."""
+    """Microprogram of runs, program lists and images, as source text; ``codes``: fault codes by
+    name."""
     # Flags of the image that this build lacks: a wide ACC, special functions, axes.
     lacking = (
         0x400 | (0 if params["sfu_lanes"] else 0x100) | (0 if params["reduce_axes"] else 0x200)

@@ -82,8 +82,8 @@ TABLES = {
 
 
 def special(tiles: int, entry: int, register: int) -> str:
-    """Source text of this part of the microprogram; ``tiles``: base of the tiles in the table,
-    ``entry`` and ``register``: elements per entry and per register."""
+    """Microprogram of exp, log, div and pow, as source text; ``tiles``: base of the tiles in the
+    table, ``entry`` and ``register``: elements per entry and per register."""
     exp, power = ISA.opcodes["exp"], ISA.opcodes["pow"]
     return f"""
 .also FROM ISIZE; .also Y_FROM LIMIT; .also TO LEFT  // tiles; magnitudes, exponents, signs

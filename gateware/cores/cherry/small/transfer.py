@@ -9,8 +9,8 @@ __all__ = ["transfers"]
 
 
 def transfers(params: Params, memory_size: int, codes: dict[str, int]) -> str:
-    """Source text of this part of the microprogram; ``memory_size`` in bytes, ``codes``: fault
-    codes by name."""
+    """Microprogram of DMA lists and transfers, as source text; ``memory_size`` in bytes, ``codes``:
+    fault codes by name."""
     log_mem = params["log_mem"]
     # Beyond what 32 bits address nothing can lie.
     top = min(memory_size, 0xFFFF_FFFF)

@@ -18,7 +18,7 @@ _FULL = STEPS.bit_length() - 1 + _FINE
 
 
 def activations(params: Params, codes: dict[str, int]) -> str:
-    """Source text of this part of the microprogram."""
+    """Microprogram of vtanh and vsigm, as source text."""
     if not params["act_unit"]:
         return f"""
 op_vtanh: op_vsigm: ld OP; st T

@@ -10,7 +10,7 @@ __all__ = ["load"]
 
 
 def load(params: Params, memory_size: int, codes: dict[str, int]) -> str:
-    """Source text of this part of the microprogram; it ends at ``begin``, with the core's entry in
+    """Microprogram of LOAD, as source text; it ends at ``begin``, with the core's entry in
     variables."""
     log_rows, log_cols = params["xb_rows"].bit_length() - 1, params["xb_cols"].bit_length() - 1
     magic = int.from_bytes(MAGIC, "little")

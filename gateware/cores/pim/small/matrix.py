@@ -12,7 +12,7 @@ _LONGEST = 39
 
 
 def matrix(params: Params, codes: dict[str, int]) -> str:
-    """Source text of this part of the microprogram."""
+    """Microprogram of mvmul, as source text."""
     return f"""
 .also MACS ENTRY; .also BAND MOST; .also SHIFTS TAKEN; .also RELU PLACE; .also BIAS ID
 .also BIASED BIT; .also INNER FIRST

@@ -9,7 +9,7 @@ __all__ = ["transfers"]
 
 
 def transfers(params: Params, memory_size: int, codes: dict[str, int]) -> str:
-    """Source text of this part of the microprogram."""
+    """Microprogram of loads, stores and moves, as source text."""
     lmem, scratch = params["lmem_bytes"], scratch_at(params)
     return f"""
 .also HI ENTRY; .also LO MOST; .also GOFF TAKEN; .also S PLACE

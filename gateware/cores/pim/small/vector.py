@@ -27,7 +27,7 @@ def elements() -> str:
 
 
 def vectors(params: Params) -> str:
-    """Source text of this part of the microprogram."""
+    """Microprogram of the vector instructions, as source text."""
     two = sum(1 << opcode for opcode in TWO_SOURCES)
     same = sum(1 << ISA.opcodes[name] for name in _SAME)
     names = " ".join(
