@@ -215,7 +215,7 @@ class Core(wiring.Component):
 
 
 def _bus_bytes(bus_width, beat_bytes):
-    """Width of the bus in bytes."""
+    """Width of the memory bus in bytes."""
     if bus_width is None:
         return beat_bytes or 4
     if not is_integer(bus_width) or bus_width not in [8 * size for size in BUS_BYTES]:

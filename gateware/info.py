@@ -107,7 +107,7 @@ def info_rom(
 
 
 def parse_header(data: bytes) -> Info:
-    """Parses a header into an :class:`Info`.
+    """Parses the fixed-size header of an info ROM into an :class:`Info`.
 
     Raises
     ------

@@ -331,7 +331,7 @@ class CoreBench(Simulation):
             raise SimulationError(f"the core is still busy {patience} cycles after an abort")
 
     def counter(self, name: str) -> int:
-        """Value of a counter."""
+        """Reads a 64-bit counter of the control block."""
         offset = self.counters[name]
         return self.read_register(offset) | self.read_register(offset + 4) << 32
 

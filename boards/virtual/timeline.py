@@ -43,7 +43,7 @@ class _Row(ctypes.Structure):
 
 @dataclass(frozen=True)
 class Timeline:
-    """A recorded timeline.
+    """A recorded timeline: its rows, and slices with begin, end and instruction.
 
     Attributes
     ----------

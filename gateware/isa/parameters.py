@@ -84,7 +84,7 @@ def elaborating(what: str) -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Parameter:
-    """One build parameter.
+    """One build parameter: name, kind, legal values, default and meaning.
 
     ``legal`` is a tuple of values, a ``range``, or a predicate with ``legal_text`` saying what it
     accepts. ``job`` says what a job's ``[params]`` demands of a target: ``"equal"``,

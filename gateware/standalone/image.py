@@ -97,7 +97,7 @@ def _summed(data):
 
 
 def pack(build: int, segments: Iterable[Segment]) -> bytes:
-    """Encodes an image.
+    """Encodes an image as the bytes of a flash memory.
 
     Raises
     ------

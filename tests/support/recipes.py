@@ -27,7 +27,7 @@ def headings(text):
 
 
 def recipe(text, title):
-    """Text of a recipe."""
+    """Text of the recipe under a heading of ``CONTRIBUTING.md``."""
     found = re.search(rf"^### {re.escape(title)}\n(.*?)(?=^##)", text, re.S | re.M)
     return found[1]
 

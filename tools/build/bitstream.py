@@ -144,7 +144,7 @@ def build(
     run_list: bool = False,
     boot: bool = False,
 ) -> dict[str, Any]:
-    """Builds a bitstream.
+    """Builds a bitstream: synthesis, place and route, packing, and a report.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ _MARGIN = 1.25
 
 @dataclass(frozen=True)
 class Options:
-    """Options of a compilation.
+    """Options of a compilation: widths, equalisation, ranges, host steps and batch size.
 
     ``bits``: of activations, where the core has a choice; ``equalise``: weights of neighbouring
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:

@@ -35,7 +35,7 @@ class ByteProgress(Protocol):
 
 @dataclass
 class JobResult:
-    """Result of a job on one target.
+    """Result of a job on one target: outcomes of its programs, and saved tensors.
 
     Attributes
     ----------

@@ -69,7 +69,7 @@ class SelfTest:
         return all(finding.ok is not False for finding in self.findings)
 
     def run(self) -> list[Finding]:
-        """Runs all tests; returns :attr:`findings`."""
+        """Runs all tests of the board and its core; returns :attr:`findings`."""
         began, rng = time.monotonic(), np.random.default_rng(1)
         info = self.target.info
         assert info.clock_hz is not None  # only a golden model has no clock

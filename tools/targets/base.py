@@ -42,7 +42,7 @@ def runs_view(memory: np.ndarray, count: int, run: int, stride: int) -> np.ndarr
 
 @dataclass(frozen=True)
 class TargetInfo:
-    """Description of a target.
+    """Description of a target: board, core, preset, parameters, memory and link.
 
     Attributes
     ----------

@@ -256,7 +256,7 @@ SMALL_Y = "ffff1efb ff0000ff ff0000ff 0b0bfe04 0ff7fa08 96749c0a"
 
 
 def small_program() -> Program:
-    """The program of the small job."""
+    """Program of the shipped small job: three tile products with ReLU and sigmoid."""
     program = Program()
     program.rhm(0, 0, 3)
     program.rw(0)

@@ -228,7 +228,7 @@ NETWORKS: dict[str, Callable[[], Network] | None] = {
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the table.
+    """A table row: one workload on one build, with its bound.
 
     Attributes
     ----------
@@ -252,7 +252,7 @@ class Row:
 
     @property
     def title(self) -> str:
-        """Title of the row."""
+        """Title of the row: the workload, and whether it is scheduled."""
         return f"{self.workload.split('x')[0]}{' scheduled' if self.schedule else ''}"
 
 
@@ -331,7 +331,7 @@ ROWS = (
 
 
 def build_params(build: str) -> dict[str, Any]:
-    """Parameters of a build of :data:`BUILDS`."""
+    """Resolved parameters of a build in :data:`BUILDS`."""
     preset, overrides = BUILDS[build]
     return SPACE.resolve(preset, overrides)
 

@@ -43,7 +43,7 @@ class TypeSet:
 
     @cached_property
     def name(self) -> str:
-        """Name of the type set, as in ``8-8-16-16``."""
+        """Name of the type set: its widths joined by hyphens, for example ``8-8-16-16``."""
         return f"{self.ifm}-{self.ker}-{self.bias}-{self.ofm}"
 
     # Bytes of an element in memory

@@ -122,7 +122,7 @@ class Cursor:
         return word
 
     def string(self, what: str = 'a "string"') -> str:
-        """Reads a string."""
+        """Reads a quoted string token."""
         token = self.token
         if token is None or token.kind != "string":
             self.fail(f"unexpected {self.shown()}", expected=what)

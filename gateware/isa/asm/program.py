@@ -20,7 +20,7 @@ __all__ = ["Program", "SourceLine", "read_program", "read_source"]
 
 
 class SourceLine(NamedTuple):
-    """Source line of an instruction."""
+    """Source position of an instruction: file and line."""
 
     file: str
     line: int

@@ -150,7 +150,7 @@ def _summary(plan, files):
 
 
 def load_plan(folder: str | Path) -> Plan:
-    """Reads the :class:`Plan` in ``folder``.
+    """Reads a plan from its folder, with all checks of its files.
 
     Raises
     ------

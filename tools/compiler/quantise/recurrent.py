@@ -30,7 +30,7 @@ def _parts(node, values):
 def recurrent_integer(
     node: Gru | Lstm, source: Scale, result: Scale, numbers: Arithmetic, values: np.ndarray
 ) -> tuple[Integer, Scale, str]:
-    """Quantises a recurrent layer.
+    """Quantises an LSTM or GRU: integer weights and biases, and the scale of the gates' sums.
 
     Parameters
     ----------

@@ -32,7 +32,7 @@ class Chunk:
 
     @property
     def rows(self) -> int:
-        """Number of accumulator rows."""
+        """Number of accumulator rows that the chunk occupies."""
         return (self.end - self.first) * self.width
 
 

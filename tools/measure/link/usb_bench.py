@@ -183,7 +183,7 @@ class USBBench(Simulation):
         self.run_steps(int((milliseconds + 0.2) * 48_000))
 
     def descriptor(self, kind: int, index: int = 0, length: int = 255, language: int = 0) -> bytes:
-        """Reads a descriptor."""
+        """Reads a descriptor of the device by a standard request."""
         return self.control(0x80, 6, kind << 8 | index, language, length)
 
     def address(self, address: int) -> None:

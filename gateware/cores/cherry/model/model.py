@@ -96,7 +96,7 @@ class Model(GoldenModel):
 
 
 class _Run:
-    """One run of a :class:`Model`."""
+    """State of a run in progress on a :class:`Model`."""
 
     def __init__(self, model, work, trace):
         self.model, self.params, self.values, self.work = model, model.params, model.reg, work

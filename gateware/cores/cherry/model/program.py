@@ -56,7 +56,7 @@ class _Loop:
 
 
 class ProgramRun:
-    """Execution of one program.
+    """Execution of one program: its tile registers, active loops and address units.
 
     Parameters
     ----------

@@ -144,7 +144,7 @@ class Sequence:
         self.reset()
 
     def copy(self) -> Sequence:
-        """An independent copy."""
+        """Copies the state, so that it can be changed independently."""
         return copy(self)
 
     def reset(self) -> None:

@@ -62,7 +62,7 @@ class CoreEntry:
 
 @dataclass
 class Tables:
-    """Tables of an image as read."""
+    """Tables of a program image: the geometry of its arrays, GMem, and its cores."""
 
     size: int
     xb_rows: int

@@ -97,7 +97,7 @@ def affine(
 
 
 def _one_over_one_plus_exp(constant, numerator):
-    """``numerator`` / (1 + exp(OUTPUT))."""
+    """The instruction chain of a logistic quotient, ``numerator`` / (1 + exp(OUTPUT))."""
     return [
         "copy INPUT, OUTPUT",
         "exp",

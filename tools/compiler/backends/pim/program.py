@@ -40,7 +40,7 @@ _ARRIVED, _GO = 0, 1
 
 
 class ProgramWriter:
-    """Writer of one program.
+    """Writer of one program: places its tensors, and emits the code of all cores.
 
     Parameters
     ----------

@@ -27,7 +27,7 @@ _HEADER_BYTES = 4 * HEADER_WORDS  # of a list's header and of an entry
 
 
 class Phase(enum.Enum, shape=3):
-    """Phases of a run."""
+    """Phases of a run: program, fetch of lists and images, in list, out list, and rest."""
 
     PROGRAM = 0
     FETCH = 1  # a list's header, an entry, an image

@@ -185,7 +185,7 @@ class ConvLanes(wiring.Component):
         return self.weights[k].word_select(c, self.types.ker).as_signed()
 
     def _dots(self, m):
-        """Dot products of the lanes."""
+        """Dot products of weights and inputs, one per output lane."""
         pi, lanes, multipliers = self.params["pi"], self.params["po"], self.stages.multipliers
         dots = []
         for k in range(lanes):

@@ -38,7 +38,7 @@ class Products(ABC):
 
     @abstractmethod
     def _shift(self, say, what, value):
-        """Checks a shift and returns it."""
+        """Checks that a shift lies in the legal range, and returns it."""
 
     def product(
         self,

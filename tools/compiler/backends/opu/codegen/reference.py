@@ -170,7 +170,7 @@ def run_layer(
     residual: np.ndarray | None = None,
     second: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Computes one layer.
+    """Computes the integer results of one layer.
 
     Parameters
     ----------
