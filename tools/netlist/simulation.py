@@ -132,7 +132,7 @@ class NetlistSimulation(Native):
     ----------
     netlist : Netlist
     seed : int, of everything that a chip does not define: contents of memories,
-        floating nets, reads that meet a write; ``None``: all this is as a virtual board has it,
+        floating nets, reads that meet a write; ``None``: as on a virtual board,
         zeros and data that are turned over
     cache : BuildCache or folder
 
