@@ -133,6 +133,8 @@ class Lowered:
     layers : list of LayerSpan
     params : dict, the build parameters that it needs; a target's must be equal in these
     again : dict, registers that differ from the second run on
+    states : dict, tensor name -> Placed; inputs that the program itself writes at its end for the
+        next run, and that are not among ``inputs``
     setup : list of (bytes, byte address): programs that run once,
         after the constants are written, with ``registers`` but their own place
     """
@@ -152,6 +154,12 @@ class Lowered:
     params: Mapping[str, Any] = field(default_factory=dict)
     setup: list[tuple[bytes, int]] = field(default_factory=list)
     again: dict[str, int] = field(default_factory=dict)
+    states: dict[str, Placed] = field(default_factory=dict)
+
+    @property
+    def read(self) -> dict[str, Placed]:
+        """All tensors that a run reads: its inputs and its states."""
+        return {**self.inputs, **self.states}
 
 
 def moved(lowered: Lowered, by: int, registers: Collection[str], **changes: Any) -> Lowered:
@@ -209,6 +217,12 @@ class Backend(ABC):
     quick = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
     forced_to_host: Mapping[str, str] = {}
+    #: Pairs (tensor of an input, tensor of an output) of states: the program that reads the one and
+    #: makes the other is to leave the output where the next run reads the input
+    #: (:attr:`Lowered.states`), and both get one scale.
+    states: tuple[tuple[str, str], ...] = ()
+    #: Whether programs of this core can do that at all.
+    keeps_states = True
     #: Layers whose clip is to be made by a layer of its own, where the core's clips ask for that
     #: (:attr:`~..quantised.Quantised.apart`).
     apart: frozenset[str] = frozenset()

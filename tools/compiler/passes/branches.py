@@ -2,7 +2,7 @@
 """Branches that an output joins: each fills the numbers of the core, however far their ranges
 lie apart, and the host multiplies by what brings them back together."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,7 +44,9 @@ class _Branch:
     layer: Affine | Conv | Dense
 
 
-def branches_scaled(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
+def branches_scaled(
+    graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
+) -> Graph:
     """The graph with factors in those of its output ports that join branches of ranges far apart
     on their last axis, and without these factors in the branches' last layers.
 
@@ -52,10 +54,12 @@ def branches_scaled(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Grap
     ----------
     graph : Graph, simplified
     calibration : dict, name of every input -> array as the user has it
+    fixed : names of ports that stay as they are
     """
     found = {}
     for port in graph.outputs:
-        if port.scale is not None or graph.tensors[port.tensor].scale is not None:
+        own = port.scale is not None or graph.tensors[port.tensor].scale is not None
+        if own or port.name in fixed:
             continue
         try:
             branches = _branches(graph, port.tensor, is_output=True)
