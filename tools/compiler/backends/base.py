@@ -5,7 +5,7 @@ class and changes nothing else."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,9 @@ __all__ = [
     "LoweringError",
     "Placed",
     "Support",
+    "apart",
     "moved",
+    "with_states",
 ]
 
 #: Answers of a support check: by its own instructions, by others of its instructions, on the host
@@ -160,6 +162,30 @@ class Lowered:
     def read(self) -> dict[str, Placed]:
         """All tensors that a run reads: its inputs and its states."""
         return {**self.inputs, **self.states}
+
+
+def with_states(lowered: Lowered, kept: Collection[str]) -> Lowered:
+    """``lowered``, whose program writes the inputs ``kept`` at its end for the next run, with these
+    as its states."""
+    if not kept:
+        return lowered
+    inputs = {name: place for name, place in lowered.inputs.items() if name not in kept}
+    states = {name: place for name, place in lowered.inputs.items() if name in kept}
+    return replace(lowered, inputs=inputs, states=states)
+
+
+def apart(
+    pairs: Sequence[tuple[str, str]], span: Callable[[str], tuple[int, int]]
+) -> list[tuple[str, str]]:
+    """Those of ``pairs`` (input, output) that may be copied one after another: whose input lies
+    apart from every output. ``span``: (begin, end) of a tensor in memory."""
+    outputs = [span(output) for _, output in pairs]
+
+    def is_apart(name):
+        begin, end = span(name)
+        return all(end <= first or last <= begin for first, last in outputs)
+
+    return [pair for pair in pairs if is_apart(pair[0])]
 
 
 def moved(lowered: Lowered, by: int, registers: Collection[str], **changes: Any) -> Lowered:

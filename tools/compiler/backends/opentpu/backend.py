@@ -63,13 +63,23 @@ class OpenTpu(Backend):
             images,
             self.main_memory,
             _QUICK if self.quick else None,
+            states=self.states,
         )
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
         """As the base: one candidate that fits is enough."""
         for part in parts:
             some = min(images, self.most_images(part.graph))
-            lower(part, self.params, self.memory_size, False, some, self.main_memory, 0)
+            lower(
+                part,
+                self.params,
+                self.memory_size,
+                False,
+                some,
+                self.main_memory,
+                0,
+                states=self.states,
+            )
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         """The double-buffered copy of a program."""
