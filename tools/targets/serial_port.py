@@ -123,8 +123,8 @@ def _open(port):
 
 
 def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
-    """Parses a port with options, ``/dev/ttyUSB0?baud=115200&timeout=10``: port, baud rate, deadline
-    for answers, token. Of ``spi:/dev/spidev0.0?speed=8000000`` the rate is the clock.
+    """Parses a port with options, ``/dev/ttyUSB0?baud=115200&timeout=10``: port, baud rate,
+    deadline for answers, token. Of ``spi:/dev/spidev0.0?speed=8000000`` the rate is the clock.
 
     Raises
     ------

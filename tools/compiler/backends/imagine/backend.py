@@ -48,6 +48,7 @@ class IMAGineBackend(Backend):
     #: What lies between dense layers is the host's by the machine's design, since results leave the
     #: array anyway.
     host_free = True
+    keeps_states = False
 
     def is_narrow(self, bits: int | None = None) -> bool:
         return self.params["reg_width"] < 16
