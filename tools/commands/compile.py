@@ -63,6 +63,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "fewest with which the core or the line, whichever is slower, takes no more",
     )
     parser.add_argument(
+        "--state",
+        metavar="OUT=IN",
+        action="append",
+        help="the output OUT is the input IN of the next inference and stays on the board, beside "
+        "the states that are found by themselves",
+    )
+    parser.add_argument(
+        "--no-state",
+        action="store_true",
+        help="look for no states: every input is given and every output read",
+    )
+    parser.add_argument(
+        "--initial",
+        metavar="IN=FILE",
+        action="append",
+        help="what the first inference reads of the state IN: .npy, .npz or .npz:key (default: "
+        "zeros)",
+    )
+    parser.add_argument(
         "--host-steps",
         action="store_true",
         help="nodes that the core cannot do may run on the host",
@@ -92,13 +111,15 @@ def run(args: argparse.Namespace, console: Console) -> None:
         raise InputError(f"--percentile {args.percentile:g}: expected more than 50, at most 100")
     if args.images != "auto" and not (args.images.isdecimal() and 1 <= int(args.images) <= 1 << 16):
         raise InputError(f"--images {args.images}: expected a number from 1 on, or auto")
+    given = _pairs(args)
     from ..compiler.onnx_import import import_onnx
     from ..compiler.planning import Options, compile_graph
     from ..compiler.target_build import target_build
 
     build = target_build(args.target, args.preset, sizes(args))
     graph = import_onnx(args.model)
-    calibration = None if not args.calibrate else _calibration(args, graph)
+    pairs = _states(args, graph, given)
+    calibration, steps = (None, None) if not args.calibrate else _calibration(args, graph, pairs)
     options = Options(
         args.bits,
         not args.no_equalise,
@@ -107,6 +128,8 @@ def run(args: argparse.Namespace, console: Console) -> None:
         None if args.images == "auto" else int(args.images),
         tuple(args.on_host),
         args.dry_run,
+        pairs,
+        steps,
     )
     noise = None
     with console.progress() as progress:
@@ -115,7 +138,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
             from ..compiler.results.noise import measure_noise
 
             progress("rank layers by their noise")
-            noise = measure_noise(plan, graph, calibration)
+            noise = measure_noise(plan, graph, calibration, options)
     if not args.dry_run:
         from ..compiler.plan import save_plan
 
@@ -140,10 +163,37 @@ def run(args: argparse.Namespace, console: Console) -> None:
     )
 
 
-def _calibration(args, graph):
-    from ..compiler.arrays import load_inputs
-    from ..compiler.values import check_arrays
+def _pairs(args):
+    """``--state``: name of an output -> name of an input."""
+    found = {}
+    for text in args.state or ():
+        output, sign, source = text.partition("=")
+        if not (sign and output and source):
+            raise InputError(f"--state {text}: expected OUT=IN, names of an output and an input")
+        if output in found:
+            raise InputError(f"--state {text}: the output {output} is given twice")
+        found[output] = source
+    return found
 
-    return check_arrays(
-        graph.name, graph.inputs, load_inputs(args.calibrate, graph.inputs, "--calibrate")
+
+def _states(args, graph, given):
+    """The states of a network."""
+    from ..compiler.arrays import load_initial
+    from ..compiler.states import choose_states
+
+    return choose_states(
+        graph,
+        given,
+        automatic=not args.no_state,
+        initial=load_initial(args.initial or ()),
     )
+
+
+def _calibration(args, graph, pairs):
+    """Calibration inputs in a row, and the steps of a sequence of them or ``None``."""
+    from ..compiler.arrays import load_inputs
+    from ..compiler.states import flattened
+
+    states = {pair.input for pair in pairs}
+    ports = [port for port in graph.inputs if port.name not in states]
+    return flattened(graph, pairs, load_inputs(args.calibrate, ports, "--calibrate"))

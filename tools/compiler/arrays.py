@@ -17,7 +17,7 @@ from ..examples import user_path
 if TYPE_CHECKING:
     from .graph import Port
 
-__all__ = ["load_inputs", "load_labels"]
+__all__ = ["load_initial", "load_inputs", "load_labels"]
 
 
 def load_inputs(texts: Sequence[str], ports: Sequence[Port], option: str) -> dict[str, np.ndarray]:
@@ -58,6 +58,19 @@ def load_inputs(texts: Sequence[str], ports: Sequence[Port], option: str) -> dic
     missing = [name for name in names if name not in found]
     if missing:
         raise InputError(f"{option}: nothing given for input {', '.join(missing)}")
+    return found
+
+
+def load_initial(texts: Sequence[str], option: str = "--initial") -> dict[str, np.ndarray]:
+    """Reads the initial values of states, ``NAME=FILE`` each: name -> array. Raises InputError."""
+    found = {}
+    for text in texts:
+        name, sign, place = text.partition("=")
+        if not (sign and name and place):
+            raise InputError(f"{option} {text}: expected IN=FILE, the name of a state's input")
+        if name in found:
+            raise InputError(f"{option} {text}: the state {name} is given twice")
+        found[name] = _array(place, option)
     return found
 
 

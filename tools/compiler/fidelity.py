@@ -21,7 +21,15 @@ from .verification import reference_tensors
 if TYPE_CHECKING:
     from .plan.plan import Plan
 
-__all__ = ["LEAST", "Fidelity", "chosen_tensor", "measure", "signal_power", "some_inputs"]
+__all__ = [
+    "LEAST",
+    "Fidelity",
+    "chosen_tensor",
+    "exact_states",
+    "measure",
+    "signal_power",
+    "some_inputs",
+]
 
 #: dB below which a user is warned.
 LEAST = 20.0
@@ -65,12 +73,14 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
     inputs = some_inputs(plan, graph, calibration)
     given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
     numbers, values = reference_tensors(plan, given)
-    layers = _layers(plan, given, numbers)
+    layers = _layers(plan, {**given, **exact_states(plan, inputs)}, numbers, values)
     exact = run_graph(
         graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs}
     )
     found = []
-    for port, own in zip(plan.outputs, graph.outputs, strict=True):
+    outputs = {port.name: port for port in graph.outputs}
+    for port in plan.outputs:
+        own = outputs[port.name]
         chosen = chosen_tensor(plan, port.tensor)
         if chosen is None:
             found.append(_ratio(_real(own, exact), _real(port, values)))
@@ -83,12 +93,32 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
 def some_inputs(
     plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Selects inputs to measure, in the user's layout: few enough for memory and time."""
+    """Selects inputs to measure, in the user's layout: few enough for memory and time. For a plan
+    with states, the first inferences of a sequence."""
     count = _INPUTS
     if plan.backend().floating:
         macs = sum(graph.macs(node) for node in graph.nodes)
         count = max(2, min(count, _FLOATING_MACS // max(macs, 1)))
+    if plan.states:
+        return {name: np.asarray(array)[:count] for name, array in calibration.items()}
     return evenly(fewer(graph, {name: np.asarray(a) for name, a in calibration.items()}), count)
+
+
+def exact_states(plan: Plan, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What each inference reads of the states in floating point, tensor name -> array."""
+    return {
+        state.input.tensor: to_graph(state.input, inputs[state.input.name]) for state in plan.states
+    }
+
+
+def _found_states(plan, values):
+    """The same of the plan itself, whose states differ from those in floating point."""
+    found = {}
+    for state in plan.states:
+        made = to_graph(state.input, from_graph(state.output, values[state.output.tensor]))
+        first = to_graph(state.input, state.initial[None])
+        found[state.input.tensor] = np.concatenate([first, made[:-1]])
+    return found
 
 
 def _real(port, values):
@@ -125,11 +155,10 @@ class _Layers:
             self.most, self.worst = added, (place, before, after)
 
 
-def _layers(plan, inputs, numbers):
-    """Computes the :class:`_Layers` of a plan from the result of :func:`reference_tensors` for
-    ``inputs``."""
+def _layers(plan, inputs, numbers, values):
+    """:class:`_Layers` of a plan, for what :func:`reference_tensors` gives of ``inputs``."""
     result = _Layers()
-    exact, found = dict(inputs), dict(inputs)
+    exact, found = dict(inputs), {**inputs, **_found_states(plan, values)}
     for step in plan.steps:
         graph = step.part.graph if isinstance(step, MachineStep) else step.graph
         exact.update(_run(graph, exact))

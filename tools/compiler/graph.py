@@ -37,6 +37,7 @@ __all__ = [
     "Reshape",
     "Slice",
     "Softmax",
+    "State",
     "Tensor",
     "TopK",
     "Transpose",
@@ -115,6 +116,17 @@ class Port:
     signed: bool = True
     offset: tuple[float, ...] | None = None
     factor: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class State:
+    """A tensor that stays from one inference to the next: the network's output ``output`` is its
+    input ``input`` of the next inference. ``initial``: what the first one reads, float64 of the
+    shape of ``input``, as the model's user has it."""
+
+    input: Port
+    output: Port
+    initial: np.ndarray
 
 
 @dataclass(eq=False, kw_only=True)
@@ -389,6 +401,8 @@ class Graph:
     inputs, outputs : list of Port
     nodes : list of Node, each after those whose results it reads
     tensors : dict, name -> Tensor; every input and output of a node
+    recurrent : list of (output, input), names of the ports of an imported model that are the
+        last and the first state of one recurrent layer
     """
 
     name: str
@@ -396,6 +410,7 @@ class Graph:
     outputs: list[Port] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
+    recurrent: list[tuple[str, str]] = field(default_factory=list)
 
     def maker(self, tensor: str) -> Node | None:
         """The node that produces a tensor, ``None`` for an input or a constant."""

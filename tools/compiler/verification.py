@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .evaluate import run_graph
-from .plan import MachineStep
+from .plan import MachineStep, drop_unread
+from .ports import from_graph, to_graph
 from .session import Session
 from .values import to_numbers, to_values
 
@@ -96,22 +97,49 @@ class PlanComparison:
 def keeping(plan: Plan) -> Plan:
     """Returns the same plan with programs that keep every intermediate tensor in memory."""
     backend = plan.backend()
+    backend.states = tuple(
+        (state.input.tensor, state.output.tensor) for state in plan.states if plan.on_board(state)
+    )
     steps = [
         MachineStep(step.part, backend.lower(step.part, keep=True))
         if isinstance(step, MachineStep)
         else step
         for step in plan.steps
     ]
-    return replace(plan, steps=steps)
+    whole = replace(plan, steps=steps)
+    drop_unread(whole)
+    return whole
 
 
 def reference_tensors(
     plan: Plan, inputs: Mapping[str, np.ndarray], progress: Callable[..., None] | None = None
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Computes a plan in numpy: (integers of every tensor on the core, as in
-    :meth:`~.backends.base.Backend.reference`; real numbers of the tensors between steps), both by
-    tensor name."""
-    backend, values, numbers = plan.backend(), dict(inputs), {}
+    """Computes a plan in numpy: (integers of every tensor on the core, as
+    :meth:`~.backends.base.Backend.reference` gives them; real numbers of the tensors between
+    steps), both by tensor name. Of a plan with states the inputs are the inferences of one
+    sequence."""
+    backend = plan.backend()
+    if not plan.states:
+        return _reference_together(plan, backend, inputs, progress)
+    found: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
+    now = {state.input.tensor: to_graph(state.input, state.initial[None]) for state in plan.states}
+    for number in range(len(next(iter(inputs.values())))):
+        one = {name: array[number : number + 1] for name, array in inputs.items()}
+        found.append(_reference_together(plan, backend, {**one, **now}, progress))
+        values = found[-1][1]
+        for state in plan.states:
+            result = from_graph(state.output, values[state.output.tensor])
+            now[state.input.tensor] = to_graph(state.input, result)
+    numbers, values = (
+        {name: np.concatenate([one[kind][name] for one in found]) for name in found[0][kind]}
+        for kind in (0, 1)
+    )
+    return numbers, values
+
+
+def _reference_together(plan, backend, inputs, progress):
+    """As :func:`reference_tensors`, of inputs that have nothing to do with one another."""
+    values, numbers = dict(inputs), {}
     for step in plan.steps:
         if not isinstance(step, MachineStep):
             values.update(
@@ -174,6 +202,13 @@ def group_size(plan: Plan) -> int:
     return -(-CHUNK // images) * images
 
 
+def _groups(plan, count):
+    """Places of the inputs that are compared at a time; of a plan with states all of them, since
+    each reads what those before have left."""
+    size = count if plan.states else group_size(plan)
+    return [(start, min(start + size, count)) for start in range(0, count, size)]
+
+
 def verify_plan(
     plan: Plan,
     inputs: dict[str, np.ndarray],
@@ -199,14 +234,13 @@ def verify_plan(
     """
     whole = keeping(plan)
     count = len(next(iter(inputs.values())))
-    size = group_size(plan)
     tensors, elements = [], 0
-    for start in range(0, count, size):
+    for start, end in _groups(plan, count):
         if kept is not None and str(start) in kept.results:
             done = kept.results[str(start)]
             tensors, elements = done["tensors"], elements + done["elements"]
             continue
-        some = {name: array[start : start + size] for name, array in inputs.items()}
+        some = {name: array[start:end] for name, array in inputs.items()}
         run = partial(_session_tensors, inputs=some, progress=progress, start=start, count=count)
         a = run(whole, open_a)
         # The program that the plan itself holds gives its outputs by another way through memory.
@@ -277,9 +311,8 @@ def _name_writer(plan, difference, inputs, openers):
     image, *place = difference.element
     element = (image % lowered.images, *place)
     difference.address = layout.address + int(layout.offsets()[element])
-    if step is not plan.machine_steps[0] or any(
-        placed.tensor not in inputs for placed in lowered.inputs.values()
-    ):
+    first_alone = step is plan.machine_steps[0] and not plan.states
+    if not first_alone or any(placed.tensor not in inputs for placed in lowered.inputs.values()):
         return
     from ..targets import open_target
 

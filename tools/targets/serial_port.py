@@ -124,8 +124,8 @@ def _open(port):
 
 def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
     """Parses a port with options, ``/dev/ttyUSB0?baud=115200&timeout=10``: port, baud rate,
-    deadline for answers, token. For ``spi:/dev/spidev0.0?speed=8000000`` the rate is that of the
-    clock.
+    deadline for answers, token. For ``spi:/dev/spidev0.0?speed=8000000`` the rate is that
+    of the clock.
 
     Raises
     ------

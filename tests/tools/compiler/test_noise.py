@@ -36,8 +36,9 @@ def network():
 
 def noise_of(graph, isa, calibration, **options):
     values = {graph.inputs[0].name: calibration}
-    plan = compile_graph(graph, target_build(f"model:{isa}"), values, Options(**options))
-    return plan, measure_noise(plan, graph, values)
+    chosen = Options(**options)
+    plan = compile_graph(graph, target_build(f"model:{isa}"), values, chosen)
+    return plan, measure_noise(plan, graph, values, chosen)
 
 
 @pytest.mark.parametrize("isa", backend_names())
@@ -141,7 +142,7 @@ def test_calibration_is_judged():
     graph, values = network(), normal((6, 6, 3), 20)
     plan, report = noise_of(graph, "opu", values)
     assert "20 calibration inputs: some 100 give ranges that hold for others" in report.advice
-    random = measure_noise(plan, graph, None)
+    random = measure_noise(plan, graph, None, Options())
     assert random.advice[0].startswith("calibration inputs are random: --calibrate")
 
 

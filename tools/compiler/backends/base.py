@@ -5,7 +5,7 @@ class and changes nothing else."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,9 @@ __all__ = [
     "LoweringError",
     "Placed",
     "Support",
+    "apart",
     "moved",
+    "with_states",
 ]
 
 #: Answers of a support check: by its own instructions, by others of its instructions, on the host
@@ -134,6 +136,8 @@ class Lowered:
     layers : list of LayerSpan
     params : dict, the build parameters that it needs; a target's must be equal in these
     again : dict, registers that differ from the second run on
+    states : dict, tensor name -> Placed; inputs that the program itself writes at its end for the
+        next run, and that are not among ``inputs``
     setup : list of (bytes, byte address): programs that run once,
         after the constants are written, with ``registers`` but their own place
     """
@@ -153,6 +157,36 @@ class Lowered:
     params: Mapping[str, Any] = field(default_factory=dict)
     setup: list[tuple[bytes, int]] = field(default_factory=list)
     again: dict[str, int] = field(default_factory=dict)
+    states: dict[str, Placed] = field(default_factory=dict)
+
+    @property
+    def read(self) -> dict[str, Placed]:
+        """All tensors that a run reads: its inputs and its states."""
+        return {**self.inputs, **self.states}
+
+
+def with_states(lowered: Lowered, kept: Collection[str]) -> Lowered:
+    """``lowered``, whose program writes the inputs ``kept`` at its end for the next run, with these
+    as its states."""
+    if not kept:
+        return lowered
+    inputs = {name: place for name, place in lowered.inputs.items() if name not in kept}
+    states = {name: place for name, place in lowered.inputs.items() if name in kept}
+    return replace(lowered, inputs=inputs, states=states)
+
+
+def apart(
+    pairs: Sequence[tuple[str, str]], span: Callable[[str], tuple[int, int]]
+) -> list[tuple[str, str]]:
+    """Those of ``pairs`` (input, output) that may be copied one after another: whose input lies
+    apart from every output. ``span``: (begin, end) of a tensor in memory."""
+    outputs = [span(output) for _, output in pairs]
+
+    def is_apart(name):
+        begin, end = span(name)
+        return all(end <= first or last <= begin for first, last in outputs)
+
+    return [pair for pair in pairs if is_apart(pair[0])]
 
 
 def moved(lowered: Lowered, by: int, registers: Collection[str], **changes: Any) -> Lowered:
@@ -210,6 +244,12 @@ class Backend(ABC):
     quick = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
     forced_to_host: Mapping[str, str] = {}
+    #: Pairs (tensor of an input, tensor of an output) of states: the program that reads the one and
+    #: makes the other is to leave the output where the next run reads the input
+    #: (:attr:`Lowered.states`), and both get one scale.
+    states: tuple[tuple[str, str], ...] = ()
+    #: Whether programs of this core can do that at all.
+    keeps_states = True
     #: Layers whose clip is to be made by a layer of its own, where the core's clips ask for that
     #: (:attr:`~..quantised.Quantised.apart`).
     apart: frozenset[str] = frozenset()

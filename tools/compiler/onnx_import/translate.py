@@ -71,6 +71,7 @@ class _Translation:
             )
         if self.refusals:
             raise OnnxError(f"{self.path}: cannot be taken:{listed(self.refusals)}", self.refusals)
+        self.draft.graph.recurrent = _recurrent_states(self.model)
         return self.draft.graph
 
     def _refuse(self, name, operator, reason):
@@ -191,6 +192,24 @@ class _Translation:
         if lengths is None or not any(isinstance(operand, View) for operand in operands):
             return _UNKNOWN
         return self.draft.stand_in(name, lengths)
+
+
+#: Operator -> pairs (operand, result) of a recurrent layer: its first state, its last.
+_STATES = {"RNN": ((5, 1),), "GRU": ((5, 1),), "LSTM": ((5, 1), (6, 2))}
+
+
+def _recurrent_states(model):
+    """Pairs (output, input) of the model's ports that are states of one recurrent layer."""
+    inputs = {value.name for value in model.inputs}
+    outputs = {value.name for value in model.outputs}
+    found = []
+    for node in model.nodes:
+        for first, last in _STATES.get(node.operator, ()):
+            if first < len(node.inputs) and last < len(node.outputs):
+                pair = node.outputs[last], node.inputs[first]
+                if pair[0] in outputs and pair[1] in inputs:
+                    found.append(pair)
+    return found
 
 
 def _readers(model):

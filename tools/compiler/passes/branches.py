@@ -2,7 +2,7 @@
 """Rescaling of branches that an output concatenates: each uses the core's full number range,
 however different their ranges are, and the host multiplies by the inverse factors."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -44,19 +44,22 @@ class _Branch:
     layer: Affine | Conv | Dense
 
 
-def branches_scaled(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
-    """Returns the graph with rescaled branches, for outputs that concatenate branches of very
-    different ranges on their last axis. The port holds the factors; the branches' last layers are
-    divided by them.
+def branches_scaled(
+    graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
+) -> Graph:
+    """The graph with factors in those of its output ports that join branches of ranges far apart
+    on their last axis, and without these factors in the branches' last layers.
 
     Parameters
     ----------
     graph : Graph, simplified
     calibration : dict, name of every input -> array in the user's layout
+    fixed : names of ports that stay as they are
     """
     found = {}
     for port in graph.outputs:
-        if port.scale is not None or graph.tensors[port.tensor].scale is not None:
+        own = port.scale is not None or graph.tensors[port.tensor].scale is not None
+        if own or port.name in fixed:
             continue
         try:
             branches = _branches(graph, port.tensor, is_output=True)

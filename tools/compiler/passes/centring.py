@@ -3,7 +3,7 @@
 input, and the biases of the first layers compensate for it; the last layers omit the mean of an
 output, and the host adds it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +37,9 @@ _FEWEST = 16
 _MOST_INPUTS, _MOST_ELEMENTS = 64, 1 << 25
 
 
-def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph, dict[str, str]]:
+def centred(
+    graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
+) -> tuple[Graph, dict[str, str]]:
     """Adds offsets to input ports whose values are far from zero, and compensates for them in the
     layers that read them.
 
@@ -45,6 +47,7 @@ def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph,
     ----------
     graph : Graph, simplified
     calibration : dict, name of every input -> array in the user's layout
+    fixed : names of ports that stay as they are
 
     Returns
     -------
@@ -52,6 +55,8 @@ def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph,
     """
     held: dict[str, str] = {}
     for port in graph.inputs:
+        if port.name in fixed:
+            continue
         values = to_graph(port, calibration[port.name])
         own = port.scale is not None or graph.tensors[port.tensor].scale is not None
         for offset in [] if own or values.ndim < 2 else _offsets(values):
@@ -65,13 +70,18 @@ def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph,
     return graph, held
 
 
-def results_centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
-    """Adds offsets to output ports whose values are far from zero, and subtracts them in the layers
-    that compute them; arguments as in :func:`centred`."""
+def results_centred(
+    graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
+) -> Graph:
+    """Adds offsets to output ports whose values are far from zero, and leaves them out in the
+    layers that make them; arguments as in :func:`centred`."""
     own = [
         port
         for port in graph.outputs
-        if port.scale is None and graph.tensors[port.tensor].scale is None and port.order
+        if port.scale is None
+        and graph.tensors[port.tensor].scale is None
+        and port.order
+        and port.name not in fixed
     ]
     able = []
     for port in own:

@@ -15,9 +15,9 @@ from ..quantised import Quantised
 
 if TYPE_CHECKING:
     from ...targets.base import TargetInfo
-    from ..graph import Graph, Port
+    from ..graph import Graph, Port, State
 
-__all__ = ["HostStep", "MachineStep", "Plan", "PlanError"]
+__all__ = ["HostStep", "MachineStep", "Plan", "PlanError", "drop_unread"]
 
 
 class PlanError(InputError):
@@ -65,6 +65,7 @@ class Plan:
     params : dict, build parameters that it was made for
     memory_size : bytes of main memory of the target that it was made for
     inputs, outputs : list of Port, as the user sees them
+    states : list of State, whose ports are none of ``inputs`` and ``outputs``
     steps : list of MachineStep and HostStep
     target : name of the target that it was made for
     choices : list of dict, what the quantiser chose
@@ -86,6 +87,11 @@ class Plan:
     choices: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     snr: float | None = None
+    states: list[State] = field(default_factory=list)
+
+    def on_board(self, state: State) -> bool:
+        """Whether a state stays in the target's memory from one run to the next."""
+        return any(state.input.tensor in step.lowered.states for step in self.machine_steps)
 
     @property
     def machine_steps(self) -> list[MachineStep]:
@@ -157,3 +163,19 @@ class Plan:
                 f"{name} has {info.memory_size:,} bytes of main memory; the plan of "
                 f"{self.network} takes {self.memory:,}"
             )
+
+
+def drop_unread(plan: Plan) -> None:
+    """Leaves out of each program's outputs those that are read for a state alone which the program
+    itself keeps: they need not go over the link."""
+    for number, step in enumerate(plan.steps):
+        if not isinstance(step, MachineStep):
+            continue
+        wanted = {port.tensor for port in plan.outputs}
+        wanted |= {state.output.tensor for state in plan.states if not plan.on_board(state)}
+        for later in plan.steps[number + 1 :]:
+            graph = later.part.graph if isinstance(later, MachineStep) else later.graph
+            wanted |= {port.tensor for port in graph.inputs}
+        for name in [name for name in step.lowered.outputs if name not in wanted]:
+            if step.lowered.states:
+                del step.lowered.outputs[name]

@@ -140,6 +140,7 @@ STEPS = (
     Field("outputs", Kind(lambda value: isinstance(value, list), "a list")),
     Field("choices", Kind(lambda value: _is_list(value, _is_mapping), "a list of objects")),
     Field("notes", Kind(lambda value: _is_list(value, lambda n: type(n) is str), "texts")),
+    Field("states", Kind(lambda value: _is_list(value, _is_mapping), "a list of objects"), False),
 )
 
 #: A program in ``steps.json``.
@@ -171,6 +172,7 @@ LOWERED = (
     Field("inputs", _PLACED),
     Field("outputs", _PLACED),
     Field("tensors", _PLACED),
+    Field("states", _PLACED, required=False),
 )
 
 

@@ -92,16 +92,25 @@ class Groups:
     ----------
     graph : Graph, legalised
     arithmetic : dict, node name -> Arithmetic
+    states : pairs of tensors that are one from an inference to the next
 
     Attributes
     ----------
     members : dict, name that stands for a group -> its tensors, constants among them
     """
 
-    def __init__(self, graph: Graph, arithmetic: Mapping[str, Arithmetic]):
+    def __init__(
+        self,
+        graph: Graph,
+        arithmetic: Mapping[str, Arithmetic],
+        states: Iterable[tuple[str, str]] = (),
+    ):
         self._joined = UnionFind(graph.tensors)
         for node in graph.nodes:
             self._joined.join(tied(node, arithmetic[node.name]))
+        for pair in states:
+            if all(name in graph.tensors for name in pair):
+                self._joined.join(pair)
         self.members = self._joined.sets()
 
     def of(self, tensor: str) -> str:

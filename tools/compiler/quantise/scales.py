@@ -13,7 +13,7 @@ import numpy as np
 
 from ..backends.base import Backend, LoweringError
 from ..evaluate import run_node
-from ..graph import Activation, Conv, Graph, Gru, Lstm, MatMul, Node
+from ..graph import Activation, Binary, Conv, Graph, Gru, Lstm, MatMul, Node
 from ..quantised import Arithmetic, Scale
 from .groups import Groups, widths
 from .statistics import SAMPLES
@@ -103,7 +103,8 @@ class Scales:
         note: Callable[..., None],
     ):
         self.graph, self.backend, self.arithmetic, self._note = graph, backend, arithmetic, note
-        self.groups = Groups(graph, arithmetic)
+        self.groups = Groups(graph, arithmetic, backend.states)
+        self._products = self._rounded(backend.states)
         self.bits = widths(graph, arithmetic, self.groups, bits)
         self.percentile = percentile
         self.quantised = {
@@ -115,6 +116,19 @@ class Scales:
         self.seen: dict[str, Seen] = {}
         self._random = np.random.default_rng(2)
         self._given = {group: self._own(group) for group in self.groups.members}
+
+    def _rounded(self, states):
+        """Groups of states that hold the product of two tensors, which has a shift only: steps that
+        are powers of two suit operands whose steps are."""
+        products = {
+            self.groups.of(node.output)
+            for node in self.graph.nodes
+            if isinstance(node, MatMul) or isinstance(node, Binary) and node.function == "mul"
+        }
+        known = self.graph.tensors
+        return products & {
+            self.groups.of(name) for pair in states for name in pair if name in known
+        }
 
     def width(self, tensor: str) -> int:
         """Width of a tensor in bits."""
@@ -266,6 +280,8 @@ class Scales:
     def fix(self, tensor: str, step: float, why: str) -> None:
         """Sets the scale of the tensor's group to ``step``."""
         group = self.groups.of(tensor)
+        if group in self._products and self._given[group] is None:
+            step = 2.0 ** np.ceil(np.log2(step))
         for name in self.groups.members[group]:
             self.of[name] = Scale(float(step), self.bits[group])
             self._note(name, "scale", float(step), f"{self.bits[group]} bits, {why}")

@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..evaluate import run_node
-from ..fidelity import chosen_tensor, signal_power, some_inputs
+from ..fidelity import chosen_tensor, exact_states, signal_power, some_inputs
 from ..passes import simplify
 from ..plan import MachineStep
 from ..planning import random_calibration
 from ..ports import to_graph
 from ..quantise.walk import run_alone
+from ..states import carried
 from ..values import to_numbers, to_values
 
 if TYPE_CHECKING:
     from ..graph import Graph, Node
     from ..plan.plan import Plan
+    from ..planning import Options
     from ..quantised import Quantised
 
 __all__ = ["LayerNoise", "NoiseReport", "measure_noise"]
@@ -79,7 +81,7 @@ class NoiseReport:
 
 
 def measure_noise(
-    plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray] | None
+    plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray] | None, options: Options
 ) -> NoiseReport:
     """Measures the noise of every layer of a plan.
 
@@ -92,10 +94,14 @@ def measure_noise(
     plan : Plan
     graph : Graph, as imported
     calibration : dict, name of every input -> array in the user's layout; ``None``: random ones
+    options : Options, of the compilation
     """
     given = random_calibration(graph) if calibration is None else calibration
+    if options.states:
+        given = carried(graph, options.states, given, options.steps)
     inputs = some_inputs(plan, graph, given)
-    walk = _Walk(plan, {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs})
+    found = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
+    walk = _Walk(plan, {**found, **exact_states(plan, inputs)})
     own = {node.output: node.name for node in simplify(graph).nodes}
     rows = [(walk.at_outputs(one), one) for one in walk.errors()]
     total = sum(noise for noise, _ in rows)

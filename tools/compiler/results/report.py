@@ -58,7 +58,8 @@ def plan_rows(
                 for node in step.graph.nodes
             ]
             continue
-        kinds = {node.name: node.kind for node in step.part.graph.nodes}
+        kinds = dict.fromkeys(step.lowered.states, "state")
+        kinds |= {node.name: node.kind for node in step.part.graph.nodes}
         for place, span in enumerate(step.lowered.layers):
             kind = "+".join(kinds.get(name, "?") for name in span.nodes) or kinds.get(
                 span.name, "?"

@@ -4,7 +4,7 @@ fits."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..base import Lowered, LoweringError
@@ -45,13 +45,16 @@ def lower_machine(
     memory_size: int,
     keep: bool,
     quick: bool = False,
+    states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
     """Lowers a :class:`~.machine.Machine` by the fastest candidate schedule that fits, or, if
-    ``quick``, by the first; raises LoweringError if none fits."""
+    ``quick``, by the first; raises LoweringError if none fits. ``states``: pairs (input, output)
+    that are copied at the end (:attr:`~..base.Backend.states`)."""
     arrays = Arrays()
 
     def candidate(most, ahead, spread, segments=(), of=machine):
-        return Lowering(of, graph, params, memory_size, keep, arrays, most, ahead, spread, segments)
+        choice = most, ahead, spread, segments
+        return Lowering(of, graph, params, memory_size, keep, arrays, *choice, states)
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
     failed: list[LoweringError] = []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,13 @@ from ....kernels.cherry.nests import Body, Nests, ProgramSource, TooLarge, body_
 from ....kernels.cherry.tilework import Costs
 from ....kernels.cherry.timing import program_cycles
 from ...layout import dense_layout
-from ..base import LayerSpan, Lowered, LoweringError, Placed
+from ..base import LayerSpan, Lowered, LoweringError, Placed, apart, with_states
 from .emit import Emitter
-from .places import Crowded
+from .places import Buffer, Crowded
 from .schedule import Timeline, image_cycles, transfer_cycles
 from .steps import Steps
 from .tasks import Tasks
-from .transfers import Arrays, Main
+from .transfers import MOST, Arrays, Main, Transfer
 
 if TYPE_CHECKING:
     from ...graph import Graph
@@ -35,9 +36,10 @@ _COUNT = 4
 
 
 class Lowering:
-    """One candidate schedule of a network. ``segments``: operations that run in bands; ``most``:
-    greatest number of weights in a tile; ``ahead``: DMA runs before the programs that use the data;
-    ``spread``: pixels are distributed over the memory banks."""
+    """One candidate schedule: operations of ``segments`` in bands, weights in splits of at most
+    ``most`` elements, DMA ``ahead`` of the programs or not, pixels ``spread`` over the banks or
+    not. It ends with copies of ``states``, pairs (input, output), from the outputs' places to those
+    of the inputs."""
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class Lowering:
         ahead: bool,
         spread: bool,
         segments: Sequence[tuple[int, int, int]],
+        states: Sequence[tuple[str, str]] = (),
     ):
         self.machine, self.graph, self.params, self.memory_size, self.keep, self.ahead = (
             machine,
@@ -60,7 +63,7 @@ class Lowering:
             keep,
             ahead,
         )
-        self._arrays = arrays
+        self._arrays, self._states = arrays, states
         self._spent: dict[Any, Any] = {}
         self._moved: dict[Any, Any] = {}
         self.main = Main(arrays)
@@ -118,7 +121,54 @@ class Lowering:
                 self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
             self._entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
             self._entries += [t.line() for t in (*coming, *step.outgoing)]
+        self._copy_states(timeline)
         return self
+
+    def _copy_states(self, timeline):
+        """Adds steps behind all others that copy outputs to where the next run reads its inputs,
+        through the scratchpad: part of the last layer."""
+        for source, output in self._kept_states():
+            begin, end = self._span(output)
+            for at in range(begin, end, 4 * self._most_copied):
+                count = min(self._most_copied, (end - at) // 4)
+                buffer = Buffer(count, output)
+                target = self.made.arrays[source] + at - begin
+                coming, going = (
+                    Transfer(op, buffer, 0, 1, count, main=main)
+                    for op, main in (("in", at), ("out", target))
+                )
+                program = ProgramSource([], **self.program)
+                name = self._programs.setdefault(
+                    "\n".join(program.text("")[1:]), f"p{len(self._programs)}"
+                )
+                spent = timeline.step(
+                    0,
+                    transfer_cycles(coming) + image_cycles(program.words),
+                    transfer_cycles(going),
+                    False,
+                    False,
+                )
+                self._spent[self._last] = self._spent.get(self._last, 0) + spent
+                self._entries += [f".step {name}", coming.line(), going.line()]
+
+    @property
+    def _most_copied(self):
+        """Elements of a copy: what a descriptor and the scratchpad hold."""
+        return min(MOST, self.elements)
+
+    @property
+    def _last(self):
+        """Name of the last node that is a layer of its own."""
+        return next(reversed(self._steps_of))
+
+    def _kept_states(self):
+        """The states whose two ends have places of their own."""
+        known = [pair for pair in self._states if set(pair) <= self.made.arrays.keys()]
+        return apart(known, self._span)
+
+    def _span(self, name):
+        begin = self.made.arrays[name]
+        return begin, begin + 4 * prod(self.graph.shape(name))
 
     @property
     def cycles(self) -> float:
@@ -251,7 +301,7 @@ class Lowering:
             for node in names
         ]
         params = {name: self.params[name] for name in ("contexts", "log_mem", "imem", "acc_frac")}
-        return Lowered(
+        lowered = Lowered(
             program=bytes(data),
             text=source,
             program_at=program_at,
@@ -264,3 +314,4 @@ class Lowering:
             layers=layers,
             params=params,
         )
+        return with_states(lowered, [name for name, _ in self._kept_states()])

@@ -48,6 +48,7 @@ class IMAGineBackend(Backend):
     #: The host computes everything between dense layers, since the core returns results to it
     #: anyway.
     host_free = True
+    keeps_states = False
 
     def is_narrow(self, bits: int | None = None) -> bool:
         return self.params["reg_width"] < 16

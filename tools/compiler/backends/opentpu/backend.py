@@ -64,6 +64,7 @@ class OpenTpu(Backend):
             images,
             self.main_memory,
             _QUICK if self.quick else None,
+            states=self.states,
         )
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
@@ -71,7 +72,16 @@ class OpenTpu(Backend):
         does."""
         for part in parts:
             some = min(images, self.most_images(part.graph))
-            lower(part, self.params, self.memory_size, False, some, self.main_memory, 0)
+            lower(
+                part,
+                self.params,
+                self.memory_size,
+                False,
+                some,
+                self.main_memory,
+                0,
+                states=self.states,
+            )
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         """The double-buffered copy of a program."""

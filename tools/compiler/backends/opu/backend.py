@@ -110,9 +110,11 @@ class OpuBackend(Backend):
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
 
-    def _built(self, quantised, fuse, images=1):
+    def _built(self, quantised, fuse, images=1, states=()):
         form = self.form(quantised.graph)
-        return form, Builder(quantised, form, self.types.name, fuse, images)
+        built = Builder(quantised, form, self.types.name, fuse, images)
+        built.keep_states(states)
+        return form, built
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
@@ -163,9 +165,9 @@ class OpuBackend(Backend):
         return _MOST_IMAGES
 
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
-        """Lowers a quantised graph to a program; ``images``: batch size of a run. Layers run over
-        the whole batch, so that weights are loaded once for all inputs."""
-        form, built = self._built(quantised, not keep, images)
+        """As the base; ``images``: batch size of a run, layer by layer, so that weights are loaded
+        once for all inputs."""
+        form, built = self._built(quantised, not keep, images, self.states)
         rest = quantised.graph, form, built, self.params, self.memory_size
         # What fits by little is to be found with the very program.
         return lower_network(*rest, quick=self.quick and plenty(*rest))
@@ -176,7 +178,8 @@ class OpuBackend(Backend):
         # The search for tilings makes programs a little longer, which does not matter with plenty
         # of memory.
         for part in parts:
-            form, built = self._built(part, True, min(images, self.most_images(part.graph)))
+            some = min(images, self.most_images(part.graph))
+            form, built = self._built(part, True, some, self.states)
             if not plenty(part.graph, form, built, self.params, self.memory_size):
                 lower_network(part.graph, form, built, self.params, self.memory_size)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .....gateware.cores.opu.isa import ISA
 from .....gateware.cores.opu.model.sequence import Sequence
 from .....gateware.cores.opu.types import SLOT
-from ..base import LayerSpan, Lowered, LoweringError, Placed
+from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
 from .codegen import SDRAM, KernelError, compile_network, estimate
 from .placing import grid_layout, layout_of
 
@@ -95,7 +95,7 @@ def lower_network(
         for name, found in compiled.tensors.items()
         if found.buffer.border or name in folded
     ]
-    return Lowered(
+    lowered = Lowered(
         program=compiled.data,
         text=compiled.text,
         program_at=compiled.program_at,
@@ -112,6 +112,7 @@ def lower_network(
         layers=_spans(compiled, built, params),
         params=dict(params),
     )
+    return with_states(lowered, built.kept)
 
 
 def _compiled(built, params, memory_size, quick):

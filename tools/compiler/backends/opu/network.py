@@ -5,6 +5,8 @@ with ``fuse``, sums and poolings fused into the preceding convolution."""
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +64,9 @@ class Builder:
     ----------
     network : Network of the kernel library
     values : dict, name of a tensor -> the library's Tensor
-    nodes : dict, name of a layer -> names of the nodes that it does
+    nodes : dict, name of a layer -> names of the nodes that it does, or of the input that it writes
+        for the next run
+    kept : names of these inputs
 
     Raises
     ------
@@ -75,6 +79,7 @@ class Builder:
         self.network = Network(types=types, batch=images)
         self.values: dict[str, LibraryTensor] = {}
         self.nodes: dict[str, tuple[str, ...]] = {}
+        self.kept: list[str] = []
         self._fusing = Fusing(self.graph) if fuse else None
         for index, port in enumerate(self.graph.inputs):
             self._input(port.tensor, index)
@@ -88,6 +93,29 @@ class Builder:
             self.values if not fuse else [port.tensor for port in self.graph.outputs]
         )
         self.network.output(*dict.fromkeys(self.values[name] for name in kept))
+
+    def keep_states(self, states: Sequence[tuple[str, str]]) -> None:
+        """Adds layers that copy outputs to the tensors of inputs, for pairs (input, output) of
+        ``states`` that lie alike on the core; their names become :attr:`kept`."""
+        for source, output in states:
+            if source not in self.values or output not in self.values:
+                continue
+            target, result = self.values[source], self.values[output]
+            same = (target.shape, target.split, target.full) == (
+                result.shape,
+                result.split,
+                result.full,
+            )
+            if (
+                not same
+                or result in self.network.inputs
+                or self.form.grids.get(source) != self.form.grids.get(output)
+            ):
+                continue
+            name = self._name(self.graph.maker(output), (source,))
+            self.network.identity(name, result)
+            self.network.layers[-1] = replace(self.network.layers[-1], result=target)
+            self.kept.append(source)
 
     def _input(self, name, index):
         grid = self.form.grids.get(name)

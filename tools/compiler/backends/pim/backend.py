@@ -38,6 +38,7 @@ from ..base import (
     LoweringError,
     Placed,
     Support,
+    with_states,
 )
 from ..products import join_turned
 from .arrays.assign import assign
@@ -411,7 +412,7 @@ class PIMBackend(Backend):
         # Addresses are offsets of instructions: the program's own size is needed first, and does
         # not depend on them.
         for _ in range(4):
-            writer = ProgramWriter(quantised, self.params, joined)
+            writer = ProgramWriter(quantised, self.params, joined, self._kept(quantised.graph))
             end = writer.place_all(at + size)
             writer.write()
             laid = Writer(writer.image())
@@ -431,6 +432,10 @@ class PIMBackend(Backend):
                 bytes_needed=end,
             )
         return writer, laid, end
+
+    def _kept(self, graph):
+        """The states that a program of ``graph`` reads and makes."""
+        return [pair for pair in self.states if set(pair) <= graph.tensors.keys()]
 
     def _lowered(self, quantised, writer, laid, at, end, joined, spent):
         graph, data = quantised.graph, laid.data
@@ -466,7 +471,7 @@ class PIMBackend(Backend):
                 )
             )
         p = self.params
-        return Lowered(
+        lowered = Lowered(
             program=data,
             text="",
             program_at=at,
@@ -490,3 +495,4 @@ class PIMBackend(Backend):
                 )
             },
         )
+        return with_states(lowered, [name for name, _ in writer.kept_states()])

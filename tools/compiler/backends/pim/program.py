@@ -18,10 +18,10 @@ from quintet.gateware.cores.pim.storage import MODES
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
 from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
-from ..base import LoweringError
+from ..base import LoweringError, apart
 from .arrays.assign import assign
 from .arrays.needs import layer_needs, unique
-from .flat import DenseColumns, add_rows, clipped
+from .flat import DenseColumns, add_rows, clipped, copy_rows
 from .joined import IN_PLACE, Joined
 from .layers import emit_layer
 from .maps import clip_bounds, share
@@ -48,6 +48,8 @@ class ProgramWriter:
     params : build parameters
     joined : list of :class:`~.joined.Joined` (:mod:`.choose`): fused nodes; all others are stored
         layer by layer
+    states : pairs (input, output) of tensors; the program ends with copies of the outputs to the
+        places of the inputs
 
     Attributes
     ----------
@@ -56,13 +58,17 @@ class ProgramWriter:
     """
 
     def __init__(
-        self, quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined] = ()
+        self,
+        quantised: Quantised,
+        params: Mapping[str, Any],
+        joined: Sequence[Joined] = (),
+        states: Sequence[tuple[str, str]] = (),
     ):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places: dict[str, int] = {}
         self.stretches: list[tuple[Any, ...]] = []
-        self.joined = joined
+        self.joined, self._states = joined, states
 
     # Where tensors lie
 
@@ -96,6 +102,14 @@ class ProgramWriter:
             self.places[name] = at
             at = -(-(at + self.graph.tensors[name].size * self.size(name)) // _ALIGN) * _ALIGN
         return at
+
+    def kept_states(self) -> list[tuple[str, str]]:
+        """The pairs (input, output) whose outputs the program copies."""
+        return apart(self._states, self._span)
+
+    def _span(self, name):
+        begin = self.places[name]
+        return begin, begin + self.graph.tensors[name].size * self.size(name)
 
     # The program
 
@@ -135,6 +149,20 @@ class ProgramWriter:
             self.stretches.append(
                 (tuple(n.name for n in nodes), before, [len(core.words) for core in self.cores])
             )
+        self._copy_states()
+
+    def _copy_states(self):
+        """Copies outputs that are inputs of the next run: part of the last layer. One core does it,
+        since all have stored their results by then."""
+        core = self.cores[0]
+        for name, output in self.kept_states():
+            mark = core.used
+            begin, end = self._span(output)
+            copy_rows(core, self.pointers[0], begin, self.places[name], end - begin, output)
+            core.used = mark
+        if self.stretches:
+            names, before, _ = self.stretches[-1]
+            self.stretches[-1] = names, before, [len(core.words) for core in self.cores]
 
     def _groups(self, held):
         """Group numbers and splits of dense layers by (node, core)."""

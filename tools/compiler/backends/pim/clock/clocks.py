@@ -194,7 +194,7 @@ class Clock:
                 self._wanted = a, b | c << 5
                 return "wait", self.number, 0
             self._command(op, a, b, c, d, high)
-            if until is not None and self.now > until:
+            if until is not None and self.now > until and not self.done:
                 return None
         while len(self.ended) < len(self.marks):
             self._end()
