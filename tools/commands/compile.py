@@ -164,7 +164,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def _pairs(args):
-    """``--state``: name of an output -> name of an input."""
+    """Parses the options ``--state``: name of an output -> name of an input."""
     found = {}
     for text in args.state or ():
         output, sign, source = text.partition("=")
@@ -177,7 +177,7 @@ def _pairs(args):
 
 
 def _states(args, graph, given):
-    """The states of a network."""
+    """Reads the options that choose the states of a network."""
     from ..compiler.arrays import load_initial
     from ..compiler.states import choose_states
 
@@ -190,7 +190,8 @@ def _states(args, graph, given):
 
 
 def _calibration(args, graph, pairs):
-    """Calibration inputs in a row, and the steps of a sequence of them or ``None``."""
+    """Calibration inputs as one sequence of inferences, and the steps of each sequence, ``None`` if
+    they are independent."""
     from ..compiler.arrays import load_inputs
     from ..compiler.states import flattened
 

@@ -156,8 +156,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _check_reset(args, plan):
-    """Refuses a ``--reset-every`` that is no number or of a plan without states, and outputs that
-    were kept of a sequence whose states are gone."""
+    """Checks ``--reset-every``: it must be a number, the plan must have states, and kept outputs
+    must not belong to a sequence whose states are lost."""
     every = args.reset_every
     if every is not None and every < 1:
         raise InputError(f"--reset-every {every}: expected at least 1")

@@ -105,14 +105,15 @@ def some_inputs(
 
 
 def exact_states(plan: Plan, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What each inference reads of the states in floating point, tensor name -> array."""
+    """States in floating point that each inference reads, tensor name -> array."""
     return {
         state.input.tensor: to_graph(state.input, inputs[state.input.name]) for state in plan.states
     }
 
 
 def _found_states(plan, values):
-    """The same of the plan itself, whose states differ from those in floating point."""
+    """States of the plan itself that each inference reads; they differ from those in floating
+    point."""
     found = {}
     for state in plan.states:
         made = to_graph(state.input, from_graph(state.output, values[state.output.tensor]))
@@ -156,7 +157,8 @@ class _Layers:
 
 
 def _layers(plan, inputs, numbers, values):
-    """:class:`_Layers` of a plan, for what :func:`reference_tensors` gives of ``inputs``."""
+    """Computes the :class:`_Layers` of a plan from the result of :func:`reference_tensors` for
+    ``inputs``."""
     result = _Layers()
     exact, found = dict(inputs), {**inputs, **_found_states(plan, values)}
     for step in plan.steps:

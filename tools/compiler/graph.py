@@ -120,9 +120,9 @@ class Port:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """A tensor that stays from one inference to the next: the network's output ``output`` is its
-    input ``input`` of the next inference. ``initial``: what the first one reads, float64 of the
-    shape of ``input``, as the model's user has it."""
+    """A tensor that is kept between inferences: the network's output ``output`` becomes its input
+    ``input`` of the next inference. ``initial``: value for the first inference, float64 of the
+    shape of ``input``, in the user's layout."""
 
     input: Port
     output: Port

@@ -96,9 +96,10 @@ def outline(
     apart: Collection[str] = (),
     on_board: bool = True,
 ) -> Outline:
-    """The :class:`Outline` of a network for a build; ``forced_to_host``: nodes that the host must
+    """The :class:`Outline` of a network for a build. ``forced_to_host``: nodes that the host must
     run, name -> reason; ``apart``: layers whose clip stays unfused where the core supports that;
-    ``on_board``: states may stay in main memory between runs, which gives them one scale.
+    ``on_board``: states may stay in main memory between runs, which gives input and output one
+    scale.
 
     Raises
     ------
@@ -136,9 +137,9 @@ def check_names(graph: Graph, names: Collection[str]) -> None:
 
 
 def _states_on_board(graph, segments, pairs):
-    """Pairs (tensor of the input, tensor of the output) of the states that one program reads and
-    makes, which alone it may keep in main memory: where several programs take turns in the same
-    memory, a state does not survive the others."""
+    """Pairs (tensor of the input, tensor of the output) of the states that a single program both
+    reads and computes. Only these may stay in main memory: if several programs share the memory in
+    turn, the others overwrite a state."""
     programs = [part for machine, part in segments if machine]
     if len(programs) != 1:
         return ()
@@ -168,8 +169,8 @@ def _states_on_board(graph, segments, pairs):
 
 
 def _same_order(source, output):
-    """Whether the elements of an output's tensor stand in the order of those of the input's, both
-    having all axes in C order."""
+    """Whether the elements of an output's tensor have the same order as those of the input's, in C
+    order of all axes."""
     numbers = np.arange(np.prod(source.shape, dtype=int)).reshape(1, *source.shape)
     mine = numbers.transpose(0, *(axis + 1 for axis in source.order))
     theirs = numbers.transpose(0, *(axis + 1 for axis in output.order))
@@ -317,7 +318,7 @@ def _without(ports, names):
 
 
 def _states(graph, pairs):
-    """The plan's states, with the ports that the passes have left."""
+    """The plan's states, with their ports after the passes."""
     inputs = {port.name: port for port in graph.inputs}
     outputs = {port.name: port for port in graph.outputs}
     return [
@@ -327,7 +328,7 @@ def _states(graph, pairs):
 
 
 def _state_notes(plan, pairs, backend):
-    """What a user should know of each state: its ends, where it stays and why."""
+    """Notes for the user on each state: its ports, where it is kept, and why."""
     found = []
     for pair, state in zip(pairs, plan.states, strict=True):
         where = (
@@ -340,7 +341,7 @@ def _state_notes(plan, pairs, backend):
 
 
 def _off_board(plan, state, backend):
-    """Why a state does not stay in the board's memory."""
+    """Reason why a state does not stay in the board's memory."""
     if not any(state.input.tensor in step.lowered.inputs for step in plan.machine_steps):
         return "where it is read"
     if not any(state.output.tensor in step.lowered.outputs for step in plan.machine_steps):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""States: which outputs of a network are its inputs of the next inference, and the sequences that
+"""States: outputs of a network that become inputs of its next inference, and the sequences that
 calibration runs through them."""
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ __all__ = [
 
 @dataclass(frozen=True)
 class StatePair:
-    """A state as it was chosen: names of the output and of the input, ``initial``: array of the
-    input's shape that the first inference reads (``None``: zeros), and ``why`` it is one."""
+    """A chosen state: names of output and input; ``initial``: array of the input's shape for the
+    first inference (``None``: zeros); ``why``: the reason for the choice."""
 
     output: str
     input: str
@@ -44,9 +44,9 @@ class StatePair:
 
 @dataclass(frozen=True)
 class Pattern:
-    """A pair of names that exporters of streaming models give a state: ``shown`` for the input and
-    the output, and expressions whose groups together are the part that both have in common.
-    ``named``: that part must hold one of :data:`WORDS`."""
+    """Naming pattern of states in exported streaming models: ``shown`` describes it for messages;
+    two expressions match input and output, and their groups form the common part of the names.
+    ``named``: that part must contain a member of :data:`WORDS`."""
 
     shown: tuple[str, str]
     input: str
@@ -54,7 +54,7 @@ class Pattern:
     named: bool = True
 
     def common(self, side: str, name: str) -> str | None:
-        """What a port's ``name`` has in common with its partner; ``None`` if it does not match."""
+        """Common part of a port's ``name`` and its partner's; ``None`` if it does not match."""
         found = re.fullmatch(getattr(self, side), name, re.IGNORECASE)
         if found is None:
             return None
@@ -91,8 +91,8 @@ PATTERNS = (
 
 
 def found_states(graph: Graph) -> list[StatePair]:
-    """The states of an imported graph that are found without being named: those of recurrent layers
-    whose first and last state are ports, and ports whose names match one of :data:`PATTERNS`.
+    """States of an imported graph that are found without options: recurrent layers whose first and
+    last state are ports, and ports whose names match a member of :data:`PATTERNS`.
 
     A pair has one shape; an input or output that has several partners is none.
     """
@@ -127,7 +127,8 @@ def found_states(graph: Graph) -> list[StatePair]:
 
 
 def _alike(output: Port, source: Port) -> bool:
-    """Whether an output can be an input of the next inference: one shape, numbers of one type."""
+    """Whether an output can become an input of the next inference: equal shape and type of
+    numbers."""
     grid = ("scale", "zero_point", "bits", "signed")
     return output.shape == source.shape and all(
         getattr(output, name) == getattr(source, name) for name in grid
@@ -141,7 +142,7 @@ def choose_states(
     automatic: bool = True,
     initial: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[StatePair, ...]:
-    """The states of an imported graph.
+    """Chooses the states of an imported graph, from options and names.
 
     Parameters
     ----------
@@ -197,7 +198,7 @@ def choose_states(
 
 
 def _initial(pair, starts, port):
-    """The initial value out of ``starts`` (removed from it), of a state that ``port`` reads."""
+    """Initial value, removed from ``starts``, of a state that ``port`` reads."""
     if pair.input not in starts:
         return None
     array = np.asarray(starts.pop(pair.input))
@@ -211,7 +212,7 @@ def _initial(pair, starts, port):
 
 
 def initial_value(pair: StatePair, port: Port) -> np.ndarray:
-    """What the first inference reads, of the shape of the input ``port``, float64."""
+    """Initial value that the first inference reads, of the shape of the input ``port``, float64."""
     if pair.initial is not None:
         return np.asarray(pair.initial, np.float64)
     # A model of whole numbers has its zero at the zero point.
@@ -221,7 +222,7 @@ def initial_value(pair: StatePair, port: Port) -> np.ndarray:
 def flattened(
     graph: Graph, pairs: Sequence[StatePair], arrays: Mapping[str, np.ndarray]
 ) -> tuple[dict[str, np.ndarray], int | None]:
-    """Inputs of sequences in a row: ``(arrays [inputs, ...], steps of a sequence)``.
+    """Concatenates input sequences: ``(arrays [inputs, ...], steps of a sequence)``.
 
     Parameters
     ----------
@@ -260,8 +261,9 @@ def carried(
     inputs: Mapping[str, np.ndarray],
     steps: int | None,
 ) -> dict[str, np.ndarray]:
-    """All inputs of a network with states, in floating point: ``inputs`` (name -> array as the user
-    has it, the first axis counts steps one after another), and for each state what the steps read.
+    """Computes all inputs of a network with states, in floating point: ``inputs`` (name -> array in
+    the user's layout, the first axis counts consecutive steps), and for each state the values that
+    the steps read.
 
     ``steps``: those of a sequence, behind which the states begin anew; ``None``: never.
     """

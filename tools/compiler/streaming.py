@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Streaming: a network over a whole stretch of time becomes one that takes some frames at a time.
+"""Streaming conversion: turns a network over a whole time interval into one that takes a few frames
+per inference and keeps states in between.
 
 Convolutions and poolings over time keep the frames that their windows reach back to as states
 (:mod:`.states`), so that a call computes new columns alone. Layers that see the whole stretch (a
@@ -47,8 +48,8 @@ __all__ = ["Stream", "frames_of", "streamed"]
 
 @dataclass(frozen=True)
 class Stream:
-    """A network that takes ``frames`` frames a call along axis ``axis`` of the input ``input`` (of
-    the array that its user gives, without the axis of inputs), its ``graph`` and its ``states``."""
+    """A streamed network: ``graph`` takes ``frames`` frames per call along axis ``axis`` of the
+    input ``input`` (axes of the user's array, without the batch axis) and keeps ``states``."""
 
     graph: Graph
     input: str
@@ -59,7 +60,7 @@ class Stream:
 
 @dataclass(frozen=True)
 class _Timed:
-    """A tensor that gets new elements along one axis in each call.
+    """A tensor with a time axis, along which every call adds elements.
 
     Attributes
     ----------
@@ -76,8 +77,8 @@ class _Timed:
 
 
 def frames_of(stream: Stream, values: np.ndarray) -> np.ndarray:
-    """Cuts whole stretches [stretches, ...] of the streamed input into calls:
-    [stretches, calls, ...]; what is left of a stretch behind the last whole call is dropped."""
+    """Splits whole intervals [intervals, ...] of the streamed input into calls: [intervals, calls,
+    ...]; frames after the last whole call are dropped."""
     axis = stream.axis + 1
     calls = values.shape[axis] // stream.frames
     if not calls:
@@ -93,7 +94,7 @@ def frames_of(stream: Stream, values: np.ndarray) -> np.ndarray:
 
 
 def streamed(graph: Graph, name: str, axis: int, frames: int | None = None) -> Stream:
-    """The :class:`Stream` of an imported network.
+    """Converts an imported network to a :class:`Stream`.
 
     Parameters
     ----------
@@ -124,8 +125,8 @@ _POINTWISE = (Activation, Affine, Binary, Transpose, Concat, Pad, Slice, Softmax
 
 
 def _same_axis(before, after, axis):
-    """The axis of a reshaped tensor that is the one numbered ``axis`` of its source; ``None`` if it
-    becomes part of another."""
+    """Axis of a reshaped tensor that corresponds to the axis of this number in its source; ``None``
+    if it is merged with another."""
     places = [
         place
         for place, length in enumerate(after)
@@ -135,7 +136,7 @@ def _same_axis(before, after, axis):
 
 
 class _Streaming:
-    """Rewrites one network."""
+    """Rewriter of one network into its streamed form."""
 
     def __init__(self, graph, name, axis, frames):
         self.whole, self.name, self.axis = graph, name, axis
@@ -164,12 +165,12 @@ class _Streaming:
     # Which tensors have time
 
     def _first(self):
-        """The streamed input's :class:`_Timed`."""
+        """Time axis (:class:`_Timed`) of the streamed input."""
         axis = self.port.order.index(self.axis)
         return _Timed(axis, self.port.shape[self.axis], 1, 0)
 
     def _strides(self):
-        """Frames of the input per element, of every tensor that has time."""
+        """Frames of the input per element of each tensor with a time axis."""
         timed = {self.port.tensor: self._first()}
         for node in self.whole.nodes:
             found = [timed[name] for name in node.inputs if name in timed]
@@ -178,8 +179,8 @@ class _Streaming:
         return [one.stride for one in timed.values()]
 
     def _after(self, node, found):
-        """The time of a node's result, apart from how late it is; ``None``: it has none, since the
-        node needs the whole stretch."""
+        """Time axis of a node's result, without its delay; ``None`` if the node needs the whole
+        interval."""
         first = found[0]
         axis, shape = first.axis, self.whole.shape(node.output)
         if any(
@@ -205,11 +206,11 @@ class _Streaming:
 
     @staticmethod
     def _is_whole(node, axis, length):
-        """Whether a pooling reads the whole stretch: a mean over time."""
+        """Whether a pooling covers the whole interval, in other words is a mean over time."""
         return not isinstance(node, Conv) and node.window[axis] == length > 1
 
     def _by_element(self, node, axis, length):
-        """Whether a node works on each element of the axis of time by itself."""
+        """Whether a node processes each element of the time axis separately."""
         shape = self.whole.shape(node.output)
         last = len(self.whole.shape(node.inputs[0])) - 1
         if isinstance(node, Concat):
@@ -227,7 +228,8 @@ class _Streaming:
         return True
 
     def _broadcasts(self, node, shape, axis):
-        """Whether all operands of a node have time at the place of the result's, or none."""
+        """Whether the operands of a node have their time axes at the position of the result's, or
+        none."""
         for name in node.inputs:
             own = self.whole.shape(name)
             place = axis - (len(shape) - len(own))
@@ -241,7 +243,7 @@ class _Streaming:
     # Rewriting
 
     def stream(self):
-        """The network that takes some frames a call."""
+        """Builds the network that takes some frames per call."""
         self._ports()
         for node in self.whole.nodes:
             operands = [name for name in node.inputs if name in self.timed]
@@ -277,13 +279,13 @@ class _Streaming:
                 self.tensors[name] = tensor
 
     def _add(self, tensor, timed):
-        """Adds a tensor with the elements of a call along the axis of time."""
+        """Adds a tensor with the elements of one call along its time axis."""
         shape = list(tensor.shape)
         shape[timed.axis] = self.frames // timed.stride
         self.tensors[tensor.name] = replace(tensor, shape=tuple(shape))
 
     def _output(self, port):
-        """A port of the streamed network's output."""
+        """Output port of the streamed network."""
         if port.tensor not in self.timed:
             return port
         timed = self.timed[port.tensor]
@@ -293,7 +295,7 @@ class _Streaming:
         return replace(port, shape=tuple(shape))
 
     def _made(self, name, like, axis, length):
-        """A tensor of ``length`` elements along the axis of time, otherwise ``like`` another."""
+        """Adds a tensor like another, with ``length`` elements along the time axis."""
         shape = list(self.tensors[like].shape)
         shape[axis] = length
         own = self.tensors[like]
@@ -303,8 +305,8 @@ class _Streaming:
         return name
 
     def _past(self, node, source, axis, length):
-        """Name of the tensor that holds the last ``length`` elements before a call's and these;
-        the state that holds the former is added."""
+        """Adds the state that holds the last ``length`` elements before a call; returns the name of
+        the tensor with these and the call's elements."""
         if not length:
             return source
         new = self.tensors[source].shape[axis]
@@ -336,7 +338,7 @@ class _Streaming:
         return window
 
     def _window(self, node, source, result):
-        """A convolution or pooling over the frames of a call and those before."""
+        """Adds a convolution or pooling over the frames of a call and earlier ones."""
         axis, stride = source.axis, node.stride[source.axis]
         padding = list(node.padding)
         left = padding[axis]
@@ -367,7 +369,7 @@ class _Streaming:
         return tuple((k - 1) * d + 1 for k, d in zip(node.window, dilation, strict=True))
 
     def _pointwise(self, node, found, result):
-        """A node whose operands have to be of one time: those that are earlier wait."""
+        """Adds a node whose operands must have one delay: earlier ones are delayed."""
         late = max(one.late for one in found)
         inputs = [
             self._delayed(node, name, late - self.timed[name].late) if name in self.timed else name
@@ -385,7 +387,7 @@ class _Streaming:
         self._result(node, replace(result, late=late))
 
     def _delayed(self, node, name, by):
-        """A tensor ``by`` elements later."""
+        """Adds a tensor delayed by ``by`` elements."""
         if not by:
             return name
         axis = self.timed[name].axis
@@ -411,8 +413,7 @@ class _Streaming:
         self._add(self.whole.tensors[node.output], timed)
 
     def _plain(self, node):
-        """A node that sees the whole stretch, or none of it: what it reads has all of its
-        elements."""
+        """Adds a node that reads the whole interval, or tensors without a time axis."""
         inputs = []
         for name in node.inputs:
             timed = self.timed.get(name)
@@ -436,7 +437,7 @@ class _Streaming:
             self.late[node.output] = lates[0]
 
     def _check_late(self, names, where):
-        """Refuses results of different delays that are used together."""
+        """Raises an error for results with different delays that are used together."""
         found = {self.late[name] for name in names if name in self.late}
         if len(found) > 1:
             raise InputError(

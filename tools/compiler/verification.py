@@ -138,7 +138,7 @@ def reference_tensors(
 
 
 def _reference_together(plan, backend, inputs, progress):
-    """As :func:`reference_tensors`, of inputs that have nothing to do with one another."""
+    """Computes like :func:`reference_tensors`, for independent inputs."""
     values, numbers = dict(inputs), {}
     for step in plan.steps:
         if not isinstance(step, MachineStep):
@@ -203,8 +203,8 @@ def group_size(plan: Plan) -> int:
 
 
 def _groups(plan, count):
-    """Places of the inputs that are compared at a time; of a plan with states all of them, since
-    each reads what those before have left."""
+    """Indices of the inputs that are compared at a time; with states all of them, since each reads
+    the results of those before."""
     size = count if plan.states else group_size(plan)
     return [(start, min(start + size, count)) for start in range(0, count, size)]
 

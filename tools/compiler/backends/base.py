@@ -161,13 +161,13 @@ class Lowered:
 
     @property
     def read(self) -> dict[str, Placed]:
-        """All tensors that a run reads: its inputs and its states."""
+        """All tensors that a run reads: inputs and states."""
         return {**self.inputs, **self.states}
 
 
 def with_states(lowered: Lowered, kept: Collection[str]) -> Lowered:
-    """``lowered``, whose program writes the inputs ``kept`` at its end for the next run, with these
-    as its states."""
+    """Returns ``lowered`` with states: its program ends by writing the inputs ``kept`` for the next
+    run."""
     if not kept:
         return lowered
     inputs = {name: place for name, place in lowered.inputs.items() if name not in kept}
@@ -178,8 +178,8 @@ def with_states(lowered: Lowered, kept: Collection[str]) -> Lowered:
 def apart(
     pairs: Sequence[tuple[str, str]], span: Callable[[str], tuple[int, int]]
 ) -> list[tuple[str, str]]:
-    """Those of ``pairs`` (input, output) that may be copied one after another: whose input lies
-    apart from every output. ``span``: (begin, end) of a tensor in memory."""
+    """Those of ``pairs`` (input, output) that may be copied one after another, since their inputs
+    overlap no output. ``span``: (begin, end) of a tensor in memory."""
     outputs = [span(output) for _, output in pairs]
 
     def is_apart(name):

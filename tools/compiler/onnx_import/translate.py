@@ -199,7 +199,7 @@ _STATES = {"RNN": ((5, 1),), "GRU": ((5, 1),), "LSTM": ((5, 1), (6, 2))}
 
 
 def _recurrent_states(model):
-    """Pairs (output, input) of the model's ports that are states of one recurrent layer."""
+    """Pairs (output, input) of the model's ports that are states of a single recurrent layer."""
     inputs = {value.name for value in model.inputs}
     outputs = {value.name for value in model.outputs}
     found = []

@@ -47,8 +47,9 @@ class _Branch:
 def branches_scaled(
     graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
 ) -> Graph:
-    """The graph with factors in those of its output ports that join branches of ranges far apart
-    on their last axis, and without these factors in the branches' last layers.
+    """Returns the graph with rescaled branches, for outputs that concatenate branches of very
+    different ranges on their last axis. The port holds the factors; the branches' last layers are
+    divided by them.
 
     Parameters
     ----------

@@ -73,8 +73,8 @@ def centred(
 def results_centred(
     graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
 ) -> Graph:
-    """Adds offsets to output ports whose values are far from zero, and leaves them out in the
-    layers that make them; arguments as in :func:`centred`."""
+    """Adds offsets to output ports whose values are far from zero, and subtracts them in the layers
+    that compute them; arguments as in :func:`centred`."""
     own = [
         port
         for port in graph.outputs

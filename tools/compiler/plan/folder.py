@@ -260,7 +260,7 @@ def _plan(summary, files, folder):
 
 
 def _check_state(state):
-    """Refuses a state without ports or with an initial value of another shape."""
+    """Checks that a state names existing ports and has an initial value of the right shape."""
     if not (
         isinstance(state, State)
         and isinstance(state.input, Port)

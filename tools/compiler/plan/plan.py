@@ -90,7 +90,7 @@ class Plan:
     states: list[State] = field(default_factory=list)
 
     def on_board(self, state: State) -> bool:
-        """Whether a state stays in the target's memory from one run to the next."""
+        """Whether a state stays in the target's memory between runs."""
         return any(state.input.tensor in step.lowered.states for step in self.machine_steps)
 
     @property
@@ -166,8 +166,8 @@ class Plan:
 
 
 def drop_unread(plan: Plan) -> None:
-    """Leaves out of each program's outputs those that are read for a state alone which the program
-    itself keeps: they need not go over the link."""
+    """Removes outputs from programs that are read only for a state which the program itself keeps,
+    since they need not be transferred."""
     for number, step in enumerate(plan.steps):
         if not isinstance(step, MachineStep):
             continue

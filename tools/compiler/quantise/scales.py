@@ -118,8 +118,8 @@ class Scales:
         self._given = {group: self._own(group) for group in self.groups.members}
 
     def _rounded(self, states):
-        """Groups of states that hold the product of two tensors, which has a shift only: steps that
-        are powers of two suit operands whose steps are."""
+        """Groups of states that hold the product of two tensors, which is rescaled by a shift
+        alone: their scales are powers of two, since that suits operands with such scales."""
         products = {
             self.groups.of(node.output)
             for node in self.graph.nodes

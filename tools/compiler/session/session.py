@@ -103,16 +103,17 @@ class Session:
     # States
 
     def reset(self) -> None:
-        """Gives every state its initial value: what comes next is the first of a sequence."""
+        """Resets every state to its initial value; the next inference is the first of a
+        sequence."""
         self.states.valid = True
         for state in self.plan.states:
             self._set_state(state, state.initial)
 
     @property
     def state(self) -> dict[str, np.ndarray]:
-        """The states as they are now, name of the input -> array of its shape: what the next
-        inference reads. Such a dict may be assigned, to go on from there; states that it leaves out
-        stay. Raises :class:`~.states.StateInvalid` behind a run that failed."""
+        """Present states, name of the input -> array of its shape, which the next inference reads.
+        Assigning such a dict continues from there; omitted states are unchanged. Raises
+        :class:`~.states.StateInvalid` after a run that failed."""
         self.states.check()
         return {state.input.name: self._get_state(state) for state in self.plan.states}
 
@@ -205,15 +206,15 @@ class Session:
         return {port.name: from_graph(port, values[port.tensor]) for port in self.plan.outputs}
 
     def _sequences(self, count):
-        """The parts of ``count`` inputs between which the states begin anew."""
+        """Ranges of ``count`` inputs between which the states are reset."""
         length = count
         if self.plan.states and self.reset_every is not None:
             length = self.reset_every
         return [slice(at, min(at + length, count)) for at in range(0, count, length)]
 
     def _sequence(self, inputs, first):
-        """The tensors between steps of the inputs of one sequence; the one from input 0 on takes
-        the states as they are."""
+        """Tensors between steps for the inputs of one sequence; the sequence from input 0 on
+        continues with the present states."""
         if first:
             self.reset()
         return self.run_steps(inputs)
@@ -275,7 +276,7 @@ class Session:
             return self._run_in_order(inputs, hosted, keep)
 
     def _run_in_order(self, inputs, hosted, keep):
-        """Runs inputs one by one; states that are ``hosted`` go from the outputs of one to the
+        """Runs inputs one by one; ``hosted`` states are passed from the outputs of one to the
         inputs of the next."""
         found: list[dict[str, np.ndarray]] = []
         kept: list[dict[str, np.ndarray]] = []
@@ -296,7 +297,7 @@ class Session:
         return _joined(found)
 
     def _run_together(self, inputs, keep):
-        """Runs all steps on all inputs, step by step."""
+        """Runs all steps on all inputs, one step after another."""
         values = dict(inputs)
         for step in self.plan.steps:
             if isinstance(step, MachineStep):
@@ -423,7 +424,7 @@ class Session:
 
 
 def _joined(parts):
-    """Arrays of several runs as one each."""
+    """Concatenates the arrays of several runs."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -435,7 +436,7 @@ def side_by_side(programs: Sequence[Lowered]) -> bool:
 
 
 def _lowest(program: Lowered) -> int:
-    """Lowest byte address that a program takes."""
+    """Lowest byte address that a program uses."""
     places = (*program.read.values(), *program.outputs.values(), *program.tensors.values())
     return min(
         [

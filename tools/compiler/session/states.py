@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""States of a session: what the next inference reads of those before, as far as the host has it."""
+"""States of a session: the values that the next inference reads, as far as the host holds them."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ __all__ = ["StateInvalid", "States"]
 
 
 class StateInvalid(QuintetError):
-    """A run failed, so that nobody knows what the states are; ``reset`` or an assignment of all
-    states begins anew."""
+    """Error: a run failed, so that the states are unknown; ``reset``, or an assignment of all
+    states, makes them valid."""
 
 
 class States:
-    """The states of a plan's session.
+    """States of a plan's session, with their validity.
 
     Attributes
     ----------
@@ -55,7 +55,7 @@ class States:
         self.valid = True
 
     def checked(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-        """Checks arrays by the names of the states' inputs. Raises InputError."""
+        """Checks arrays against the names and shapes of the states' inputs. Raises InputError."""
         ports = {state.input.name: state.input for state in self._plan.states}
         found = {}
         for name, value in values.items():

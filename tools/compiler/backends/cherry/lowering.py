@@ -36,10 +36,10 @@ _COUNT = 4
 
 
 class Lowering:
-    """One candidate schedule: operations of ``segments`` in bands, weights in splits of at most
-    ``most`` elements, DMA ``ahead`` of the programs or not, pixels ``spread`` over the banks or
-    not. It ends with copies of ``states``, pairs (input, output), from the outputs' places to those
-    of the inputs."""
+    """One candidate schedule of a network. ``segments``: operations that run in bands; ``most``:
+    greatest number of weights in a tile; ``ahead``: DMA runs before the programs that use the data;
+    ``spread``: pixels are distributed over the memory banks. It ends with copies of ``states``,
+    pairs (input, output), from the outputs to the inputs."""
 
     def __init__(
         self,
@@ -125,8 +125,8 @@ class Lowering:
         return self
 
     def _copy_states(self, timeline):
-        """Adds steps behind all others that copy outputs to where the next run reads its inputs,
-        through the scratchpad: part of the last layer."""
+        """Adds steps at the end that copy outputs, through the scratchpad, to where the next run
+        reads its inputs; they count as part of the last layer."""
         for source, output in self._kept_states():
             begin, end = self._span(output)
             for at in range(begin, end, 4 * self._most_copied):
@@ -153,7 +153,7 @@ class Lowering:
 
     @property
     def _most_copied(self):
-        """Elements of a copy: what a descriptor and the scratchpad hold."""
+        """Greatest number of elements in a copy, limited by a descriptor and the scratchpad."""
         return min(MOST, self.elements)
 
     @property
@@ -162,7 +162,7 @@ class Lowering:
         return next(reversed(self._steps_of))
 
     def _kept_states(self):
-        """The states whose two ends have places of their own."""
+        """The states whose input and output have memory of their own."""
         known = [pair for pair in self._states if set(pair) <= self.made.arrays.keys()]
         return apart(known, self._span)
 

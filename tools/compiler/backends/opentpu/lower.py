@@ -64,10 +64,10 @@ def lower(
     *,
     states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
-    """Lowers a network by the fastest of some candidate schedules: lines along the maps' rows or
-    columns, with line lengths shared between maps or not. ``enough``: words of a program that is
-    taken, without its text, before others are tried; ``states``: pairs (input, output) that are
-    copied at the end (:attr:`~..base.Backend.states`)."""
+    """Lowers a network by the fastest of some candidate schedules, whose lines run along the maps'
+    rows or columns and are shared between maps or not. A program of at most ``enough`` words is
+    returned at once, without its text. ``states``: pairs (input, output) that are copied at the end
+    (:attr:`~..base.Backend.states`)."""
     if not 1 <= images <= most_images(quantised.graph, params):
         raise LoweringError(
             f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}"
@@ -207,8 +207,8 @@ def _lower(
 
 
 def _copied(made, states, compiled):
-    """Of the ``states`` those whose output can be copied, vector by vector, to where the input is:
-    (name of the input, tensor that holds it, tensor that holds the output)."""
+    """Those of ``states`` whose output can be copied to the input vector by vector: (name of the
+    input, tensor that holds it, tensor that holds the output)."""
     found = []
     for name, output in states:
         if not {name, output} <= made.graph.tensors.keys():
@@ -227,7 +227,7 @@ def _copied(made, states, compiled):
 
 
 def _with_copies(compiled, pairs, params):
-    """A compiled program that ends with copies of outputs to the places of inputs."""
+    """Appends copies of outputs to inputs to a compiled program."""
     if not pairs:
         return compiled
     program = Program(compiled.program.words[:-1])
@@ -253,8 +253,8 @@ def _with_copies(compiled, pairs, params):
 
 
 def _runs(planes, target):
-    """Vectors of a map and where they lie in another layout of it: (first, first there, count);
-    the zero vectors between lines stay."""
+    """Runs of vectors of a map and their positions in another layout of it: (first, first there,
+    count); zero vectors between lines are not copied."""
     if planes.gap == target.gap == 0:
         return [(planes.lead, target.lead, planes.blocks * planes.plane)]
     return [

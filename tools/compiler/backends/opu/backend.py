@@ -165,8 +165,8 @@ class OpuBackend(Backend):
         return _MOST_IMAGES
 
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
-        """As the base; ``images``: batch size of a run, layer by layer, so that weights are loaded
-        once for all inputs."""
+        """Lowers a quantised graph to a program; ``images``: batch size of a run. Layers run over
+        the whole batch, so that weights are loaded once for all inputs."""
         form, built = self._built(quantised, not keep, images, self.states)
         rest = quantised.graph, form, built, self.params, self.memory_size
         # What fits by little is to be found with the very program.

@@ -96,7 +96,7 @@ class Builder:
 
     def keep_states(self, states: Sequence[tuple[str, str]]) -> None:
         """Adds layers that copy outputs to the tensors of inputs, for pairs (input, output) of
-        ``states`` that lie alike on the core; their names become :attr:`kept`."""
+        ``states`` with equal layouts on the core; their names become :attr:`kept`."""
         for source, output in states:
             if source not in self.values or output not in self.values:
                 continue

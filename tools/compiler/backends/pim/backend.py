@@ -434,7 +434,7 @@ class PIMBackend(Backend):
         return writer, laid, end
 
     def _kept(self, graph):
-        """The states that a program of ``graph`` reads and makes."""
+        """The states that a program of ``graph`` both reads and computes."""
         return [pair for pair in self.states if set(pair) <= graph.tensors.keys()]
 
     def _lowered(self, quantised, writer, laid, at, end, joined, spent):

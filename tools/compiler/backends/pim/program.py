@@ -104,7 +104,7 @@ class ProgramWriter:
         return at
 
     def kept_states(self) -> list[tuple[str, str]]:
-        """The pairs (input, output) whose outputs the program copies."""
+        """Pairs (input, output) whose outputs the program copies to the inputs."""
         return apart(self._states, self._span)
 
     def _span(self, name):
@@ -152,8 +152,8 @@ class ProgramWriter:
         self._copy_states()
 
     def _copy_states(self):
-        """Copies outputs that are inputs of the next run: part of the last layer. One core does it,
-        since all have stored their results by then."""
+        """Emits the copies of outputs to inputs of the next run, as part of the last layer. One
+        core makes them, since all have stored their results by then."""
         core = self.cores[0]
         for name, output in self.kept_states():
             mark = core.used
