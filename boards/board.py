@@ -309,9 +309,9 @@ class Board:
     clock_pad : bool, iCE40: the oscillator's pin is that of the PLL
     held_high : tuple of (resource, number), or with the name of a part of it:
         pins that must stand high
-    notes : tuple of str, what a user must know
-    too_large : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
-        as ``"37 of 32 block RAMs"``
+    notes : tuple of str, notes for the user
+    too_large : dict, (core, preset) -> demand of such a SoC against the FPGA's resources, as ``"37
+        of 32 block RAMs"``
     """
 
     name: str

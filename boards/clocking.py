@@ -58,7 +58,7 @@ def _settings(board, asked_hz, further_hz):
 def _beside(board, asked_hz, ratio, link):
     """Frequency of the second clock that the PLL should generate."""
     if link == "usb" and board.family == "ice40" and board.oscillator_hz != USB_HZ:
-        # The one PLL gives both: what it makes beside the main clock is its double.
+        # The one PLL gives both: its second output is twice the main clock.
         if 2 * asked_hz != USB_HZ:
             raise PLLError(
                 f"with link usb the main clock of {board.name} is {USB_HZ / 2e6:g} MHz, since "

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["SPIPads"]
 
-#: Standard of the pins, and what pulls them up.
+#: I/O standard of the pins, and their pull-ups.
 _ATTRIBUTES = {
     "ecp5": ({"IO_TYPE": "LVCMOS33"}, {"PULLMODE": "UP"}),
     "ice40": ({"IO_STANDARD": "SB_LVCMOS"}, {"PULLUP": 1}),

@@ -91,7 +91,7 @@ class MainClock(Elaboratable):
     def elaborate(self, platform: Any) -> Module:
         m = Module()
         m.submodules.pll = self.pll
-        # A clock without reset, for what makes the reset.
+        # A clock without reset, for the logic that makes the reset.
         m.domains.boot = boot = ClockDomain("boot", reset_less=True, local=True)
         main = Signal(name="main_clock")
         m.d.comb += [

@@ -84,7 +84,7 @@ class SoC(wiring.Component):
     family : "ecp5", "ice40" or None
         ``None``: behavioural models of all primitives.
     link : dict or None
-        What the info text says of the link.
+        Description of the link in the info text.
     uartbone : bool
         The link speaks LiteX's UARTBone instead of our protocol.
     pipelined : bool
@@ -95,7 +95,7 @@ class SoC(wiring.Component):
     domain_hz : int
         Frequency that the core's own clock domain really has, where that is known.
     clocking : object
-        What the design around knows of its clocks; it is kept and not looked at.
+        The clocks of the surrounding design; it is kept and not looked at.
     run_list : bool
         The SoC walks lists of runs (:mod:`~.standalone.runlist`); only with a core.
     boot : FlashBoot or None
@@ -122,9 +122,9 @@ class SoC(wiring.Component):
     params : dict, every parameter of the core
     preset : str
     info : bytes, contents of the info ROM
-    link : dict, what the info text says of the link
+    link : dict, description of the link in the info text
     on_chip : int, bytes of main memory in block RAM below another memory, from address 0
-    memory_info : dict, what it says of main memory: ``size``, ``beat_bytes``, ``kind``;
+    memory_info : dict, its description of main memory: ``size``, ``beat_bytes``, ``kind``;
         with ``on_chip`` these are the other memory's, and ``on_chip`` has the ``size`` and
         ``beat_bytes`` of what is on chip
     run_list : bool

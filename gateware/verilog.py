@@ -25,7 +25,7 @@ RUN = 4
 _WORD = re.compile(r"^    (\S+ ?)\[(\d+)\] = (\d+'[hbd][0-9a-fA-FxzXZ]+);$")
 _CONSTANT = re.compile(r"^  always @\*\n    (.* = \d+'[hbd][0-9a-fA-FxzXZ]+;)$", re.M)
 _PORT = re.compile(r"\\port\$(\d+)\$(\d+) ")
-#: What is connected to a port without a name, best names first: a signal outside, or one that it is
+#: Signals connected to a port without a name, best names first: a signal outside, or one that it is
 #: assigned from; a port of an instance inside; a signal that it is assigned to.
 _PARTNERS = tuple(
     re.compile(pattern, re.M)

@@ -100,7 +100,7 @@ class CoreBench(Simulation):
     isa : name of the core, or its CorePackage
     preset, overrides : as for ``SPACE.resolve``
     beat_bytes : bytes of a beat
-    memory_size : bytes of main memory, a multiple of 64; what :meth:`load` is given may be smaller
+    memory_size : bytes of main memory, a multiple of 64; an image for :meth:`load` may be smaller
     ports : ``"bare"``: every port of the engine has a memory of its own; ``"shell"``:
         the core as it stands in a SoC
     trace, cache, progress : as :func:`~.compile.build_library`

@@ -44,7 +44,8 @@ __all__ = [
     "open_virtual",
 ]
 
-#: A read returns what came once the board has been silent for so many cycles (of the byte pipe;
+#: A read returns the received bytes once the board has been silent for so many cycles (of the byte
+#: pipe;
 #: wires: two bytes' time).
 SILENCE = 64
 #: Model of the host's side of SPI wires. Among the other headers it would be part of every library.
@@ -91,7 +92,7 @@ def describe_chip(config: BoardConfig, soc: SoC, part: SDRAMPart, path: ClockPat
     config.refresh_ps = int(part.t_refi * 1000)
 
 
-#: What a library that records registers exports (``register_exports.hpp``).
+#: Exports of a library that records registers (``register_exports.hpp``).
 REGISTER_FUNCTIONS: Functions = {
     "registers_keep": (None, [_H]),
     "registers_sums": (_U64, [_H, _H]),
@@ -103,7 +104,7 @@ REGISTER_FUNCTIONS: Functions = {
 }
 
 
-#: What a library with flash memory exports.
+#: Exports of a library with flash memory.
 FLASH_FUNCTIONS: Functions = {
     "board_flash": (None, [_H, ctypes.c_char_p, _U64, _U64, _U64, _U64]),
     "board_flash_read": (_U64, [_H]),
@@ -112,7 +113,7 @@ FLASH_FUNCTIONS: Functions = {
 }
 
 
-#: What a library with the wires of SPI exports.
+#: Exports of a library with SPI wires.
 SPI_FUNCTIONS: Functions = {
     "board_spi": (None, [_H, ctypes.c_double, ctypes.c_double, _U64]),
     "board_spi_transfer": (None, [_H, ctypes.c_char_p, ctypes.c_char_p, _U64]),
@@ -435,7 +436,7 @@ class VirtualBoard(SimulatedBoard):
         """Number of refreshes that an SDRAM has received."""
         return self.chip_counts["refreshes"]
 
-    # Faults, for tests of what finds them
+    # Faults, for tests of fault detection
 
     def spoil_wires(
         self, *, stuck_at_0: int = 0, stuck_at_1: int = 0, exchanged: tuple[int, int] = (0, 0)

@@ -32,7 +32,7 @@ HERE = Path(__file__).resolve().parent
 # Characters of a design above which it is cut into functions, and of one of these. The compiler's
 # time is more than in proportion to a function's size; simulation is a tenth slower by it.
 _CUT_ABOVE, _CUT_SIZE = 1_500_000, 15_000
-# What a design's C++ depends on beside its RTLIL and yosys.
+# Inputs of a design's C++ besides its RTLIL and yosys.
 _REWRITERS = ("compile.py", "quicken.py", "registers.py", "statements.py")
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
@@ -67,7 +67,7 @@ class Library:
     memories : dict, C++ name (:func:`mangle`) -> (width, depth)
     one_pass : bool, one evaluation settles a cycle
     fresh : bool, it was compiled by this call rather than found in the cache
-    registers : Path of what :func:`~.registers.read_registers` reads;
+    registers : Path of the file that :func:`~.registers.read_registers` reads;
         only where it was compiled with them
     """
 
@@ -266,7 +266,7 @@ def build_library(
     made_from : callable giving a text that names all that ``top`` is made from,
         or ``None`` where that is not known (:func:`~.sources.made_from`). A design of the same text
         is not elaborated again
-    title : str, what messages call it
+    title : str, its name in messages
     registers : bool, the harness can look at all registers, and their names are kept;
         not together with ``made_from``
 

@@ -71,7 +71,7 @@ class BareCore(wiring.Component):
     """Engine and control block without guard; every memory port of the engine is exposed.
 
     The bench itself checks that no request leaves the window. Beats may have any size. While
-    ``core_reset`` is high the bench forgets what is under way on the ports.
+    ``core_reset`` is high the bench drops outstanding requests on the ports.
     """
 
     def __init__(

@@ -50,7 +50,7 @@ class Simulation(Native):
     ----------
     library : :class:`~.compile.Library`
     functions : dict, name -> (result type,
-        argument types) of what the harness exports beyond the common functions
+        argument types) of the harness's exports beyond the common functions
 
     Several instances of one library may live at the same time. ``close`` frees an instance; it is a
     context manager.

@@ -2,8 +2,7 @@
 """Parser of statements of generated C++: finds their ends, and the statements that must share a
 scope because of a declaration.
 
-No more of the language than CXXRTL's back end and runtime write; what else begins a statement is
-refused.
+No more of the language than CXXRTL's back end and runtime write; any other statement is refused.
 """
 
 import re

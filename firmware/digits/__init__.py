@@ -3,7 +3,7 @@
 classifies, and a float network for them.
 
 * ``images(count)``, ``labels(count)``: the first images, uint8 [count, 64] of pixels 0 to 16, and
-  what they show.
+their labels.
 * ``float_weights()``: the network 64-32-10 with ReLU, before any quantisation;
   ``with_bias(images)`` are its inputs; ``float_accuracy()``.
 * ``result(scores)``, ``evaluate(job, saved)`` -> :class:`Result`: predictions and accuracy.

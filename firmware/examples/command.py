@@ -36,7 +36,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     name = args.name.removeprefix(PREFIX)
     if name:
-        user_path(PREFIX + name)  # refuses what there is not
+        user_path(PREFIX + name)  # refuses unknown names
     names = chosen(name)
     if args.out is not None:
         return _copy(name, names, args.out, console)

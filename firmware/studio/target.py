@@ -168,7 +168,7 @@ class StudioTarget:
             if target is not None:
                 try:
                     target.close()
-                except Exception:  # what has failed may fail again
+                except Exception:  # a failed target may fail again
                     pass
         self._target = self._model = None
 

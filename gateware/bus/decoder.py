@@ -93,7 +93,7 @@ class BusDecoder(wiring.Component):
             ]
             data = data | slave.dat_r & chosen.replicate(32)
             acks = acks | mine & slave.ack
-            # Nobody's: what no window takes away.
+            # Nobody's: the address bits that no window removes.
             errs = errs & ~chosen
         for name in self._windows:
             slave = getattr(self, name)

@@ -29,8 +29,7 @@ class CorePackage:
     ----------
     name : str
     isa : module ``isa`` (``ISA``: encoding, registers, faults, program forms)
-    software : module ``software`` (``SOFTWARE``: what assembler,
-        disassembler and jobs do beyond the table)
+    software : module ``software`` (``SOFTWARE``: hooks of assembler, disassembler and jobs)
     params : module ``params`` (``SPACE``: parameters and presets)
     model : module ``model`` (``Model``: the golden model)
     core : module ``core`` (``variant``: the engine that a build gets).

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instructions of an instruction table: fields, rules on them, and assembly syntax. Pure Python.
 
-``table.py`` exports what stands here; import it from there.
+``table.py`` exports these names; import it from there.
 """
 
 from __future__ import annotations
@@ -58,16 +58,16 @@ class Field:
         Values the core accepts; any other raises ``fault`` (by default the ISA's ``field_fault``).
         ``None``: all.
     limit : range, optional
-        Values the assembler accepts, where that is less than what the core decodes.
+        Values the assembler accepts, if fewer than the core decodes.
     coding, form : how the value lies in the bits, and how it is written.
     default : makes the operand optional.
     flag : the letter that sets this one-bit field, written after the mnemonic.
         Declaration order is printing order.
     only_if : name of a boolean build parameter without which the field does not exist;
         its bits are then ``"ignored"`` or must be ``"zero"``, as ``unbuilt`` says.
-    detail : what the fault of an illegal value carries; ``None``: as the :class:`Part` it lies in.
+    detail : detail of the fault for an illegal value; ``None``: as the :class:`Part` it lies in.
     label : name in assembly and messages, by default ``name``.
-    role : what the core does with the operand, in words of the ISA (:meth:`~.table.Isa.with_role`).
+    role : use of the operand in the core, in words of the ISA (:meth:`~.table.Isa.with_role`).
     """
 
     name: str
@@ -257,7 +257,7 @@ class Instruction(Written):
         must be zero or are ignored, as the ISA's ``rest`` says; those of ``ignored`` (pairs ``hi,
         lo``) always are.
     syntax : text after the mnemonic: literals, ``{field}``,
-        and ``<...>`` around what may be left out; a tuple of several if there are other ways to
+        and ``<...>`` around optional parts; a tuple of several if there are other ways to
         write it, the canonical one first. Default: the fields without flag, with commas.
     fixed : further bits that tell the instruction from others: triples ``hi, lo, value``.
     rules : tuple of :class:`Rule`.

@@ -33,7 +33,7 @@ class UndefinedResult(Exception):
     """Error: a golden model has found that a program's result is undefined, so that cores may
     differ from the model.
 
-    ``pc``: byte address of what is to blame in the program, ``None`` until it is known.
+    ``pc``: byte address of the instruction at fault, ``None`` until it is known.
     """
 
     def __init__(self, message: str, pc: int | None = None) -> None:

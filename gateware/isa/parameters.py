@@ -86,8 +86,9 @@ def elaborating(what: str) -> Iterator[None]:
 class Parameter:
     """One build parameter: name, kind, legal values, default and meaning.
 
-    ``legal`` is a tuple of values, a ``range``, or a predicate with ``legal_text`` saying what it
-    accepts. ``job`` says what a job's ``[params]`` demands of a target: ``"equal"``,
+    ``legal`` is a tuple of values, a ``range``, or a predicate with ``legal_text`` as its
+    description. ``job`` is the relation that a job's ``[params]`` requires of a target:
+    ``"equal"``,
     ``"at_least"``, or ``"free"`` (never changes a result).
     """
 

@@ -31,8 +31,8 @@ class Register:
     on demand). ``only_if`` names a boolean parameter without which the register reads 0 and ignores
     writes. ``live`` (storage ``"engine"`` only): written while busy too. ``clears``: a flag of the
     core's, bits of which a write of 1 clears: a result of a run like a read-only register, and
-    nothing that a run is given. ``build``: says what was built, and nothing of a run. ``align``:
-    what a run is given must be a multiple of it. The register holds any value, and the core faults
+    nothing that a run is given. ``build``: describes the build, not a run. ``align``:
+    the value for a run must be a multiple of it. The register holds any value, and the core faults
     on it at start; hosts refuse to write it.
     """
 

@@ -98,17 +98,16 @@ class Software:
     listing : ``(software, data, params, text) -> str``:
         the disassembly of such an image; ``text(word, stored, storage)`` gives the line of a word
         that lies there as the bytes ``stored`` (``storage``: by default the usual one). Raises
-        :class:`~.instruction.TableError` for what is no image.
+        :class:`~.instruction.TableError` if the data are no image.
     passes : name -> ``(software, program, params) -> Program``:
-        what ``quintet asm --pass NAME`` may do to a program; what it has to say stands in the
-        program's warnings.
+        the passes of ``quintet asm --pass NAME``; its messages are among the program's warnings.
     check_job : ``(program, registers, params)``,
         raises ``ValueError`` for a job that this ISA cannot mean (an output area that overlaps the
         program), and may return warnings; ``registers`` holds those the job writes,
         ``program_address``, ``program_length`` and the window's bounds always among them.
     explain : ``(program, at, outcome) -> list of str``:
-        sentences on the fault of a run of ``program``, which lay at ``at``: what its place means to
-        this ISA.
+        sentences on the fault of a run of ``program``, which lay at ``at``: the meaning of its
+        place to this ISA.
     """
 
     isa: Isa

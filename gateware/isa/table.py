@@ -131,7 +131,7 @@ class Isa:
         all hold words of the same width.
     parts : tuple of :class:`Part` that covers the word;
         the one called ``opcode`` tells instructions apart.
-    rest : ``"zero"`` or ``"ignored"``: what holds for bits that an instruction does not use.
+    rest : ``"zero"`` or ``"ignored"``: the rule for bits that an instruction does not use.
     opcode_fault, field_fault : names of the faults for an undefined opcode, an illegal field.
     fault_detail : ``(word, field or part or None) -> int`` for fields without a detail of their
         own.

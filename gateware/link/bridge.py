@@ -53,7 +53,7 @@ class LinkBridge(wiring.Component):
     Raises
     ------
     TypeError, ValueError
-        An argument is not what is said above.
+        An argument violates these rules.
     """
 
     def __init__(

@@ -13,7 +13,7 @@ __all__ = ["CRC32", "CRC32Check", "RESIDUE"]
 
 POLYNOMIAL = 0xEDB88320  # bits reversed: the first bit on the line is the lowest
 
-#: What the register holds after data and its CRC, low byte first, went through it.
+#: Contents of the register after data and their CRC, low byte first.
 RESIDUE = 0xDEBB20E3
 
 

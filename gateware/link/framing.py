@@ -90,8 +90,8 @@ class FrameReceiver(wiring.Component):
         with m.If(buffer.write_en):
             m.d.sync += write.eq(behind)
 
-        # A byte is fetched, and decoded when it has come out of the buffer. What is fetched in the
-        # cycle it is written is not used.
+        # A byte is fetched, and decoded when it has come out of the buffer. A byte fetched in the
+        # cycle of its write is not used.
         fetched = Signal()
         empty = cursor == write
         asked = _delay(m, ~empty & ~fetched, buffer.latency - 1)
@@ -218,8 +218,8 @@ class FrameTransmitter(wiring.Component):
                     length.eq(1),
                 ]
 
-        # Nothing before the hole is written any more: what is sent is never read in the cycle of
-        # its write.
+        # Nothing before the hole is written any more: a byte to be sent is never read in the cycle
+        # of its write.
         m.d.comb += [
             buffer.read_addr.eq(read),
             self.o.payload.eq(buffer.read_data),

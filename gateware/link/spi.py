@@ -90,7 +90,7 @@ class SPILink(wiring.Component):
     Of a transfer the first three bytes (:mod:`~.spi_format`) are its header. To the host: a mark,
     the space for bytes from it in units of two, the number of bytes that wait for it. From the
     host: two bytes that mean nothing, the number of bytes that it will send. Then come both sides'
-    bytes; what is clocked beyond their numbers means nothing. A byte for which there is no space
+    bytes; bytes clocked beyond their numbers are meaningless. A byte for which there is no space
     is dropped.
 
     Members

@@ -178,7 +178,7 @@ class UARTTransmitter(wiring.Component):
         tick = following[-1]
         m.d.comb += following.eq(phase + self._increment)
 
-        # What is still to be sent, above it a marker and zeros: 1 is an idle line, 2 and 3 the last
+        # Bits still to be sent, above them a marker and zeros: 1 is an idle line, 2 and 3 the last
         # bit of a byte.
         shift = Signal(11, init=1)
         idle = shift[1:] == 0

@@ -24,8 +24,8 @@ class WindowGuard(wiring.Component):
     answered; then every beat of it is answered with ``error`` (its write data are swallowed), and
     only then does the next one pass.
 
-    With ``clear`` high nothing new is accepted and nothing is answered; what the memory was asked
-    before is drained (write beats with ``mask`` 0) and what it answers is swallowed. The side that
+    With ``clear`` high nothing new is accepted and nothing is answered; outstanding requests are
+    drained (write beats with ``mask`` 0) and their answers are dropped. The side that
     asks may be reset at once, in any state, in the cycle that ``clear`` rises; keep ``clear`` high
     until ``idle``.
 

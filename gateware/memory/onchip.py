@@ -46,7 +46,8 @@ class OnChipMemory(wiring.Component):
     rest_beat_bytes : int, of a beat of `rest`
     """
 
-    #: Partial beats reach both memories as they are; what `rest` needs for them stands inside.
+    #: Partial beats reach both memories as they are; the adapters that `rest` needs for them are
+    #: inside.
     masks = True
     #: Requests under way, here and in the arbiters in front: a read of the other memory takes many
     #: cycles, and only with others behind it are both memories at work.

@@ -77,7 +77,7 @@ class PartialWrites(wiring.Component):
 
         self._collect(m, s, index_bits)
 
-        # -- Second stage: reads what is needed, merges, writes.
+        # -- Second stage: reads the missing bytes, merges, writes.
         s.at, s.end = Signal(index_bits), Signal(index_bits, name="end")
         s.failed, s.any_error = Signal(), Signal(name="any_error")
         s.merging = Signal()

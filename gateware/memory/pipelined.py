@@ -101,7 +101,7 @@ class PipelinedBlockRAM(wiring.Component):
                 error.eq((low + asked.beats >= words) | (high.any() if len(high) else 0)),
             ]
 
-        # Registers in front of the RAM, and what each of its answers is for.
+        # Registers in front of the RAM, and the purpose of each of its answers.
         steps = [Signal(answer, name=f"answer_s{k + 1}") for k in range(1 + ram.latency)]
         address_s1, write_s1 = Signal.like(ram.address), Signal.like(port.w.payload)
         m.d.comb += [

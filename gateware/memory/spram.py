@@ -23,7 +23,7 @@ class SPRAMMemory(wiring.Component):
     family : str or None
         ``"ice40"``, or ``None`` for behavioural models.
     size : int
-        Bytes: 128 KiB less what the core takes, a multiple of 32 KiB at a beat of 2, of 64 KiB at a
+        Bytes: 128 KiB minus the core's share, a multiple of 32 KiB at a beat of 2, of 64 KiB at a
         beat of 4 bytes.
     beat_bytes : int
         2 or 4.

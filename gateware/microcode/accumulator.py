@@ -124,10 +124,11 @@ def accumulator_machine(
 
     Parameters
     ----------
-    sources : enumeration of what ``$NAME`` reads beside registers; ``LOW`` is the machine's own
-    sinks : enumeration of what ``out`` gives A to; ``X`` and ``P``, the first two,
+    sources : enumeration of the sources that ``$NAME`` reads besides registers; ``LOW`` is the
+        machine's own
+    sinks : enumeration of the destinations of ``out``; ``X`` and ``P``, the first two,
         are the machine's own
-    counts : flags of what ``cnt`` counts
+    counts : flags of the counters of ``cnt``
     arrays : dict, name -> (place, entries); the index is OR'ed to the place
     returns : place of eight return addresses
     variables : places of variables and of constants beyond 511

@@ -42,7 +42,7 @@ class MicroMachine(RegisterMachine):
     ----------
     machine : :class:`~.accumulator.AccumulatorFormat`, the declaration
     program : :class:`~.program.Microprogram`;
-        what it does not use of shifts and products is not built
+        unused shifts and products are not built
     beat_bytes : int, 1, 2, 4 or 8
     address_bits : int, bits of P
 

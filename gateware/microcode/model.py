@@ -82,7 +82,7 @@ class MachineModel:
     Attributes
     ----------
     a, carry, index, p, registers : as the machine's
-    abort : bool, what ``jabort`` looks at
+    abort : bool, the condition of ``jabort``
     cycles : of all runs; classes : the same, by class; spent : by address
     counts : dict, count -> how often
     """

@@ -27,7 +27,7 @@ class Microprogram:
     machine : :class:`~.machine.MachineFormat`
     parts : dict, name of a part (for messages) -> text
     constants : dict, name -> value; they take the first registers for constants, in this order
-    values : dict, array -> list of what its entries hold at first
+    values : dict, array -> list of its entries' initial values
     entries : labels that the gateware jumps to
 
     Attributes
@@ -36,7 +36,7 @@ class Microprogram:
     code : list of :class:`~.statement.Statement`, one for each
     labels : dict, label -> address
     names : dict, register -> number
-    registers : list of int, what the registers hold after configuration
+    registers : list of int, the registers' contents after configuration
     size : micro-instructions that the machine's memory holds
 
     Raises
@@ -88,8 +88,8 @@ class Microprogram:
         """Listing of the program as text: address, word, cycles, nonzero fields, labels and
         statement of every micro-instruction.
 
-        ``spent``: cycles by address, in the place of what each takes alone, which stands there
-        where the machine says it.
+        ``spent``: cycles by address, shown in place of the machine's own cycles of each, if it
+        declares them.
         """
         layout = self._machine.layout
         names: dict[int, list[str]] = {}

@@ -67,7 +67,7 @@ class ShiftQueue(wiring.Component):
         with m.Elif(push & ~pop):
             m.d.sync += full.eq(Cat(1, full))
         for i, entry in enumerate(entries):
-            # The newest entry's place, after this cycle's shift, takes what comes in.
+            # The newest entry's place, after this cycle's shift, takes the new entry.
             newest = full[i] if i == self.depth - 1 else full[i] & ~full[i + 1]
             after = entries[i + 1] if i + 1 < self.depth else self.i.payload
             with m.If(pop):
@@ -98,7 +98,7 @@ class StreamBuffer(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Payloads without reset: what nobody looks at need not be 0, and a reset's wires are long.
+        # Payloads without reset: unused values need not be 0, and a reset's wires are long.
         spare, payload = (
             Signal.like(self.i.payload, reset_less=True),
             Signal.like(self.o.payload, reset_less=True),
@@ -132,7 +132,7 @@ class PairQueue(wiring.Component):
 
     def __init__(self, *, shape: ShapeLike) -> None:
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
-        #: What stands behind the head, if anything does: for proofs.
+        #: The entry behind the head, if there is one: for proofs.
         self.second = Signal(len(Value.cast(self.i.payload)), reset_less=True)
         #: ``i.ready`` of the next cycle: for copies of it.
         self.space_next = Signal()

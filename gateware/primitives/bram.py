@@ -117,7 +117,7 @@ class BlockRAM(wiring.Component):
         m.d.sync += clash.eq(self.write_en & (self.write_addr == read.addr))
         data = read.data ^ clash.replicate(self.width)
         if self.latency > 1:
-            # As the blocks', it has no reset: what it holds then is not defined either.
+            # As the blocks', it has no reset: its contents are then undefined, too.
             held = Signal(self.width, reset_less=True)
             m.d.sync += held.eq(data)
             data = held

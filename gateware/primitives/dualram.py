@@ -73,7 +73,7 @@ class DualPortRAM(wiring.Component):
     a_addr, b_addr : In
     a_write, b_write : In(1); a_write_data, b_write_data : In(width);
         written at the end of the cycle
-    a_data, b_data : Out(width), what stood at the address two cycles before;
+    a_data, b_data : Out(width), contents of the address two cycles before;
         of a cycle that wrote, undefined
     """
 
@@ -167,7 +167,7 @@ class HalvesRAM(wiring.Component):
     -------
     read_addr, write_addr : In
     write_en : In(2), low and high half; write_data : In(32); written at the end of the cycle
-    read_data : Out(32), what stood at the address two cycles before
+    read_data : Out(32), contents of the address two cycles before
     """
 
     def __init__(self, *, depth: int, family: str | None = None) -> None:

@@ -71,8 +71,8 @@ def dsp_clusters(device: str, count: int, size: int) -> list[list[str]]:
     Returns
     -------
     list of lists of str, or an empty one where ``device`` has no plan or not so many multipliers in
-    clusters, or where they are not more than half of all: a small array is better off near what it
-    works with
+    clusters, or where they are not more than half of all: a small array is better off near the
+    logic that it works with
     """
     clusters, rows = [], dsp_rows(device)
     if 2 * count * size <= sum(map(len, rows)):
@@ -144,7 +144,7 @@ def memory_places(device: str, count: int) -> list[str]:
     Returns
     -------
     list of str, or an empty one where ``device`` has not got four rows, or where they are not more
-    than a quarter of all: a small memory is better off near what it works with
+    than a quarter of all: a small memory is better off near the logic that it works with
     """
     rows = ram_rows(device)
     if len(rows) != 4 or 4 * count <= sum(map(len, rows)) or count > 3 * len(rows[0]):

@@ -116,7 +116,7 @@ class MaskedRAM(wiring.Component):
         ]
         found = reader.data
         if self.family is None:
-            # What is undefined is the complement, so that a simulation notices.
+            # Undefined data are the complement, so that a simulation notices.
             m.d.sync += wrote.eq(mask)
             found = reader.data ^ Cat(bit.replicate(8) for bit in wrote)
         for stage in range(self.latency - 2):

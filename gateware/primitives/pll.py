@@ -253,7 +253,7 @@ class PLL(wiring.Component):
     Attributes
     ----------
     settings : PLLSettings
-    output_hz : float, what it really makes
+    output_hz : float, the frequency that it really makes
     """
 
     def __init__(

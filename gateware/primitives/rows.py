@@ -28,7 +28,7 @@ _ADD_INVERTED = _table(lambda adds, before, other, carry: 1 ^ before ^ (adds & (
 def row_product(m: Module, name: str, a: Value, b: Value) -> Value:
     """Signed product ``a * b`` from instances of SB_LUT4 and SB_CARRY.
 
-    The last row subtracts: it takes what stands before it inverted, adds, and inverts the sum.
+    The last row subtracts: it inverts its input, adds, and inverts the sum.
 
     Parameters
     ----------

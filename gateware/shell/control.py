@@ -163,7 +163,7 @@ class ControlBlock(wiring.Component):
             "features": features,
         }
         self.counters = COMMON_COUNTERS + control.counters
-        # What the rounds go through: (view, counter) in the order of the RAM.
+        # State of the rounds: (view, counter) in the order of the RAM.
         self._turns = [(0, c) for c in self.counters] + [
             (view, c)
             for view in range(1, control.views)
@@ -263,7 +263,7 @@ class ControlBlock(wiring.Component):
             "bytes_read": self.control.bytes_bits,
             "bytes_written": self.control.bytes_bits,
         }
-        # All others count cycles, or what happens once in one.
+        # All others count cycles, or events of at most one per cycle.
         return (
             counter.bits
             if counter in self.control.counters
@@ -283,7 +283,7 @@ class ControlBlock(wiring.Component):
         depth = stretch * (1 << (self.control.views - 1).bit_length())
 
         init, resets = self._contents(depth)
-        # What is read in the cycle of a write to the same address is never used; the name tells the
+        # A word read in the cycle of a write to its address is never used; the name tells the
         # build flow so.
         m.submodules.ram_disjoint = ram = memory.Memory(shape=16, depth=depth, init=init)
         ram_write = ram.write_port()
@@ -291,7 +291,7 @@ class ControlBlock(wiring.Component):
 
         s.step = Signal(_Step, init=_Step.SLOT)
         # Three half words are on their way: `reading` goes into the RAM, `loading` comes out of it,
-        # `address` is written. What is read beyond the last of a round is never used.
+        # `address` is written. Words read beyond the last of a round are never used.
         s.entry = Signal(range(depth))
         s.reading = Signal(range(depth), reset_less=True)
         s.loading = Signal(range(depth), reset_less=True)
@@ -468,7 +468,7 @@ class ControlBlock(wiring.Component):
             _OFFSET[name] // 4: getattr(engine, name)
             for name in ("fault_code", "fault_pc", "fault_detail")
         }
-        # No instruction lies beyond what an address can name.
+        # No instruction lies beyond the range of addresses.
         faults[_OFFSET["fault_pc"] // 4] = engine.fault_pc & self._top
         live.append((_OFFSET["fault_code"] // 4, Mux(s.unstarted, ABORTED, 0)))
         for r in self.control.registers:
@@ -506,7 +506,7 @@ class ControlBlock(wiring.Component):
         word that the RAM keeps."""
         bus, engine = self.bus, self.engine
         s.writable = Signal()
-        # Bits of a written word that are kept. What all registers treat alike needs no address.
+        # Bits of a written word that are kept. Bits that all registers treat alike need no address.
         s.clip = Signal(32)
         kept = 0
         for _, mask in in_ram:

@@ -90,7 +90,7 @@ class Prescalers(wiring.Component):
             else:
                 gained, moves = increment[name], counting
             if halves == 1:
-                # The taken value is the whole: what remains is this cycle's increment alone.
+                # The taken value is the whole: only this cycle's increment remains.
                 m.d.comb += chosen.eq(
                     self.select[index] & (self.half == 0) if self.halves > 1 else self.select[index]
                 )

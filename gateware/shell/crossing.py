@@ -136,7 +136,7 @@ class CrossingFIFO(wiring.Component):
             m.d[self._w] += [ahead.eq(ahead + 1), gray.eq(ahead_gray)]
 
     def _read(self, m, get, gray, there, came):
-        # What comes out waits behind the memory: its address is a register then, and nothing but
+        # The output waits behind the memory: its address is a register then, and nothing but
         # the enable hangs on who takes it.
         ahead, ahead_gray, came_then = (
             Signal(len(gray), init=1),

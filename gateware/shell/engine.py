@@ -71,8 +71,8 @@ class EngineControl(wiring.Signature):
         1: a busy cycle is one of the main clock, of the class that ``stall`` says. More: for a core
         with a clock of its own, whose cycles are to be counted. There is no ``stall``, but
         ``classes``, how many of its cycles of each class the engine reports in this cycle of the
-        main clock, and ``retired`` is as wide; their sum is less than 2^cycle_bits. What is
-        reported up to and including ``finish`` counts (:class:`~.crossing.CountCrossing`). Not
+        main clock, and ``retired`` is as wide; their sum is less than 2^cycle_bits. Events reported
+        up to and including ``finish`` count (:class:`~.crossing.CountCrossing`). Not
         together with views.
 
     Members
@@ -269,7 +269,7 @@ class Engine(wiring.Component):
     #: Script of yosys before the synthesis, by family.
     synth_before: dict[str, str] = {}
     #: Names of modules below the engine that are mapped one by one, by family: synthesis trades the
-    #: speed of what is not slowest for area.
+    #: speed of all but the slowest paths for area.
     synth_apart: dict[str, tuple[str, ...]] = {}
 
     def __init__(

@@ -280,7 +280,7 @@ def walk(
     Parameters
     ----------
     data : bytes
-        The list, and what lies behind it.
+        The list, and any bytes after it.
     read, write : callables
         ``read(address, size)``, ``write(address, data)`` of the SoC's addresses; a ``ValueError``
         is a failed bus cycle.

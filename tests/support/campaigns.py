@@ -21,7 +21,7 @@ class Campaign:
     last run stopped.
 
     Totals are kept in ``campaigns/<name>.json`` below the cache folder; ``docs/how/campaigns.md``
-    says what they were.
+    lists them.
     """
 
     def __init__(self, name, share=1.0):

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Comparison of a core's gateware with its golden model, for any ISA.
 
-A *case* has ``name``, ``params``, ``memory`` (the image), ``registers``; what its words are is the
-ISA's affair.
+A *case* has ``name``, ``params``, ``memory`` (the image), ``registers``; the ISA defines its words.
 """
 
 from dataclasses import replace

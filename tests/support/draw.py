@@ -16,7 +16,7 @@ from pathlib import Path
 #: Words from which on a text counts as a place of its own.
 LEAST_WORDS = 4
 
-#: What a sample is: location, kind or qualified name, text.
+#: A sample: location, kind or qualified name, text.
 Place = tuple[str, str, str]
 
 

@@ -146,7 +146,7 @@ class MemoryModel:
                         )
                 queue.popleft()
                 self.outstanding -= 1
-            # What the next cycle shows: an answer that waits stays.
+            # Outputs of the next cycle: an answer that waits stays.
             if not any(shown.values()) and answers and rnd.random() >= self.stall:
                 name, value = answers[0]
                 shown[name] = True

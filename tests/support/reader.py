@@ -26,7 +26,7 @@ from tests.support.installed import add_packages, install_base
 
 __all__ = ["STAND_INS", "Reader", "is_whole", "pages", "printed_lines", "stand_in"]
 
-#: Pattern of a printed line -> what is run in its place; ``None``: nothing is.
+#: Pattern of a printed line -> the command that is run in its place; ``None``: nothing is.
 STAND_INS = (
     # A checkout: the wheel is installed already.
     (r"^git clone .*", None),
@@ -51,7 +51,7 @@ BOARDS = {
 BEFORE = {"studio.md": "first-model.md"}
 #: Programs that Debian has and PyPI lacks: lines with them run where they are installed.
 FOREIGN = ("iverilog", "verilator")
-#: Commands that serve until they are interrupted, with what they print once they are ready.
+#: Commands that serve until they are interrupted, with their output once they are ready.
 _SERVING = re.compile(r"quintet (serve|studio|mlperf)\b")
 _READY = {
     "serve": re.compile(r" is at (\S+), for example"),

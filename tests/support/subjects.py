@@ -30,7 +30,7 @@ class Subject:
     draw : ``draw(seed, params, legal=, fault=, budget=)`` gives a random case, for the shrinker
     with_words : ``with_words(case, words)`` gives the case with fewer words;
         ``listing(case)`` its text. ``None`` where programs are not shrunk
-    faults : what may be asked of ``draw``
+    faults : legal arguments of ``draw``
     limit : cycles after which a program hangs
     budget : what ``draw`` takes unless the shrinker is told otherwise
     directed : ``directed(params, group)`` gives directed cases

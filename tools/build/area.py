@@ -9,7 +9,8 @@ from typing import Any
 
 __all__ = ["area", "unit_of"]
 
-#: Cell of a netlist -> what it counts as, and how often; others are wires, pads and what is packed
+#: Cell of a netlist -> its category, and how often it counts; others are wires, pads and what is
+#: packed
 #: with these.
 _CELLS = {
     "LUT4": ("luts", 1),
@@ -25,7 +26,7 @@ _CELLS = {
     "SB_SPRAM256KA": ("sprams", 1),
 }
 _NAME, _TYPE = re.compile(r'^        "(.+)": \{$'), re.compile(r'^          "type": "(.+)",?$')
-#: What yosys leaves where a module was.
+#: Separator that yosys leaves in place of a module boundary.
 _SCOPE = "$scopeinfo"
 
 

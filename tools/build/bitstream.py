@@ -187,7 +187,7 @@ def build(
         ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` and ``boot``
         (if it has them), ``date`` of the build (UTC), ``router`` and ``placer`` if they are not
         router1 and heap, ``clock_asked_mhz``,
-        ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
+        ``clock_real_mhz`` (as the PLL makes it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb``, or ``spi``, with that link, others by those of the netlist),
         ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, ``available`` (the same
@@ -201,8 +201,8 @@ def build(
     Raises
     ------
     TooLargeError
-        The FPGA is too small. ``report.json`` then holds what is needed of what there is, and no
-        ``bitstream``.
+        The FPGA is too small. ``report.json`` then holds the demand and the FPGA's resources, and
+        no ``bitstream``.
     BuildError
         A tool failed or was stopped at the limit, or the PLL cannot make the clock, or every preset
         is known to be too large.
@@ -386,7 +386,7 @@ def _mapped_scripts(engine, board, params, backing=None):
     return {**scripts, "script_after_synth": "\n".join(after)} if after else scripts
 
 
-#: Seconds between two looks at what the tools have written.
+#: Seconds between two readings of the tools' logs.
 _LOOK = 1.0
 
 

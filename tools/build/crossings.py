@@ -16,7 +16,7 @@ _ASKED = (
     re.compile(r"[Dd]erived frequency constraint of ([\d.]+) MHz for net (\S+)"),
 )
 
-#: What nextpnr puts before the name of a net that it makes global.
+#: Prefix that nextpnr gives to the name of a global net.
 _GLOBAL = "$glbnet$"
 
 

@@ -256,7 +256,7 @@ def choose_programmer(
     Raises
     ------
     NoDeviceError
-        None is there; the message says what to install.
+        None is there; the message names the packages to install.
     """
     able = [PROGRAMMERS[n] for n in names if PROGRAMMERS[n].able(permanent)]
     if data:

@@ -82,7 +82,7 @@ def compile_model(
     bits, equalise, percentile, host_steps, images, on_host : see :class:`~.planning.Options`
     states : dict, name of an output -> name of the input that it is in the next inference, beside
         those that are found by themselves (:func:`~.states.found_states`); ``False``: none at all
-    initial : dict, name of a state's input -> what the first inference reads; else zeros
+    initial : dict, name of a state's input -> initial value; else zeros
 
     Returns
     -------

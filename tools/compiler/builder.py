@@ -310,7 +310,7 @@ class Net:
         order = [0, *(axis + 1 for axis in axes)]
         return Tensor(self._node("Transpose", [x.name], perm=order), x.scale)
 
-    # What becomes of it
+    # Outputs
 
     def compile(
         self,

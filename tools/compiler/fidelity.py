@@ -38,7 +38,7 @@ _INPUTS = 16
 #: Multiplications of all inputs together where the reference works number by number, as that of
 #: floating point does.
 _FLOATING_MACS = 1 << 23
-#: Share of a tensor's power below which what differs between inputs is rounding of float64.
+#: Share of a tensor's power below which differences between inputs are rounding of float64.
 _CONSTANT = 1e-20
 
 
@@ -50,7 +50,7 @@ class Fidelity:
     ----------
     snr : dB of the worst output, infinite if all are equal, ``None`` if none has any signal
     inputs : how many were measured
-    place : "layer NAME" or "input NAME" of what adds most noise, ``None`` if nothing does
+    place : "layer NAME" or "input NAME" that adds most noise, ``None`` if none does
     before, after : dB of the worst tensor that it reads, and of its result
     """
 
@@ -212,7 +212,8 @@ def _ratio(exact, found):
 def signal_power(exact: np.ndarray) -> float:
     """Power of a tensor's signal over all inputs (the first axis), 0 if it is constant.
 
-    A signal is what differs between inputs: a constant, however large, says nothing about them.
+    A signal is the part that differs between inputs: a constant, however large, says nothing about
+    them.
     Of one input it is the values themselves.
     """
     count, power = len(exact), np.square(exact).sum()

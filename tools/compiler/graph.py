@@ -100,9 +100,11 @@ class Port:
         where the user's array holds the tensor's own numbers
     zero_point, bits, signed : of the same
     factor : tuple of float, one for each element of the tensor's last axis:
-        what the host multiplies an output's values by, before it adds the offset; ``None``: nothing
+        factor by which the host multiplies an output's values, before it adds the offset; ``None``:
+        nothing
     offset : tuple of float, one for each element of the tensor's last axis:
-        what the host subtracts of an input's values, and adds to an output's; ``None``: nothing
+        offset that the host subtracts from an input's values, and adds to an output's; ``None``:
+        nothing
     """
 
     name: str

@@ -46,8 +46,8 @@ def programs_of(
     Parameters
     ----------
     images : inputs of a run, at most; ``None``:
-        the fewest with which no more inputs a second could be had, by the bound: what core or line
-        take for one, whichever is longer
+        the fewest with which no more inputs a second could be had, by the bound: time of core or
+        link for one, whichever is longer
     build : TargetBuild
 
     Raises

@@ -39,8 +39,8 @@ class Layout:
     dtype : numpy name of an element (int8, int16, int32, float32, uint16 for bfloat16,
         ...), little-endian
     digits : tuple of Digit, at least one for every axis that is longer than one
-    phase : tuple of int, an axis: what its index is counted from,
-        so that a block of digits need not begin with the tensor; empty: 0
+    phase : tuple of int, an axis: start of its index, so that a block of digits need not begin with
+        the tensor; empty: 0
 
     Raises
     ------

@@ -115,7 +115,7 @@ def outline(
     graph = separated(graph, backend)
     host_steps = options.host_steps or bool(options.on_host) or backend.host_free
     if backend.host_free:
-        partition(graph, backend, host_steps=True)  # refuses what neither may do
+        partition(graph, backend, host_steps=True)  # refuses nodes that neither may run
         graph = backend.legalise(graph)
     segments = []
     for segment in partition(graph, backend, host_steps=host_steps):

@@ -147,7 +147,7 @@ class Quantised:
     scales : dict, tensor name -> Scale; of every tensor that flows on the machine;
         empty for floating point
     layers : dict, node name -> Integer; of every node with weights
-    choices : list of dict: what was chosen for each tensor and layer and why, for the report
+    choices : list of dict: choices for each tensor and layer, with reasons, for the report
     apart : list of names of layers that would lose much less with an unfused clip
         (:attr:`~.backends.base.Backend.apart`)
     """

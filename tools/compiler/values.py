@@ -50,7 +50,7 @@ def check_arrays(
     Raises
     ------
     PlanError
-        A name that is missing or unknown, another shape, what is no finite number, different
+        A name that is missing or unknown, another shape, a value that is not finite, different
         numbers of inputs.
     """
     for name in given:

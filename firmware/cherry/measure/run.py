@@ -2,7 +2,7 @@
 """Cycles of Cherry's workloads (specification, section 10) on compiled gateware.
 
 The matrices lie in MEM. A workload runs as one step of a program list and as two, the second
-prepared beside the first; the difference is what its programs take, without image and DMA. After
+prepared beside the first; the difference is the time of its programs, without image and DMA. After
 every run all of MEM that is in use is compared with the golden model's.
 """
 

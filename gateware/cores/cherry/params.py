@@ -56,7 +56,7 @@ def cap_feature(params: Params, overlap: bool) -> int:
     )
 
 
-#: The least of what can be built in parallel, and the ACC of the published ISA.
+#: The smallest parallel build, and the ACC of the published ISA.
 _SERIAL = {"macs": 1, "banks": 1, "contexts": 1, "alu_lanes": 1, "acc_frac": 9, "slots": 1}
 #: Sizes for the chips of iCE40.
 _SMALL = _SERIAL | {"log_mem": 11, "sfu_lanes": 1, "reduce_axes": 1, "imem": 256}

@@ -16,7 +16,7 @@ BIAS = 127
 #: Patterns of an element: infinity, the one NaN that arithmetic produces, one.
 INF, NAN, ONE = 0x1FE00, 0x1FF00, 0x0FE00
 
-#: Element operations that an execution of an instruction counts; what is not here counts none.
+#: Element operations that an execution of an instruction counts; others count none.
 OPERATIONS = {
     "matmul": 64,
     **dict.fromkeys(

@@ -18,7 +18,7 @@ __all__ = ["INSTRUCTIONS", "ISA", "MULTI_CYCLE", "PES", "ImagineIsa", "levels", 
 _REGISTERS = 64
 
 
-# Rules: fault, condition (without parameters only what no build could accept), message
+# Rules: fault, condition (without parameters only values that no build accepts), message
 
 
 def _registers(*names, after=()):

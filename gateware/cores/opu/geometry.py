@@ -76,7 +76,7 @@ def pooled(rows: int, columns: int, pool: Sequence[int]) -> tuple[int, int]:
     return (rows - pool[0]) // pool[2] + 1, (columns - pool[1]) // pool[3] + 1
 
 
-# What a shape takes of the buffers of a build (8.1)
+# Buffer space that a shape takes in a build (8.1)
 
 
 def ifm_lines(shape: Sequence[int]) -> int:

@@ -71,7 +71,7 @@ class Assembler(Source):
     exports : bool
         Whether directives that write files do so.
     unchecked : bool
-        Whether what would refuse the program as a whole is a warning (``.unchecked``).
+        Whether errors about the program as a whole are warnings (``.unchecked``).
     """
 
     def __init__(

@@ -29,7 +29,7 @@ class AsmError(ValueError):
     place : Place or None
     message : str
     expected : str
-        What would have been right; may be empty.
+        The expected input; may be empty.
     """
 
     def __init__(

@@ -39,7 +39,7 @@ class Program:
         As it lies at ``program_at``, whole.
     warnings : list of AsmWarning
     lines : dict of int to SourceLine
-        By byte offset of the instruction in ``data``; empty for what was not assembled from source.
+        By byte offset of the instruction in ``data``; empty unless it was assembled from source.
     extra : dict
         Whatever the ISA adds.
     """

@@ -217,7 +217,7 @@ class Source(ABC):
 
 
 def _resolved(path):
-    # Unlike Path.resolve, this takes links in a circle as they stand: to read them is what fails.
+    # Unlike Path.resolve, this takes links in a circle as they stand: reading them fails.
     return Path(os.path.realpath(path))
 
 

@@ -17,7 +17,7 @@ from .packets import Kind, Reply
 
 __all__ = ["LINE_CODING", "ROM_BYTES", "Answers", "Control", "Request", "answers"]
 
-#: What GET_LINE_CODING answers: 115,200 baud, one stop bit, no parity, 8 data bits.
+#: Answer to GET_LINE_CODING: 115,200 baud, one stop bit, no parity, 8 data bits.
 LINE_CODING = (115_200).to_bytes(4, "little") + bytes([0, 0, 8])
 ROM_BYTES = 256
 
@@ -192,8 +192,8 @@ class Control(wiring.Component):
                         with m.Case(index | number << 8):
                             m.d.comb += [known.eq(1), place.eq(at), length.eq(size)]
 
-        # A transfer: what is left of the answer. What only sets something has none, and its status
-        # is an empty packet too.
+        # A transfer: the rest of the answer. A request that only sets something has none, and its
+        # status is an empty packet too.
         stalled, toggle, left, decode = Signal(init=1), Signal(), Signal(7), Signal()
         setting_address = Signal()
         sent = Signal(7)

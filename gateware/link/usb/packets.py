@@ -61,7 +61,7 @@ class Packets(wiring.Component):
     that must be at zero when a packet begins.
 
     A token that is ours is looked at, with the data packet behind it, in the cycle of ``asked``:
-    the endpoints say in ``reply`` what is answered. Tokens for another address, damaged packets and
+    the endpoints give the answer in ``reply``. Tokens for another address, damaged packets and
     data packets without a token are dropped.
 
     Members

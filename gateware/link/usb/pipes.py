@@ -20,8 +20,8 @@ class Pipes(wiring.Component):
     """Bulk endpoint: transfers of one endpoint number in both directions, and their memory: 128
     bytes to the host, 128 from it, 256 of ``rom``.
 
-    Two packets fit each queue, so that one is filled or emptied while another is on the bus. What
-    is sent to the host stays the same until it is acknowledged, whatever comes meanwhile. A packet
+    Two packets fit each queue, so that one is filled or emptied while another is on the bus. A
+    packet to the host stays the same until it is acknowledged, whatever comes meanwhile. A packet
     shorter than 64 bytes is sent when nothing has come for ``PATIENCE`` cycles; behind a full one
     that nothing follows goes an empty one, since a host's driver hands on what it has at a short
     packet only. The queue from the host is not emptied while an answer of the device is being read:

@@ -70,7 +70,7 @@ class Transceiver(wiring.Component):
             pins.d_n.oe.eq(sender.o_oe),
         ]
 
-        # What we send ourselves is not heard.
+        # The device's own packets are not received.
         bits = m.submodules.bits = ClockDataRecovery(
             pins.d_p.i & ~sender.o_oe, pins.d_n.i & ~sender.o_oe
         )

@@ -233,8 +233,9 @@ class SDRAMController(wiring.Component):
 
         s.precharge, s.activate = Signal(), Signal(name="activate")
         s.changes = Signal()  # this segment needs a command before it can be served
-        # Decided one cycle ahead, to keep it out of the path of the accesses: what allows either
-        # command stays true until it is given. Of the waits, the second bit says whether they last
+        # Decided one cycle ahead, to keep it out of the path of the accesses: the conditions of
+        # either command stay true until it is given. Of the waits, the second bit says whether they
+        # last
         # for another cycle.
         may_precharge, may_activate = Signal(), Signal()
         m.d.comb += [

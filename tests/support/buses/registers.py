@@ -12,7 +12,8 @@ READ_CHANNELS, WRITE_CHANNELS = ("ar",), ("aw", "w")
 class WishboneHost:
     """Wishbone host: classic cycles of 32 bits.
 
-    ``start(address, value=None)`` begins an access, ``value`` being what is written; ``result`` is
+    ``start(address, value=None)`` begins an access, a write of ``value`` if it is given; ``result``
+    is
     ``None`` until it has ended, then (data, error).
     """
 

@@ -48,8 +48,8 @@ class Support:
     Attributes
     ----------
     answer : NATIVE, DECOMPOSED, HOST or NO
-    reason : str; of NATIVE empty, else how it is decomposed,
-        or which attribute stands in the way and what is taken instead
+    reason : str; of NATIVE empty, else how it is decomposed, or the unsupported attribute and its
+        supported values
     """
 
     answer: str
@@ -102,8 +102,8 @@ class LayerSpan:
     macs : multiplications on real channels, for one input
     cycles : estimate, for all inputs of a run
     bytes : of main memory that it moves, for all inputs of a run
-    cut : what ends the program behind this layer: pairs (offset in the program,
-        bytes as hexadecimal digits) to be put in place of what is there; ``None`` where what
+    cut : patches that end the program after this layer: pairs (offset in the program,
+        bytes as hexadecimal digits) to replace the program's; ``None`` where what
         follows is already begun, and behind the last
     """
 
@@ -126,7 +126,7 @@ class Lowered:
     program : bytes, in the form that the core fetches; ``text``: the same as assembly source
     program_at : byte address of the program
     registers : dict, name -> value, all that a run needs
-    constants : list of (byte address, uint8 array, what it is): written once
+    constants : list of (byte address, uint8 array, description): written once
     zeros : list of (byte address, bytes): ranges that must be zero before the first run
     inputs, outputs : dict, tensor name -> Placed
     tensors : dict, tensor name -> Placed;
@@ -227,7 +227,7 @@ class Backend(ABC):
     ----------
     params : dict, build parameters as ``SPACE.resolve`` gives them
     memory_size : bytes of main memory of the target
-    memory : dict, what the target's info text says of it, for estimates;
+    memory : dict, its description in the target's info text, for estimates;
         empty where that is not known
 
     ``isa`` is the core's name. ``floating`` is true where the core computes in floating point
@@ -242,7 +242,7 @@ class Backend(ABC):
     #: Whether programs are only looked at, so that those of large networks may be estimated with
     #: less of a search for the best.
     quick = False
-    #: Nodes that the host has to run for what only the quantiser knows, name -> why.
+    #: Nodes that the host has to run for reasons that only the quantiser knows, name -> why.
     forced_to_host: Mapping[str, str] = {}
     #: Pairs (tensor of an input, tensor of an output) of states: the program that reads the one and
     #: makes the other is to leave the output where the next run reads the input

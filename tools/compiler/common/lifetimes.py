@@ -29,7 +29,7 @@ def first_fit(
 
     ``from_top``: of each item whether it takes the end of the highest free place instead.
     """
-    placed: dict[int, list[tuple[int, int]]] = {}  # step -> (address, end) of what is there
+    placed: dict[int, list[tuple[int, int]]] = {}  # step -> (address, end) of live buffers
     addresses: list[int] = []
     for number, item in enumerate(items):
         steps = range(item.first, item.last + 1)

@@ -84,7 +84,7 @@ class Draft:
         Parameters
         ----------
         output : the tensor's name, if it is the model's own; else one is derived from the node's
-        part : what the node does where one of the model's becomes several
+        part : role of the node, if one of the model's becomes several
         """
         assert self.node is not None
         name = self._unique(f"{self.node.name}_{part}" if part else self.node.name, self._names)

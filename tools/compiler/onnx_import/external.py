@@ -16,7 +16,7 @@ def external_bytes(path: Path, tensor: str, entries: Mapping[str, str], expected
     ----------
     path : Path of the model's file
     tensor : str, the constant's name, for messages
-    entries : dict, what the model says of the place: location, offset, length
+    entries : dict, location of the data from the model: location, offset, length
     expected : bytes that its shape and type take
     """
     location = entries.get("location", "")

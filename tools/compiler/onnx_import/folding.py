@@ -319,7 +319,7 @@ FOLDED = {
     "Sigmoid": _elementwise(lambda data: 0.5 + 0.5 * np.tanh(0.5 * data)),
     "Where": _elementwise(lambda condition, yes, no: np.where(condition.astype(bool), yes, no)),
 }
-#: What moves elements and leaves their values, so that a grid stays.
+#: Operators that move elements and leave their values, so that a grid stays.
 _MOVED = {"Identity", "Dropout", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 #: Operators that may do without an operand behind the first.
 _OPTIONAL = {

@@ -21,7 +21,7 @@ from .formats import other_format
 __all__ = ["OLDEST_OPSET", "Model", "Node", "Value", "read_model"]
 
 OLDEST_OPSET = 11
-#: What protobuf itself can read in one file.
+#: Size limit of protobuf for one file.
 _MOST_BYTES = 2**31 - 1
 _MOST_NODES = 5000
 _MOST_AXES = 8
@@ -69,7 +69,7 @@ class Model:
 
 #: Domain -> its operators that are read, of exports by quantising trainers.
 _TRAINERS = dict.fromkeys(("qonnx.custom_op.general", "onnx.brevitas"), ("Quant", "BipolarQuant"))
-#: What exporters call every graph: PyTorch's two, and none at all. The file's name says more.
+#: Default graph names of exporters: PyTorch's two, and none at all. The file's name says more.
 _NAMES_OF_EVERY_GRAPH = ("main_graph", "torch_jit", "torch-jit-export", "")
 
 

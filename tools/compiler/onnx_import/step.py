@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["HIDDEN", "OPERATORS", "Step", "operator"]
 
-#: What a Softmax gets instead of minus infinity and its like: exp of it is zero beside all scores.
+#: Value in place of minus infinity before a Softmax: exp of it is zero beside all scores.
 HIDDEN = -1e4
 #: Translates one node of the model: the value of its first output, or a list with one per output.
 Translator = Callable[["Step"], "View | Constant | list[View | Constant]"]

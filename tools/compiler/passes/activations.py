@@ -99,7 +99,7 @@ def lift_activation(editor: Editor, node: Node) -> bool:
         for layer in layers
     ):
         return False
-    # What held the sums keeps its name; what holds other values gets one of its own.
+    # The tensor of the sums keeps its name; a tensor of other values gets a new one.
     editor.remove(node)
     inputs = []
     for layer in layers:

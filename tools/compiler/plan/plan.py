@@ -68,8 +68,8 @@ class Plan:
     states : list of State, whose ports are none of ``inputs`` and ``outputs``
     steps : list of MachineStep and HostStep
     target : name of the target that it was made for
-    choices : list of dict, what the quantiser chose
-    notes : list of str, what the user should know (random calibration, what runs on the host)
+    choices : list of dict, choices of the quantiser
+    notes : list of str, notes for the user (random calibration, nodes on the host)
     snr : signal to noise against floating point in dB, infinite if equal, minus infinity if
         results are not finite; ``None`` if not measured
     """

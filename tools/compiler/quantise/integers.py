@@ -62,8 +62,7 @@ def round_with_feedback(
         return round_nearest(rows, step, bits)
     moments = seen.transpose(0, 2, 1) @ seen / seen.shape[1]
     power = moments.diagonal(axis1=1, axis2=2)
-    # A hundredth of the mean power keeps what few inputs happen to have in common from being relied
-    # on.
+    # A hundredth of the mean power avoids fitting to chance correlations of few inputs.
     damped = moments + np.eye(depth) * np.maximum(0.01 * power.mean(axis=1), 1e-30)[:, None, None]
     order = np.argsort(-power, axis=1, kind="stable")
     damped = np.take_along_axis(np.take_along_axis(damped, order[:, :, None], 1), order[:, None], 2)
@@ -176,7 +175,7 @@ def integer_bias(
         # A finer scale than the products' is of no use.
         places = np.clip(places, max(low, min(0, high)), high).astype(np.int64)[of]
     whole = np.rint(bias / (unit * 2.0 ** places.astype(np.float64)))
-    if numbers.wraps:  # so do the sums that it is added to: what counts is what comes out
+    if numbers.wraps:  # so do the sums that it is added to: only the result counts
         half = 1 << numbers.bias_bits - 1
         whole = np.mod(whole + half, 2 * half) - half
     return np.clip(whole, *_limits(numbers.bias_bits)).astype(np.int64), np.asarray(

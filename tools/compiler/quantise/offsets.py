@@ -117,7 +117,7 @@ class Centred(Wish):
     Parameters
     ----------
     plain : Wish of its group as it is
-    values : float64 [elements, channels], what it holds on the calibration inputs
+    values : float64 [elements, channels], its values on the calibration inputs
     activation : Activation that makes it: a relu, or ``None``
     partial : :class:`~.scales.Sums` of the layer that makes it, or ``None``
 

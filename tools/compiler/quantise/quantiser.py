@@ -66,7 +66,7 @@ def quantise(
     bits : width of the tensors, where the core leaves a choice (:func:`check_bits`);
         ``None``: what it prefers
     equalise : bool, whether channels are scaled between layers
-    percentile : of the sizes of a tensor's elements, in percent: what lies above is cut;
+    percentile : of the sizes of a tensor's elements, in percent: greater values are clipped;
         ``None``: ranges by least squared error
     quick : bool, weights are rounded to the nearest and no mean is corrected: for numbers that
         nobody computes with

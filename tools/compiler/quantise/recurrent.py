@@ -35,7 +35,7 @@ def recurrent_integer(
     Parameters
     ----------
     source, result : Scale of the sequence and of the states
-    numbers : Arithmetic; ``source_step`` is what its table asks of the sums
+    numbers : Arithmetic; ``source_step`` is the scale that its table requires of the sums
     values : float64 [inputs, steps, features]
 
     Returns

@@ -83,7 +83,7 @@ class Scales:
     backend : Backend
     arithmetic : dict, node name -> Arithmetic
     bits, percentile : as :func:`~quintet.tools.compiler.quantise.quantise`'s
-    note : called with a tensor's name, what was chosen, its value, why
+    note : called with a tensor's name, the kind of choice, its value, why
 
     Attributes
     ----------
@@ -256,7 +256,7 @@ class Scales:
         Parameters
         ----------
         layer : (rows, bias, power, source step, Arithmetic) of the layer that makes it, or ``None``
-        sums : what :meth:`partial_sums` gives for it
+        sums : result of :meth:`partial_sums` for it
         """
         if tensor not in self.of:
             given = self._given[self.groups.of(tensor)]

@@ -281,7 +281,7 @@ def _cell(
         ).equal
     if not estimate:
         with Session(plan, open_target(name, progress), progress, overlap=False) as session:
-            # The first input may find the core empty; the second is what every other one takes.
+            # The first input may find the core empty; the second is typical of all others.
             for _ in range(2):
                 before = dict(session.report.counters)
                 session.run_steps(

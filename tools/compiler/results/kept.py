@@ -34,7 +34,7 @@ __all__ = [
 
 #: Inputs between two writes, at least; a multiple of those that a run takes.
 CHUNK = 256
-#: Folder, in that of the results, of what is done so far; gone when all is done.
+#: Checkpoint folder within that of the results; gone when all is done.
 _PARTIAL = ".partial"
 _STATE = "state.json"
 _MOST_STATE = 1 << 26
@@ -102,7 +102,7 @@ class KeptResults(_Kept):
     Attributes
     ----------
     results : dict
-        Name -> what JSON can hold.
+        Name -> JSON value.
     """
 
     OTHER = "results of another command"
@@ -139,7 +139,7 @@ class KeptOutputs(_Kept):
     ----------
     folder : path
     plan_folder : path
-        Of the plan: what is done with another one is not gone on with.
+        Of the plan: a checkpoint of another one is not resumed.
     inputs : dict
         Name -> array, the first axis the inputs; the same holds for them.
     resume : bool

@@ -3,8 +3,8 @@
 
 A layer's cycles are the difference of two runs: of the program that ends behind it, and of the one
 that ends behind the layer before. Both are the plan's own program but for the few bytes that end it
-early (:class:`~..backends.base.LayerSpan`), so that they add up to those of the whole. What a layer
-does beside the one before it is not counted twice; the first has what any start takes.
+early (:class:`~..backends.base.LayerSpan`), so that they add up to those of the whole. Overlapped
+work of a layer is not counted twice; the first includes the cost of any start.
 """
 
 from __future__ import annotations

@@ -86,8 +86,8 @@ def measure_noise(
     """Measures the noise of every layer of a plan.
 
     Each layer is computed as the core does and in floating point, both on the same operands. Their
-    difference goes through the layers behind it in floating point. So the result tells what this
-    layer costs, not what it inherits.
+    difference goes through the layers behind it in floating point. So the result shows the cost of
+    this layer alone.
 
     Parameters
     ----------
@@ -267,7 +267,7 @@ def _advice(plan, layers):
                 f"--percentile 100: {100 * layer.clipped:.2g} % of the values of {layer.layer} lie "
                 "beyond their range"
             )
-        # What the host computes comes to the core rounded all the same.
+        # Values computed by the host are also rounded for the core.
         gone = layer.share * (1 - layer.rounding)
         if layer.node is not None and gone >= _WORTH:
             more = f"some {-10 * np.log10(1 - gone):.1f} dB more" if gone < 1 else "no noise left"

@@ -28,7 +28,7 @@ __all__ = [
 
 #: Layers of a noise report that a terminal shows.
 _NOISIEST = 10
-#: What rows may have besides, and its column.
+#: Optional fields of rows, and their columns.
 _MORE = {"measured": ">measured", "snr": ">SNR dB"}
 
 

@@ -334,7 +334,7 @@ class Session:
             {name: array[at : at + images] for name, array in given.items()}
             for at in range(0, count, images)
         ]
-        self.runs.counters()  # what a call that failed has left
+        self.runs.counters()  # remains of a call that failed
         began, (sent, received) = self.target.now(), self.target.traffic()
         # What is kept of the tensors is read when the run is over, before any other.
         programs = self._programs(step) if len(batches) > 1 and keep is None else [lowered]

@@ -61,7 +61,7 @@ def in_turns(
     for number, following in enumerate([*batches[1:], None]):
         session.tell(number, step.lowered)
         here, other = programs[number % 2], programs[1 - number % 2]
-        # Beside the first nothing is read: the second is what others are like.
+        # Beside the first nothing is read: the second is typical of the others.
         with session.runs.running(step, here, number, counted=number % EVERY == 1):
             if before is not None:
                 parts.append(session.get(before, number - 1))

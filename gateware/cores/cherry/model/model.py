@@ -40,7 +40,7 @@ class Model(GoldenModel):
     ----------
     mem : int64 array, MEM; kept across programs and runs
 
-    What a run counts (section 7.6): *instructions* (in an independent body by the group's size),
+    Counters of a run (section 7.6): *instructions* (in an independent body by the group's size),
     *operations* (element operations), *bytes_read*, *bytes_written*. An instruction that faults
     counts nothing. Cycles are unknown here: ``cycle_limit`` counts instructions instead.
     """

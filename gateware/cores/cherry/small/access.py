@@ -46,8 +46,8 @@ class TileAccess(wiring.Component):
     at : Out, 18 bits, the address; ``bad`` : Out: the last operation did nothing,
         since its element there, the first one outside by rows, is not in MEM
     run : In, level: the operation ``op`` is to be taken; ran, finished : Out, one cycle each
-    mem_address, mem_write, mem_write_address, mem_value : Out; mem_data : In, what stands at the
-    address of the cycle before
+    mem_address, mem_write, mem_write_address, mem_value : Out; mem_data : In, contents of the
+        address of the cycle before
     busy : Out, the table is this unit's: ``table_address``,
         ``table_write``, ``table_write_address`` (within the tiles), ``table_value`` : Out,
         ``table_data`` : In

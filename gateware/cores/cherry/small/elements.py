@@ -31,7 +31,7 @@ class ElementReader(wiring.Component):
     ask : In, stream of :class:`AskLayout`
     valid, tag, value : Out, two cycles later, in order
     pending : Out, an element is still to come after this cycle
-    clear : In, what is asked for does not come
+    clear : In, the requested element is not delivered
     tiles_read : Out, :class:`~..engine.ops.TileRead`
     """
 
@@ -143,7 +143,7 @@ class ElementUnit(wiring.Component):
     ----------
     params : dict, of a build with the small engine
     layout, own : as :class:`~..engine.units.contexts.ContextIterator`'s
-    tag : shape of what comes back with an element read
+    tag : shape of the tag of an element read
 
     Members
     -------

@@ -12,7 +12,7 @@ def transfers(params: Params, memory_size: int, codes: dict[str, int]) -> str:
     """Microprogram of DMA lists and transfers, as source text; ``memory_size`` in bytes, ``codes``:
     fault codes by name."""
     log_mem = params["log_mem"]
-    # Beyond what 32 bits address nothing can lie.
+    # Nothing can lie beyond a 32-bit address.
     top = min(memory_size, 0xFFFF_FFFF)
     return f"""
 list:   ld LIST; st PCW; and #3; jnz crooked

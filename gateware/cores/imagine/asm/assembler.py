@@ -35,7 +35,7 @@ class IMAGineAsm(MacroMethods):
 
     Parameters
     ----------
-    overflow : what becomes of a number outside N bits in a LOAD macro:
+    overflow : treatment of numbers outside N bits in a LOAD macro:
         ``"wrap"`` (with a warning), ``"raise"`` or ``"saturate"``. An attribute too.
     warn : called with the text of every warning; by default a line on standard error.
 

@@ -67,7 +67,7 @@ def matrix_blocks(matrix: Any, target: Target) -> np.ndarray | None:
     if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind != "f":
         return None
     scaled, half = matrix.astype(np.float64) * (1 << target.fracWidth), 1 << target.regWidth - 1
-    # The comparison is false of what is no number.
+    # The comparison is false for NaN.
     if not matrix.size or not ((scaled > -half - 1) & (scaled < half)).all():
         return None
     return words_of(scaled.astype(np.int64), target.regWidth)
@@ -81,7 +81,7 @@ def to_fixed(
 
     Parameters
     ----------
-    overflow : what becomes of a value outside N bits: ``"wrap"`` (its low N bits,
+    overflow : treatment of values outside N bits: ``"wrap"`` (its low N bits,
         with a warning), ``"raise"``, ``"saturate"``.
     warn : called with the text of a warning.
     """

@@ -16,7 +16,7 @@ def check_job(program: Program, registers: Mapping[str, int], params: Params) ->
     Raises
     ------
     ValueError
-        The message names what does not fit, and the target's value.
+        The message names the value that does not fit, and the target's value.
     """
     for made_for in getattr(program, "extra", {}).get("imagine", ()):
         made_for.check_target(params)

@@ -76,7 +76,7 @@ class Bank(wiring.Component):
     -------
     control : In(ControlLayout)
     write : In(1), results are written; store : In(halves), ``mv_write`` of the selected blocks
-    transmit : In(1), PE 0 goes to the network, else what comes from the east
+    transmit : In(1), PE 0 goes to the network, else the bit from the east
     east : In(halves), network from the next block column; west : Out(halves), one cycle later
     tap : Out(halves), the sum bit of PE 0, which is written in this cycle if ``write``
     """

@@ -29,7 +29,7 @@ class ColumnRegisters(wiring.Component):
     shift : In(1), take the taps, lowest bit first; out : In(1), move up by a row,
         0 from below. Never both; one cycle later
     tap : In(rows), looked at one cycle after ``shift``
-    word : Out(width), row 0: one cycle after ``out`` what moves out
+    word : Out(width), row 0: one cycle after ``out`` the word that moves out
     """
 
     def __init__(

@@ -97,8 +97,7 @@ class Controller(wiring.Component):
         return m
 
     def _sweep(self, m):
-        # Before the sweep, what was under way when the reset came has time to leave the delay
-        # lines.
+        # Before the sweep, events in flight at the reset have time to leave the delay lines.
         sweep = Signal(range(_SETTLE + self.mapping.depth))
         with m.If(~self.swept):
             m.d.sync += [
@@ -231,7 +230,7 @@ class Controller(wiring.Component):
         data = line["data"]
         if mapping.tiny:
             # A hundred flip-flops, which a UP5K has not, in two of the block RAMs that it has:
-            # this, and what happens at ``one``.
+            # this, and the events at ``one``.
             data = DelayLine.stored(m, self.op.word[:16], "data", read + 1).since(1)
         level = {
             name: DelayLine(m, getattr(current, name), f"is_{name}")

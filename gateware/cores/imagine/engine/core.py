@@ -96,7 +96,7 @@ class ArrayEngine(Engine):
         # behind them, as the shell's do.
         needed = max(12, self.memory_size.bit_length())
         self._address_bits = bits = needed if family == "ice40" else 32
-        # What costs cycles goes by the block RAM, too: a virtual board has no family, and must take
+        # Costs in cycles depend on the block RAM, too: a virtual board has no family, and must take
         # as many as the FPGA.
         self.fetch_lean = family == "ice40" or params["ram"] == "sdp1"
         self.place_parts = place_parts(needed if self.fetch_lean else 32)
@@ -192,8 +192,8 @@ class ArrayEngine(Engine):
         wiring.connect(m, inward.o, dispatch.words)
         wiring.connect(m, dispatch.items, outward.i)
         if mapping.deep:
-            # Block RAM without an output register answers late in a cycle; what is done with its
-            # answers takes another.
+            # Block RAM without an output register answers late in a cycle; using its answers takes
+            # another.
             items = m.submodules.items = StreamBuffer(shape=ItemLayout())
             wiring.connect(m, outward.o, items.i)
             wiring.connect(m, items.o, drain.items)

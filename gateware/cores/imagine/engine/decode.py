@@ -244,7 +244,7 @@ class Decoder(wiring.Component):
                     write.addr,
                     row(Mux(op[3] | op[5], c, Mux(op[4] & fn[1], a, b)), Mux(op[3], step.bitNo, 0)),
                 )[:bits],
-                # What is written (the lower register), and what is compared with it.
+                # The written register (the lower one), and the registers compared with it.
                 "written": Mux(op[3] | op[5], c, Mux(op[4] & fn[1], a, b)),
                 "a": a,
                 "b": b,

@@ -213,7 +213,7 @@ class Dispatch(wiring.Component):
         code, detail = Signal(5, reset_less=True), Signal(32, reset_less=True)
         m.d.comb += [self.code.eq(code), self.detail.eq(detail)]
         with m.If(at["runs"]):
-            # What stands here when the run ends, stays.
+            # The state at the end of the run is kept.
             m.d.sync += [
                 detail.eq(op.word),
                 code.eq(
@@ -235,7 +235,7 @@ class Dispatch(wiring.Component):
         self._leave(m, at["mark"])
 
         # The class of the cycle: the first that applies An operation that starts right behind
-        # another leaves no gap: what it starts with comes a cycle after its slot. All of it a cycle
+        # another leaves no gap: its initial values come a cycle after its slot. All of it a cycle
         # later, out of flip-flops, where the clock is high.
         running = Signal()
         m.d.sync += running.eq(issue.running)

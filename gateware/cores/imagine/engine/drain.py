@@ -41,7 +41,7 @@ class Drain(wiring.Component):
     Members
     -------
     start : In(1); address : In(address_bits), of the first word, a multiple of 4
-    stop : In(1), level: what comes is thrown away, as far as the end
+    stop : In(1), level: received data are dropped, up to the end
     items : In(stream of ItemLayout)
     request : Out(stream of RequestLayout), beats : Out(stream of WriteLayout), answer : In(stream)
     ended : Out(1), the end has come, and every write was answered

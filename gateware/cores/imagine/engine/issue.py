@@ -2,8 +2,8 @@
 """Issue stage: start times of decoded operations (specification, sections 4, 9 and 10).
 
 In order, one a cycle at most. An operation of the array occupies the controller for a number of
-slots; the writes of its last bits land up to ``drain`` slots after them. What follows starts at
-once where that changes no result: writes trail reads at every bit, so two instructions over the
+slots; the writes of its last bits land up to ``drain`` slots after them. Later operations start at
+once if that changes no result: writes trail reads at every bit, so two instructions over the
 same bits in the same order never meet. Where they could (``hazard``, from the decoder), or where
 both want one port of the RAM in one cycle, the second waits until everything has landed.
 
@@ -52,7 +52,7 @@ class Issue(wiring.Component):
     op : Out(OpLayout), go : Out(1): it starts; of those, each from flip-flops of its own:
         array : Out(2), copies, it is of the array;
         emits : Out(1), a ``vv_parallelEn``; modes : Out(1), it changes the shift mode
-    capture : In(1), what starts now is captured
+    capture : In(1), the operation that starts now is captured
     enable : In(1), anything may start at all, a cycle later
     emit : In(1), ``vv_parallelEn`` may start: its words fit
     emitting : In(1), a shift-out is under way (from the cycle after the ``go`` of its
@@ -91,7 +91,8 @@ class Issue(wiring.Component):
             }
         )
         self.gates = PairQueue(shape=GateLayout())
-        #: What may start in this cycle, by gate, and the state that it comes from: for proofs.
+        #: Operations that may start in this cycle, by gate, and the state that this depends on: for
+        #: proofs.
         self.may = {
             name: Signal(name=f"may_{name}")
             for name in ("array", "at_once", "odd", "even", "calm", "pause", "mode", "emit")
@@ -179,7 +180,7 @@ class Issue(wiring.Component):
             ]
         m.d.comb += said.eq(gates.o.payload)  # all low where there is none
 
-        # What may start, in this cycle.
+        # Operations that may start in this cycle.
         may, started = self.may, self.state["started"]
         go, drop, starts = Signal(), Signal(), Signal()
         allowed = {name: said[name] & value for name, value in may.items()}

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Mapping of blocks to block RAMs, and the resulting pipeline depths (specification, section 9).
 
-A **slot** is a cycle of the controller. What the controller says in slot k reaches the blocks some
-cycles later, the same number for all signals; cycles below count from there.
+A **slot** is a cycle of the controller. Control signals of slot k reach the blocks some cycles
+later, the same number for all signals; cycles below count from there.
 
 =============================== ====================== ==========================
 cycle                           ``tdp``                ``sdp2``, ``sdp1``

@@ -11,7 +11,7 @@ from .mapping import Mapping
 
 __all__ = ["FAULTS", "Decoded", "GateLayout", "OpLayout", "fault_code"]
 
-#: Faults of a word, in the order of the table; what the memory answered with an error is no word.
+#: Faults of a word, in the order of the table; a memory error is not a word.
 FAULTS = {
     "error": "bus_read",
     "submodule": "illegal_submodule",

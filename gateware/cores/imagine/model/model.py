@@ -43,7 +43,7 @@ class Model(GoldenModel):
         Registers, columns, selection. They survive from run to run; :meth:`reset` clears them.
     eov : int
 
-    What a run counts: ``instructions``, words dispatched without fault; ``operations``, 16*R*C for
+    Counters of a run: ``instructions``, words dispatched without fault; ``operations``, 16*R*C for
     each ``mv_updatepp`` of the highest bit; ``bytes_read``, 4 for each of the words;
     ``bytes_written``, 4 for each result word. Cycles are unknown: ``cycle_limit`` counts words, and
     a run that would dispatch more ends ``"aborted"``, code 8, pc the next word.

@@ -15,7 +15,7 @@ def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[int | N
     """Warnings about a program: pairs (index of the instruction or ``None``, message), the first of
     each kind with the number of others.
 
-    ``items`` have ``instruction`` (``None`` for what is no legal instruction) and ``values``. Words
+    ``items`` have ``instruction`` (``None`` for an illegal instruction) and ``values``. Words
     behind the first HLT are never executed and not looked at.
     """
     capacity = (params or {}).get("wfifo_tiles", _DEFAULT_TILES) + 1

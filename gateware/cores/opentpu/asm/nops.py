@@ -107,7 +107,7 @@ def _distance(old, new, n):
     rows = old.count
     done = {"RHM": rows, "WHM": rows + 1, "MMC": rows + 2 * n, "ACT": rows + 1}.get(old.name, 1)
     if new.name == "HLT":
-        return done  # it cuts what is under way
+        return done  # it cuts running instructions
     need = 1
     if old.name == new.name:  # a unit takes one at a time
         need = max(_transfer(n), 4) if new.name == "RW" else rows + 1 if done > 1 else 1
@@ -135,7 +135,8 @@ def pad_nops(software: Software, program: Program, params: Params | None = None)
         raise ParameterError("pad-nops needs the side of the array: give a preset, or -P n=8")
     n = params["n"]
     arrive = n + _transfer(n) + 9  # a tile's way into the array, behind up to three others
-    # The longest distance: of an MMC to what needs its rows, or of a RW to the next one.
+    # The longest distance: from an MMC to an instruction that needs its rows, or from a RW to the
+    # next one.
     reach = max(256 + 2 * n + 1, _transfer(n))
     words, rest = _split(program)
     padded: list[tuple[int | None, bytes]] = []

@@ -118,7 +118,7 @@ class OperandAdder(wiring.Component):
             value = Signal(width, name=f"chosen_{name}")
             with m.Switch(selected[name]):
                 for k, each in enumerate(choices):
-                    # (the last stands for what is left, for fewer gates)
+                    # (the last is the default, for fewer gates)
                     with m.Case(k) if k + 1 < len(choices) else m.Default():
                         m.d.comb += value.eq(each)
             return value

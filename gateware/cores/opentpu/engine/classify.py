@@ -21,7 +21,7 @@ from ..isa import CFG_MASKS, CFG_NAMES, ISA, cfg_built
 
 __all__ = ["OPS", "Classify", "cfg_illegal", "class_layout", "size_shifts"]
 
-#: What the issue stage is given, one of: the mnemonics of the table, and ``fault``.
+#: Kind of the instruction for the issue stage, one of: the mnemonics of the table, and ``fault``.
 OPS = (*(i.mnemonic.lower() for i in ISA.instructions), "fault")
 
 

@@ -44,9 +44,10 @@ banks), and may be read by ACT one cycle later. MMC to MMC costs one cycle more 
 next tile may be switched to N+1 cycles after the last one.
 
 **Small build.** With one bank the memories go without output registers, the readers have one
-request in flight, the activation is one stage: what an UP5K needs.
+request in flight, the activation is one stage: as an UP5K needs.
 
-**End.** HLT and faults stop issue; the units finish what is older; a WHM younger than a failed read
+**End.** HLT and faults stop issue; the units finish older instructions; a WHM younger than a failed
+read
 writes nothing. Then ``finish``, and a sweep of zeros over both memories while ``ready`` is low.
 """
 
@@ -414,7 +415,7 @@ class PipelinedEngine(Engine):
         on_queued = overlap(m, "queued", *rows, rhm.queued_row, rhm.queued_last)
         was_queued = (
             Signal()
-        )  # what leaves the queue is compared as the active one from the next cycle on
+        )  # one that leaves the queue is compared as the active one from the next cycle on
         m.d.sync += was_queued.eq(rhm.queued)
         on_queued = on_queued & was_queued
         on_act = overlap(m, "act", *rows, act.ub_row, act.ub_last) & act.active

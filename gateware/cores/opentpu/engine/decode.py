@@ -217,7 +217,7 @@ class Decode(wiring.Component):
             ],
         )
 
-        # The adder, and what a fault lets it add.
+        # The adder, and the sum for a fault's detail.
         rows = Signal(9)
         m.d.comb += rows.eq(word.number + 1)
         fail_x, fail_length, fail_value = (
@@ -258,7 +258,7 @@ class Decode(wiring.Component):
 
         self._hand_over(m, s, word, steps, acc)
 
-        # Faults: what is wrong, and the detail as a sum.
+        # Faults: the fault, and its detail as a sum.
         saturate = Signal()
 
         def fault(number, first="zero", value=0, length=False):

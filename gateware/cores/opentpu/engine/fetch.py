@@ -29,7 +29,7 @@ class Fetch(wiring.Component):
     Members
     -------
     start : In, one cycle: begin at ``address`` with ``length`` bytes
-    stop : In, level: ask for nothing more, drop what comes; ``idle`` once nothing is outstanding
+    stop : In, level: request nothing more, drop received data; ``idle`` once nothing is outstanding
     address, length : In, 32 bits, still while running
     valid, take : Out, In: ``word`` is there; it is taken at the end of the cycle
     word : Out, 112 bits, as section 3.1 numbers them

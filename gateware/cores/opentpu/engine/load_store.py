@@ -27,8 +27,8 @@ class LoadUnit(wiring.Component):
     it writes, so that it accepts read data without waiting. A second RHM may wait in a queue of one
     entry (not in the small build).
 
-    Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``stop`` : In, level: ask for
-    nothing more, drop what comes;
+    Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``stop`` : In, level: request
+    nothing more, drop received data;
     ``active``, ``row``, ``last`` : Out: rows still to be written; ``queued``,
         ``queued_row``, ``queued_last``: those of the queue;
     ``step`` : Out: a row was written; ``done`` : Out: it was the last;

@@ -52,7 +52,7 @@ class MatrixUnit(wiring.Component):
     behind_reader, behind_act, behind_act_acc : In: how the issuing MMC stands to RHM and ACT (UB),
     and to ACT (ACC) reader_active, reader_step, act_active, act_step, act_acc_step : In: their
     progress; steps are rows written (UB), read (ACC);
-        reader_row, reader_last : In: what RHM has still to load
+        reader_row, reader_last : In: rows that RHM has still to load
     active : Out: vectors are still to be read
     exclusive : Out: an MMC.C runs, whose rows are checked as they are read
     near : Out: the last vector is so near that an MMC that is not ``overwrite`` must wait if the

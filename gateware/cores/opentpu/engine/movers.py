@@ -26,7 +26,7 @@ class RowReader(wiring.Component):
     ----------
     row_bytes, beat_bytes : int; the first a multiple of the second
     most_rows : int, rows of the longest transfer
-    tag_bits : int, width of what is kept with every transfer
+    tag_bits : int, width of the tag kept with every transfer
     flight : 1 or 2
 
     Members
@@ -332,7 +332,7 @@ class RowWriter(wiring.Component):
                 self.row_done.eq(sent),
             ]
         else:
-            # A row waits behind the shifter, so that what the memory takes does not reach the
+            # A row waits behind the shifter, so that no path leads from the memory's ready to the
             # buffer.
             following, ready = Signal(8 * self.row_bytes, reset_less=True), Signal()
             shifter = Signal(8 * self.row_bytes, reset_less=True)

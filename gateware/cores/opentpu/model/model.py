@@ -38,7 +38,7 @@ class Model(GoldenModel):
     hostmem, weights : numpy.ndarray
         Only in float32 mode: float32 [vectors, n] (written in place) and [tiles, n, n].
 
-    What a run counts (section 7.2), over the instructions completed, NOP and HLT included; an
+    Counters of a run (section 7.2), over the instructions completed, NOP and HLT included; an
     instruction that faults counts nothing (gateware may have counted the part of it that ran: MACs
     of an MMC.C, bytes before a bus error):
 

@@ -110,7 +110,8 @@ class ComputeUnit(wiring.Component):
         go, vector, take = Signal(), Signal(), Signal()
         loading = Signal(N)
         arrived = Signal(range(self._tiles + 1))
-        # What comes to the accumulators now; it changes in the cycle between two instructions only.
+        # Row that reaches the accumulators now; it changes in the cycle between two instructions
+        # only.
         acc_row, overwrite, activate, func = Signal(self._acc), Signal(), Signal(), Signal(2)
         act_row = Signal(self._ub)  # that ACT (or the sweep) writes next
         acted = Signal()  # ... in this cycle

@@ -5,7 +5,7 @@ hazards (docs/how/microcode.md). Pure Python.
 A micro-instruction is executed in two stages: its operand is read while it waits for one cycle,
 then ``A = f(A, R[rs])``. The carry is looked at by the micro-instructions behind, never by the one
 that makes it, so that adder and jump lie in different cycles. A jump that is taken costs one cycle
-more. What a micro-instruction writes may be read by the next but one.
+more. The next micro-instruction but one may read a written register.
 """
 
 import enum

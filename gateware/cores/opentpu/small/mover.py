@@ -78,7 +78,7 @@ class Mover(wiring.Component):
     move : In, one cycle, not while ``active``:
         transfer ``number`` + 1 vectors at beat ``value``; ``write``, ``tile``: WHM, RW, else RHM;
         set_row : In: ``value`` is the first row
-    active : Out; writing, tiling : Out: what the transfer is; trouble : Out:
+    active : Out; writing, tiling : Out: kind of the transfer; trouble : Out:
         the transfer failed in the request at ``address``, until ``clear``
     rows : Out, :class:`RowPort`; sent : Out: a row was written; done : Out:
         the transfer is over without error
@@ -123,7 +123,7 @@ class Mover(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         port = self.memory
-        ask, ask_word = Signal(), Signal()  # what is asked for now
+        ask, ask_word = Signal(), Signal()  # current request
         wanted = Signal()
         # Requests under way; the word's answers come behind those of the burst.
         word_out, burst_out, word_behind = Signal(), Signal(), Signal()

@@ -182,7 +182,7 @@ def check_job(program: Program, registers: Mapping[str, int], params: Params) ->
             message = f"{where}: {describe(fault, word, sequence)}"
             if fault.name == "capacity":
                 raise ValueError(message) from None
-            # The assembler has spoken of what follows from the program alone.
+            # The assembler has reported faults that follow from the program alone.
             return (
                 found
                 if line is not None and fault.name not in ("region", "window")

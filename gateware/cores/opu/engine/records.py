@@ -56,7 +56,7 @@ def conv_entry(params: Params) -> data.StructLayout:
     positions : of ofm, 1 to 2048
     at : number that the next transfer had when this entry was made
     load, store, ker : needs: the load of ifm or bias;
-        the store that reads what this one writes (or shares a port with it); the load of the
+        the store that reads this one's results (or shares a port with it); the load of the
         kernel, of which ``tap`` must have come
     """
     return data.StructLayout(

@@ -2,8 +2,8 @@
 """Scoreboard between convolutions and transfers: tracks instructions in flight, banks, and the
 kernel ring (section 9).
 
-Convolutions go in order, and so do transfers; each kind is numbered. The decoder asks here what the
-instruction at hand must wait for in the other queue:
+Convolutions go in order, and so do transfers; each kind is numbered. It gives the decoder the
+current instruction's dependencies on the other queue:
 
 ============  ======================================================================================
 conv          the load of ifm; the load of bias (``conv.bias``); its tap of the kernel; the last

@@ -29,7 +29,7 @@ class SelfModifyingProgram(UserWarning):
 class Model(GoldenModel):
     """Golden model of the OPU, which executes instructions one by one.
 
-    What a run counts (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an
+    Counters of a run (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an
     instruction that faults counts nothing (a core may have counted bytes moved before a bus error):
 
     * ``instructions``: 1 each.

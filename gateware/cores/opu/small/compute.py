@@ -61,7 +61,7 @@ class ComputeUnit(wiring.Component):
     store, data : In: two bytes to the pointer; step : In: the pointer goes on; place : Out,
         6 bits of the pointer
     tables : In, :class:`~.round.TablePort`
-    valid, ready, beat, mask : Out, In, Out, Out: what stores write
+    valid, ready, beat, mask : Out, In, Out, Out: output of stores
     """
 
     def __init__(self, *, params: Params, beat_bytes: int, family: str | None) -> None:

@@ -12,7 +12,7 @@ What stands behind an operation, ``operation [register] [*count] [action]``:
   into M; ``?COND label`` jumps; ``!COMMAND`` or ``!COMMAND:n``; ``<NAME REG`` writes a register of
   the control block to the register named.
 
-What an instruction writes may be read by the next but one. A jump that is taken costs one cycle
+The next instruction but one may read a written register. A jump that is taken costs one cycle
 more.
 """
 

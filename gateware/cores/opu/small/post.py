@@ -130,8 +130,8 @@ class PostUnit(wiring.Component):
         with m.If(self.begin):
             m.d.sync += fresh.eq(1)
 
-        # The pool: no entry is written in the cycle of its reading (runs are further apart). What
-        # was read is read again as long as the stages stand still.
+        # The pool: no entry is written in the cycle of its reading (runs are further apart). The
+        # same data are read again while the stages stand still.
         m.d.comb += self.pool.channel.eq(Mux(go, channel[0], channel[1]))
 
         # Stage 1: requantisation, activation, residual

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Fast reader of long runs of instructions in the disassembler's canonical form.
 
-Only what has one meaning is taken: canonical mnemonics, plain decimal numbers, one blank behind
+Only unambiguous lines are accepted: canonical mnemonics, plain decimal numbers, one blank behind
 each comma. Anything else is left to the assembler, with its messages.
 """
 

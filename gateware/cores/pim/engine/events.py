@@ -108,7 +108,7 @@ class EventFile(wiring.Component):
         m.d.comb += [read.addr.eq(number), read.en.eq(1)]
         m.d.sync += self.value.eq(read.data)
 
-        # Second cycle: what becomes of the register.
+        # Second cycle: the new value of the register.
         value, full, equal, enough = read.data, Signal(), Signal(), Signal()
         difference = Signal(EVENT_BITS + 1)
         m.d.comb += [

@@ -142,7 +142,7 @@ class Processor(wiring.Component):
         connect(m, issue.events, flipped(self.events))
         connect(m, transfer.crossbar, flipped(self.crossbar))
 
-        # Groups, and what LOAD writes
+        # Groups, and the write ports of LOAD
         m.d.comb += [
             groups.group_write.eq(self.group),
             groups.ids_write.eq(self.ids),

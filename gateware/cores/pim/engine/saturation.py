@@ -118,7 +118,7 @@ def choose_bytes(
     Parameters
     ----------
     choices : dict, number of a way -> list of sources as :func:`byte_sources` gives them;
-        what lies where it has none does not matter
+        bytes where it has none are don't-cares
     values : list of each lane's value
     select : the number
     """
@@ -132,7 +132,7 @@ def choose_bytes(
         if not ways:
             chosen.append(Const(0, 8))
             continue
-        # The source of most ways is what is taken if none of the others is.
+        # The source of most packings is the default.
         first, *others = sorted(ways, key=lambda source: -len(ways[source]))
         result = values[first[0]].word_select(first[1], 8)
         for source in others:

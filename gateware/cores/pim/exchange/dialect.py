@@ -55,7 +55,8 @@ class Encoder:
     Parameters
     ----------
     raw : bool
-        Accept what is known of streams that are not programs; ``kinds`` counts it, by sentence.
+        Accept the known deviations of streams that are not programs; ``kinds`` counts it, by
+        sentence.
     """
 
     def __init__(self, raw: bool = False) -> None:

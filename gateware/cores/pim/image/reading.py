@@ -238,7 +238,7 @@ def read_tables(
     data : bytes or memoryview
         From the image's first byte to the end of the window, or the whole file.
     params : dict, optional
-        Build parameters; ``None``: what any build could hold.
+        Build parameters; ``None``: the most that any build could hold.
     most : int, optional
         Most bytes the image may have (program length, window); by default all of ``data``.
 

@@ -241,7 +241,7 @@ class Model(GoldenModel):
             )
         return f"core {core.number}, instruction {core.pc}: {waiting.op} waits for {what}"
 
-    # What is left of it
+    # Its remainder
 
     def _selected(self):
         number = self.reg["core_select"]

@@ -157,7 +157,8 @@ class Units(wiring.Component):
             on_the_way.eq(Cat(first | second, on_the_way)),
         ]
 
-        # Both turn with every product: what was added to lies in the second. The multiplier gives 0
+        # Both turn with every product: the accumulator that was added to is the second. The
+        # multiplier gives 0
         # where there is none.
         one, other, last = (
             Signal(signed(ACC_BITS), reset_less=True),

@@ -127,7 +127,7 @@ class Bands:
     Attributes
     ----------
     done : list, a band each, of (operation, first row, end row)
-    rolling : dict, Value -> Rows, of what lies there in part only
+    rolling : dict, Value -> Rows, of values that are never whole in the scratchpad
     """
 
     def __init__(self, operations: Sequence[Operation], number: int, lasting: Collection[Value]):

@@ -61,7 +61,7 @@ def lower_machine(
     wanted = 1 if quick else 2
 
     def whole(spread):
-        # Where maps alone are too many, one attempt says what is missing.
+        # If the maps alone exceed the scratchpad, one candidate reports what is missing.
         hopeless = _exceeds(machine, spread, 1 << params["log_mem"])
         return _whole(candidate, spread, failed, wanted, hopeless)
 
@@ -85,7 +85,7 @@ def lower_machine(
             return lowered
     except LoweringError:
         pass
-    # What fits by little, if at all, is to be found with the very program.
+    # Whether a close case fits can only be found with the actual program.
     return lower_machine(machine, graph, params, memory_size, keep)
 
 
@@ -155,7 +155,7 @@ def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
     """Returns up to ``wanted`` candidate schedules that keep large values in main memory."""
     elements, partial = 1 << params["log_mem"], params["acc_frac"] == FEWEST_PLACES
     found = []
-    # What is cached of an operation goes by its identity: all attempts stay.
+    # Cached data of an operation are keyed by its identity: all attempts stay.
     made = []
     for resident, box in _SHARES:
         for spread in spreads:
@@ -238,7 +238,7 @@ def _segment(apart, at, segments, tight, looks):
                 for bands in _BANDS
                 if (first, end, bands) not in segments
             ]
-            # What most bands do not achieve, fewer bands do not either.
+            # If the greatest number of bands does not help, fewer bands do not either.
             if not tried or not _gets_past(end, tight(tried[-1])):
                 if next(looks, None) is None:
                     return None

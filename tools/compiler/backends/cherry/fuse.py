@@ -27,7 +27,7 @@ def fuse(machine: Machine, keep: bool) -> Machine:
     for operation in machine.operations:
         before = done[-1] if done else None
         if isinstance(operation, Chain):
-            # The operation that made what the chain reads may stand some places ahead.
+            # The producer of the chain's operand may stand some places ahead.
             for ref in operation.refs():
                 made = writers.get(ref.value, [])
                 if (

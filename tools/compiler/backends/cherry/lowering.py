@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Lowering"]
 
-#: What a program takes besides its bodies.
+#: Cycles of a program besides its bodies.
 _AROUND = 30
 #: Offset of the number of steps, the upper half of a word, in a program list.
 _COUNT = 4

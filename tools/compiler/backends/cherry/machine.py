@@ -2,7 +2,7 @@
 """Kernel-level representation of a network: values with three axes, references to parts of them,
 and a few kinds of operation.
 
-A shape of the graph is seen as (rows, columns, channels): what has fewer axes gets ones in front.
+A shape of the graph is seen as (rows, columns, channels): shapes with fewer axes get ones in front.
 """
 
 from __future__ import annotations

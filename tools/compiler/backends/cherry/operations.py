@@ -82,7 +82,7 @@ class Operations:
             )
         )
 
-    # What nodes read and make
+    # Operands and results of nodes
 
     def ref(self, tensor: str) -> Ref:
         """Reference to a tensor of the graph, with three axes."""

@@ -86,7 +86,7 @@ def gru(maker: Decomposer, node: Gru) -> None:
     x, out, hidden = maker.ref(node.inputs[0]), maker.result(node), node.recurrent.shape[1]
     steps = x.shape[1]
     of_input, of_state = np.asarray(node.bias, np.float64)
-    # What is added to the recurrent product of h before r is multiplied stays apart.
+    # The bias that is added to the recurrent product of h before the product with r stays separate.
     both = (
         of_input + of_state * (np.arange(3 * hidden) < 2 * hidden)
         if node.linear_before_reset

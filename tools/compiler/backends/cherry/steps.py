@@ -115,7 +115,7 @@ class Steps:
             ):
                 self.steps.append(Step([task]))
             self.steps[-1].bodies.append(body)
-        # What leaves is complete after the last of its steps.
+        # Outputs are complete after the last of the task's steps.
         self.steps[-1].outgoing += task.outgoing
 
     def prefetched(self, number: int) -> bool:
@@ -177,7 +177,7 @@ class Steps:
         """Moves transfers to earlier steps where the program that overlaps them is too short, as
         far as memory allows; ``cycles``: of each step's program."""
         self._use()
-        # Of each buffer when it is needed but for what comes into it, and that.
+        # Lifetime of each buffer without its incoming transfers, and these transfers.
         needed = {id(b): (b.first, b.last) for b in self.made.buffers}
         into: dict[int, list[Any]] = {}
         for arrival in self.arrivals:

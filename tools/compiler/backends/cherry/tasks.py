@@ -214,8 +214,7 @@ class Tasks(BandTasks):
         out = operation.out
         if out.value in self.places or not whole(out) or self.keep:
             return
-        # What leaves for main memory does so after the step, in which the result may be made
-        # already.
+        # Stores to main memory follow the step, in which the result may be made already.
         lasting = [
             *self.machine.inputs.values(),
             *(ref.value for ref in self.machine.outputs.values()),

@@ -58,7 +58,7 @@ class Main:
 
     Attributes
     ----------
-    constants : list of (address, uint8 array, what it is); ``end``: the first free address
+    constants : list of (address, uint8 array, description); ``end``: the first free address
     """
 
     def __init__(self, arrays: Arrays):
@@ -127,9 +127,9 @@ class Task:
     nodes : names of the graph's nodes
     buffers : that its program touches
     incoming, outgoing : lists of Transfer
-    ordered : what comes in has left with the task before: nothing is prefetched
+    ordered : its inputs are outputs of the task before: nothing is prefetched
     number : of the operation
-    at_once : what leaves does so before the next program, which may write over it
+    at_once : its outputs are stored before the next program, which may overwrite them
     """
 
     nodes: tuple[str, ...]

@@ -72,7 +72,7 @@ def lower(
         raise LoweringError(
             f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}"
         )
-    # What is multiplied with a tensor is a row of positions.
+    # A tensor is multiplied by a row of positions.
     flat = _multiplies(quantised.graph) or all(
         shape[0] == shape[1] or 1 in shape[:2]
         for shape in stored_shapes(quantised.graph, params["n"]).values()

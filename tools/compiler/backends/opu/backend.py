@@ -24,8 +24,8 @@ from .support import check_support
 
 __all__ = ["OpuBackend"]
 
-#: Shifts behind a sum of products, and of a bias' unit above that of the products: what ``@shift``
-#: holds and numbers ask for.
+#: Shifts behind a sum of products, and of a bias' unit above that of the products: the range of
+#: ``@shift``, as far as numbers need it.
 _SHIFTS, _BIAS_SHIFTS = (-24, 40), (-24, 40)
 
 #: Inputs of a run: more save nothing that is worth their memory.
@@ -169,7 +169,7 @@ class OpuBackend(Backend):
         the whole batch, so that weights are loaded once for all inputs."""
         form, built = self._built(quantised, not keep, images, self.states)
         rest = quantised.graph, form, built, self.params, self.memory_size
-        # What fits by little is to be found with the very program.
+        # Whether a close case fits can only be found with the actual program.
         return lower_network(*rest, quick=self.quick and plenty(*rest))
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:

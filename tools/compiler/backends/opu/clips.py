@@ -64,7 +64,7 @@ def _apart(graph, node, apart):
     than its result."""
     if isinstance(node, Binary):
         return len(_flowing(graph, node)) > 1
-    # A vector's product with one is a matrix. What is such a product already has it behind it.
+    # A vector's product with one is a matrix. Such a product itself already has the clip after it.
     return (
         node.name in apart
         and f"{node.output}:sum" not in node.inputs

@@ -113,7 +113,7 @@ class Form:
             flowing = [name for name in node.inputs if self.graph.tensors[name].data is None]
             if isinstance(node, Conv) and node.groups > 1 and self._narrow(node):
                 wanted |= {flowing[0], node.output}
-            # What is added up, and what is worked on channel by channel, lies as its source.
+            # Results of sums and of channelwise operations have the layout of their source.
             if isinstance(node, Conv) and len(flowing) > 1:
                 flowing = flowing[1:]
             elif not isinstance(node, Act | Binary | MaxPool | AveragePool | Reshape):

@@ -63,7 +63,7 @@ class Fusing:
                 and (main.activation is None or node.activation is None)
             ):
                 found.append(FusedSum(main, other, 1 if main.activation is None else 0))
-        # The longer one: its convolutions then hide the load of what is added.
+        # The longer one: its convolutions then hide the load of the residual.
         return max(found, key=lambda joined: self._graph.macs(joined.main), default=None)
 
     def _pooled(self, node: MaxPool) -> Node | None:

@@ -57,7 +57,7 @@ from .tables import TABLES, table_steps, wants_too_much, with_units
 __all__ = ["PIMBackend"]
 
 _ALIGN = 64
-#: What a program's size is rounded up to, so that places behind it hold still.
+#: Granularity of a program's size, so that addresses after it are stable.
 _PAGE = 4096
 #: Layers that run together take less code than so many times that of single ones.
 _MORE = 8
@@ -396,8 +396,8 @@ class PIMBackend(Backend):
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
         """Raises :class:`LoweringError` if the programs do not fit; skips the search for fused
         layers if there is plenty of memory."""
-        # Layers that run together take code of their own and less local memory: what does not fit
-        # easily without them is looked at with them.
+        # Layers that run together take code of their own and less local memory: a network that does
+        # not fit easily without them is checked with them.
         for part in parts:
             try:
                 _, laid, end = self._laid(part, [], 0)

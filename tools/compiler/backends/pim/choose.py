@@ -64,7 +64,7 @@ def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joine
                 best = sorted(best, key=lambda entry: entry[:2])[:_TRIED]
         return [joined for _, _, joined in best]
 
-    # What looks best is looked at closer, step by step.
+    # The best candidates are evaluated more precisely, step by step.
     found = planned(list(_side_by_side(finder, writer, room)))
     candidates = [finder.chains([])]
     for joined in found:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["IN_PLACE", "Joined", "may_join"]
 
-#: Nodes that take no instruction: their results lie in what they read.
+#: Nodes that take no instruction: their results share the memory of their source.
 IN_PLACE = (Reshape, Slice)
 
 

@@ -142,7 +142,7 @@ class _Core:
         p = places
         self.before = places_before(p.inner, 8 * p.size)
         row = p.inner * p.size
-        # What a column takes: itself, as it comes where it must be moved, its sum with two
+        # Memory of a column: itself, as it comes where it must be moved, its sum with two
         # constants, its result.
         column = row * (1 + (not p.turned)) + 12 + 2 * p.out_size
         fixed = row * (1 + 2 * (self.before > 0)) + 16

@@ -140,7 +140,7 @@ class ProgramWriter:
                 else:
                     emit_layer(self, node, held.get(node.name), groups)
             except KernelError as error:
-                # What a layer allocates is called by its name.
+                # Allocations of a layer bear its name.
                 text = str(error).removeprefix(f"{node.name}: ")
                 raise LoweringError(text, node.name) from None
             self._meet()
@@ -211,7 +211,7 @@ class ProgramWriter:
                     )
                 emit_stages(self, stages, plan, groups, [c])
 
-    # What behind a layer is done to its result
+    # Operations on a layer's result
 
     def relu(self, node: Node) -> bool:
         """Whether a multiplication applies the activation's lower bound, zero, by itself."""

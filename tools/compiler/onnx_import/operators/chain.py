@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Chain", "Operand"]
 
-#: What an operation takes: a tensor that flows, a constant, or one number.
+#: Operand of an operation: a tensor that flows, a constant, or one number.
 Operand = View | Constant | float | int
 
 

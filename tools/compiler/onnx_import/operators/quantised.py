@@ -81,8 +81,7 @@ def _quantize(step):
     if grid.zero_point == (
         -(1 << grid.bits - 1) if grid.signed else 0
     ) and step.draft.may_be_negative(view):
-        # Its lowest number stands for zero: quantisers leave a Relu out where this does what the
-        # Relu did.
+        # Its lowest number stands for zero: quantisers omit a Relu if this has the same effect.
         view = step.draft.same(Activation, view, None, part="saturation", function="relu")
     step.draft.set_grid(view.tensor, grid)
     return replace(view, grid=grid)
@@ -211,7 +210,7 @@ def _quant(step):
     if bits >= 16:
         return view
     if limits[0] >= 0 and step.draft.may_be_negative(view) or bits < 8:
-        # Its numbers end there, and quantisers leave a Relu out where they do what it did.
+        # Its numbers end there, and quantisers omit a Relu if that has the same effect.
         view = step.draft.same(
             Activation, view, step.output, "", function="clip", low=limits[0], high=limits[1]
         )

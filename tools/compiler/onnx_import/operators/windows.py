@@ -114,7 +114,7 @@ def _flat(step, size, translate):
     stride, dilation = each(step, "strides", 3), each(step, "dilations", 3)
     conv = step.operator == "Conv"
     for axis in range(3):
-        # Of a longer kernel the tap that meets the element is what counts.
+        # Of a longer kernel only the tap on the element counts.
         tap = pads[axis] // dilation[axis]
         room = 1 + pads[axis] + pads[axis + 3] - (size[axis] - 1) * dilation[axis] - 1
         if lengths[2 + axis] != 1 or room // stride[axis] or room < 0 or len(size) != 3:
@@ -245,7 +245,7 @@ def _average_pool(step):
     counted = bool(step.attribute("count_include_pad", 0))
     extra = window.ceiling() if step.attribute("ceil_mode", 0) else [0, 0]
     if any(extra):
-        # What lies behind the padding never counts: where the padding does, it becomes part of the
+        # Elements outside the padding never count: where the padding does, it becomes part of the
         # map.
         if counted and any(window.padding):
             tensor = step.draft.add(

@@ -67,7 +67,7 @@ class AddressUnits(wiring.Component):
         coefficient of loop l). A unit's words come in ascending order, all of them
     resident : In, number of the resident program that runs; rebase : In, 18 bits,
         added to the addresses of the units in ``rebase_mask``
-    clear : In, forget what is under way
+    clear : In, drop requests in flight
     look : In, unit in question; coefficients : Out,
         loops of which it has a coefficient other than 0, combinational
     request : In, stream of :class:`RequestLayout`

@@ -100,7 +100,7 @@ class FrontEnd(wiring.Component):
     retired, operations : Out: increments of instructions,
         and of element operations in sixteens; up to ``finish``
     waiting : Out, nothing is under way that could keep a unit busy:
-        the front end is what is waited for
+        the program waits for the front end
     lsu, dot, alu, sfu : Out, streams of operations
     clear : Out, to the units; progress : Out, :class:`~..ops.ProgressLayout`, to the units
     fetched, finished : In, a bit for each unit
@@ -206,7 +206,7 @@ class FrontEnd(wiring.Component):
             units.write_address.eq(Cat(self.table.address[:9], self.table.resident)),
         ]
 
-    # What is counted, in the order of loads and stores
+    # Counter increments, in the order of loads and stores
 
     def _counts(self, m):
         issue = self._issue
@@ -221,7 +221,8 @@ class FrontEnd(wiring.Component):
             self.operations.eq(issue.operations | flushed_operations),
         ]
         m.d.sync += [flushed.eq(0), flushed_operations.eq(0)]
-        # What lies behind a load or store that faulted was not done. Without one under way nothing
+        # Instructions after a load or store that faulted were not executed. Without one under way
+        # nothing
         # can come between what was done and the counters.
         with m.If((self._state == _State.MEMORY) | (self._state == _State.REPORT)):
             m.d.sync += [instructions.eq(0), operations.eq(0)]
@@ -406,7 +407,7 @@ class FrontEnd(wiring.Component):
         one = Mux(top.independent, top.size, 1)
         beyond, too_far = Signal(20, reset_less=True), Signal(reset_less=True)
         m.d.sync += [beyond.eq(index + body + 2), too_far.eq(beyond > all_of_them)]
-        # What the record asks for, one of these: worked out with the word that it comes from.
+        # Action of the record, one of these: worked out with the word that it comes from.
         wrong, undeclared_unit, starts, ends, nothing, operates = flags = [
             Signal(name=name, reset_less=True)
             for name in ("wrong", "undeclared_unit", "starts", "ends", "nothing", "operates")
@@ -492,7 +493,7 @@ class FrontEnd(wiring.Component):
                     m.d.comb += [jump.eq(1), target.eq(beyond), self._amount.eq(1)]
                     m.d.sync += state.eq(_State.RUN)
             with m.Case(_State.DRAIN.value):
-                # What was counted since the last load or store leaves in this cycle.
+                # The counts since the last load or store leave in this cycle.
                 with m.If(issue.idle & ~self._full):
                     m.d.sync += state.eq(_State.FINISH)
             with m.Case(_State.FAULT.value):

@@ -66,7 +66,8 @@ class ContextGate(wiring.Component):
     first_waits : In, those of the operation that comes next
     progress : In, :class:`~..ops.ProgressLayout`
     now, after : Out, ``slot`` may go, and the one after it; first : Out,
-        slot 0 of the operation that comes next may. What may go once may go for ever.
+        slot 0 of the operation that comes next may. Once a slot may start, it may start in any
+        later cycle.
     """
 
     def __init__(self, *, own: Unit | None = None) -> None:
@@ -92,7 +93,7 @@ class ContextGate(wiring.Component):
                     continue
                 count, name = self.progress[unit.value][kind], f"{unit.name.lower()}_{kind}"
                 wait, done, past = self._done(m, count, self.waits, unit, kind, f"done_{name}")
-                # Past the end of what is waited for all slots may go.
+                # Past the end of the awaited operation all slots may start.
                 past = past & (done[6:-1].any() | (done[:6] >= wait.size))
                 now.append(~wait.valid | past | (~done[-1] & (done[:-1] > self.slot)))
                 after.append(~wait.valid | past | (~done[-1] & (done[:-1] > self.slot + 1)))

@@ -164,7 +164,7 @@ class Issue(wiring.Component):
     lsu, dot, alu, sfu : Out, streams of :mod:`..ops`
     request : Out, payload and ``valid`` for the address units (always taken); address : In,
         stream of :class:`~.apu.AddressLayout`
-    sure : Out, what is offered in this cycle is taken, unless ``hold``; from a register
+    sure : Out, the offered operation is accepted in this cycle, unless ``hold``; from a register
     idle : Out, no operation is under way; lsu_idle : Out, no load or store
     oldest : Out, snapshot of the oldest load or store under way
     settled : Out, what that one stands for was counted
@@ -249,7 +249,7 @@ class Issue(wiring.Component):
                 table.finished.eq(self.progress[u.value].finished),
                 table.clear.eq(self.clear),
                 table.reads.eq(op.reads),
-                # What all contexts share is overwritten when the last of them has read it.
+                # The uniform copy is overwritten after the last context has read it.
                 table.all.eq(op.uniform),
                 table.writes.eq(op.writes),
                 waits[u.value].eq(table.waits),

@@ -49,7 +49,7 @@ class TopLayout(data.StructLayout):
         )
 
 
-#: What is kept of a loop that is not the innermost: it is an ordered one.
+#: State of a loop other than the innermost: it is an ordered one.
 _KEPT = {"loop": 3, "start": INDEX, "end": INDEX, "far": 1, "last": 1, "iteration": 18, "left": 18}
 
 

@@ -283,7 +283,7 @@ class Packer(wiring.Component):
                     offset.eq(after - 32),
                 ]
                 with m.If(last):
-                    # What is left goes into a word of its own.
+                    # The remainder goes into a word of its own.
                     m.d.sync += offset.eq(Mux(after > 32, 32, 0))
         with m.Elif(offset[5] & room):
             m.d.sync += [words.valid.eq(1), words.payload.eq(part), part.eq(0), offset.eq(0)]

@@ -137,7 +137,7 @@ class Mover(wiring.Component):
         for mine, its in zip(self.scratch, walk.scratch, strict=True):
             connect(m, its, flipped(mine))
 
-        # Requests, and of each what was asked for: until it is answered, and of writes until its
+        # Requests, and the data that each asked for: until it is answered, and of writes until its
         # beats are gone.
         m.submodules.records = records = memory.Memory(
             shape=RecordLayout(), depth=_OUTSTANDING, init=[]
@@ -150,7 +150,7 @@ class Mover(wiring.Component):
         owed, unsent = Signal(range(_OUTSTANDING + 1)), Signal(range(_OUTSTANDING + 1))
         asked, answered, sent = Signal(), Signal(), Signal()
         free, offered = Signal(init=1), Signal()
-        may_ask = free | offered  # what is offered stays
+        may_ask = free | offered  # an offered request stays
         m.d.sync += offered.eq(port.req.valid & ~port.req.ready)
         m.d.comb += [
             port.req.valid.eq(rows.request.valid & may_ask),

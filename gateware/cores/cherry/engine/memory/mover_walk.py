@@ -124,7 +124,7 @@ class Walk(wiring.Component):
                 face.write_data.eq(Mux(d.op == MoverOp.FILL, d.main[:18], value)),
             ]
 
-        # What was read goes through a queue that has space for all that is under way.
+        # Read data go through a queue with space for all outstanding reads.
         late = DMA_LATENCY + 1
         arrives = Signal(late)
         m.d.sync += arrives.eq(Cat(unit_over & outward & ~self.start, arrives))

@@ -35,7 +35,7 @@ class BankInterface(wiring.Signature):
     -------
     row : Out, a row's number, every cycle
     write : Out(1); ``write_data`` : Out(18), written at the end of the cycle
-    read_data : In(18), :data:`READ_LATENCY` cycles later what stood there;
+    read_data : In(18), :data:`READ_LATENCY` cycles later its contents;
         of a cycle that wrote, undefined
     """
 
@@ -57,7 +57,7 @@ class DmaInterface(wiring.Signature):
     -------
     enable : Out(1), the lane reads or writes; two lanes never name the same bank in one cycle
     address : Out(log_mem), of the element; ``write`` : Out(1); ``write_data`` : Out(18)
-    read_data : In(18), :data:`DMA_LATENCY` cycles later what stands at the address.
+    read_data : In(18), :data:`DMA_LATENCY` cycles later the contents of the address.
         Two operations later than a write, it is seen.
     """
 

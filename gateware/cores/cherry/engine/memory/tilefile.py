@@ -25,7 +25,7 @@ READERS = {
 }
 #: Units that write a register, in the order in which they are served. Dot unit and vector ALU come
 #: first, since they cannot wait; they never write a register together, because the dot unit
-#: announces what it will write.
+#: announces its writes.
 WRITERS = {
     INPUT: (_ALU, _LSU),
     WEIGHTS: (_ALU, _LSU),

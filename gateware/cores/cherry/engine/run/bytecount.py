@@ -20,8 +20,8 @@ class ByteCount(wiring.Component):
     -------
     moved : In, bytes moved in this cycle; more : In, further ones; aside : In,
         they are moved ahead of their turn
-    hold : In, level: what was moved ahead is not reported
-    drop : In, one cycle: what was moved ahead is forgotten
+    hold : In, level: bytes moved ahead are not reported
+    drop : In, one cycle: bytes moved ahead are dropped
     count : Out, 8 bits, to report in this cycle
     empty : Out, all is reported
     """

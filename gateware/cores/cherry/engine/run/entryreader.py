@@ -63,7 +63,7 @@ class EntryReader(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         word, came, header = self.words.payload.word, self.words.payload.came, self.header
-        # What a reset must not forget while a program of the list runs.
+        # State that a reset must keep while a program of the list runs.
         listed, steps, size = (Signal(n, reset_less=True) for n in (1, 16, 32))
         m.d.comb += [self.listed.eq(listed), self.steps.eq(steps), self.size.eq(size)]
         place, wrong, much, other = Signal(3), Signal(), Signal(), Signal()

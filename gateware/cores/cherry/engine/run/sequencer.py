@@ -115,7 +115,8 @@ class Sequencer(wiring.Component):
 
     One thread reads, moves and starts programs. While a program runs it goes on with the deferred
     out list of the step before, then with entry, image and in list of the next step where that is
-    marked for it. What it meets ahead of its turn counts when the turn comes: a fault is kept until
+    marked for it. A fault that it meets ahead of its turn takes effect at its turn: a fault is kept
+    until
     the program and its own out list are done, bytes are held back. (A fault of a deferred list
     comes before what its successor did meanwhile; that is not undone.)
 
@@ -257,7 +258,7 @@ class Sequencer(wiring.Component):
         ]
         m.d.comb += [self.prepared.eq(s.ready), self.next_resident.eq(s.image_resident)]
         s.last, s.entry_address, s.address = Signal(), Signal(32), Signal(32)
-        s.heading = Signal()  # what kind of program it is is not known yet
+        s.heading = Signal()  # the kind of program is not known yet
         m.d.comb += [
             s.last.eq(~s.entry.listed | (self.step + 1 == s.entry.steps)),
             s.entry_address.eq(
@@ -277,7 +278,7 @@ class Sequencer(wiring.Component):
 
         self._choose_reader(m, s)
 
-        # A task begins when what was left of the words before it is gone.
+        # A task begins when the remaining words of the task before it are gone.
         s.begin, s.beginning, s.quits = Signal(), Signal(), Signal()
         m.d.comb += [
             s.beginning.eq(s.begin & s.reader.idle),

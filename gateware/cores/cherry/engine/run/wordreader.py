@@ -49,7 +49,7 @@ class WordReader(wiring.Component):
     -------
     command : In(stream): ``address`` (bytes, a multiple of 4) and ``words``, at least 1
     words : Out(stream of :func:`word_layout`)
-    cancel : In, level: what is not taken yet is dropped; ``idle`` : Out, nothing is on its way
+    cancel : In, level: words not yet accepted are dropped; ``idle`` : Out, nothing is on its way
     window_base, window_limit : In, 32 bits, multiples of 64
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout): of the memory port
     """

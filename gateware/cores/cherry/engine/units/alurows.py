@@ -69,7 +69,7 @@ class AluRows(wiring.Component):
         ]
         return m
 
-    # What is read
+    # Reads
 
     def _fetch(self, m, walk):
         """Requests operands row by row; returns whether a request is accepted, and the pipeline's
@@ -160,7 +160,7 @@ class AluRows(wiring.Component):
             ]
         return sent, control
 
-    # What becomes of it
+    # Results
 
     def _work(self, m, stage, valid):
         params, control, read = self.params, self._control, self.tiles_read.data

@@ -37,7 +37,7 @@ class DotPath(wiring.Component):
     result written as it comes: from the request of an operand to the first of this unit that sees
     the result are ``latency`` + 3 + passes cycles. A tile takes 64/macs cycles, and no fewer than
     it has words; a sum along axis 0 with 32 multipliers takes one. A sum of a whole tile goes
-    through the lanes twice and holds up what follows.
+    through the lanes twice and delays later operations.
 
     Parameters
     ----------
@@ -194,7 +194,7 @@ class DotPath(wiring.Component):
                 coming[0].eq(0),
                 coming[1].eq(0),
             ]
-        # What the lanes are to do is worked out while the operands are read.
+        # The mode of the lanes is computed while the operands are read.
         m.d.sync += [
             self._lanes.mode.eq(self._mode(info[0])),
             total_next.eq(info[0].kind == DotKind.SUM),
@@ -297,7 +297,8 @@ class DotPath(wiring.Component):
             m.d.sync += [running.eq(1), count.eq(0), second.eq(0), tile.eq(info)]
         with m.If(self.clear):
             m.d.sync += [running.eq(0), second.eq(0)]
-        # Elements of ACC for sums, as they come: what a sum does not name keeps its value.
+        # Elements of ACC for sums, as they come: elements that a sum does not name keep their
+        # value.
         m.submodules.old = self._old = BlockRAM(
             width=element_bits(self.params) * tile_elements(self.params),
             depth=_OLD,

@@ -95,7 +95,7 @@ class DotUnit(wiring.Component):
         self._round(m, stage, total, top, zeros, signs, special)  # stage 16
         return m
 
-    # Stage 1: what the terms are
+    # Stage 1: classes of the terms
 
     def _unpack(self, m, stage):
         frac = self.frac

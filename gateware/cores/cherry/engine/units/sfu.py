@@ -264,7 +264,7 @@ class SpecialLane(wiring.Component):
         """Power-of-two exponent with 24 fraction bits, whether it is too large, and whether it is
         negative."""
         power = self._op[7] == SpecialOp.POW
-        # Shift to the right of what was shifted left by 12 before.
+        # Right shift of a value that was shifted left by 12 before.
         of_exp = stage.delay(12 + 12 + BIAS - ex, 7)
         of_power = (17 + 12 + BIAS) - stage.delay(ey, 7) - d
         right = stage(8, Mux(power, of_power, of_exp), signed(11), "right")

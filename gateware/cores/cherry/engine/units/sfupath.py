@@ -168,7 +168,7 @@ class SfuPath(wiring.Component):
             m.submodules[f"lane_{k}"] = lane = SpecialLane(family=self.family)
             m.d.comb += [lane.op.eq(kinds[2]), lane.x.eq(x[k]), lane.y.eq(y[k])]
             results.append(lane.result)
-        # What comes out of the lanes: a valid pass, a word's last.
+        # Outputs of the lanes: a valid pass, a word's last.
         valid, ends = Signal(SpecialLane.LATENCY), Signal(SpecialLane.LATENCY)
         m.d.sync += [
             valid.eq(Cat(running, valid)),

@@ -174,7 +174,7 @@ class BiasTerms(wiring.Component):
         def clip(value, top):
             return Mux(value > top, top, value)[: top.bit_length()]
 
-        # First what each shift is alone.
+        # First each shift by itself.
         minus_f, minus_b = Signal(9), Signal(9)
         m.d.comb += [minus_f.eq(-f), minus_b.eq(-b)]
         plus, small, far = (

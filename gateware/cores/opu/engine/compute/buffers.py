@@ -298,8 +298,8 @@ class OfmBuffer(wiring.Component):
     write_en, write_bank, write_line, write_data : In
     post_active, post_bank, post_line : In; post_data : Out, :attr:`POST_LATENCY` cycles later
 
-    A line read for ``conv.acc`` has what was written up to the cycle after that in which its
-    address was given; what is written in the next one spoils it.
+    A line read for ``conv.acc`` includes writes up to the cycle after its address was given; a
+    write in the next one corrupts it.
     """
 
     CONV_LATENCY = 4

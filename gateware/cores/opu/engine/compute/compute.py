@@ -45,7 +45,7 @@ class Compute(wiring.Component):
         Nothing is under way; loads apart.
     ifm_load, ker_load, bias_load : In
         Loads, see :mod:`~..commands`: ``start``, then beats, as they come; the next ``start`` may
-        follow the last beat at once. What has come can be read from the next cycle on.
+        follow the last beat at once. Loaded data can be read from the next cycle on.
     conv : In(stream)
         Convolutions, in order. A step each cycle: ``ofm_h * ofm_w * ifm_c/pi * ceil(ofm_c/po)`` of
         them, no cycle lost between two commands of at least two steps, but for ``conv.acc`` behind

@@ -73,7 +73,7 @@ class ConvQueue(wiring.Component):
             self.entries.ready.eq(queue.w_rdy),
         ]
 
-        # The oldest one, and what it has got. What was once there stays.
+        # The oldest one, and its dependencies that are met. A dependency that is met stays met.
         head = Signal(entry, reset_less=True)
         valid, load_met, store_met, ker_met = Signal(), Signal(), Signal(), Signal()
         go, take, room = Signal(), Signal(), Signal()

@@ -116,7 +116,7 @@ class ConvLanes(wiring.Component):
         m.submodules.multipliers = at.multipliers
         dots = (self._packed_dots if self.params["multiplier"] == "dsp_pair" else self._dots)(m)
 
-        # What goes along with the data; at[k] is the value k cycles after the step.
+        # Control signals that accompany the data; at[k] is the value k cycles after the step.
         valid, info = [self.step], [self.info]
         for k in range(at.write + 1):
             valid.append(delay(m, valid[-1], 1, f"valid_{k}", clear=self.clear))

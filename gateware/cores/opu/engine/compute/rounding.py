@@ -178,7 +178,7 @@ class Rounder(wiring.Component):
         bits = self.bits
         term, ofm = bits.term, bits.ofm
 
-        # Three levels of at most four ways; only what may end up in the term is carried on.
+        # Three levels of at most four ways; only bits that may end up in the term are carried on.
         whole = Cat(Const(0, bits.left), self.total).as_signed()
         first = Signal(term + 15, reset_less=True)
         second = Signal(term + 3, reset_less=True)

@@ -115,7 +115,7 @@ class ConvSequencer(wiring.Component):
             Countdown(m, 7, "rows"),
             Countdown(m, 6, "groups"),
         )
-        # What a step may have to wait for: a conv.acc's first one for lines, that of each group of
+        # Reasons for a step to wait: a conv.acc's first one for lines, that of each group of
         # a conv.bias for its terms.
         acc_begins, bias_begins = Signal(reset_less=True), Signal(reset_less=True)
 

@@ -99,7 +99,8 @@ class WindowWalker(wiring.Component):
     -------
     load : In: begin at 0
     step, row, column, group, line : In, from the loop
-    by_row, by_column, by_line, by_place : In: what each move adds, to the corner it starts from
+    by_row, by_column, by_line, by_place : In: increment of each move, from the corner it starts
+        from
     address : Out
     """
 

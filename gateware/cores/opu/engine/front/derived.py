@@ -55,7 +55,7 @@ class Derived(wiring.Component):
     Members
     -------
     config : In(:func:`config_layout`)
-    touched : In, a bit each for what changes at the end of this cycle:
+    touched : In, one bit for each register that changes at the end of this cycle:
         ``ifm`` (of ``ifm_slots``), ``out`` (of what store writes), ``map`` (of ``map_slots``),
         ``any``
     settled : Out, those without a ``ready`` stand
@@ -218,7 +218,7 @@ class Derived(wiring.Component):
         map_age, map_ready = age("map", self.touched.map, _WIDE_PRODUCT)
         product("map", map_age == 0, c.ofm_mem_h, c.ofm_mem_w, Const(0, 1), map_slots)
 
-        # What store writes: a division, then a product
+        # Size of the output of ``store``: a division, then a product
         out_age, out_ready = age("out", self.touched.out, 2 * _PRODUCT)
         for size, window, stride, result in (
             (c.ofm_h, c.pool_h, c.pool_i, out_h),

@@ -58,7 +58,7 @@ class RegionTable(wiring.Component):
         }
         shown = {}
         for name, width in (("base", UNIT_BITS), ("limit", LIMIT_BITS)):
-            # Written only while nobody looks at what is read.
+            # Written only while the read data are unused.
             m.submodules[f"{name}_disjoint"] = ram = memory.Memory(
                 shape=width, depth=REGIONS, init=[]
             )

@@ -2,8 +2,8 @@
 """DMA engine: queues transfers and executes them in program order over one memory port (section 9).
 
 One port answers in order, so a load may be asked for while the data of older loads, or the
-acknowledgements of an older store, are still to come. What writes memory waits until everything
-older is complete without an error: a fault leaves no trace of what comes after it.
+acknowledgements of an older store, are still to come. A transfer that writes memory waits until
+everything older is complete without an error: a fault leaves no trace of later instructions.
 """
 
 from amaranth import Cat, Module, Mux, Signal
@@ -48,7 +48,7 @@ class DMA(wiring.Component):
         its commands for ``store``; out : In(stream), its groups; post_done : In
     memory : Out(MemoryPort); answers are taken as they come,
         with a rest of a cycle between two loads
-    stop : In, level: no further request; what was asked for is drained;
+    stop : In, level: no further request; outstanding requests are drained;
         ``quiet`` once nothing is outstanding
     released : Out, one cycle: the oldest transfer need not be waited for any more (a load can be
         read, a store has read)
@@ -126,7 +126,7 @@ class DMA(wiring.Component):
             m.d.sync += [head.eq(queue.r_data), valid.eq(1)]
         with m.Elif(go):
             m.d.sync += valid.eq(0)
-        measured = Signal()  # what takes two steps to work out stands
+        measured = Signal()  # values that take two steps to compute are stable
         m.d.sync += [
             measured.eq(valid & ~go),
             ready.eq(measured & ~go),
@@ -156,8 +156,8 @@ class DMA(wiring.Component):
         m.d.comb += idle.eq((in_flight == 0) & ~writing)
         clear_way = Signal()  # nothing older than the head is incomplete
         m.d.sync += clear_way.eq(idle & ~go)
-        # What the head waits for stays once it has come, so its turn may be decided a cycle before
-        # it is taken. One that is taken as ``stop`` rises makes no request.
+        # A met condition of the head stays met, so its turn may be decided a cycle before it is
+        # accepted. One that is taken as ``stop`` rises makes no request.
         m.d.sync += go.eq(
             ready & met & requests.free & ~stop & ~go & Mux(writes, clear_way, loads.expect.ready)
         )

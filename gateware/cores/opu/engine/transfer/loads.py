@@ -19,7 +19,7 @@ __all__ = ["Loads", "load_layout"]
 DEPTH = 4
 #: log2 of the beats of the longest tap (64 x 64 weights of two bytes, byte by byte).
 TAP_BITS = 13
-#: Cycles after the last beat after which a buffer gives what was loaded.
+#: Cycles after the last beat until a buffer delivers the loaded data.
 _SETTLE = 4
 
 
@@ -53,7 +53,7 @@ class Loads(wiring.Component):
     Members
     -------
     expect : In(stream of :func:`load_layout`), in the order of the requests
-    stop : In, level: swallow what comes
+    stop : In, level: drop received data
     r : In(stream), read data of the memory port
     ifm, ker, bias : Out, the load interfaces of the compute part (:mod:`..commands`)
     now : Out, the load whose data come, if ``active``; following : Out, the next one,

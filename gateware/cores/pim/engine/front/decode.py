@@ -2,8 +2,8 @@
 """Decoder: extracts instruction and operands, and checks the bits of a word (sections 3.1, 4 and
 6).
 
-Everything here is a function of the word, registered once; what depends on registers or widths
-comes later.
+Everything here is a function of the word, registered once; checks that depend on registers or
+widths come later.
 """
 
 from functools import reduce
@@ -49,7 +49,7 @@ _SETS = {
     "subtracts": ("ssub",),
     "immediate": ("sldi", "saddi", "smuli"),
     "setbw": ("setbw",),
-    # what else there is
+    # other information
     "multiply": ("smul", "smuli"),
     "sld": ("sld",),
     "matrix": ("mvmul",),

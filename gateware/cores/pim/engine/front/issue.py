@@ -249,7 +249,7 @@ class Issue(wiring.Component):
                     go("LEAVE", 1)
             with m.State(
                 "LEAVE"
-            ):  # a cycle of its own: what enables so many registers has to be early
+            ):  # a cycle of its own: the enable of so many registers must be early
                 go("FIRST")
             with m.State("JUDGE"):
                 m.d.sync += [s.halting.eq(1), s.halt.eq(1)]

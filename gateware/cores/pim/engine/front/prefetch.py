@@ -262,7 +262,7 @@ class Prefetch(wiring.Component):
             there.eq(Mux(none, ~last, Mux(wide & ~beyond, valid, valid | holds))),
             show.eq(begun & there & free),
         ]
-        # What is taken: from the held word and one of the row, or from the row.
+        # Accepted words: from the held word and one of the row, or from the row.
         with m.If(show & ~beyond):
             with m.If(wide):
                 m.d.comb += take.eq(1)

@@ -66,7 +66,7 @@ class Scoreboard(wiring.Component):
     Members
     -------
     ranges : In, of the next command; ``look``, ``more`` : In, one cycle each:
-        compare what it writes and its first source, and what it writes and its second source.
+        compare its destination with its first source, and its destination with its second source.
         ``more`` comes after ``look``, and not without a second source; no push between
     clear : Out, from the cycle after on:
         nothing in flight is in the way of the command (once high it stays high until a push)
@@ -99,7 +99,7 @@ class Scoreboard(wiring.Component):
                 "read": In(progress_layout()),
             }
         )
-        # What is in flight: the proof looks at it.
+        # Commands in flight: the proof looks at it.
         # ``first`` is held inverted.
         layout = ranges_layout(params)
         self.held = [

@@ -36,7 +36,7 @@ class GroupStore(wiring.Component):
     Members
     -------
     group_write, ids_write, bias_write : In: see :mod:`~..commands`; one each a cycle
-    group : In; entry : Out, one cycle later: what the processor knows of a group
+    group : In; entry : Out, one cycle later: a group's entry for the processor
     ids_group, ids_index : In; ids : Out, one cycle later
     bias_address : In; bias : Out, two cycles later (0 without a bias store)
     """

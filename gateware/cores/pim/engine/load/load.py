@@ -167,7 +167,7 @@ class Load(wiring.Component):
         s.word = Signal(32)
         m.d.comb += s.word.eq(Mux(s.index[0], s.chunk[32:], s.chunk[:32]))
         s.wrong, s.where, s.hold = Signal(), Signal(6), Signal(name="hold")
-        # Offset and size of what a field names; one adder for all.
+        # Offset and size of the data that a field names; one adder for all.
         s.total, s.base, s.size = Signal(33), Signal(32), Signal(32, name="size")
         m.d.sync += s.total.eq(s.base + s.size)
         m.d.comb += s.base.eq(s.word)
@@ -247,7 +247,7 @@ class Load(wiring.Component):
         with m.Elif(s.take & s.chunk_valid):
             m.d.sync += s.at.eq(s.at + CHUNK_BYTES)
 
-        # What the words mean
+        # Meaning of the words
         with m.If(looking):
             with m.Switch(s.kind):
                 with m.Case(_Table.HEADER):

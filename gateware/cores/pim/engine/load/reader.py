@@ -28,7 +28,7 @@ class RangeReader(wiring.Component):
     -------
     ask : In(stream): ``address`` (a multiple of the beat), ``beats`` (at least 1).
         The next range is asked for while beats of this one are to come.
-    stop : In, level: ranges not asked for yet never will be, what was asked is swallowed
+    stop : In, level: queued ranges are dropped, outstanding data are discarded
     idle : Out, nothing is under way
     beats : Out(stream): ``data``, ``error``; without latency from the port
     memory : Out(MemoryPort)
@@ -59,7 +59,7 @@ class RangeReader(wiring.Component):
         m = Module()
         port, ask = self.memory, self.ask
         shift = exact_log2(self.beat_bytes)
-        address, left = Signal(32 - shift), Signal(BEATS_BITS)  # what is not asked for yet
+        address, left = Signal(32 - shift), Signal(BEATS_BITS)  # remaining part of the range
         flying = Signal(range(_OUTSTANDING + 1))  # requests offered and not answered
         took, ended = Signal(), Signal()
         last = Signal()

@@ -16,7 +16,7 @@ __all__ = ["SHIFT_MOST", "SUM_BITS", "Addends"]
 #: Bits of a sum with bias and rounding: 16 + 8 + 10 bits of products, a bias of 32 bits, and 2**34.
 SUM_BITS = 36
 
-#: Shifts beyond leave what this one does: 0, or the sign where nothing is rounded.
+#: Greater shifts give the same as this one: 0, or the sign where nothing is rounded.
 SHIFT_MOST = 35
 
 

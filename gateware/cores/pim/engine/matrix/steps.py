@@ -129,7 +129,7 @@ class MatrixSteps(wiring.Component):
     taken : Out, one cycle: the command has been taken over (its first step comes in the next cycle
         at the earliest)
     running : Out
-    word, array_valid, space : In: what a step needs; array : In
+    word, array_valid, space : In: requirements of a step; array : In
     step : Out: a step is made; row : Out: of the weights; element : Out, with it: index,
         width, last of its word
     next_array : Out: the block's last step; tile_last : Out: the tile's; first_tile,

@@ -25,7 +25,7 @@ class Ledger(wiring.Component):
     Members
     -------
     push : In, one cycle, with its ``slot``; entry : In(:func:`entry_layout`)
-    look : In, slot; found : Out, what is there, in the same cycle
+    look : In, slot; found : Out, the entry's contents, in the same cycle
     """
 
     def __init__(self, *, depth: int, index_bits: int) -> None:

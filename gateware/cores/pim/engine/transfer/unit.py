@@ -281,7 +281,7 @@ class TransferUnit(wiring.Component):
         is_ld, is_st = op == TransferOp.LD, op == TransferOp.ST
         memory, reads, sinks = Signal(), Signal(), Signal()
         taken = Signal()
-        waits = Signal()  # something for the sink waits behind what it does
+        waits = Signal()  # a command for the sink waits for its current one
         m.d.comb += [
             memory.eq(is_ld | is_st),
             sinks.eq(~is_ld),

@@ -45,7 +45,7 @@ class VectorProducts(wiring.Component):
         0 where the plan does not choose these
     total : Out, :attr:`TOTAL` cycles later: the product of 32 bits,
         or the sum of all lanes' products
-    shifted : Out, with it: what a shift of 32 bits gives
+    shifted : Out, with it: result of a 32-bit shift
     """
 
     #: Cycles to results of 16 bits, to sums.

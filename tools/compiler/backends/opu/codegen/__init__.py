@@ -3,7 +3,7 @@
 
 * :class:`Network` takes the layers, numpy arrays with fixed-point positions;
 * :func:`compile_network` makes the program for one build: layout, tiles, order of instructions;
-* :func:`run_network` says in plain numpy what the program must give;
+* :func:`run_network` computes in plain numpy the results that the program must give;
 * :func:`estimate` models the cycles of a program.
 """
 

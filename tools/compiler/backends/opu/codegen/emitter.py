@@ -47,7 +47,7 @@ class Emitter:
         self.words: list[int] = []
         self.extent = 0
         self._registers = {"@stride": (1, 1), "@shift": (0, 0), "@post": 0, "@pool": (1, 1, 1, 1)}
-        # What the buffers hold.
+        # Contents of the buffers.
         self._ifm: Load | None = None
         self._ker: Part | None = None
         self._bias: int | None = None
@@ -134,7 +134,8 @@ class Emitter:
         """Emits the first loads of ``job`` that may precede the ``store`` of ``before`` (9.3), as
         many as possible.
 
-        ``@shape.ofm`` would invalidate what is to be stored; with a residual so would anything that
+        ``@shape.ofm`` would invalidate the results to be stored; with a residual so would anything
+        that
         touches ``ifm``; and a feature map that ``before`` or its pads still write must wait.
         """
         part = job.parts[0]

@@ -84,7 +84,7 @@ class Network(Products):
 
     def __post_init__(self):
         self.set = type_set(self.types)
-        self._names = {"constants"}  # what a job calls kernels and biases
+        self._names = {"constants"}  # a job's name of kernels and biases
         self._known = set()
         if type(self.batch) is not int or self.batch < 1:
             raise KernelError(f"batch must be a positive integer, not {self.batch!r}")
@@ -160,7 +160,8 @@ class Network(Products):
         act : None, "relu" or "leaky" (slope 1/8)
         pool, pool_stride : max pooling over int or (rows, columns) 1 to 15,
             stride 1 to 7 (default: as ``pool``)
-        residual : Tensor, added to the result; must have the shape of what it is added to
+        residual : Tensor, added to the result; must have the shape of the tensor that it is added
+            to
         order : 0 act, residual, pool; 1 residual, act, pool; 2 act, pool, residual
         by_tap : bool
             Add the residual in the partial sums, as one more tap with an identity kernel (order 1,
@@ -175,7 +176,7 @@ class Network(Products):
             The result lies in channel blocks of 16: what a depthwise convolution works on without
             multiplying by zeros.
         full : bool
-            Channels that the result does not have are written as zeros: what a product reads as
+            Channels that the result does not have are written as zeros: as a product reads its
             kernel (:meth:`product`).
         """
         say = self._say(name)
@@ -358,7 +359,7 @@ class Network(Products):
             split=source.split,
         )
 
-    # What the methods above share
+    # Shared by the methods above
 
     @staticmethod
     def _say(name):

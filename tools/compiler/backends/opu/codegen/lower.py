@@ -26,7 +26,7 @@ class _Tap(NamedTuple):
     f: int
     h: int
     w: int
-    weights: tuple  # what :meth:`Lowering._matrix` makes the weights of
+    weights: tuple  # source of :meth:`Lowering._matrix`
 
 
 def _starts(total, size):

@@ -138,7 +138,7 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
             found.name,
         )
     copies, found = _grown(packing, copies, found)
-    # What gains most for its arrays need not be the best of all: take copies away where others then
+    # The greatest gain per array need not be the best choice: take copies away where others then
     # gain more.
     better = True
     while better:
