@@ -40,7 +40,7 @@ def source_digest(folders: Iterable[Path], before: float) -> str | None:
             if "__pycache__" in path.parts or not path.is_file():
                 continue
             data, state = path.read_bytes(), path.stat()
-            # The second is the one that copying tools cannot set.
+            # Copying tools cannot set the change time (ctime).
             if max(state.st_mtime, state.st_ctime) > before - _SLACK:
                 return None
             total.update(

@@ -48,7 +48,7 @@ class SoCRegisters(wiring.Component):
     Parameters
     ----------
     reset_delay_bits : int
-        A reset that is asked for comes when that many low bits of the cycle counter are all ones
+        A reset that is requested comes when that many low bits of the cycle counter are all ones
         for the second time.
     interrupts : int
         How many there are.

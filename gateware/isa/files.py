@@ -67,7 +67,7 @@ class FileError(ValueError):
     """Error in a file; the text names it and says in one line what is wrong.
 
     ``trouble`` is the text behind the name, ``reason`` its core, ``missing`` whether there is no
-    such file, ``keys`` the arrays of an archive that lacks the one asked for.
+    such file, ``keys`` the arrays of an archive that lacks the requested one.
     """
 
     def __init__(

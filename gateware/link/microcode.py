@@ -47,7 +47,7 @@ class Action(enum.IntEnum):
     NONCE = 4  # compare with the session's first byte, and replace it
     COUNT = 5  # if it was another: count the session, and leave the stopped state
     SEQUENCE = 6
-    LAND = 7  # a run begins at the address, of which the byte is the lowest
+    LAND = 7  # a run begins at the address; the byte is its lowest
     LENGTH = 8
     STATUS = 9  # the source's number is the status
     STOP = 10  # the same, and the session stops

@@ -114,7 +114,7 @@ class WidthAdapter(wiring.Component):
         parts = m.submodules.parts = ShiftQueue(shape=1, depth=self._outstanding)
         # A request is taken with its first part, since its data may be offered only then; the
         # others come from registers.
-        left = Signal(shift)  # parts of the request taken that are still to be asked for
+        left = Signal(shift)  # parts of the request taken that are still to be requested
         rest, next_part = Signal(8, reset_less=True), Signal(RequestLayout(), reset_less=True)
         # Narrow beats, less one, are all ones below `beats`: the lower byte is the last part's, the
         # rest counts parts.

@@ -20,7 +20,7 @@ class RegisteredOutput(wiring.Component):
     """Output registers of domain ``sync`` in the I/O cells of ``port``.
 
     On an ECP5 they drive ``init`` from the end of configuration on. An iCE40's start low, whatever
-    is asked for: there the pads are released until the first clock, and those that must be high
+    is requested: there the pads are released until the first clock, and those that must be high
     until then need ``PULLUP`` among their attributes.
 
     Parameters

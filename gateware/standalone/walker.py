@@ -47,7 +47,7 @@ class RunListWalker(wiring.Component):
     bus : Out, Wishbone of 30 word-address bits, 32 data bits, granularity 8, with ``err``
     core_busy : In, from the cycle in which the write of a start is answered at the latest
     core_ok : In, the core's last run ended, without a fault and without an abort
-    interrupt : Out, the list that asked for it has ended; low again when another one begins
+    interrupt : Out, the list that requested it has ended; low again when another one begins
     """
 
     def __init__(self, *, control: int, address_bits: int = 31) -> None:

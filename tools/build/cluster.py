@@ -46,7 +46,7 @@ def cluster_build(
         raise NoDeviceError(f"no Dask cluster at {address}: {error}") from None
 
     def build(cell, folder):
-        # The same cell with another seed of the same sources may well be asked for again.
+        # The same cell with another seed of the same sources may well be requested again.
         return client.submit(remote_build, cell, limit, pure=False).result()
 
     return build

@@ -163,7 +163,7 @@ def _states_on_board(graph, segments, pairs):
         ):
             found.append((source.tensor, output.tensor))
     if len(found) == len(program.inputs):
-        return ()  # a run of which the host writes nothing
+        return ()  # a run without writes by the host
     tensors = [name for pair in found for name in pair]
     return tuple(pair for pair in found if all(tensors.count(name) == 1 for name in pair))
 

@@ -29,7 +29,7 @@ __all__ = ["NetlistBoard", "power_up"]
 #: Periods of the oscillator until a PLL is locked, and by how much its clock is too slow until
 #: then.
 _LOCK_PERIODS, _SLOW = 300, 1.37
-#: Largest difference between a frequency of the netlist and the one that the SoC was made for.
+#: Largest difference between a frequency of the netlist and that of the SoC.
 _NEAR = 1e-6
 
 

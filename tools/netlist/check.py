@@ -32,8 +32,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Check", "Subject", "check_build"]
 
-#: By how much the phase of an SDRAM's clock may differ from the one that the build reports, in
-#: nanoseconds.
+#: Largest difference of an SDRAM clock's phase from the build's report, in nanoseconds.
 _PHASE_NEAR = 0.02
 
 

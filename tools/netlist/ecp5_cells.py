@@ -54,7 +54,7 @@ def _ram_contents(name, cell):
         text = text.rjust(320, "0")
         if set(text) - set("01x"):
             raise NetlistError(f"{name}: INITVAL_{line:02X} is not a row of bits")
-        # Sixteen words of 20 bits, of which 18 are used; the last character is the lowest bit.
+        # Sixteen words of 20 bits (18 used); the last character is the lowest bit.
         words += [text[len(text) - 20 * k - 18 : len(text) - 20 * k] for k in range(16)]
     return tuple(words)
 

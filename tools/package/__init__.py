@@ -3,7 +3,7 @@
 
 ``compile_model`` makes a plan of an ONNX model, ``Net`` builds a network from arrays, ``load_plan``
 reads a plan, ``open_target`` opens a golden model, a virtual board or a board. What each needs is
-imported when it is asked for.
+imported on demand.
 """
 
 from importlib import import_module

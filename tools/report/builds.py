@@ -199,7 +199,7 @@ def _roof(data, isa):
     if roof is None:
         return
     asked, reached = data["ceilings"].get("clock_hz"), data.get("clock_reached_mhz")
-    # The ceilings' clock is the one asked for; a core's own runs with the main one.
+    # The ceilings' clock is the one requested; a core's own runs with the main one.
     clock = (
         asked * min(1, reached / data["clock_asked_mhz"])
         if asked and reached and data.get("clock_asked_mhz")

@@ -257,7 +257,7 @@ def memory_map(places: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]
     end = max(row["end"] for row in rows)
     step = 1 << max(0, (end // 4).bit_length() - 1)
     colours = alt.Scale(domain=kinds, range=_COLOURS[: len(kinds)])
-    # With a stroke of its own colour what is a few bytes long can be seen too.
+    # A stroke of its own colour keeps areas of a few bytes visible.
     chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_bar(strokeWidth=1)

@@ -20,7 +20,7 @@ WRONG_TOKEN = "the token is wrong"
 
 #: Seconds for a caller to show its token, and for a refused one to read why.
 GREETING, PARTING = 5.0, 2.0
-#: Callers that are attended to beside the one that is served.
+#: Most connections greeted or refused at a time, beside the served one.
 CALLERS = 32
 
 #: How a request of HTTP begins. A page in a browser may send one anywhere, with a body of its

@@ -45,12 +45,12 @@ def ifm_span(shape: Sequence[int], mem_w: int, size: int) -> int:
 
 
 def ker_span(taps: int, ofm_c: int, ifm_c: int, size: int) -> int:
-    """Byte range of ``ld.ker``, all of which is read."""
+    """Byte range of ``ld.ker``, without gaps."""
     return taps * ofm_c * ifm_c * size
 
 
 def bias_span(ofm_c: int, size: int) -> int:
-    """Byte range of ``ld.bias``, all of which is read."""
+    """Byte range of ``ld.bias``, without gaps."""
     return ofm_c * size
 
 

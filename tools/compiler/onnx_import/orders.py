@@ -47,7 +47,7 @@ def wanted_order(model: Model, name: str, count: int) -> tuple[int, ...] | None:
 
     Parameters
     ----------
-    count : axes that the input has, the first of which counts inputs
+    count : axes of the input; the first counts inputs
     """
     if count not in (3, 4):
         return None

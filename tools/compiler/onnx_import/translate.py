@@ -25,7 +25,7 @@ __all__ = ["import_onnx"]
 
 #: Operators that may have an empty operand in place of one that is left out.
 _EMPTY_OPERANDS = {"Resize"}
-#: Value of a tensor that a refused node should have made and of which not even the shape is known.
+#: Value of a refused node's result whose shape is unknown, too.
 _UNKNOWN = object()
 
 

@@ -130,7 +130,7 @@ def _branches(graph, tensor, is_output=False):
     if passes:
         return _branches(graph, node.inputs[0])
     if isinstance(node, Reshape | Transpose):
-        # Channels come elsewhere, all of which have to have one factor.
+        # Channels change their places, so all need the same factor.
         (only,) = _one(_branches(graph, node.inputs[0]))
         return [_Branch(0, shape[-1], only.layer)]
     raise _Held

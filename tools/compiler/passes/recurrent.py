@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Simplification of recurrent layers of which only the last state is read."""
+"""Simplification of recurrent layers whose last state alone is read."""
 
 from __future__ import annotations
 

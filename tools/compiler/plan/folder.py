@@ -160,7 +160,7 @@ def load_plan(folder: str | Path) -> Plan:
     Raises
     ------
     PlanError
-        No plan, or one of which a file is missing, changed or damaged.
+        No plan, or a plan with a missing, changed or damaged file.
     """
     folder = Path(user_path(folder))
     path = folder / _FILE

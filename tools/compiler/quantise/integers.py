@@ -23,10 +23,10 @@ __all__ = [
     "shift_groups",
 ]
 
-#: Most products of a result, and products times results, that feedback is worked out for; beyond,
-#: weights go to the nearest number.
+#: Most products of a result, and products times results, with error feedback; beyond them weights
+#: are rounded to nearest.
 DEEP, WORK = 4096, 1 << 33
-#: Share of the squared error of rounding a result that is next to nothing.
+#: Negligible share of the squared error of rounding a result.
 _NOTHING = 0.01
 
 

@@ -13,15 +13,15 @@ from .integers import fit_shifts
 
 __all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step", "saturating"]
 
-#: Headroom above the greatest size seen, for cores whose results wrap.
+#: Headroom above the largest calibrated magnitude, for cores whose results wrap.
 ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
-#: The same where results saturate and have so many bits that it costs nothing: inputs to come are
-#: louder than those seen.
+#: Headroom where results saturate and are so wide that it costs no precision (bits, factor): later
+#: inputs may be louder than the calibration's.
 WIDE, SPARE = 16, 2.0
-#: Units tried, from that of the whole range down: so many an octave, so many in all; and of those
-#: that fit weights exactly.
+#: Candidate scales, from that of the whole range down: number per octave, in all, and of those that
+#: represent the weights exactly.
 OCTAVE, TRIED, EXACT = 10, 30, 16
-#: A clip goes into a layer of its own where the squared error falls to less than this share.
+#: A clip gets a layer of its own if that reduces the squared error below this share.
 _APART = 0.25
 #: Samples of a layer's partial sums: elements per tap, and taps.
 _SUMS = 1 << 16

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = ["layer_counters", "layer_snr"]
 
-#: Inputs of which signal to noise is that of the layers, at most.
+#: Largest number of inputs for the layers' signal-to-noise ratios.
 MOST_INPUTS = 32
 
 

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["EVERY", "RunFailed", "Runs"]
 
-#: Of so many runs in turns the counters of one are read: between two runs that keeps the core
-#: waiting for the line.
+#: Counters are read after one of this many runs that take turns, since the core waits for the link
+#: meanwhile.
 EVERY = 16
 
 
@@ -84,13 +84,13 @@ class Runs:
         return self._last is step
 
     def start_list(self, lowered: Lowered, address: int, size: int, number: int) -> None:
-        """Starts a list of runs, the first of which is run ``number`` of a step's program."""
+        """Starts a list of runs, beginning with run ``number`` of a step's program."""
         self._last = None
         with self.about(lowered, number, "begun"):
             self.target.start_list(address, size)
 
     def wait_list(self, step: MachineStep, number: int, count: int) -> None:
-        """Waits for a list of ``count`` runs, the first of which is run ``number``; raises
+        """Waits for a list of ``count`` runs, beginning with run ``number``; raises
         :class:`RunFailed` if any of them ended with a fault. The counters of the last run represent
         all."""
         from ....gateware.standalone.runlist import ListStatus

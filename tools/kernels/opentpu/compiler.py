@@ -83,7 +83,7 @@ def compile_steps(
     inputs : names of tensors that are in main memory before a run
     stored : names of tensors that must be there after it
     params : build parameters
-    ahead : tiles that are asked for ahead of their product
+    ahead : tiles that are requested ahead of their product
     join : name out of :data:`~.geometry.JOINS`
     least, far : as of :func:`~.plan.make_plan`
 

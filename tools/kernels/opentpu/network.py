@@ -3,9 +3,9 @@
 
 Order of instructions (it is what the speed depends on; results do not):
 
-* Tiles are asked for two ahead, inputs one block ahead, results leave soon after their activation.
+* Tiles are requested two ahead, inputs one block ahead, results leave soon after their activation.
   Where the engine has one transfer at a time (one bank, no chaining), the tiles of the next
-  products are asked for before inputs or results move.
+  products are requested before inputs or results move.
 * Output blocks are finished one after another: activation and results of one go under the products
   of the next. Only while inputs still come from memory several are under way, as many as the
   accumulators hold: an input block is used by all of them before the next one is needed.
@@ -229,7 +229,7 @@ def product_order(arrival: Sequence[float], across: int, slots: int) -> list[tup
 class _Writer:
     """Writes the layers of a network, batch by batch, and schedules the memory transfers.
 
-    ``loads``: input blocks still to be asked for; ``_stores``: results still to be written. Both
+    ``loads``: input blocks still to be requested; ``_stores``: results still to be written. Both
     units take one instruction at a time, and issue is in order: two of them too close together
     would hold up the products behind them.
     """
@@ -274,7 +274,7 @@ class _Writer:
         arrival = [0.0] * (down - missing) + [k * pace for k in range(missing)]
         newest = -1
         for k, j in product_order(arrival, across, slots - delay):
-            # Input block k must be asked for before its first product; block k + 1 right behind
+            # Input block k must be requested before its first product; block k + 1 right behind
             # that.
             while index == 0 and len(self.loads) >= down - k:
                 self._load()

@@ -178,7 +178,7 @@ class Program:
 def schedule_weights(words: Iterable[Word], ahead: int = 2, beside: int = 0) -> list[Word]:
     """Inserts an RW for each ``tile``, hoisted ``ahead`` tiles before its MMC.S.
 
-    ``beside``: in front of an RHM or WHM so many more are asked for, where an engine has one
+    ``beside``: in front of an RHM or WHM so many more are requested, where an engine has one
     transfer at a time and an RW would wait for the whole of it. The queue must hold ``ahead`` + 1
     tiles, or ``ahead`` + ``beside`` if that is more.
     """

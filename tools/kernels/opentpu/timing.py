@@ -90,7 +90,7 @@ class _Clock:
         self.params, self.memory = params, memory
         self.port = 0.0  # the memory port
         self.read = {True: 0.0, False: 0.0}  # each of two memories, on chip or not
-        self.words = deque()  # when the words that fetch has asked for are there
+        self.words = deque()  # when the words that fetch has requested are there
         self.put = self.issued = 0.0
         self.array = self.written = self.switch = 0.0
         self.act = self.act_begin = 0.0

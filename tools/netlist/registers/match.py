@@ -27,7 +27,7 @@ class Matched:
         and of the bit in it
     nets : uint32 [matched], of the netlist
     weights : uint64 [matched], of sums of what is 1
-    unnamed : list of str, bits of the gateware's registers of which the netlist has no name
+    unnamed : list of str, bits of the gateware's registers without a name in the netlist
     """
 
     names: list[str]

@@ -243,7 +243,7 @@ class PipelinedEngine(Engine):
             control.val.step.eq(sequencer.step),
             control.val.cap_size.eq(cap_size(params)),
             control.val.cap_feature.eq(cap_feature(params, params["slots"] == 2)),
-            # Where a program stands is known of one that did not come to its end.
+            # The program's position is valid only if the program did not reach its end.
             control.val.fault_context.eq(Mux(sequencer.in_program, front.context, 0xFFFF_FFFF)),
             front.var_loop.eq(control.bus.address[:3]),
             control.bus.read_data.eq(Mux(sequencer.in_program, front.var_value, 0xFFFF_FFFF)),

@@ -206,7 +206,7 @@ class TileRead(Signature):
         ``word`` of the tile (0 where a word is a whole tile). Accepted when all of them can be read
         together.
     valid : In, two cycles after an accepted request (in the order of requests; must be taken)
-    data : In, for each register the word; of one not asked for undefined
+    data : In, for each register the word; of one not requested undefined
     """
 
     def __init__(self, params: Params) -> None:

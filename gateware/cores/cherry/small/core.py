@@ -9,10 +9,10 @@
                   |  +-------- tiles -- dot unit, vector ALU
                   +----------- control block
 
-It runs where block RAM is at hand and logic is not (iCE40): lists, images, DMA, loops, addresses
-and special functions are micro-instructions (:mod:`.program`, :mod:`.lists`, :mod:`.transfer`,
-:mod:`.special`), one thing at a time; sums of products, comparisons and the elements of loads and
-stores have units.
+It runs where block RAM is plentiful and logic is scarce (iCE40): lists, images, DMA, loops,
+addresses and special functions are micro-instructions (:mod:`.program`, :mod:`.lists`,
+:mod:`.transfer`, :mod:`.special`), one thing at a time; sums of products, comparisons and the
+elements of loads and stores have units.
 """
 
 from amaranth import Cat, Const, Module, Mux, Signal

@@ -26,7 +26,7 @@ class Drain(wiring.Component):
     64 words, one burst at a time.
 
     The array's side never holds back a vector that it has begun but for an abort, so a burst is
-    asked for with its first word; after an abort the remaining beats are written with mask 0.
+    requested with its first word; after an abort the remaining beats are written with mask 0.
 
     Parameters
     ----------

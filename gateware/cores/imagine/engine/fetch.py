@@ -19,7 +19,7 @@ _BURST = 64
 class Fetch(wiring.Component):
     """Program fetch: reads a program once, in order.
 
-    Answers are always taken: a burst is asked for when FIFO-in has space for it and for all
+    Answers are always taken: a burst is requested when FIFO-in has space for it and for all
     outstanding beats.
 
     Parameters
@@ -39,7 +39,7 @@ class Fetch(wiring.Component):
     space : In, entries that FIFO-in can take, at least
     request : Out(stream of RequestLayout), answer : In(stream of ReadLayout)
     words : Out(stream of WordLayout): the words and,
-        when all that was asked for has come and no more will be, the end
+        when all that was requested has come and no more will be, the end
     """
 
     def __init__(
@@ -81,7 +81,7 @@ class Fetch(wiring.Component):
             self.request.payload.beats.eq(count - 1),
             ask.eq(asking & self.request.ready),
         ]
-        # Known a cycle later, when nothing is asked for yet.
+        # Known a cycle later, when nothing is requested yet.
         m.d.sync += [whole.eq(left[low:].any()), nothing.eq(left == 0)]
         # Outstanding beats count in entries of FIFO-in, wide beats whole: some of their words may
         # lie
@@ -116,7 +116,7 @@ class Fetch(wiring.Component):
         m.submodules.gather = gather = BeatsToWords(beat_bytes=size, count_bits=self._bits - 2)
         finished = Signal()
         m.d.comb += finished.eq(running & nothing & ~asking & (owed == 0) & ~there)
-        # FIFO-in has space for all that was asked for, so that words come and go.
+        # FIFO-in has space for all that was requested, so that words come and go.
         m.d.comb += [
             gather.start.eq(self.start),
             gather.beats.valid.eq(self.answer.valid),

@@ -19,7 +19,7 @@ __all__ = ["pad_nops", "strip_nops"]
 
 _BYTES = 14
 _NOP = bytes(_BYTES)
-_CAPACITY = 5  # tiles asked for and not yet switched to: four in the FIFO, one in the array
+_CAPACITY = 5  # tiles requested and not yet switched to: four in the FIFO, one in the array
 
 
 def _split(program):

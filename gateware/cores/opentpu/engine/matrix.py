@@ -48,7 +48,7 @@ class MatrixUnit(wiring.Component):
     -------
     issue, candidate : In: one cycle, while not ``active``; ``conv`` the CFG register
     kill : In, level: read no further vector; ``clear``:
-        forget the tiles of the queue (nothing runs, nothing is asked for)
+        forget the tiles of the queue (nothing runs, nothing is requested)
     behind_reader, behind_act, behind_act_acc : In: how the issuing MMC stands to RHM and ACT (UB),
     and to ACT (ACC) reader_active, reader_step, act_active, act_step, act_acc_step : In: their
     progress; steps are rows written (UB), read (ACC);
@@ -66,7 +66,7 @@ class MatrixUnit(wiring.Component):
     ub_read, ub_address : Out, ub_data : In (:func:`ub_latency` later)
     acc_read, acc_address, acc_write, acc_write_row, acc_write_data : Out; acc_data : In
     push, row : In: a row of a tile arrived
-    place : Out: a further tile may be asked for; ``reserve`` : In: it is
+    place : Out: a further tile may be requested; ``reserve`` : In: it is
     """
 
     def __init__(self, *, params: Params, family: str | None) -> None:
@@ -155,7 +155,7 @@ class MatrixUnit(wiring.Component):
         m.submodules.queue = queue = BlockRAM(
             width=8 * n, depth=depth, latency=self.latency, family=self.family
         )
-        used = Signal(range(p["wfifo_tiles"] + 1))  # tiles in the FIFO or asked for
+        used = Signal(range(p["wfifo_tiles"] + 1))  # tiles in the FIFO or requested
         arrived = Signal(range(p["wfifo_tiles"] + 1))  # complete in the FIFO
         write, read = Signal(range(depth)), Signal(range(depth))
         write_count, read_count = Signal(range(n)), Signal(range(n))

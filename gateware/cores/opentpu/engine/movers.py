@@ -189,10 +189,10 @@ class RowWriter(wiring.Component):
     -------
     start : In, one cycle, while ``ready``: ``address`` (beat-aligned),
         ``rows`` (number less one, 8 bits)
-    ready : Out, every burst of the last start was asked for,
+    ready : Out, every burst of the last start was requested,
         and those of the start before are acknowledged
-    permit : In, level: writes may be asked for
-    kill : In, level: rows not yet asked for are dropped
+    permit : In, level: writes may be requested
+    kill : In, level: rows not yet requested are dropped
     space : Out, a row may be reserved; ``reserve`` : In, a row will be pushed
     push, data : In
     clear : In, one cycle, while not ``busy``: forget rows that were pushed and killed
@@ -250,9 +250,9 @@ class RowWriter(wiring.Component):
         # Requests: the one on offer in registers of its own. How many rows the next one has, and
         # whether they are there, is looked at in two cycles; nothing is offered until that holds
         # again.
-        rows_left = Signal(9)  # not yet asked for
-        waiting = Signal(range(depth + 1))  # in the buffer, not yet asked for
-        owed = Signal(range(2 * depth + 1))  # asked for, not yet on their way out
+        rows_left = Signal(9)  # not yet requested
+        waiting = Signal(range(depth + 1))  # in the buffer, not yet requested
+        owed = Signal(range(2 * depth + 1))  # requested, not yet on their way out
         unanswered = Signal(range(self.flight + 1))
         address = Signal(32, reset_less=True)
         offer, leaving, enough = Signal(), Signal(), Signal()

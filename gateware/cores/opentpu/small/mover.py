@@ -55,11 +55,11 @@ class Mover(wiring.Component):
     Vectors are beats of four bytes; addresses are kept in beats. Twelve cycles go by from a word
     wanted to a word there; that the requests overlap leaves memory time for a transfer beside them.
 
-    Behind two NOPs, while no transfer is under way, four words are asked for at once (a run), and
+    Behind two NOPs, while no transfer is under way, four words are requested at once (a run), and
     behind such a run of NOPs eight. NOPs among them are counted and need no place; the first other
     word is the next one, and what comes behind it is dropped: answers never wait for an instruction
     to begin, which might wait for an answer behind them. Where the memory fails in a run, the word
-    is asked for by itself.
+    is requested by itself.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ class Mover(wiring.Component):
             Signal(),
             Signal(),
             Signal(),
-        )  # the words asked for are a run, of eight; its answers are dropped
+        )  # the words requested are a run, of eight; its answers are dropped
         lost = Signal()  # an answer of a run failed
         m.d.comb += take.eq(self.next & ~self.skip)
         m.d.comb += [
@@ -184,7 +184,7 @@ class Mover(wiring.Component):
                 ),
             ]
 
-        # Answers Whose answers come next: the burst's where no word is asked for, or behind a burst
+        # Answers Whose answers come next: the burst's where no word is requested, or behind a burst
         # that reads. A flip-flop, since it steers `ready`, which goes through guard, arbiter and
         # memory.
         mine, taken, last = Signal(init=1), Signal(), Signal()

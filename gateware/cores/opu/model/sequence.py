@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Control model of an OPU: configuration state, valid buffer contents, and every fault except
-``bus``, all of which follow from the program without its data (specification, sections 2.1, 4.2,
+``bus``; they follow from the program without its data (specification, sections 2.1, 4.2,
 4.8 and 6). Pure Python.
 
 Golden model, assembler, host and tests walk through a program with the one :class:`Sequence` here.

@@ -18,7 +18,7 @@ __all__ = ["microprogram"]
 
 #: Where an opcode enters: at the label of its mnemonic (``@shape.ifm``: ``shape_ifm``).
 _DECODE = {code: name.lstrip("@").replace(".", "_") for name, code in ISA.opcodes.items()}
-#: Where the instructions of the DMA go on when their range was found good.
+#: Labels at which DMA instructions continue after their range check.
 _MOVE = {
     ISA.opcodes[name]: "move_" + name.rpartition(".")[2]
     for name in ("ld.ifm", "ld.ker", "ld.bias", "store", "pad")

@@ -113,7 +113,7 @@ class LMemRead(wiring.Signature):
     request : Out(stream), payload: byte address of a word of :func:`lmem_word_bytes` bytes,
         any alignment; past the last byte it goes on at 0. ``ready`` may depend on ``valid`` of all
         readers.
-    valid, data : In: the words asked for, in order, lowest byte at bit 0,
+    valid, data : In: the words requested, in order, lowest byte at bit 0,
         always ``READ_LATENCY`` cycles after the request where LMem is of byte lanes, later where it
         is not. They must be taken. A word shows all writes accepted two cycles before its request
         or earlier; a byte written in the cycle before, or in the same, is as it was or undefined.

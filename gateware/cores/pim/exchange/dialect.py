@@ -38,7 +38,7 @@ _PLAIN = {
     32: (("event_register", 6, 31), _CORE),
 }
 _WIDTHS = {8: (("ibiw", 6), ("obiw", 11)), 9: (("mbiw", 16),)}
-#: Opcodes of which the offset's value alone counts.
+#: Opcodes whose offset counts by its value alone.
 _VALUES = frozenset((17, 27, 29, 30))
 _SIZED = frozenset((25, 26, 27, 28, 29, 30))
 #: Opcode -> key of the register that must be even.

@@ -9,9 +9,9 @@
                     |
                   Store -- local memory, weights, biases, table
 
-It runs where block RAM and SPRAM are at hand and logic is not (iCE40): LOAD, decoding, addresses,
-faults and vectors are micro-instructions (:mod:`.load`, :mod:`.program`, :mod:`.transfer`,
-:mod:`.vector`, :mod:`.activation`, :mod:`.matrix`).
+It runs where block RAM and SPRAM are plentiful and logic is scarce (iCE40): LOAD, decoding,
+addresses, faults and vectors are micro-instructions (:mod:`.load`, :mod:`.program`,
+:mod:`.transfer`, :mod:`.vector`, :mod:`.activation`, :mod:`.matrix`).
 """
 
 from dataclasses import replace

@@ -91,7 +91,7 @@ class Units(wiring.Component):
                 with m.If(self.finished):
                     m.next = "IDLE"
             with m.State("ROWS"):
-                # A row's lower byte was asked for a cycle ago, its upper byte is now; then, with
+                # A row's lower byte was requested a cycle ago, its upper byte is now; then, with
                 # the next row's lower byte, it is whole.
                 m.d.sync += [upper.eq(~upper), at.eq(at + (upper | more))]
                 with m.If(upper):

@@ -26,7 +26,7 @@ __all__ = ["Cherry"]
 #: A descriptor of a program list up to its address in main memory.
 _DESCRIPTOR = re.compile(r"^(\.(?:in|out) \w+ )(0x[0-9a-f]+)\b", re.M)
 
-#: Weights of a network of which the first program that fits is enough where it is only looked at.
+#: Weights of a network above which a support check takes the first program that fits.
 _LARGE = 400_000
 
 

@@ -25,13 +25,13 @@ class Fusing:
     ----------
     sums : dict, name of a Binary -> FusedSum
     pools : dict, name of a MaxPool -> the Conv or Binary before it
-    within : names of the nodes that another one's layer does
+    within : names of the nodes that run within another node's layer
     """
 
     def __init__(self, graph: Graph):
         self._graph, kept = graph, graph.kept()
         makers = {node.output: node for node in graph.nodes}
-        # Tensors of which nobody but the next node knows.
+        # Tensors that only the next node reads.
         counts: dict[str, int] = {}
         for node in graph.nodes:
             for name in node.inputs:

@@ -42,7 +42,7 @@ _MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION 
     127,
     15,
 )
-#: Taps of which at most one has a weight that is not zero, of a slice.
+#: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_EMPTY = 64
 _YES = Support(NATIVE)
 

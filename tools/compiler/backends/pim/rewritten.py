@@ -12,7 +12,7 @@ from ..base import DECOMPOSED, HOST, Support
 
 __all__ = ["as_convolutions", "support_of_rewritten"]
 
-#: Taps of which at most one has a weight that is not zero, of a slice.
+#: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_TAPS = 64
 _FUNCTIONS = {
     "leaky": "alpha x + (1 - alpha) relu(x)",

@@ -138,7 +138,7 @@ def _expand(step):
 
 
 def _repeated(step, view, repeats):
-    """Repeats a tensor along axes, some of which only its view has."""
+    """Repeats a tensor along its axes and along axes that only its view has."""
     alone = [axis for axis in repeats if view.single(axis) is None]
     if alone:
         view = step.draft.plain(view, keep=0 in alone)

@@ -15,7 +15,7 @@ __all__ = ["Fetch", "INDEX"]
 
 #: Bits of an instruction's index, one past the last included.
 INDEX = 12
-#: Words asked for and not yet handed on: more than are on their way at one a cycle.
+#: Words requested and not yet handed on: more than are on their way at one a cycle.
 _DEPTH = 4
 _LATENCY = 2
 

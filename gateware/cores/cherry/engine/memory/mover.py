@@ -137,7 +137,7 @@ class Mover(wiring.Component):
         for mine, its in zip(self.scratch, walk.scratch, strict=True):
             connect(m, its, flipped(mine))
 
-        # Requests, and the data that each asked for: until it is answered, and of writes until its
+        # Requests, and the data of each: until it is answered, and of writes until its
         # beats are gone.
         m.submodules.records = records = memory.Memory(
             shape=RecordLayout(), depth=_OUTSTANDING, init=[]
@@ -160,7 +160,7 @@ class Mover(wiring.Component):
             put.en.eq(asked),
             put.data.eq(rows.record),
         ]
-        # One less than there is space for: one may be asked for, or offered, in this cycle.
+        # One less than there is space for: one may be requested, or offered, in this cycle.
         m.d.sync += [
             owed.eq(owed + asked - answered),
             free.eq(owed < _OUTSTANDING - 1),

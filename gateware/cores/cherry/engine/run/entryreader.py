@@ -26,7 +26,7 @@ class EntryReader(wiring.Component):
         it is that of a list or of an only image, else an entry's; ``limit``: of a header, the bytes
         that a list may take (0: any)
     command, words : of :class:`~.wordreader.WordReader`; words may be left
-    done : Out, one cycle, with ``fault`` (code; 0: well) of the word at hand, which is not taken
+    done : Out, one cycle, with ``fault`` (code; 0: well) of the current word, which is not taken
     listed : Out: the header is that of a list, of ``steps`` entries and ``size`` bytes;
         if not it was not looked at further
     image, in_list, out_list, prefetch, defer, rebase, mask : Out, of the entry

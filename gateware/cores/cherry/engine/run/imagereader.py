@@ -40,7 +40,7 @@ class ImageReader(wiring.Component):
     command, words : of :class:`~.wordreader.WordReader`
     table : Out(TableWrite)
     done : Out, one cycle; with it and until the next start ``fault`` (code; 0:
-        whole) of the word at hand, which is not taken, or, ``misfit``, of the size that the header
+        whole) of the current word, which is not taken, or, ``misfit``, of the size that the header
         says; ``size`` (words), ``code`` (address of the first instruction), ``instructions``,
         ``loops``, ``units``, ``contexts``
     """

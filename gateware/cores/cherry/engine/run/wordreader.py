@@ -26,7 +26,7 @@ class Came(enum.Enum, shape=2):
     """Status of a word that was read."""
 
     WELL = 0
-    OUTSIDE = 1  # of the window; it was not asked for, and nothing follows
+    OUTSIDE = 1  # of the window; it was not requested, and nothing follows
     ERROR = 2  # answered with an error
 
 
@@ -89,14 +89,14 @@ class WordReader(wiring.Component):
 
         at, left = Signal(30), Signal(16)  # in words: next to ask for, how many
         head = Signal(30)  # next to hand on
-        reserved = Signal(range(_DEPTH + 1))  # words asked for and not handed on
+        reserved = Signal(range(_DEPTH + 1))  # words requested and not handed on
         inside, outside = Signal(), Signal()
         burst = Signal(5)
         room = Signal()
         to_end = Signal(5)
         m.d.comb += to_end.eq(_BLOCK - at[:4])
         out = self.request
-        took, given = Signal(), Signal()  # a burst is asked for; a word leaves
+        took, given = Signal(), Signal()  # a burst is requested; a word leaves
         first = at[: max(0, shift - 2)]  # wide beats: place of the first word
         span = Signal(6)  # words from the first beat's start
         m.d.comb += [
@@ -154,7 +154,7 @@ class WordReader(wiring.Component):
         ]
         m.d.sync += reserved.eq(reserved + Mux(took, burst, 0) - given)
 
-        # There is space for all that was asked for.
+        # There is space for all that was requested.
         answer = self.answer
         m.d.comb += [
             gather.beats.valid.eq(answer.valid),

@@ -54,7 +54,7 @@ class DotPath(wiring.Component):
         4 bits, registers written in the next cycle
     op : In, stream of :func:`~..ops.dot_op`
     progress : In, :class:`~..ops.ProgressLayout`
-    follows : Out, the operation at hand overwrites tiles that loads or stores before it read
+    follows : Out, the current operation overwrites tiles that loads or stores before it read
     fetched, finished : Out, pulses: a slot's operands are read;
         its result is written in the next cycle, and can be read from the one after
     working : Out, the lanes are at work
@@ -80,7 +80,7 @@ class DotPath(wiring.Component):
         self.latency = latency
         self._words = 16 // tile_elements(params)
         self._row_words = self._words > 1
-        # Passes of a word, of which the last completes it.
+        # Passes of a word; the last completes it.
         self._word_passes = self.geometry.passes // self._words
         self._info = data.StructLayout(
             {

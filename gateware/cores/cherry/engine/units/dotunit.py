@@ -17,7 +17,7 @@ __all__ = ["ABSENT", "DotUnit", "LATENCIES"]
 #: of a zero.
 ABSENT = 0x20000, 0x0FE00
 
-#: Stages whose registers go where fewer are asked for, one after the other: first where two stages
+#: Stages whose registers go where fewer are requested, one after the other: first where two stages
 #: together are shortest.
 _MERGED = (3, 10, 8, 13, 5, 15)
 #: Latencies that a unit can have.

@@ -211,7 +211,7 @@ class LoadStore(wiring.Component):
         row_3 = [s(3, v, len(v), f"row_{b}") for b, v in enumerate(row_2)]
         storing_3 = store_3 & chain[2]
 
-        # Cycle 2: a load's rows are at the banks; a tile that was asked for is there.
+        # Cycle 2: a load's rows are at the banks; a tile that was requested is there.
         tile = self._tile(m, s, ask, w.op, fill=s(2, opens, 1, "opens") & chain[1])
 
         # Cycle 3 of a store and 4 of a load: through the crossbar.

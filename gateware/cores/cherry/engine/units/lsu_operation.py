@@ -71,7 +71,7 @@ class OperationQueue(wiring.Component):
     -------
     op : In(stream of lsu_op)
     clear : In, forget all
-    take : In, the operation at hand is over, or there is none:
+    take : In, the current operation is over, or there is none:
         the next one is there a cycle later if ``ready``
     ready : Out, there is a next one; ``next`` : Out, :class:`Operation`
 

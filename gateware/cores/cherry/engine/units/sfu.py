@@ -209,7 +209,7 @@ class SpecialLane(wiring.Component):
         kept, guard, sticky = normal[20:], normal[19], normal[:19].any()
         q = stage(7, kept + (guard & (sticky | kept[0])), 21, "q")
         d = stage(7, length - 20, signed(7), "d")
-        # A carry leaves a power of two, of which the upper bits are enough.
+        # A carry leaves a power of two, so the upper bits are enough.
         return Cat(q[:19], q[19] | q[20]), d + q[20]
 
     def _log_result(self, stage, normal, length, negative):

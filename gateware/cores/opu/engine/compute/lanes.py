@@ -32,7 +32,7 @@ class conv_stages:
     dot : a chunk's dot product stands
     swap : the lanes take the next group's base over; swap_addend : its addend
     total : the accumulator stands
-    ofm_read : the line for ``conv.acc`` is asked for
+    ofm_read : the line for ``conv.acc`` is requested
     write : the line is written
     turnaround : least cycles from a step to another that may read its line
     """

@@ -68,7 +68,7 @@ class Decode(wiring.Component):
         but for what was decided in the cycle in which it rises
     retired : Out, one cycle: an instruction that has nothing to wait for is complete
     starved : Out, there is no instruction to decode
-    pc : Out, word address of the instruction at hand
+    pc : Out, word address of the current instruction
     over : Out, ``end`` or a fault was reached; ``code`` (0: ``end``), ``detail``, ``word`` are its
     """
 

@@ -89,7 +89,7 @@ class Fetch(wiring.Component):
             m.d.sync += [count.eq(Mux(less, self.length[2:], inside)), self.outside.eq(~less)]
 
         # Requests: one block each, the last one shorter.
-        blocks = Signal(UNIT_BITS + 1)  # still to be asked for
+        blocks = Signal(UNIT_BITS + 1)  # still to be requested
         unit = Signal(UNIT_BITS, reset_less=True)
         asking, flying, held = Signal(), Signal(range(_BLOCKS + 1)), Signal(range(_BLOCKS + 1))
         beats = Signal(range(block_beats), reset_less=True)

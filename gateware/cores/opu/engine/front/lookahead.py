@@ -38,12 +38,12 @@ def look_ahead(
     ----------
     params : dict of ``SPACE.resolve``
     words : stream of :func:`~.fetch.word_layout_of_fetch`
-    take : Signal, the word at hand is taken
+    take : Signal, the current word is taken
 
     Returns
     -------
     here : Signal, a word is on its way
-    now : the word at hand: ``valid``; ``error``, memory reported one for it; ``word``;
+    now : the current word: ``valid``; ``error``, memory reported one for it; ``word``;
         ``area`` of a shape; ``is_op``, dict of mnemonic -> Signal; ``wrong``, it faults by itself:
         ``illegal`` opcode, ``bad`` field (lowest bit of the lowest one in ``bad_detail``), or else
         larger than this build holds; ``opcode``; ``conv``, ``transfer``: it is one of these;

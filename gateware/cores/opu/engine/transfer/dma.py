@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """DMA engine: queues transfers and executes them in program order over one memory port (section 9).
 
-One port answers in order, so a load may be asked for while the data of older loads, or the
+One port answers in order, so a load may be requested while the data of older loads, or the
 acknowledgements of an older store, are still to come. A transfer that writes memory waits until
 everything older is complete without an error: a fault leaves no trace of later instructions.
 """
@@ -379,7 +379,7 @@ class DMA(wiring.Component):
                     for k in range(1, 7):
                         with m.Case(k):
                             m.d.sync += g.beats.eq(beats(types.bias_bytes << k))
-        # All beats of ifm: rows * columns slots, of which the channels are read.
+        # All beats of ifm: the channels read of rows * columns slots.
         total = Signal(len(g.beats))
         with m.Switch(post.ifm_c):
             for k in range(3):

@@ -162,7 +162,7 @@ class Loads(wiring.Component):
         with m.If(over[-1]):
             m.d.sync += running.eq(0)
 
-        # Bytes that the program asked for: a bias may end inside a beat.
+        # Bytes that the program requested: a bias may end inside a beat.
         whole = self.beat_bytes
         gain = Signal(range(whole + 1))
         m.d.comb += gain.eq(whole)

@@ -143,7 +143,7 @@ class Stores(wiring.Component):
                 with m.If(place == last):
                     m.d.sync += [place.eq(0), full.eq(1)]
 
-        # Beats that wait and are not asked for yet: those of the next request must be there.
+        # Beats that wait and are not requested yet: those of the next request must be there.
         waiting = Signal(range(2 * burst + 4))
         enough = Signal()
         wanted = Signal(9)

@@ -61,7 +61,7 @@ class Issue(wiring.Component):
         what is done in the next cycle; matrix_reads : In, whose source has been read;
         transfer_progress : In, what is done
     late, late_code, late_detail : In, with the transfer's ``done``: it failed
-    waits : In, the transfer at hand waits for its peer
+    waits : In, the current transfer waits for its peer
     multiply : Out(stream); product_valid, product : In
     load : Out, one cycle; load_busy, load_done, load_word, load_error : In:
         ``sld`` of address ``main``
@@ -158,11 +158,11 @@ class Issue(wiring.Component):
         )
         m.submodules.mac_count = mac_count = MacCount()
 
-        # The instruction at hand
+        # The current instruction
         s.here, advance, op = Signal(), Signal(), Signal(operation_layout(), reset_less=True)
         s.running, s.dead, s.halting = Signal(), Signal(), Signal(name="halting")
         # All that enables many registers is decided a cycle before: ``halt`` (nothing begins any
-        # more), ``at_first`` (the state is FIRST), ``leaving`` (the instruction at hand goes in
+        # more), ``at_first`` (the state is FIRST), ``leaving`` (the current instruction goes in
         # this cycle; a scalar goes out of FIRST).
         s.halt, s.at_first, leaving, scalar, s.multiplies = (
             Signal(),
@@ -399,7 +399,7 @@ class Issue(wiring.Component):
             board.ranges.eq(operands.ranges),
             board.look.eq(operands.step[2]),
             board.more.eq(operands.step[3] & op.has_t),
-            # Read while the instruction comes: its entry stands when it is at hand, and is kept for
+            # Read while the instruction comes: its entry stands when it is current, and is kept for
             # the command.
             self.group.eq(
                 Mux(self.words.ready, fields_of(ISA, "mvmul", s.coming).group, s.mvmul.group)

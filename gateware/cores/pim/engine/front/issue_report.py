@@ -129,7 +129,7 @@ def faults(
     def width(field):
         return Cat(field, field == 0)
 
-    # Those of the word are of the instruction at hand; with one pending it is that whose operands
+    # Those of the word are of the current instruction; with one pending it is that whose operands
     # are wrong. First which, then its detail: so the wide selection is a plain one. Details that
     # are parts of the word share a place.
     mine = ~pending

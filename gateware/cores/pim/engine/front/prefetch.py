@@ -27,7 +27,7 @@ CODE_MODES = {"64": 0, "32": 1, "packed": 2}
 
 _ROW = 8
 _ROWS = BURST_BYTES // _ROW
-#: Bursts asked for and not yet there: enough for a beat a cycle through arbiter, guard and memory.
+#: Bursts requested and not yet there: enough for a beat a cycle through arbiter, guard and memory.
 _FLYING = 4
 #: Opcode -> lowest bit of its immediate in the 32-bit form.
 _SHORT = {ISA.opcodes["sldi"]: 11, ISA.opcodes["saddi"]: 16, ISA.opcodes["smuli"]: 16}

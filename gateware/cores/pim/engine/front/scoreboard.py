@@ -109,7 +109,7 @@ class Scoreboard(wiring.Component):
             Signal(name=f"crosses_{slot}", reset_less=True) for slot in range(self.count)
         ]
         self.valid = [Signal(name=f"valid_{slot}") for slot in range(self.count)]
-        # Of the matrix unit's slots: the command at hand writes what this one reads, and it still
+        # Of the matrix unit's slots: the current command writes what this one reads, and it still
         # reads.
         self.spoils = [
             Signal(name=f"spoils_{slot}", reset_less=True) for slot in self.slots["matrix"]

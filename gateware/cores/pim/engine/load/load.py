@@ -44,7 +44,7 @@ class Load(wiring.Component):
     store, arrays and biases.
 
     Header and core table first, then one core's groups after the other; of a group its entry, its
-    weights, its biases. The next entry is asked for behind them, so the memory has always something
+    weights, its biases. The next entry is requested behind them, so the memory has always something
     to do. Fields are looked at in the order in which they lie; the first that is wrong is fault
     TABLE with its offset. All goes through one register of eight bytes.
 

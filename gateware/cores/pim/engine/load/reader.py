@@ -27,7 +27,7 @@ class RangeReader(wiring.Component):
     Members
     -------
     ask : In(stream): ``address`` (a multiple of the beat), ``beats`` (at least 1).
-        The next range is asked for while beats of this one are to come.
+        The next range is requested while beats of this one are to come.
     stop : In, level: queued ranges are dropped, outstanding data are discarded
     idle : Out, nothing is under way
     beats : Out(stream): ``data``, ``error``; without latency from the port

@@ -12,7 +12,7 @@ from ..saturation import thermometer
 
 __all__ = ["InputReader", "InputSelect", "input_element_layout"]
 
-#: Words asked for and not used up yet, at most.
+#: Words requested and not used up yet, at most.
 DEPTH = 4
 
 
@@ -27,7 +27,7 @@ class InputReader(wiring.Component):
     -------
     start : In, one cycle, while not ``active``; src, words, tiles : In, with it:
         byte address, words of the vector less one, tiles less one
-    active : Out: words are still to be asked for
+    active : Out: words are still to be requested
     read : Out(LMemRead)
     available : Out: there is a word to take steps from; use : In:
         this cycle's step is the last with its word
@@ -64,7 +64,7 @@ class InputReader(wiring.Component):
             Signal.like(self.words, reset_less=True),
         )
         tiles = Signal.like(self.tiles, reset_less=True)
-        owed = Signal(range(DEPTH + 1))  # words asked for and not dropped yet
+        owed = Signal(range(DEPTH + 1))  # words requested and not dropped yet
         asked = Signal()
         m.d.comb += [
             self.read.request.valid.eq(self.active & (owed != DEPTH)),

@@ -69,7 +69,7 @@ class ArrayIds(wiring.Component):
             Signal.like(self.array),
             Signal(),
         )
-        # With none held, the one that comes is shown at once.
+        # With none held, an arriving one is shown at once.
         m.d.comb += [
             self.valid.eq(held_valid | waiting),
             self.array.eq(Mux(held_valid, held, self.ids.array)),

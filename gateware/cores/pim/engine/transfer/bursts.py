@@ -71,7 +71,7 @@ class Bursts(wiring.Component):
         address = Signal(32 - part)  # in beats
         left = Signal(12)  # beats less one
         last, made = Signal(), Signal()
-        # Of every write that was asked for: whether it ends its st, and of which one.
+        # Of every write that was requested: whether it ends its st, and of which one.
         m.submodules.owed = owed = ShiftQueue(
             shape=data.StructLayout({"last": 1, "tag": TAG_BITS}), depth=_WRITES
         )
@@ -105,8 +105,8 @@ class Bursts(wiring.Component):
                 left.eq((self.address[:part] + self.size - 1) >> part),
             ]
 
-        # Where a st went wrong. No other is issued behind one that leaves the memory; what it
-        # leaves begins with its first byte past the end.
+        # Fault address of a st. No other is issued after one that leaves the memory; its illegal
+        # range begins with its first byte past the end.
         begin, leaves = Signal(32), Signal()
         with m.If(self.start & self.write):
             m.d.sync += [begin.eq(self.address), leaves.eq(self.leaves)]

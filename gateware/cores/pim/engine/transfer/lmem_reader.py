@@ -10,7 +10,7 @@ from ..commands import LMemRead, address_bits, lmem_word_bytes
 
 __all__ = ["LMemReader"]
 
-#: Words asked for and not yet taken: one on its way for each cycle of an LMem of byte lanes, one
+#: Words requested and not yet taken: one on its way for each cycle of an LMem of byte lanes, one
 #: that is shown, one that goes meanwhile.
 _DEPTH = 8
 
@@ -27,7 +27,7 @@ class LMemReader(wiring.Component):
     -------
     start : In, one cycle, while ``free``: ``first`` (byte address),
         ``step`` (bytes from one word to the next), ``count`` (words, at least 1)
-    free : Out, every word of the last start was asked for
+    free : Out, every word of the last start was requested
     word : Out, ``valid`` : Out, ``take`` : In: the words, in order
     read : Out(LMemRead)
     """
@@ -53,7 +53,7 @@ class LMemReader(wiring.Component):
         m = Module()
         read, request = self.read, self.read.request
         address, step, left = Signal.like(self.first), Signal.like(self.step), Signal(12)
-        owed = Signal(range(_DEPTH + 1))  # asked for, not taken
+        owed = Signal(range(_DEPTH + 1))  # requested, not taken
         asked = Signal()
         m.d.comb += [
             request.valid.eq((left != 0) & (owed != _DEPTH)),

@@ -37,7 +37,7 @@ class VectorProducts(wiring.Component):
     -------
     plan : In
     long : In: these operands are of 32 bits (where ``max_biw`` is 32); scalar : In:
-        and it is their product that is asked for
+        and it is their product that is requested
     a_k, b_k : In: elements; of the first ``multipliers(params)`` lanes
     table_a, table_b : In, table : In: the first multiplier takes these instead;
         table_product : Out, three cycles later

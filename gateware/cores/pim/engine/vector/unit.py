@@ -62,7 +62,7 @@ class VectorUnit(wiring.Component):
     Members
     -------
     command : In(stream of :func:`~..commands.vector_layout`), taken when the one before is done,
-        or all its words are asked for
+        or all its words are requested
     progress : Out, see :func:`~..commands.progress_layout`; ends : Out,
         the same a cycle earlier; busy : Out: a command is under way
     read : Out(LMemRead), write : Out(LMemWrite): the local memory's interfaces of the vector unit

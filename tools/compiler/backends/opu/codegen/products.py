@@ -253,7 +253,7 @@ def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
 
 
 def _tiles(rows, most):
-    """Tiles (first, count) of ``rows`` positions, none of which crosses a channel block."""
+    """Tiles (first, count) of ``rows`` positions; no tile crosses a channel block."""
     for piece in range(0, rows, SLOT):
         end = min(rows, piece + SLOT)
         for row in range(piece, end, most):

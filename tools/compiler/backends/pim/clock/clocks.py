@@ -297,7 +297,7 @@ class Clock:
         out = min(cols, self.lanes) * max(1, -(-self.ob * 4 // _WORD)) / 4
         begin = max(at + 3, self.matrix_end)
         self.matrix_end = begin + tiles * max(rows, out + 4)
-        # Four words are asked for ahead.
+        # Four words are requested ahead.
         read = max(at + tiles * words, self.matrix_end - 4 * _WORD / self.ib + 3)
         self.matrix_next = max(read + 1, at + (cols + 6 if group.bias is not None else 4))
         done = self.matrix_end + 8 + (cols - (tiles - 1) * self.lanes) * self.ob / _WORD

@@ -38,7 +38,7 @@ class PairLoadStore(wiring.Component):
 
     Parameters
     ----------
-    params : dict, of which :func:`in_pairs` is true
+    params : dict; :func:`in_pairs` holds for it
 
     Members
     -------
@@ -214,7 +214,7 @@ class PairLoadStore(wiring.Component):
             Signal(),
             Signal(3),
             Signal(),
-        )  # rows of a store that were asked for; one is on its way
+        )  # rows of a store that were requested; one is on its way
         m.d.comb += [
             # The next row of a store comes when the one at work is done with; in pairs that is two
             # cycles after its arrival.
