@@ -15,10 +15,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from math import lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..errors import InputError, suggestion
+from .backends.base import NO
 from .graph import (
     Activation,
     Affine,
@@ -39,10 +41,15 @@ from .graph import (
     Tensor,
     Transpose,
 )
+from .partition import separated
 from .passes import simplify
 from .states import StatePair
 
-__all__ = ["Stream", "frames_of", "streamed"]
+if TYPE_CHECKING:
+    from .backends.base import Backend
+    from .target_build import TargetBuild
+
+__all__ = ["Stream", "frames_of", "stream_for", "streamed"]
 
 
 @dataclass(frozen=True)
@@ -117,6 +124,41 @@ def streamed(graph: Graph, name: str, axis: int, frames: int | None = None) -> S
             f"{len(shape) - 1}"
         )
     return _Streaming(simplify(graph), name, axis, frames).stream()
+
+
+def stream_for(
+    graph: Graph, build: TargetBuild, name: str, axis: int, frames: int | None = None
+) -> Stream:
+    """The :class:`Stream` of an imported network in the form that suits a build's core: windows
+    over time as maps, or, on cores that join and cut channels alone, as vectors
+    (:mod:`.vectors`). Arguments and errors as of :func:`streamed`."""
+    from .backends import backend_class
+    from .vectors import as_vectors
+
+    stream = streamed(graph, name, axis, frames)
+    backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
+    if _runs(stream.graph, backend):
+        return stream
+    for selections in (False, True):
+        vectors = replace(stream, graph=as_vectors(stream.graph, selections))
+        if _runs(vectors.graph, backend):
+            return vectors
+    return vectors if _refused(vectors.graph, backend) < _refused(stream.graph, backend) else stream
+
+
+def _refused(graph: Graph, backend: Backend) -> int:
+    """Number of nodes of a simplified network that a core does not run itself."""
+    graph = separated(simplify(graph), backend)
+    return sum(not backend.check_support(graph, node).runs for node in graph.nodes)
+
+
+def _runs(graph, backend):
+    """Whether a core runs all of a network, or at least what windows are made of."""
+    graph = separated(simplify(graph), backend)
+    answers = [(node, backend.check_support(graph, node)) for node in graph.nodes]
+    if backend.host_free:
+        return all(support.answer != NO for _, support in answers)
+    return all(support.runs for node, support in answers if isinstance(node, Concat | Slice))
 
 
 #: Nodes that work on each element of the axis of time by itself, wherever that lies.
