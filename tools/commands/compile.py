@@ -82,6 +82,18 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "zeros)",
     )
     parser.add_argument(
+        "--stream",
+        metavar="IN=AXIS",
+        help="an inference takes some frames along an axis of the input IN, counted from 0 as in "
+        "the model; convolutions over it keep their window on the board",
+    )
+    parser.add_argument(
+        "--frames",
+        metavar="N",
+        type=int,
+        help="with --stream: frames that an inference takes (default: as few as the strides allow)",
+    )
+    parser.add_argument(
         "--host-steps",
         action="store_true",
         help="nodes that the core cannot do may run on the host",
@@ -97,15 +109,22 @@ def run(args: argparse.Namespace, console: Console) -> None:
         raise InputError(f"--percentile {args.percentile:g}: expected more than 50, at most 100")
     if args.images != "auto" and not (args.images.isdecimal() and 1 <= int(args.images) <= 1 << 16):
         raise InputError(f"--images {args.images}: expected a number from 1 on, or auto")
-    given = _pairs(args)
+    given, stream = _pairs(args), _stream(args)
     from ..compiler.onnx_import import import_onnx
     from ..compiler.planning import Options, compile_graph
     from ..compiler.target_build import target_build
 
     build = target_build(args.target, args.preset, sizes(args))
     graph = import_onnx(args.model)
-    pairs = _states(args, graph, given)
-    calibration, steps = (None, None) if not args.calibrate else _calibration(args, graph, pairs)
+    from ..compiler.streaming import stream_of
+
+    streaming = stream_of(graph, build, stream, args.frames)
+    if streaming is not None:
+        graph = streaming.graph
+    pairs = _states(args, graph, given, streaming)
+    calibration, steps = None, None
+    if args.calibrate:
+        calibration, steps = _calibration(args, graph, pairs, streaming)
     options = Options(
         args.bits,
         not args.no_equalise,
@@ -152,7 +171,19 @@ def _pairs(args):
     return found
 
 
-def _states(args, graph, given):
+def _stream(args):
+    """``--stream``: name of the input -> axis."""
+    if args.stream is None:
+        return {}
+    name, sign, axis = args.stream.rpartition("=")
+    if not (sign and name and axis.isdecimal()):
+        raise InputError(
+            f"--stream {args.stream}: expected IN=AXIS, an input's name and the number of an axis"
+        )
+    return {name: int(axis)}
+
+
+def _states(args, graph, given, streaming):
     """The states of a network."""
     from ..compiler.arrays import load_initial
     from ..compiler.states import choose_states
@@ -162,14 +193,17 @@ def _states(args, graph, given):
         given,
         automatic=not args.no_state,
         initial=load_initial(args.initial or ()),
+        known=() if streaming is None else streaming.states,
     )
 
 
-def _calibration(args, graph, pairs):
+def _calibration(args, graph, pairs, streaming):
     """Calibration inputs in a row, and the steps of a sequence of them or ``None``."""
     from ..compiler.arrays import load_inputs
     from ..compiler.states import flattened
+    from ..compiler.streaming import in_calls
 
     states = {pair.input for pair in pairs}
     ports = [port for port in graph.inputs if port.name not in states]
-    return flattened(graph, pairs, load_inputs(args.calibrate, ports, "--calibrate"))
+    arrays = load_inputs(args.calibrate, ports, "--calibrate")
+    return flattened(graph, pairs, arrays if streaming is None else in_calls(streaming, arrays))

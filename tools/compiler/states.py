@@ -81,7 +81,9 @@ PATTERNS = (
     Pattern(("h0, c0", "hn, cn"), r"([hc])_?0", r"([hc])_?n", named=False),
     Pattern(("*_in", "*_out"), r"(.+)_in(?:put)?([._]?\d*)", r"(.+)_out(?:put)?([._]?\d*)"),
     Pattern(("in_*", "out_*"), r"in(?:put)?_(.+)", r"out(?:put)?_(.+)"),
-    Pattern(("prev_*, old_*", "next_*, new_*"), r"(?:prev|previous|old)_(.+)", r"(?:next|new)_(.+)"),
+    Pattern(
+        ("prev_*, old_*", "next_*, new_*"), r"(?:prev|previous|old)_(.+)", r"(?:next|new)_(.+)"
+    ),
     Pattern(("initial_*", "final_*"), r"(?:initial|init)_(.+)", r"(?:final|last)_(.+)"),
     Pattern(("*", "next_*, new_*"), r"(.+)", r"(?:next|new)_(.+)"),
     Pattern(("*", "*_next, *_out, *N"), r"(.+)", r"(.+?)(?:_next|_new|_out|_?N)"),
@@ -138,6 +140,7 @@ def choose_states(
     *,
     automatic: bool = True,
     initial: Mapping[str, np.ndarray] | None = None,
+    known: Sequence[StatePair] = (),
 ) -> tuple[StatePair, ...]:
     """The states of an imported graph.
 
@@ -146,6 +149,7 @@ def choose_states(
     given : dict, name of an output -> name of the input that it is
     automatic : bool, those of :func:`found_states` as well, as far as they do not contradict
     initial : dict, name of an input -> array that the first inference reads
+    known : states beside these, which a pass has made
 
     Raises
     ------
@@ -175,11 +179,10 @@ def choose_states(
             )
         if sum(pair.input == other.input for other in pairs) > 1:
             raise InputError(f"state {pair.output}={pair.input}: the input is in two states")
+    pairs += known
     if automatic:
         taken = {name for pair in pairs for name in (pair.output, pair.input)}
-        pairs += [
-            pair for pair in found_states(graph) if not taken & {pair.output, pair.input}
-        ]
+        pairs += [pair for pair in found_states(graph) if not taken & {pair.output, pair.input}]
     if pairs and len(pairs) == len(inputs):
         raise InputError(
             f"{graph.name}: every input is a state: expected an input that each inference gets"
@@ -192,9 +195,7 @@ def choose_states(
     if starts:
         name = next(iter(starts))
         states = [pair.input for pair in made]
-        raise InputError(
-            f"initial {name}: expected the input of a state{suggestion(name, states)}"
-        )
+        raise InputError(f"initial {name}: expected the input of a state{suggestion(name, states)}")
     return tuple(made)
 
 
@@ -274,9 +275,7 @@ def carried(
     count = len(next(iter(own.values())))
     length = count if steps is None else min(steps, count)
     rows = -(-count // length)
-    read = {
-        pair.input: np.zeros((rows * length, *ports[pair.input].shape)) for pair in pairs
-    }
+    read = {pair.input: np.zeros((rows * length, *ports[pair.input].shape)) for pair in pairs}
     first = np.arange(rows) * length
     now = {
         pair.input: np.repeat(initial_value(pair, ports[pair.input])[None], rows, axis=0)

@@ -13,6 +13,7 @@ padding over time adds zeros at both ends of a stretch, which a stream has only 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import lcm
 from typing import TYPE_CHECKING
@@ -49,7 +50,7 @@ if TYPE_CHECKING:
     from .backends.base import Backend
     from .target_build import TargetBuild
 
-__all__ = ["Stream", "frames_of", "stream_for", "streamed"]
+__all__ = ["Stream", "frames_of", "in_calls", "stream_for", "stream_of", "streamed"]
 
 
 @dataclass(frozen=True)
@@ -97,6 +98,40 @@ def frames_of(stream: Stream, values: np.ndarray) -> np.ndarray:
         for at in range(calls)
     ]
     return np.stack(parts, axis=1)
+
+
+def in_calls(stream: Stream, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays of a streamed network's inputs, by name, as its calls take them: those of the streamed
+    one are cut (:func:`frames_of`) if they are whole stretches, [stretches, ...]; what other inputs
+    give for a stretch is repeated for each of its calls."""
+    found = {name: np.asarray(array) for name, array in arrays.items()}
+    ranks = {port.name: len(port.shape) for port in stream.graph.inputs}
+    if stream.input not in found or found[stream.input].ndim != ranks[stream.input] + 1:
+        return found
+    calls = frames_of(stream, found.pop(stream.input))
+    for name, array in found.items():
+        if array.ndim == ranks.get(name, -1) + 1:
+            found[name] = np.repeat(array[:, None], calls.shape[1], axis=1)
+    return {stream.input: calls, **found}
+
+
+def stream_of(
+    graph: Graph, build: TargetBuild, given: Mapping[str, int], frames: int | None = None
+) -> Stream | None:
+    """The :class:`Stream` that a user asks for, ``None`` if that is none: ``given``, name of an
+    input -> its axis of time as the model counts it, that of the inputs among them."""
+    if not given:
+        if frames is not None:
+            raise InputError(f"{frames} frames a call: expected an input to stream as well")
+        return None
+    if len(given) > 1:
+        raise InputError(f"stream {', '.join(given)}: expected one input")
+    ((name, axis),) = given.items()
+    port = next((port for port in graph.inputs if port.name == name), None)
+    batched = port is not None and port.batched
+    if batched and axis == 0:
+        raise InputError(f"stream {name}: axis 0 counts the inputs: expected that of the frames")
+    return stream_for(graph, build, name, axis - batched, frames)
 
 
 def streamed(graph: Graph, name: str, axis: int, frames: int | None = None) -> Stream:
@@ -224,8 +259,10 @@ class _Streaming:
         node needs the whole stretch."""
         first = found[0]
         axis, shape = first.axis, self.whole.shape(node.output)
-        if any((one.axis, one.length, one.stride) != (axis, first.length, first.stride)
-               for one in found):
+        if any(
+            (one.axis, one.length, one.stride) != (axis, first.length, first.stride)
+            for one in found
+        ):
             return None
         if isinstance(node, Conv | MaxPool | AveragePool):
             if axis > 1 or self._is_whole(node, axis, first.length):

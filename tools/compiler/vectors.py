@@ -89,7 +89,9 @@ class _Vectors:
         name = port.tensor
         shape = self.source.shape(name)
         if self._in_order(port, shape):
-            return replace(port, tensor=self._vector(name), order=(0,), shape=(int(np.prod(shape)),))
+            return replace(
+                port, tensor=self._vector(name), order=(0,), shape=(int(np.prod(shape)),)
+            )
         self._mapped(name)
         return port
 
@@ -112,9 +114,7 @@ class _Vectors:
             else:
                 size = self.source.tensors[name].size
                 vector = self._new(f"{name}:vector", name, (size,))
-                self.nodes.append(
-                    Reshape(name=vector, inputs=[name], output=vector, shape=(size,))
-                )
+                self.nodes.append(Reshape(name=vector, inputs=[name], output=vector, shape=(size,)))
                 self.flat[name] = vector
         return self.flat[name]
 

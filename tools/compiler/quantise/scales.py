@@ -125,7 +125,9 @@ class Scales:
             if isinstance(node, MatMul) or isinstance(node, Binary) and node.function == "mul"
         }
         known = self.graph.tensors
-        return products & {self.groups.of(name) for pair in states for name in pair if name in known}
+        return products & {
+            self.groups.of(name) for pair in states for name in pair if name in known
+        }
 
     def width(self, tensor: str) -> int:
         """Width of a tensor in bits."""
