@@ -98,11 +98,25 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="nodes that the core cannot do may run on the host",
     )
+    parser.add_argument(
+        "--on-host",
+        metavar="NODE",
+        action="append",
+        default=[],
+        help="this node must run on the host, and others may; may be given several times",
+    )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="rank the layers by what their quantisation costs at the outputs, with advice",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
     if args.out is None and not args.dry_run:
         raise InputError("-o: expected a folder for the plan (or --dry-run)")
+    if args.report and args.dry_run:
+        raise InputError("--report: expected -o instead of --dry-run, which quantises nothing")
     if args.out is not None:
         check_folder(args.out)
     if args.percentile is not None and not 50 < args.percentile <= 100:
@@ -131,21 +145,30 @@ def run(args: argparse.Namespace, console: Console) -> None:
         args.percentile,
         args.host_steps,
         None if args.images == "auto" else int(args.images),
-        dry=args.dry_run,
-        states=pairs,
-        steps=steps,
+        tuple(args.on_host),
+        args.dry_run,
+        pairs,
+        steps,
     )
+    noise = None
     with console.progress() as progress:
         plan = compile_graph(graph, build, calibration, options, progress)
+        if args.report:
+            from ..compiler.results.noise import measure_noise
+
+            progress("rank layers by their noise")
+            noise = measure_noise(plan, graph, calibration, options)
     if not args.dry_run:
         from ..compiler.plan import save_plan
 
         save_plan(plan, args.out)
     from ..build.reached import time_clock
-    from ..compiler.results.report import plan_object, show_plan
+    from ..compiler.results.report import plan_object, show_noise, show_plan
 
     clock = time_clock(build)
     show_plan(console, plan, clock)
+    if noise is not None:
+        show_noise(console, noise)
     if args.dry_run:
         console.out("nothing is written (--dry-run)")
     else:
@@ -153,6 +176,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
     console.result(
         {
             **plan_object(plan, build.clock_hz, clock),
+            **({} if noise is None else {"noise": noise.as_dict()}),
             "written": None if args.dry_run else args.out,
         }
     )

@@ -209,8 +209,8 @@ def _layers(session, inputs, progress):
 
 
 def _outputs(session, inputs, kept, console):
-    """Outputs of all inputs, name -> array; those of ``kept`` (or ``None``) are not computed
-    again."""
+    """Computes the outputs of all inputs, name -> array; outputs in ``kept`` (or ``None``) are not
+    computed again."""
     from ..compiler.results.kept import CHUNK, interruption_note
 
     plan, count = session.plan, len(next(iter(inputs.values())))

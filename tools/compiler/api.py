@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -65,6 +65,7 @@ def compile_model(
     percentile: float | None = None,
     host_steps: bool = False,
     images: int | None = 1,
+    on_host: Sequence[str] = (),
     states: Mapping[str, str] | bool = True,
     initial: Mapping[str, np.ndarray] | None = None,
     stream: Mapping[str, int] | None = None,
@@ -81,7 +82,7 @@ def compile_model(
         note among those of the plan. Of a network with states it is one sequence, [steps, ...], or
         several, [sequences, steps, ...], and states are left out
     preset, params : sizes, where the target leaves them open
-    bits, equalise, percentile, host_steps, images : see :class:`~.planning.Options`
+    bits, equalise, percentile, host_steps, images, on_host : see :class:`~.planning.Options`
     states : dict, name of an output -> name of the input that it is in the next inference, beside
         those that are found by themselves (:func:`~.states.found_states`); ``False``: none at all
     initial : dict, name of a state's input -> what the first inference reads; else zeros
@@ -120,5 +121,14 @@ def compile_model(
         if streaming is not None:
             given = in_calls(streaming, given)
         calibration, steps = flattened(graph, pairs, given)
-    options = Options(bits, equalise, percentile, host_steps, images, states=pairs, steps=steps)
+    options = Options(
+        bits,
+        equalise,
+        percentile,
+        host_steps,
+        images,
+        tuple(on_host),
+        states=pairs,
+        steps=steps,
+    )
     return Compiled(compile_graph(graph, build, calibration, options))

@@ -77,8 +77,8 @@ def load_initial(texts: Sequence[str], option: str = "--initial") -> dict[str, n
 def load_labels(
     text: str, inputs: int, limit: int | None = None, option: str = "--labels"
 ) -> np.ndarray:
-    """Reads the classes of the first ``limit`` of ``inputs`` inputs (``None``: of all), an integer
-    array [inputs].
+    """Reads the class labels of the first ``limit`` of ``inputs`` inputs (``None``: of all), an
+    integer array [inputs].
 
     They are whole numbers, ``.npy`` or ``.npz:key`` (a bare ``.npz``: its array ``y``), either for
     every input or for those within the limit. Any other number belongs to other inputs.
@@ -144,8 +144,8 @@ def _array(text, option, keys=("x",)):
 
 
 def _folder(text, option):
-    """The arrays of a folder by their names, one input each (or several, along the first axis, if
-    they have an axis more)."""
+    """Reads a folder of array files by name: each holds one input, or several along a further first
+    axis."""
     paths = sorted(path for path in Path(text).iterdir() if path.suffix.lower() == ".npy")
     if not paths:
         raise InputError(f"{option} {text}: no .npy files in this folder")

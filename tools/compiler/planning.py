@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import InputError, suggestion
 from .backends import backend_class
 from .backends.base import HOST, Backend, LoweringError, Support
 from .evaluate import run_graph
@@ -50,7 +51,8 @@ class Options:
     ``bits``: of activations, where the core has a choice; ``equalise``: weights of neighbouring
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
     nodes that the core cannot do may run on the host; ``images``: inputs that a run works on, at
-    most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
+    most; ``None``: as many as the slower of core and line has use for; ``on_host``: names of nodes
+    that must run on the host, which allows others there too; ``dry``: the plan is only
     looked at, so that nothing is quantised unless the programs depend on values
     (:func:`~.quantise.placeholder.placeholder`), and then of few inputs, with weights rounded to
     the nearest; and no program has a double-buffered copy. ``states``: outputs that are inputs of
@@ -63,6 +65,7 @@ class Options:
     percentile: float | None = None
     host_steps: bool = False
     images: int | None = 1
+    on_host: tuple[str, ...] = ()
     dry: bool = False
     states: tuple[StatePair, ...] = ()
     steps: int | None = None
@@ -106,10 +109,10 @@ def outline(
     options = options or Options()
     backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
     backend.quick = options.dry
-    graph, host_steps = (
-        separated(simplify(graph), backend),
-        options.host_steps or backend.host_free,
-    )
+    graph = simplify(graph)
+    check_names(graph, options.on_host)
+    graph = separated(graph, backend)
+    host_steps = options.host_steps or bool(options.on_host) or backend.host_free
     if backend.host_free:
         partition(graph, backend, host_steps=True)  # refuses what neither may do
         graph = backend.legalise(graph)
@@ -122,6 +125,14 @@ def outline(
     if on_board:
         backend.states = _states_on_board(graph, segments, options.states)
     return Outline(backend, graph, segments)
+
+
+def check_names(graph: Graph, names: Collection[str]) -> None:
+    """Raises InputError for one of ``names`` that no node of a simplified graph has."""
+    known = [node.name for node in graph.nodes]
+    for name in names:
+        if name not in known:
+            raise InputError(f"{graph.name} has no node {name!r}{suggestion(name, known)}")
 
 
 def _states_on_board(graph, segments, pairs):
@@ -166,7 +177,7 @@ def _same_order(source, output):
 
 
 def random_calibration(graph: Graph, count: int = 32, seed: int = 0) -> dict[str, np.ndarray]:
-    """Random inputs, name -> array [count, ...] as the user has it: normally distributed float64,
+    """Random inputs in the user's layout, name -> array [count, ...]: normally distributed float64,
     or uniform over the range of a quantised input."""
     rng = np.random.default_rng(seed)
     found: dict[str, np.ndarray] = {}
@@ -203,7 +214,7 @@ def compile_graph(
     PartitionError, LoweringError
     """
     options = options or Options()
-    forced_to_host: dict[str, str] = {}
+    forced_to_host = dict.fromkeys(options.on_host, "it was asked to run on the host")
     apart: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
     if options.states:
@@ -342,8 +353,8 @@ def _off_board(plan, state, backend):
 
 
 def _judge(plan, graph, calibration, kind, held):
-    """Notes a plan's signal-to-noise ratio on inputs of this ``kind``, and a warning if it is low;
-    ``held``: as :func:`centred` gives it."""
+    """Records a plan's signal-to-noise ratio on inputs of this ``kind`` and, if it is low, a
+    warning; ``held``: offsets that :func:`centred` could not apply."""
     found = measure(plan, graph, calibration)
     plan.snr = found.snr
     if found.snr is None or found.snr >= LEAST:
@@ -360,8 +371,7 @@ def _judge(plan, graph, calibration, kind, held):
 
 
 def _offsets(graph):
-    """Report entries of inputs from which the host subtracts a mean, and of outputs to which it
-    adds one."""
+    """Report entries of inputs and outputs whose mean the host subtracts or adds."""
     why = {
         "inputs": "far from zero: the host subtracts it, the first layers' biases make up for it",
         "outputs": "far from zero: the last layers' biases leave it out, the host adds it",
@@ -380,7 +390,7 @@ def _offsets(graph):
 
 
 def _factors(graph):
-    """Report entries of outputs that the host multiplies."""
+    """Report entries of outputs that the host rescales."""
     return [
         {
             "name": port.name,
@@ -394,14 +404,14 @@ def _factors(graph):
 
 
 def _bar(made, error, options, forced_to_host):
-    """Adds the node that a program cannot be written for to ``forced_to_host``, name -> reason, so
-    that the host runs it. Raises PartitionError if that is not allowed, and ``error`` if no single
-    node stands in the way."""
+    """Forces a node whose program cannot be written to the host: adds it to ``forced_to_host``,
+    name -> reason. Raises PartitionError if that is not allowed, and ``error`` if no single node is
+    responsible."""
     node = _own_node(made, error.node)
     if node is None or node.name in forced_to_host:
         raise error
     forced_to_host[node.name] = error.reason
-    if not (options.host_steps or made.backend.host_free):
+    if not (options.host_steps or options.on_host or made.backend.host_free):
         raise PartitionError(
             made.backend.isa,
             [
@@ -413,8 +423,8 @@ def _bar(made, error, options, forced_to_host):
 
 
 def _own_node(made, name):
-    """The network's node that a legalised node, by its name, is made of: the first behind it whose
-    result is a tensor of the network; ``None`` where there is none."""
+    """The network's node behind a legalised node: the first node from it on whose result is a
+    tensor of the network; ``None`` if there is none."""
     own = {node.output: node for node in made.graph.nodes}
     nodes = [
         node
@@ -443,8 +453,9 @@ def _apart(parts, names):
 
 
 def _checked(made, calibration, options, progress):
-    """As :func:`_steps`; whether the core holds the network is found before it is quantised,
-    which takes much longer. Of a dry run with placeholder numbers where those are enough."""
+    """Lowers the network like :func:`_steps`, but first checks with placeholder numbers that it
+    fits the core, since quantisation takes much longer. For a dry run, placeholder numbers may be
+    the result."""
     backend = made.backend
     for machine, part in made.segments:
         if machine:
@@ -477,13 +488,13 @@ def _checked(made, calibration, options, progress):
 
 
 def _may_fit(backend, error):
-    """Whether main memory is missing so little that the numbers to come may do with less than
-    placeholder numbers, which have a bias for every result."""
+    """Whether main memory is exceeded by so little that real numbers may fit: placeholder numbers
+    have a bias for every result."""
     return error.bytes_needed is not None and error.bytes_needed <= _MARGIN * backend.memory_size
 
 
 def _values(made, calibration, most):
-    """Tensor name -> the first values of every input of an outline, ``most`` at most."""
+    """First values of every input of an outline, at most ``most``, by tensor name."""
     return {
         port.tensor: to_graph(port, np.asarray(calibration[port.name])[:most])
         for port in made.graph.inputs
@@ -491,14 +502,14 @@ def _values(made, calibration, most):
 
 
 def _later(made, number):
-    """Names of the tensors that segments behind this ``number`` read."""
+    """Names of the tensors that segments after segment ``number`` read."""
     return {port.tensor for _, part in made.segments[number + 1 :] for port in part.inputs}
 
 
 def _look(made, rough, calibration, most):
-    """Refuses, as :func:`~.quantise.quantise` does, calibration that does not fit, and tensors that
-    become no finite numbers; ``rough``: the segments' placeholder numbers, ``None`` of the
-    host's; ``most``: inputs that are looked at."""
+    """Checks calibration as :func:`~.quantise.quantise` does: that it fits the network and gives
+    finite numbers. ``rough``: placeholder numbers of the segments, ``None`` for the host's;
+    ``most``: number of inputs to check."""
     values = _values(made, calibration, most)
     for number, ((_, part), numbers) in enumerate(zip(made.segments, rough, strict=True)):
         given = {port.tensor: values[port.tensor] for port in part.inputs}
@@ -511,7 +522,8 @@ def _look(made, rough, calibration, most):
 
 
 def _steps(made, calibration, options, progress):
-    """Steps of an outline, those of the core quantised, and these alone."""
+    """Lowers an outline to steps, with the core's segments quantised; returns the steps and the
+    quantised segments."""
     values = _values(made, calibration, FEW if options.dry else MOST_CALIBRATION)
     steps, parts = [], []
     for number, (machine, part) in enumerate(made.segments):
@@ -539,8 +551,8 @@ def _steps(made, calibration, options, progress):
 
 
 def _buffered_copies(backend, parts, programs):
-    """Double-buffered copies of all programs, behind them in memory, by the parts' ids; empty if
-    one has none or memory does not hold them."""
+    """Double-buffered copies of all programs, placed after them in memory, by the ids of the
+    quantised segments; empty if a program has none or memory cannot hold them."""
     at, found = max((lowered.memory for lowered in programs.values()), default=0), {}
     for part in parts:
         try:

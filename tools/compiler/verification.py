@@ -41,7 +41,7 @@ CHUNK = 32
 
 @dataclass
 class LayerDifference:
-    """The first difference between two runs of a plan.
+    """The first difference between two executions of a plan.
 
     ``layer``: the node that makes ``tensor``; ``element``: (input, then the tensor's axes); ``a``,
     ``b``: the numbers; ``count`` elements of this tensor differ; ``address`` in main memory, and
@@ -75,8 +75,8 @@ class LayerDifference:
 
 @dataclass
 class PlanComparison:
-    """Result of :func:`verify_plan`: ``tensors`` compared, ``elements`` in all, ``difference``
-    (``None``: equal)."""
+    """Result of :func:`verify_plan`: names of the compared ``tensors``, number of ``elements``, and
+    the first ``difference`` (``None``: equal)."""
 
     a: str
     b: str
@@ -91,12 +91,12 @@ class PlanComparison:
         return self.difference is None
 
     def as_dict(self) -> dict[str, object]:
-        """The comparison as JSON can hold it."""
+        """Serialises the comparison for JSON."""
         return {**asdict(self), "equal": self.equal}
 
 
 def keeping(plan: Plan) -> Plan:
-    """The same plan with programs that keep every intermediate tensor in memory."""
+    """Returns the same plan with programs that keep every intermediate tensor in memory."""
     backend = plan.backend()
     backend.states = tuple(
         (state.input.tensor, state.output.tensor) for state in plan.states if plan.on_board(state)
@@ -208,7 +208,8 @@ def _session_tensors(plan, open_target, inputs, progress, start, count):
 
 
 def group_size(plan: Plan) -> int:
-    """Inputs that are compared at a time: whole runs of the plan's programs."""
+    """Number of inputs to compare at a time: a multiple of the batch size of the plan's
+    programs."""
     images = max((step.lowered.images for step in plan.machine_steps), default=1)
     return -(-CHUNK // images) * images
 
@@ -230,8 +231,8 @@ def verify_plan(
     progress: Callable[..., None] | None = None,
     kept: KeptResults | None = None,
 ) -> PlanComparison:
-    """Compares every tensor of every layer between two targets, or a target and numpy: some inputs
-    at a time, as far as the first difference.
+    """Compares every tensor of every layer between two targets, or between a target and numpy.
+    Inputs are compared in groups; the first difference ends the comparison.
 
     Parameters
     ----------
@@ -303,8 +304,8 @@ def _difference(plan, tensor, a, b):
 
 
 def _name_writer(plan, difference, inputs, openers):
-    """Find the address of the element, and by a model's trace the instruction that wrote it
-    last."""
+    """Finds the address of the differing element and, from a model's trace, the instruction that
+    wrote it last."""
     step = next(
         (
             step
@@ -366,7 +367,7 @@ def instruction_at(plan: Plan, pc: int) -> str | None:
 
 
 def _instruction(plan, lowered, pc):
-    """The assembly text of the instruction at ``pc``, where a program is a row of words of one
+    """Assembly text of the instruction at ``pc``, for a program whose instructions all have one
     size."""
     from ...gateware.cores import open_core
     from ...gateware.isa.asm.disassembler import instruction_text

@@ -62,8 +62,9 @@ class Support:
 
 
 class LoweringError(InputError):
-    """A network that a build cannot hold, or a conflict between layers that no support check
-    detects; the text says what is required, what is available, and what requires most.
+    """Error of lowering: a network does not fit a build, or its layers conflict in a way that no
+    support check detects. The text states the requirement, the available amount and the largest
+    consumer.
 
     Attributes
     ----------
@@ -90,7 +91,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class LayerSpan:
-    """A layer's range in a program.
+    """Range of program words that belong to one layer.
 
     Attributes
     ----------
@@ -189,9 +190,9 @@ def apart(
 
 
 def moved(lowered: Lowered, by: int, registers: Collection[str], **changes: Any) -> Lowered:
-    """Relocates the tensors of ``lowered`` by ``by`` bytes, together with ``registers`` (names)
-    that point to them. The result has no constants and no setup programs but those in ``changes``,
-    further fields."""
+    """Relocates a lowered segment by ``by`` bytes: its tensors, and the ``registers`` (names) that
+    point to them. The result has no constants and no setup programs except those in ``changes``,
+    which holds replacements of further fields."""
 
     def higher(placed):
         return {
@@ -265,8 +266,8 @@ class Backend(ABC):
         self.memory_size = memory_size
 
     def is_narrow(self, bits: int | None = None) -> bool:
-        """Whether results have so few bits that a constant in them costs accuracy; ``bits``: as a
-        user asks for them."""
+        """Whether results have so few bits that a constant in them costs accuracy; ``bits`` is the
+        width that the user requested."""
         return not self.floating
 
     @property
@@ -298,10 +299,10 @@ class Backend(ABC):
         return None
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
-        """Raises :class:`LoweringError` where main memory or the core's own memories do not hold
-        the programs of ``parts`` (Quantised, with placeholder numbers), before anything is
-        quantised. What :meth:`lower_all` refuses, unless a machine knows a shorter way to the same
-        answer."""
+        """Raises :class:`LoweringError` if main memory or the core's own memories cannot hold the
+        programs of ``parts`` (Quantised, with placeholder numbers). The check runs before
+        quantisation. It agrees with :meth:`lower_all`, but a back end may override it with a faster
+        way to the same answer."""
         self.lower_all(parts, images)
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic | None:
@@ -343,9 +344,9 @@ class Backend(ABC):
         return 1
 
     def lower_all(self, parts: Sequence[Quantised], images: int = 1) -> list[Lowered]:
-        """Lowers all parts of a network; each part is placed from address 0 on by itself, unless a
-        core places them side by side. ``images``: batch size of a run, at most, as far as the core
-        can."""
+        """Lowers all subgraphs of a network; each is placed from address 0 on by itself, unless a
+        core places them side by side. ``images``: greatest batch size of a run, reduced to the
+        core's own limit."""
         programs = []
         for part in parts:
             taken = min(images, self.most_images(part.graph))

@@ -31,7 +31,7 @@ _FILE = "plan.toml"
 
 
 def save_plan(plan: Plan, folder: str | Path) -> None:
-    """Writes ``plan`` into ``folder``, which is made if it does not exist; all files or none.
+    """Writes ``plan`` into ``folder``, which is created if needed; writes all files or none.
 
     Raises
     ------
@@ -81,7 +81,7 @@ def _number(value):
 
 
 def _lowered(lowered, number, files):
-    """A program as JSON has it; its bytes become ``files``, named by ``number``."""
+    """Serialises a program for JSON; its bytes are added to ``files``, in names with ``number``."""
     files[f"program_{number}.bin"] = lowered.program
     files.update({f"setup_{number}_{n}.bin": data for n, (data, _) in enumerate(lowered.setup)})
     if lowered.text:
@@ -110,7 +110,7 @@ def _lowered(lowered, number, files):
 
 
 def _summary(plan, files):
-    """The text of ``plan.toml``."""
+    """Generates the text of ``plan.toml``."""
     quoted = json.dumps
     lines = [f"# {line}" for line in plan.notes]
     lines += [
@@ -276,7 +276,7 @@ def _check_state(state):
 
 
 def _check_numbers(port, field):
-    """Refuses an offset or a factor that does not fit the last axis of a port."""
+    """Checks that an offset or factor fits the last axis of a port."""
     numbers = getattr(port, field)
     if numbers is None:
         return

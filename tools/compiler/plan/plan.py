@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A compiled network: steps for the core and for the host in execution order, with the quantised
-network that they were made from."""
+"""A compiled network: core and host steps in execution order, with the quantised network from which
+they were generated."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ class PlanError(InputError):
 
 @dataclass(eq=False)
 class MachineStep:
-    """A program for the core: ``part``, the quantised nodes that it computes, ``lowered``, the
-    program, and ``buffered_copy``, its double-buffered copy with other places for inputs and
-    outputs, or ``None``."""
+    """A step on the core: ``part``, the quantised nodes that it computes; ``lowered``, its program;
+    and ``buffered_copy``, a copy of the program with other addresses for inputs and outputs, or
+    ``None``."""
 
     part: Quantised
     lowered: Lowered
@@ -43,7 +43,7 @@ class MachineStep:
 
 @dataclass(eq=False)
 class HostStep:
-    """Nodes that the host computes in floating point: ``graph``, whose inputs and outputs are
+    """A step on the host, in floating point: ``graph`` is a subgraph whose inputs and outputs are
     tensors of the whole network."""
 
     graph: Graph
@@ -105,7 +105,7 @@ class Plan:
 
     @property
     def memory_overlapped(self) -> int | None:
-        """Bytes of main memory with the double-buffered copies; ``None`` if it has none."""
+        """Bytes of main memory with the double-buffered copies; ``None`` if the plan has none."""
         copies = [
             step.buffered_copy.memory
             for step in self.machine_steps
@@ -130,12 +130,12 @@ class Plan:
         return [(step, span) for step in self.machine_steps for span in step.lowered.layers]
 
     def clock(self, clock_hz: float | None) -> float | None:
-        """Frequency in Hz of the clock that the plan's cycles count, on a target whose main clock
-        is ``clock_hz``; ``None`` if that is not known."""
+        """Frequency in Hz of the clock that counts the plan's cycles, on a target whose main clock
+        is ``clock_hz``; ``None`` if it is unknown."""
         return None if clock_hz is None else clock_hz * self.backend().clock_ratio
 
     def backend(self) -> Backend:
-        """The back end that compiled it, for the same build."""
+        """The back end that compiled the plan, for the same build."""
         return backend_class(self.isa)(params=self.params, memory_size=self.memory_size)
 
     def check_target(self, info: TargetInfo, name: str) -> None:

@@ -15,14 +15,14 @@ __all__ = ["LOWERED", "STEPS", "SUMMARY", "check_fields"]
 
 
 class Kind(NamedTuple):
-    """A type of value: whether a value is of it, and what a message says was expected."""
+    """A type of value: a check, and its description for messages."""
 
     holds: Callable[[Any], bool]
     expected: str
 
 
 class Field(NamedTuple):
-    """A field of a table: its name, its kind, and whether it must be there."""
+    """A field of a table: its name, its kind, and whether it is required."""
 
     name: str
     kind: Kind
@@ -179,8 +179,8 @@ LOWERED = (
 def check_fields(
     origin: object, values: object, fields: tuple[Field, ...], within: str = ""
 ) -> None:
-    """Refuses ``values``, a table of the file ``origin``, unless each of ``fields`` is there and of
-    its kind; ``within`` is the table's name in messages, with a dot behind it.
+    """Checks ``values``, a table of the file ``origin``: each of ``fields`` must be present and of
+    its kind. ``within`` is the table's name in messages, with a trailing dot.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Groups of tensors that must have one scale, and their widths."""
+"""Groups of tensors that must share one scale, and the width of each group."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UnionFind:
         self._above = {name: name for name in names}
 
     def find(self, name: Any) -> Any:
-        """The representative of the set of ``name``."""
+        """Representative of the set that contains ``name``."""
         while self._above[name] != name:
             self._above[name] = name = self._above[self._above[name]]
         return name
@@ -53,11 +53,11 @@ class UnionFind:
             self._above[self.find(name)] = self.find(names[0])
 
     def names(self) -> list[Any]:
-        """All names, in their order."""
+        """All names, in insertion order."""
         return list(self._above)
 
     def sets(self) -> dict[Any, list[Any]]:
-        """All sets, representative -> names, in their order."""
+        """All sets, representative -> names, in insertion order."""
         result: dict[Any, list[Any]] = {}
         for name in self._above:
             result.setdefault(self.find(name), []).append(name)
@@ -65,7 +65,7 @@ class UnionFind:
 
 
 def tied(node: Node, arithmetic: Arithmetic) -> list[str]:
-    """Names of the tensors of ``node`` that must have one scale."""
+    """Names of the tensors of ``node`` that must share one scale."""
     if isinstance(node, Affine | Conv | Dense):
         return [*node.inputs[1:], node.output] if arithmetic.equal_scales else []
     free = (
@@ -125,8 +125,8 @@ def _read(arithmetic):
 def widths(
     graph: Graph, arithmetic: Mapping[str, Arithmetic], groups: Groups, bits: int | None = None
 ) -> dict[str, int]:
-    """Chooses the width of every group, by its representative: one that its makers offer and its
-    readers accept, in the makers' order of preference.
+    """Chooses the width of every group, by its representative: one that its producers offer and its
+    readers accept, in the producers' order of preference.
 
     Parameters
     ----------

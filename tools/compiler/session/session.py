@@ -150,7 +150,7 @@ class Session:
 
     @property
     def report(self) -> SessionReport:
-        """The :class:`SessionReport` of all runs so far; it may be replaced for a while."""
+        """The :class:`SessionReport` of all runs so far; it can be replaced temporarily."""
         return self._memory.report
 
     @report.setter
@@ -165,8 +165,8 @@ class Session:
         self.report.load_seconds += time.monotonic() - began
 
     def _hold(self, lowered, first):
-        """Writes a program and what it needs; a double-buffered copy uses the constants of
-        ``first``."""
+        """Writes a program with its constants to the target; a double-buffered copy shares the
+        constants of ``first``."""
         for address, size in lowered.zeros:
             self.target.fill(address, size)
         for placed in lowered.read.values():
@@ -182,7 +182,7 @@ class Session:
             self.runs.setup(lowered, data, address)
 
     def _programs(self, step):
-        """The programs of a step that take turns."""
+        """The programs of a step that alternate."""
         return [step.lowered, step.buffered_copy] if self._overlap else [step.lowered]
 
     # Runs
@@ -192,7 +192,7 @@ class Session:
         return found if len(found) > 1 else next(iter(found.values()))
 
     def outputs(self, *arrays: Any, **named: Any) -> dict[str, np.ndarray]:
-        """Computes the outputs of the network, name -> array, the first axis counts inputs."""
+        """Computes the outputs of the network, name -> array, whose first axis counts inputs."""
         inputs = self.check(*arrays, **named)
         count = len(next(iter(inputs.values())))
         values = _joined(
@@ -219,8 +219,8 @@ class Session:
         return self.run_steps(inputs)
 
     def check(self, *arrays: Any, **named: Any) -> dict[str, np.ndarray]:
-        """Checks the arguments of a call and converts them: tensor name -> float64, the first axis
-        counts inputs.
+        """Checks the arguments of a call and converts them: tensor name -> float64, whose first
+        axis counts inputs.
 
         Arrays in the order of the network's inputs, by name, or one dict of name -> array.
         Raises :class:`PlanError`.
@@ -244,8 +244,8 @@ class Session:
     def run(
         self, output_names: Sequence[str] | None, inputs: Mapping[str, np.ndarray]
     ) -> list[np.ndarray]:
-        """Computes outputs as onnxruntime's sessions do: those of ``output_names`` (``None``: all)
-        in their order, of a dict of inputs."""
+        """Computes outputs from a dict of inputs, with the signature of onnxruntime's sessions:
+        those of ``output_names`` (``None``: all), in that order."""
         found = self.outputs(dict(inputs))
         names = list(found) if output_names is None else list(output_names)
         for name in names:
@@ -317,7 +317,7 @@ class Session:
         values: dict[str, np.ndarray],
         keep: dict[str, np.ndarray] | None = None,
     ) -> None:
-        """Runs a step on the core and adds its outputs to ``values``; the rest as in
+        """Runs a step on the core and adds its outputs to ``values``; other arguments as in
         :meth:`run_steps`."""
         if step not in self._resident:
             self._resident.clear()
@@ -361,7 +361,7 @@ class Session:
                 keep[placed.tensor] = numbers
 
     def _list_places(self, programs, runs, keep):
-        """Memory for lists of runs, where the target walks them and has space for two runs."""
+        """Memory for run lists, if the target executes them and has space for two runs."""
         if not self._lists or runs < 2 or keep is not None:
             return None
         taken = [step.lowered.memory for step in self.plan.machine_steps]
@@ -385,7 +385,7 @@ class Session:
         waiting: Mapping[str, int] | None = None,
     ) -> None:
         """Writes the inputs of run ``number`` of a program, tensor name -> numbers; a short batch
-        is filled up with zeros. ``waiting``: addresses at which they wait for it, packed."""
+        is padded with zeros. ``waiting``: queue addresses to which they are written, packed."""
         with self.runs.about(lowered, number, "written"):
             for name, placed in lowered.inputs.items():
                 at = None if waiting is None else waiting[name]
@@ -398,8 +398,8 @@ class Session:
         keep: dict[str, np.ndarray] | None = None,
         waiting: Mapping[str, int] | None = None,
     ) -> dict[str, np.ndarray]:
-        """Reads the outputs of run ``number`` of a program, by name. ``waiting``: addresses at
-        which they wait for the host, packed."""
+        """Reads the outputs of run ``number`` of a program, by name. ``waiting``: queue addresses
+        from which they are read, packed."""
         with self.runs.about(lowered, number, "read"):
             return {
                 name: self._memory.get(placed.layout, None if waiting is None else waiting[name])
@@ -408,7 +408,7 @@ class Session:
 
     @staticmethod
     def _read(lowered, keep):
-        """The tensors that are read after a run."""
+        """Tensors to read after a run."""
         return {**lowered.outputs, **(lowered.tensors if keep is not None else {})}
 
     def close(self) -> None:
@@ -428,8 +428,8 @@ def _joined(parts):
 
 
 def side_by_side(programs: Sequence[Lowered]) -> bool:
-    """Whether no two programs take the same memory, tensors included: a program that stays in
-    memory must not lie where another one writes its results."""
+    """Whether no two programs overlap in memory, tensors included: a program that stays in memory
+    must not lie where another writes its results."""
     spans = sorted((_lowest(program), program.memory) for program in programs)
     return all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
 
@@ -462,7 +462,7 @@ def _info(plan, target):
 
 
 def _padded(array, images):
-    """The inputs of a run, zeros behind the last ones."""
+    """The inputs of a run, padded with zeros to the batch size."""
     return (
         np.concatenate([array, np.zeros((images - len(array), *array.shape[1:]), array.dtype)])
         if len(array) < images

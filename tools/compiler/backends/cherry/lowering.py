@@ -176,7 +176,7 @@ class Lowering:
         return sum(self._spent.values())
 
     def lowered(self) -> Lowered:
-        """The :class:`Lowered` program of the plan."""
+        """Generates the :class:`Lowered` program of the plan."""
         lines = [
             line
             for text, name in self._programs.items()
@@ -188,7 +188,7 @@ class Lowering:
         )
 
     def _cycles(self, step):
-        """Of a step's program; the same program takes the same in all attempts."""
+        """Cycles of a step's program; equal programs are timed once for all candidates."""
         if not step.bodies:
             return 0
         return sum(self._body_cycles(body) for _, body in step.bodies) - _AROUND * (
@@ -201,7 +201,7 @@ class Lowering:
         )
 
     def _steps(self, bodies, joining):
-        """Steps with their buffers placed; raises Crowded."""
+        """Packs the tasks into steps and allocates their buffers; raises Crowded."""
         steps = Steps(self.made, bodies, self._fits, ahead=self.ahead, joining=joining)
         for step in steps.steps:
             ProgramSource([body for _, body in step.bodies], **self.program)
@@ -210,8 +210,8 @@ class Lowering:
         return steps
 
     def tight(self) -> int | None:
-        """Index of the operation at which the scratchpad is too small with one task per step;
-        ``None``: it suffices."""
+        """Index of the first operation for which the scratchpad is too small with one task per
+        step; ``None`` if all fit."""
         bodies: list[list[Body]] = [[] for _ in self.made.tasks]
         try:
             Steps(self.made, bodies, lambda bodies: True, ahead=self.ahead, joining=False).place(
@@ -222,14 +222,14 @@ class Lowering:
         return None
 
     def _spread(self):
-        """Addresses for a first emission, in which buffers lie apart."""
+        """Provisional addresses for a first emission, in which no two buffers overlap."""
         at = 0
         for buffer in self.made.buffers:
             buffer.address, at = at, at + buffer.size
         return self._bodies()
 
     def _bodies(self):
-        """The bodies of each task's nests."""
+        """Bodies of each task's loop nests."""
         found = []
         for task in self.made.tasks:
             nests = Nests(self.params["contexts"])
@@ -245,8 +245,8 @@ class Lowering:
         return True
 
     def _attribute(self, step, cycles, transfers):
-        """A step's cycles to the nodes of its bodies, by what each would take alone; its bytes to
-        the last of them."""
+        """Attributes the cycles of a step to the nodes of its bodies, in proportion to the cycles
+        of each body alone; the bytes go to the last of them."""
         nodes = [node for node, _ in step.bodies] or [task.nodes[-1] for task in step.tasks]
         shares = [self._body_cycles(body) for _, body in step.bodies] or [1] * len(nodes)
         for node, share in zip(nodes, shares, strict=True):
@@ -256,9 +256,8 @@ class Lowering:
         )
 
     def _cuts(self, data, nodes):
-        """Node -> what ends the program behind it (:class:`~..base.LayerSpan`): the list says how
-        many steps it has. Where a step has bodies of several nodes, or their bands take turns, the
-        last of these alone."""
+        """Range of program steps that ends each node (:class:`~..base.LayerSpan`). If a step holds
+        bodies of several nodes, or their bands alternate, only the last node gets a range."""
         (word,) = unpack_from("<I", data, _COUNT)
         found = {}
         for index, node in enumerate(nodes):

@@ -54,7 +54,8 @@ class OpenTpu(Backend):
         return most_images(graph, self.params)
 
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
-        """As the base; ``images``: batch size, up to :meth:`most_images`."""
+        """Lowers a quantised graph to a program; ``images``: batch size, up to
+        :meth:`most_images`."""
         return lower(
             quantised,
             self.params,
@@ -67,7 +68,8 @@ class OpenTpu(Backend):
         )
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
-        """As the base: one candidate that fits is enough."""
+        """Raises :class:`LoweringError` if no candidate schedule fits; stops at the first that
+        does."""
         for part in parts:
             some = min(images, self.most_images(part.graph))
             lower(

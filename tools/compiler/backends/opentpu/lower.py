@@ -49,7 +49,7 @@ def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
 
 
 def _multiplies(graph):
-    """Whether tensors that flow are multiplied."""
+    """Whether the network multiplies two activations."""
     return any(isinstance(node, MatMul) for node in graph.nodes)
 
 
@@ -103,16 +103,16 @@ def lower(
 
 
 def _cycles(candidate):
-    """Estimate of a candidate's run."""
+    """Estimated cycles of a candidate's run."""
     return sum(layer.cycles for layer in candidate.lowered.layers)
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A candidate lowering of a network: ``lowered``, the ``placement`` of its tensors (name ->
-    (host vector, Planes)) if they share memory, else none, and ``again``, which lowers it once more
-    with tensors of these names behind the tiles. The text of the program ``words`` is made of the
-    best alone."""
+    """A candidate lowering of a network: ``lowered``; the ``placement`` of its tensors (name ->
+    (host vector, Planes)), empty unless they share memory; and ``again``, which lowers it once more
+    with the given tensors placed after the weight tiles. Only the best candidate gets its program
+    as text."""
 
     lowered: Lowered
     words: Program
@@ -121,8 +121,8 @@ class _Candidate:
 
 
 def _with_far(best):
-    """The best of a candidate with some of its tensors behind the tiles: each that shortens the
-    run, the largest first."""
+    """Improves a candidate by placing tensors after the weight tiles: tries each, largest first,
+    and keeps those that shorten the run."""
     far, placement = frozenset(), best.placement
     for name in sorted(placement, key=lambda name: (-placement[name][1].size, name))[:_FAR_TRIES]:
         other = best.again(far | {name})
@@ -280,8 +280,8 @@ def _compile(made, *, inputs, stored, params, join, far=None):
 
 
 def _placed(made, placement, present, host, swap, images):
-    """Tensors that are there after a run, by name: :class:`Placed`. ``present``: tensors that no
-    other one overwrites."""
+    """Tensors that main memory still holds after a run: name -> :class:`Placed`. ``present``:
+    tensors that no other one overwrites."""
     graph, placed = made.graph, {}
     for name in graph.tensors:
         root = made.root.get(name)
@@ -303,8 +303,7 @@ def _placed(made, placement, present, host, swap, images):
 
 
 def _layout(shape, stored, home, planes, host, swap, images):
-    """Layout of a tensor whose elements lie in planes; the first axis counts the inputs of a
-    run."""
+    """Layout of a tensor that is stored in planes; the first axis counts the inputs of a run."""
     n, strides = planes.n, planes.strides()
     bytes_ = {
         kind: [(size, vectors * n + elements) for size, vectors, elements in parts if size > 1]
@@ -328,8 +327,8 @@ def _layout(shape, stored, home, planes, host, swap, images):
 
 
 def _layers(steps, compiled, params, times, total):
-    """Words, cycles and bytes of each node, whose steps follow each other. ``times`` and ``total``
-    are those of ``word_times``."""
+    """Words, cycles and bytes of each node, whose steps are consecutive. ``times`` and ``total``
+    come from ``word_times``."""
     words = compiled.program.words
     stop = ISA.store(ISA.encode("HLT")).hex()
     layers, edges = [], [begin for begin, _ in compiled.spans] + [len(words)]
@@ -365,7 +364,7 @@ def _layers(steps, compiled, params, times, total):
 
 
 def _moved(word, n):
-    """Bytes of main memory that a word moves, its own among them."""
+    """Main memory traffic of one instruction word in bytes, its fetch included."""
     if word.opcode == RW:
         return 14 + n * n
     return 14 + n * word.count if word.opcode in _TRANSFERS else 14

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translation of a quantised graph into a network of the kernel library: one layer per node, or
-with ``fuse`` sums and poolings fused into the convolution before."""
+"""Translation of a quantised graph into a network of the kernel library: one layer per node, or,
+with ``fuse``, sums and poolings fused into the preceding convolution."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["Builder"]
 
 
 def _act(node):
-    """Name in the kernel library of an activation that ``@post`` applies; ``None`` for others."""
+    """The kernel library's name of an activation that ``@post`` applies; ``None`` for others."""
     if node is None or (node.function == "clip" and node.low < 0):
         return None
     return "leaky" if node.function == "leaky" else "relu"
@@ -125,7 +125,7 @@ class Builder:
         )
 
     def _name(self, node, nodes=()):
-        """Name of a layer."""
+        """Unique name of a layer."""
         name = re.sub(r"[^\w.+-]", "_", node.name)
         name = name if re.match(r"\w", name) else f"_{name}"
         while name in self.nodes or name == "constants" or re.fullmatch(r"input_\d+", name):
@@ -134,7 +134,7 @@ class Builder:
         return name
 
     def _equal(self, node):
-        """Refuses a node whose tensors must have one scale and have not."""
+        """Raises an error if the tensors of a node have different scales but need one."""
         names = [
             name for name in (*node.inputs, node.output) if self.graph.tensors[name].data is None
         ]
@@ -160,7 +160,7 @@ class Builder:
         return integer.weights, found
 
     def _convolve(self, node, name, **post):
-        """A convolution with what follows it, ``post``."""
+        """Adds a convolution with its fused operations ``post``."""
         weights, options = self._shifts(node)
         options.update(post)
         top, left, bottom, right = node.padding
@@ -279,8 +279,8 @@ class Builder:
         return self._average(node, self.values[node.inputs[0]].shape[:2])
 
     def _average(self, node, window, **how):
-        """An average: by the quantiser's factor, where it chose one, else with its source's
-        scale."""
+        """Adds an average, scaled by the quantiser's factor if it chose one, else at the scale of
+        its source."""
         integer = self.quantised.layers.get(node.name)
         if integer is None:
             self._equal(node)
@@ -316,8 +316,8 @@ class Builder:
         return self._turned(node, node.inputs[0], len(self.graph.shape(node.output)) == 3)
 
     def _turned(self, node, name, batched):
-        """The tensor ``name`` with rows and columns swapped. A product takes positions without a
-        border: where another layer's padding is one, a copy is turned."""
+        """Swaps rows and columns of the tensor ``name``. A product needs positions without a
+        border: if another layer pads the tensor, a copy is transposed."""
         source = self.values[name]
         if any(
             self.form.place(other)[0] == self.form.place(name)[0] and self._pads(reader)
@@ -328,7 +328,7 @@ class Builder:
         return self.network.turned(self._name(node), source, batched=batched)
 
     def _pads(self, node):
-        """Whether a node reads what lies around its source."""
+        """Whether a node reads the border of its source."""
         if isinstance(node, Pad):
             return any((*node.before, *node.after))
         return isinstance(node, Conv | MaxPool | AveragePool) and any(node.padding)
@@ -341,8 +341,8 @@ class Builder:
         return self.values[node.inputs[0]]
 
     def _ones(self, node, places, taps=(1, 1), tap=(0, 0), **options):
-        """A convolution of which each result channel is a source channel, or zero: ``places`` (of
-        the result, of the source)."""
+        """Adds a convolution that selects channels: each result channel is a source channel, or
+        zero. ``places``: (of the result, of the source)."""
         source = options.pop("source", None) or self.values[node.inputs[0]]
         weights = np.zeros((self.form.map_shape(node.output)[2], source.channels, *taps), np.int64)
         weight = (*places, *tap)

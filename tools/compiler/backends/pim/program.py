@@ -40,7 +40,7 @@ _ARRIVED, _GO = 0, 1
 
 
 class ProgramWriter:
-    """Writes one program.
+    """Writer of one program.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ class ProgramWriter:
             self.stretches[-1] = names, before, [len(core.words) for core in self.cores]
 
     def _groups(self, held):
-        """Group numbers and dense parts by (node, core)."""
+        """Group numbers and splits of dense layers by (node, core)."""
         found = {}
         for node in self.graph.nodes:
             for what, cores in held.get(node.name, ()):
@@ -184,7 +184,7 @@ class ProgramWriter:
         return found
 
     def _meet(self):
-        """Barrier: all cores wait until all stores have finished."""
+        """Emits a barrier: all cores wait until all stores have finished."""
         if len(self.cores) == 1:
             return
         for core in self.cores[1:]:
@@ -214,14 +214,14 @@ class ProgramWriter:
     # What behind a layer is done to its result
 
     def relu(self, node: Node) -> bool:
-        """Whether the multiplication itself applies the activation's lower bound, zero."""
+        """Whether a multiplication applies the activation's lower bound, zero, by itself."""
         activation = getattr(node, "activation", None)
         return activation is not None and (activation.function == "relu" or _is_relu(activation))
 
     def clip(
         self, core: CoreBuilder, activation: Activation | None, tensor: str, at: int, count: int
     ) -> None:
-        """Emits the bounds of a clip that the multiplication itself cannot apply."""
+        """Emits the bounds of a clip that a multiplication does not apply by itself."""
         if activation is None or activation.function != "clip":
             return
         low, high = clip_bounds(activation, self.q.scales[tensor])
@@ -284,5 +284,5 @@ class ProgramWriter:
 
 
 def _is_relu(activation):
-    """Whether an activation's lower bound is zero, which a multiplication keeps by itself."""
+    """Whether an activation's lower bound is zero, which a multiplication applies by itself."""
     return activation is not None and activation.function == "clip" and activation.low == 0
