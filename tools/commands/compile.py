@@ -64,10 +64,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--state",
-        metavar="OUT=IN",
+        metavar="Y=X",
         action="append",
-        help="the output OUT is the input IN of the next inference and stays on the board, beside "
-        "the states that are found by themselves",
+        help="the output Y is the input X of the next inference and stays on the board, beside the "
+        "states that are found by themselves",
     )
     parser.add_argument(
         "--no-state",
@@ -76,16 +76,16 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--initial",
-        metavar="IN=FILE",
+        metavar="X=FILE",
         action="append",
-        help="what the first inference reads of the state IN: .npy, .npz or .npz:key (default: "
+        help="what the first inference reads of the state X: .npy, .npz or .npz:key (default: "
         "zeros)",
     )
     parser.add_argument(
         "--stream",
-        metavar="IN=AXIS",
-        help="an inference takes some frames along an axis of the input IN, counted from 0 as in "
-        "the model; convolutions over it keep their window on the board",
+        metavar="X=AXIS",
+        help="an inference takes some frames along an axis of the input X, counted from 0 as in the "
+        "model; convolutions over it keep their window on the board",
     )
     parser.add_argument(
         "--frames",
@@ -188,7 +188,7 @@ def _pairs(args):
     for text in args.state or ():
         output, sign, source = text.partition("=")
         if not (sign and output and source):
-            raise InputError(f"--state {text}: expected OUT=IN, names of an output and an input")
+            raise InputError(f"--state {text}: expected Y=X, names of an output and an input")
         if output in found:
             raise InputError(f"--state {text}: the output {output} is given twice")
         found[output] = source
@@ -202,7 +202,7 @@ def _stream(args):
     name, sign, axis = args.stream.rpartition("=")
     if not (sign and name and axis.isdecimal()):
         raise InputError(
-            f"--stream {args.stream}: expected IN=AXIS, an input's name and the number of an axis"
+            f"--stream {args.stream}: expected X=AXIS, an input's name and the number of an axis"
         )
     return {name: int(axis)}
 

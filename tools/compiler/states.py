@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -34,12 +34,14 @@ __all__ = [
 @dataclass(frozen=True)
 class StatePair:
     """A state as it was chosen: names of the output and of the input, ``initial``: array of the
-    input's shape that the first inference reads (``None``: zeros), and ``why`` it is one."""
+    input's shape that the first inference reads (``None``: zeros), and ``why`` it is one.
+    ``alike``: further tensors that hold the same numbers, and so get the same scale."""
 
     output: str
     input: str
     initial: np.ndarray | None = None
     why: str = "asked for"
+    alike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -188,10 +190,7 @@ def choose_states(
             f"{graph.name}: every input is a state: expected an input that each inference gets"
         )
     starts = dict(initial or {})
-    made = [
-        StatePair(pair.output, pair.input, _initial(pair, starts, inputs[pair.input]), pair.why)
-        for pair in pairs
-    ]
+    made = [replace(pair, initial=_initial(pair, starts, inputs[pair.input])) for pair in pairs]
     if starts:
         name = next(iter(starts))
         states = [pair.input for pair in made]

@@ -165,35 +165,48 @@ def stream_for(
     graph: Graph, build: TargetBuild, name: str, axis: int, frames: int | None = None
 ) -> Stream:
     """The :class:`Stream` of an imported network in the form that suits a build's core: windows
-    over time as maps, or, on cores that join and cut channels alone, as vectors
-    (:mod:`.vectors`). Arguments and errors as of :func:`streamed`."""
+    over time are joined, or added up (:mod:`.padded`), or vectors (:mod:`.vectors`); the first
+    form of which the core runs all, or most. Arguments and errors as of :func:`streamed`."""
     from .backends import backend_class
+    from .padded import as_padded
     from .vectors import as_vectors
 
     stream = streamed(graph, name, axis, frames)
     backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
-    if _runs(stream.graph, backend):
-        return stream
-    for selections in (False, True):
-        vectors = replace(stream, graph=as_vectors(stream.graph, selections))
-        if _runs(vectors.graph, backend):
-            return vectors
-    return vectors if _refused(vectors.graph, backend) < _refused(stream.graph, backend) else stream
+    forms = (
+        lambda whole: whole,
+        as_padded,
+        lambda whole: as_padded(whole, convolutions=True),
+        as_vectors,
+        lambda whole: as_vectors(whole, selections=True),
+    )
+    found: list[tuple[int, Stream]] = []
+    for form in forms:
+        made = _in_form(stream, form(stream.graph))
+        found.append((_refused(made.graph, backend), made))
+        if not found[-1][0]:
+            break
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _in_form(stream, graph):
+    """A stream of another form: what stands for a window there has its scale as well."""
+    states = []
+    for pair in stream.states:
+        heads = tuple(f"{name}:" for name in pair.alike if name.endswith(":window"))
+        parts = tuple(name for name in graph.tensors if name.startswith(heads))
+        states.append(replace(pair, alike=(*pair.alike, *parts)))
+    return replace(stream, graph=graph, states=tuple(states))
 
 
 def _refused(graph: Graph, backend: Backend) -> int:
-    """Number of nodes of a simplified network that a core does not run itself."""
+    """Number of nodes of a network that a core does not run itself; of those that no host may run
+    for it, on a core whose layers all end on the host."""
     graph = separated(simplify(graph), backend)
-    return sum(not backend.check_support(graph, node).runs for node in graph.nodes)
-
-
-def _runs(graph, backend):
-    """Whether a core runs all of a network, or at least what windows are made of."""
-    graph = separated(simplify(graph), backend)
-    answers = [(node, backend.check_support(graph, node)) for node in graph.nodes]
+    answers = [backend.check_support(graph, node) for node in graph.nodes]
     if backend.host_free:
-        return all(support.answer != NO for _, support in answers)
-    return all(support.runs for node, support in answers if isinstance(node, Concat | Slice))
+        return sum(support.answer == NO for support in answers)
+    return sum(not support.runs for support in answers)
 
 
 #: Nodes that work on each element of the axis of time by itself, wherever that lies.
@@ -409,7 +422,14 @@ class _Streaming:
         order = tuple(range(len(own)))
         self.inputs.append(Port(past, past, order, own))
         self.outputs.append(Port(after, after, order, own))
-        self.states.append(StatePair(after, past, why=f"frames that {node.name} reaches back to"))
+        self.states.append(
+            StatePair(
+                after,
+                past,
+                why=f"frames that {node.name} reaches back to",
+                alike=(past, source, window, after),
+            )
+        )
         return window
 
     def _window(self, node, source, result):
