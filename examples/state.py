@@ -25,7 +25,7 @@ def cell() -> Net:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--on", default="model:opu", help="a target: model:ISA, sim:BOARD/ISA, port")
+    parser.add_argument("--on", default="model:opu", help="model:ISA, sim:BOARD/ISA or a port")
     args = parser.parse_args()
     x = np.random.default_rng(1).normal(0, 1, (STEPS, FEATURES))
     compiled = cell().compile(args.on, calibration=x)

@@ -84,8 +84,8 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--stream",
         metavar="X=AXIS",
-        help="an inference takes some frames along an axis of the input X, counted from 0 as in the "
-        "model; convolutions over it keep their window on the board",
+        help="an inference takes some frames along an axis of the input X, counted from 0 as in "
+        "the model; convolutions over it keep their window on the board",
     )
     parser.add_argument(
         "--frames",
@@ -130,7 +130,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
     build = target_build(args.target, args.preset, sizes(args))
     graph = import_onnx(args.model)
-    from ..compiler.streaming import stream_of
+    from ..compiler.streams import stream_of
 
     streaming = stream_of(graph, build, stream, args.frames)
     if streaming is not None:
@@ -210,7 +210,7 @@ def _stream(args):
 def _states(args, graph, given, streaming):
     """The states of a network."""
     from ..compiler.arrays import load_initial
-    from ..compiler.states import choose_states
+    from ..compiler.streams.states import choose_states
 
     return choose_states(
         graph,
@@ -224,8 +224,8 @@ def _states(args, graph, given, streaming):
 def _calibration(args, graph, pairs, streaming):
     """Calibration inputs in a row, and the steps of a sequence of them or ``None``."""
     from ..compiler.arrays import load_inputs
-    from ..compiler.states import flattened
-    from ..compiler.streaming import in_calls
+    from ..compiler.streams import in_calls
+    from ..compiler.streams.states import flattened
 
     states = {pair.input for pair in pairs}
     ports = [port for port in graph.inputs if port.name not in states]

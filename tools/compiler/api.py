@@ -16,8 +16,8 @@ from . import plan as plans
 from .onnx_import import import_onnx
 from .planning import Options, compile_graph
 from .session import Session
-from .states import choose_states, flattened
-from .streaming import in_calls, stream_of
+from .streams import in_calls, stream_of
+from .streams.states import choose_states, flattened
 from .target_build import target_build
 
 if TYPE_CHECKING:
@@ -84,10 +84,11 @@ def compile_model(
     preset, params : sizes, where the target leaves them open
     bits, equalise, percentile, host_steps, images, on_host : see :class:`~.planning.Options`
     states : dict, name of an output -> name of the input that it is in the next inference, beside
-        those that are found by themselves (:func:`~.states.found_states`); ``False``: none at all
+        those that are found by themselves (:func:`~.streams.states.found_states`); ``False``:
+        none at all
     initial : dict, name of a state's input -> what the first inference reads; else zeros
     stream : dict of one input's name -> its axis of time, counted as the model has it: an inference
-        takes some frames along it (:mod:`.streaming`). Calibration is whole stretches of time then,
+        takes some frames along it (:mod:`.streams`). Calibration is whole stretches of time then,
         or what inferences take
     frames : those that an inference takes; ``None``: as few as the strides over time allow
 

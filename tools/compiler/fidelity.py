@@ -96,7 +96,7 @@ def some_inputs(
     return evenly(fewer(graph, {name: np.asarray(a) for name, a in calibration.items()}), count)
 
 
-def exact_states(plan, inputs):
+def exact_states(plan: Plan, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What each inference reads of the states in floating point, tensor name -> array."""
     return {
         state.input.tensor: to_graph(state.input, inputs[state.input.name]) for state in plan.states

@@ -28,7 +28,7 @@ from .quantise.calibration import check_calibration
 from .quantise.placeholder import ValuesNeeded, placeholder
 from .quantise.quantiser import check_percentile
 from .quantise.statistics import collect
-from .states import StatePair, carried, initial_value
+from .streams.states import StatePair, carried, initial_value
 
 if TYPE_CHECKING:
     from .graph import Graph

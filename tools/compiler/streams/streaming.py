@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError, suggestion
-from .backends.base import NO
-from .graph import (
+from ...errors import InputError, suggestion
+from ..backends.base import NO
+from ..graph import (
     Activation,
     Affine,
     AveragePool,
@@ -42,13 +42,13 @@ from .graph import (
     Tensor,
     Transpose,
 )
-from .partition import separated
-from .passes import simplify
+from ..partition import separated
+from ..passes import simplify
 from .states import StatePair
 
 if TYPE_CHECKING:
-    from .backends.base import Backend
-    from .target_build import TargetBuild
+    from ..backends.base import Backend
+    from ..target_build import TargetBuild
 
 __all__ = ["Stream", "frames_of", "in_calls", "stream_for", "stream_of", "streamed"]
 
@@ -167,7 +167,7 @@ def stream_for(
     """The :class:`Stream` of an imported network in the form that suits a build's core: windows
     over time are joined, or added up (:mod:`.padded`), or vectors (:mod:`.vectors`); the first
     form of which the core runs all, or most. Arguments and errors as of :func:`streamed`."""
-    from .backends import backend_class
+    from ..backends import backend_class
     from .padded import as_padded
     from .vectors import as_vectors
 
@@ -526,11 +526,11 @@ class _Streaming:
             self.late[window] = timed.late * timed.stride
             inputs.append(window)
         self._check_late({name for name in inputs if name in self.late}, node.name)
-        lates = [self.late[name] for name in inputs if name in self.late]
+        delays = [self.late[name] for name in inputs if name in self.late]
         self.nodes.append(replace(node, inputs=inputs))
         self.tensors[node.output] = self.whole.tensors[node.output]
-        if lates:
-            self.late[node.output] = lates[0]
+        if delays:
+            self.late[node.output] = delays[0]
 
     def _check_late(self, names, where):
         """Refuses results of different delays that are used together."""

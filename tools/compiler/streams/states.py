@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError, suggestion
-from .evaluate import run_graph
-from .ports import from_graph, to_graph
-from .values import check_arrays
+from ...errors import InputError, suggestion
+from ..evaluate import run_graph
+from ..ports import from_graph, to_graph
+from ..values import check_arrays
 
 if TYPE_CHECKING:
-    from .graph import Graph, Port
+    from ..graph import Graph, Port
 
 __all__ = [
     "PATTERNS",

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .graph import (
+from ..graph import (
     Activation,
     Affine,
     AveragePool,
@@ -301,7 +301,7 @@ def _matrix(node, before, after):
         plain = node
     else:
         plain = replace(node, bias=None, activation=None)
-    from .evaluate import run_node
+    from ..evaluate import run_node
 
     return run_node(plain, probe).reshape(len(probe), -1).T
 
@@ -310,7 +310,7 @@ def _reduction(node, before, after):
     """The matrix of a mean or sum."""
     if node.function not in ("mean", "sum"):
         return None
-    from .evaluate import run_node
+    from ..evaluate import run_node
 
     probe = np.eye(int(np.prod(before))).reshape(-1, *before)
     return run_node(node, probe).reshape(len(probe), -1).T

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .graph import Binary, Concat, Conv, Graph, Node, Pad, Slice
+from ..graph import Binary, Concat, Conv, Graph, Node, Pad, Slice
 
 __all__ = ["as_padded"]
 
