@@ -21,7 +21,15 @@ from .verification import reference_tensors, states_read
 if TYPE_CHECKING:
     from .plan.plan import Plan
 
-__all__ = ["LEAST", "Fidelity", "chosen_tensor", "measure", "signal_power", "some_inputs"]
+__all__ = [
+    "LEAST",
+    "Fidelity",
+    "chosen_tensor",
+    "exact_states",
+    "measure",
+    "signal_power",
+    "some_inputs",
+]
 
 #: dB below which a user is warned.
 LEAST = 20.0
