@@ -11,12 +11,23 @@ from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
+from quintet.tools.compiler.backends.cherry.codegen.cost import program_cycles
+from quintet.tools.compiler.backends.cherry.codegen.nests import (
+    Nests,
+    ProgramSource,
+    TooLarge,
+    programs,
+)
+from quintet.tools.compiler.backends.cherry.codegen.tilework import (
+    Costs,
+    Products,
+    chain,
+    products,
+    reduce,
+)
+from quintet.tools.compiler.backends.cherry.codegen.views import View
 from quintet.tools.compiler.backends.cherry.reference import arithmetic
-from quintet.tools.kernels.cherry.nests import Nests, ProgramSource, TooLarge, programs
-from quintet.tools.kernels.cherry.tilework import Costs, Products, chain, products, reduce
-from quintet.tools.kernels.cherry.timing import program_cycles
-from quintet.tools.kernels.cherry.views import View
-from quintet.tools.kernels.inputs import KernelError
+from quintet.tools.compiler.common.inputs import KernelError
 
 PARAMS = SPACE.resolve("85f")
 COSTS = Costs(PARAMS["macs"], PARAMS["banks"])

@@ -17,7 +17,7 @@ from quintet.tools.compiler.backends.imagine.template import (
     streamed_template,
 )
 from quintet.tools.compiler.backends.imagine.tiles import Tiles
-from quintet.tools.kernels.inputs import KernelError
+from quintet.tools.compiler.common.inputs import KernelError
 
 
 def params_of(rows=4, cols=2, reg_width=16, depth=1024):

@@ -11,10 +11,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ....gateware.cores.cherry.model.model import Model
+from ....gateware.cores.cherry.model.transfers import from_array
 from ....gateware.cores.cherry.params import SPACE
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble
-from ....tools.kernels.cherry.stored import from_array
 from ....tools.measure import Choice, Differs, Row
 from ....tools.measure.compare import compare_runs
 from .workloads import FOLDER

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....kernels.cherry.tilework import Costs, Products, chain, products, reduce
-from ....kernels.cherry.views import View
+from .codegen.tilework import Costs, Products, chain, products, reduce
+from .codegen.views import View
 from .machine import Chain, Operation, PairProduct, Product, Ref, Value, Window
 
 if TYPE_CHECKING:
-    from ....kernels.cherry.nests import Nests
+    from .codegen.nests import Nests
     from .places import Buffer, Place
 
 __all__ = ["Cut", "Emitter", "cuts", "packed_weights"]
@@ -134,7 +134,7 @@ def packed_weights(operation: Product, cut: Cut) -> np.ndarray:
 
 
 class Emitter:
-    """Emits operations into :class:`~quintet.tools.kernels.cherry.nests.Nests`.
+    """Emits operations into :class:`~quintet.tools.compiler.backends.cherry.codegen.nests.Nests`.
 
     Parameters
     ----------

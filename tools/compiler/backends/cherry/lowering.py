@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 from .....gateware.cores.cherry.image import row_words
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import assemble_text
-from ....kernels.cherry.nests import Body, Nests, ProgramSource, TooLarge, body_key
-from ....kernels.cherry.tilework import Costs
-from ....kernels.cherry.timing import program_cycles
 from ...layout import dense_layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed
+from .codegen.cost import program_cycles
+from .codegen.nests import Body, Nests, ProgramSource, TooLarge, body_key
+from .codegen.tilework import Costs
 from .emit import Emitter
 from .places import Crowded
 from .schedule import Timeline, image_cycles, transfer_cycles

@@ -9,9 +9,9 @@ from typing import Any, cast
 
 import numpy as np
 
-from ....kernels.cherry.views import View
 from ...common.lifetimes import Lifetime, first_fit
 from ..base import LoweringError
+from .codegen.views import View
 from .machine import Ref, Value
 
 __all__ = ["Buffer", "Crowded", "Place", "allocate", "borders", "edges", "geometry"]

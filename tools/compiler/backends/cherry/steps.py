@@ -11,7 +11,7 @@ from .places import Crowded, allocate
 from .schedule import transfer_cycles
 
 if TYPE_CHECKING:
-    from ....kernels.cherry.nests import Body
+    from .codegen.nests import Body
     from .tasks import Tasks
     from .transfers import Task, Transfer
 

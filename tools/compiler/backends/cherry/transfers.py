@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....kernels.cherry.stored import from_array
+from .....gateware.cores.cherry.model.transfers import from_array
 from .places import Buffer, Place
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ....kernels.inputs import KernelError, check_whole
+from ...common.inputs import KernelError, check_whole
 from .program import ProgramCalls
 from .tiles import Tiles, registers_for_use
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from quintet.gateware.cores.imagine.params import registers_of
 
-from ....kernels.inputs import KernelError
+from ...common.inputs import KernelError
 from .program import RESERVED, ProgramCalls
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ....kernels.opentpu.step import bias_tile_limit
 from ...graph import Activation, AveragePool, Binary, Conv, Dense, MatMul, MaxPool, Node
 from ...quantised import Arithmetic, Integer, Quantised
+from .form import bias_tile_limit
 
 __all__ = [
     "BIAS_BITS",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translation of a quantised graph into a network of the kernel library: one layer per node, or
-with ``fuse`` sums and poolings fused into the convolution before."""
+"""Translation of a quantised graph into the core's layers: one layer per node, or with ``fuse``
+sums and poolings fused into the convolution before."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ __all__ = ["Builder"]
 
 
 def _act(node):
-    """Name in the kernel library of an activation that ``@post`` applies; ``None`` for others."""
+    """Name among the layers of an activation that ``@post`` applies; ``None`` for others."""
     if node is None or (node.function == "clip" and node.low < 0):
         return None
     return "leaky" if node.function == "leaky" else "relu"
@@ -60,7 +60,7 @@ class Builder:
 
     Attributes
     ----------
-    network : Network of the kernel library
+    network : Network of layers
     values : dict, name of a tensor -> the library's Tensor
     nodes : dict, name of a layer -> names of the nodes that it does
 

@@ -42,7 +42,7 @@ def partial_sums(graph: Graph, form: Form, node: Node, values: np.ndarray) -> It
 
 
 def _layer(form, node, source):
-    """The kernel library's layer of a node, its source folded, and its weights [out, in / groups,
+    """The layer of a node, its source folded, and its weights [out, in / groups,
     rows, columns]; the layer's own are zero."""
     network, grid = Network(), form.grids.get(node.inputs[0])
     regular = form.regular(node) if isinstance(node, Conv) else None

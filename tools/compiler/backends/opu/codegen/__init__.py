@@ -7,7 +7,7 @@
 * :func:`estimate` models the cycles of a program.
 """
 
-from .....kernels.inputs import KernelError
+from ....common.inputs import KernelError
 from .compiler import compile_network
 from .estimate import SDRAM, Estimate, Timing, estimate
 from .graph import Network

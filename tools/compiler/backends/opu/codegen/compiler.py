@@ -8,7 +8,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ......gateware.cores.opu.isa import ISA
-from .....kernels.inputs import KernelError
+from ....common.inputs import KernelError
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
 from .estimate import Timing, estimate
 from .lower import Lowering

@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from .step import KernelStep, PoolStep, Step
+from ..form import KernelStep, PoolStep, Step
 
 if TYPE_CHECKING:
-    from .planes import Planes
+    from ..planes import Planes
 
 __all__ = ["JOINS", "reach", "settle"]
 

@@ -8,11 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .chunks import needed, slot_rows
-from .kernels import Kernels
-from .pooling import Pooling
-from .program import Program, split
-from .step import (
+from ..form import (
     INT8,
     KernelStep,
     PackedBias,
@@ -23,9 +19,13 @@ from .step import (
     packed_biases,
     spread_of,
 )
+from ..schedule.chunks import needed, slot_rows
+from .kernels import Kernels
+from .pooling import Pooling
+from .program import Program, split
 
 if TYPE_CHECKING:
-    from .plan import Plan
+    from ..schedule.plan import Plan
 
 __all__ = ["Emitter"]
 
@@ -59,7 +59,7 @@ class Emitter(Pooling, Kernels):
     Parameters
     ----------
     plan : Plan
-    inputs, stored : names as of :func:`~.plan.make_plan`
+    inputs, stored : names as of :func:`~..schedule.plan.make_plan`
     params : build parameters
 
     Attributes
@@ -352,11 +352,11 @@ class Emitter(Pooling, Kernels):
         target, front = self.plan.planes[step.target], self._front(step, chunk, block)
         rows, acc = front + chunk.rows, self._slot * slot_rows(self.params)
         self._cfg("norm", INT8 | _ROUND | step.shifts[block])
-        ub = self._room(number, step, target.vector(block, chunk.first, chunk.begin) - front)
+        ub = self._out_rows(number, step, target.vector(block, chunk.first, chunk.begin) - front)
         self.program.act(acc, ub, rows, "relu" if step.relu else "none")
         self._store(step, ub, target.vector(block, chunk.first, chunk.begin) - front, rows)
 
-    def _room(self, number, step, vector):
+    def _out_rows(self, number, step, vector):
         """Row of the unified buffer for a vector of the result."""
         if step.target in self.plan.base:
             return self.plan.base[step.target] + vector
@@ -394,7 +394,7 @@ class Emitter(Pooling, Kernels):
                 convolve=True,
             )
         self._cfg("norm", INT8 | _ROUND | step.shifts[0])
-        ub = self._room(number, step, 0)
+        ub = self._out_rows(number, step, 0)
         self.program.act(acc, ub, source.blocks, "relu" if step.relu else "none")
         self._store(step, ub, 0, source.blocks)
         return True

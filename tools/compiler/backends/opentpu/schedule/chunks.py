@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from .step import KernelStep, PoolStep, Step
+from ..form import KernelStep, PoolStep, Step
 
 if TYPE_CHECKING:
-    from .planes import Planes
+    from ..planes import Planes
 
 __all__ = ["Chunk", "chunks", "needed", "pool_extent", "pool_lines", "slot_rows"]
 
@@ -49,15 +49,15 @@ def chunks(
 ) -> list[Chunk]:
     """Splits the result of ``step`` into chunks of at most ``most`` lines, as equal as lines
     allow."""
-    target, room = planes[step.target], slot_rows(params)
+    target, slot = planes[step.target], slot_rows(params)
     if isinstance(step, KernelStep):
         return [Chunk(0, 1, 0, 1)]
     if isinstance(step, PoolStep):
         lines = pool_lines(step, planes, params)
     else:
-        lines = (room - target.lead) // target.pitch
+        lines = (slot - target.lead) // target.pitch
         if lines < 1:
-            size = room - target.lead
+            size = slot - target.lead
             return [
                 Chunk(line, line + 1, at, min(at + size, target.pitch))
                 for line in range(target.down)

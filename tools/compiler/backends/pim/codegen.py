@@ -11,7 +11,7 @@ import numpy as np
 from quintet.gateware.cores.pim.image.image import Group
 from quintet.gateware.cores.pim.isa import ISA, LENGTH_MOST
 
-from ..inputs import KernelError
+from ...common.inputs import KernelError
 
 __all__ = ["CoreBuilder"]
 

@@ -9,9 +9,9 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-from ....gateware.cores.cherry.isa import LOOPS, UNITS
-from ....gateware.cores.cherry.tables import FRAC
-from ..inputs import KernelError
+from ......gateware.cores.cherry.isa import LOOPS, UNITS
+from ......gateware.cores.cherry.tables import FRAC
+from ....common.inputs import KernelError
 
 __all__ = ["Loop", "Nests", "ProgramSource", "TooLarge", "body_key", "programs"]
 

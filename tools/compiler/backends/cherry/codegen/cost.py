@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ....gateware.cores.cherry.asm.structure import sources
-from ....gateware.cores.cherry.isa import SPECIAL
-from ....gateware.cores.cherry.operands import TILES
+from ......gateware.cores.cherry.asm.structure import sources
+from ......gateware.cores.cherry.isa import SPECIAL
+from ......gateware.cores.cherry.operands import TILES
 from .nests import Body, Loop
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from quintet.gateware.cores.opentpu.isa import ISA
 
 if TYPE_CHECKING:
-    from .program import Word
+    from .codegen.program import Word
 
 __all__ = ["Memory", "SDRAM16", "main_memory", "word_times"]
 

@@ -19,8 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from .layout import blocks, pack_matrix, pack_weights, unpack_matrix
-from .program import Program
+from ...tools.compiler.backends.opentpu.codegen.program import Program
+from ...tools.compiler.backends.opentpu.layout import (
+    blocks,
+    pack_matrix,
+    pack_weights,
+    unpack_matrix,
+)
 
 __all__ = ["Layer", "Network", "NetworkError"]
 

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..form import BIAS_LANE, KernelStep, PoolStep, Step, packed_vector
+from ..schedule.geometry import settle
+from ..schedule.plan import make_plan
 from .emit import Emitter
-from .geometry import settle
-from .plan import make_plan
 from .program import RW, Program, schedule_weights
-from .step import BIAS_LANE, KernelStep, PoolStep, Step, packed_vector
 
 if TYPE_CHECKING:
-    from .planes import Planes
+    from ..planes import Planes
 
 __all__ = ["CompiledSteps", "compile_steps", "constant_vectors"]
 
@@ -34,7 +34,7 @@ class CompiledSteps:
     constants : int8 [vectors, n], host memory from vector 0
     placement : dict, tensor -> (first host vector, Planes)
     vectors : host vectors in all
-    far_vectors : host vectors from :data:`~.plan.FAR` on, besides
+    far_vectors : host vectors from :data:`~..schedule.plan.FAR` on, besides
     resident : names of the tensors that stay in the unified buffer
     first_tile : number of the first of ``tiles``: more than 0 where tensors are tiles,
         and weight memory begins where host memory does
@@ -84,8 +84,8 @@ def compile_steps(
     stored : names of tensors that must be there after it
     params : build parameters
     ahead : tiles that are asked for ahead of their product
-    join : name out of :data:`~.geometry.JOINS`
-    least, far : as of :func:`~.plan.make_plan`
+    join : name out of :data:`~..schedule.geometry.JOINS`
+    least, far : as of :func:`~..schedule.plan.make_plan`
 
     Raises
     ------

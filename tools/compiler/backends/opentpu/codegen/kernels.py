@@ -4,14 +4,14 @@ tiles in main memory."""
 
 import numpy as np
 
-from .chunks import slot_rows
-from .step import INT8
+from ..form import INT8
+from ..schedule.chunks import slot_rows
 
 __all__ = ["Kernels"]
 
 
 class Kernels:
-    """The part of :class:`~.emit.Emitter` that writes a :class:`~.step.KernelStep`."""
+    """The part of :class:`~.emit.Emitter` that writes a :class:`~..form.KernelStep`."""
 
     def _kernel_step(self, number, step):
         source = self.plan.planes[step.sources[0]]

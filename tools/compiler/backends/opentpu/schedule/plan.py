@@ -8,13 +8,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from ..inputs import KernelError
+from ....common.inputs import KernelError
+from ..form import KernelStep, PackedBias, PoolStep, Step, packed_rows
 from .buffer import Item, allocate
 from .chunks import Chunk, chunks, needed, pool_lines, slot_rows
-from .step import KernelStep, PackedBias, PoolStep, Step, packed_rows
 
 if TYPE_CHECKING:
-    from .planes import Planes
+    from ..planes import Planes
 
 __all__ = ["FAR", "ONES", "Plan", "make_plan"]
 
@@ -22,7 +22,7 @@ __all__ = ["FAR", "ONES", "Plan", "make_plan"]
 ONES = 64
 
 #: Positions of a map, with its gaps, up to which its biases are packed into tiles of several
-#: blocks' (:func:`~.step.packed_biases`): each position takes a constant vector of every slot.
+#: blocks' (:func:`~..form.packed_biases`): each position takes a constant vector of every slot.
 PACKED = 48
 
 #: Number of the first host vector of tensors that lie apart from the others; where they really lie
@@ -191,7 +191,7 @@ def make_plan(
         places = allocate(items, plan.zeros + plan.constants, rows)
         if isinstance(places, dict):
             break
-        _make_room(places, steps, plan, lives, streamed, most, least, rows)
+        _evict(places, steps, plan, lives, streamed, most, least, rows)
     plan.base = {name: places[name] for name in lives if name not in streamed}
     plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
     names = [name for name in planes if name in inputs or name in stored or name in streamed]
@@ -265,7 +265,7 @@ def _scratch(number, step, plan, streamed):
     return items
 
 
-def _make_room(item, steps, plan, lives, streamed, most, least, rows):
+def _evict(item, steps, plan, lives, streamed, most, least, rows):
     """Change one thing so that ``item`` may find a place."""
     present = [
         name

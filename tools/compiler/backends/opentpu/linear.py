@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .form import Term
 from .layout import blocks
 from .planes import Planes
-from .step import Term
 
 __all__ = [
     "Gathered",

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
-from ....gateware.cores.cherry.isa import LOOPS
+from ......gateware.cores.cherry.isa import LOOPS
 from .views import View
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 
 import numpy as np
 
-from .chunks import pool_extent
-from .linear import scale_tile
+from ..form import INT8
+from ..linear import scale_tile
+from ..schedule.chunks import pool_extent
 from .program import split
-from .step import INT8
 
 __all__ = ["Pooling"]
 
@@ -15,7 +15,7 @@ _LEAST = -128
 
 
 class Pooling:
-    """The part of :class:`~.emit.Emitter` that writes a :class:`~.step.PoolStep`."""
+    """The part of :class:`~.emit.Emitter` that writes a :class:`~..form.PoolStep`."""
 
     def _zeros(self, acc, ub, rows):
         """Accumulator rows of zeros into the unified buffer."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from ...compiler.common.lifetimes import first_fit
+from ....common.lifetimes import first_fit
 
 __all__ = ["Item", "allocate"]
 
@@ -50,10 +50,10 @@ def allocate(items: Sequence[Item], begin: int, end: int) -> dict[Any, int] | It
     return failed
 
 
-def _too_much(items, room):
+def _too_much(items, rows):
     """Whether at some step all together are too large."""
     return any(
-        sum(i.size for i in items if i.first <= step <= i.last) > room
+        sum(i.size for i in items if i.first <= step <= i.last) > rows
         for step in {i.first for i in items}
     )
 
