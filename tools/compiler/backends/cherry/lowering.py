@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lowering of tasks to a program list: packed into steps, placed in the scratchpad, assembled."""
+"""Lowering of tasks to a program list: packed into steps, placed in the scratchpad, encoded."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING, Any
 
-from .....gateware.cores.cherry.image import row_words
+from .....gateware.cores.cherry.image import Step, image_bytes, list_bytes, row_words
 from .....gateware.cores.cherry.software import SOFTWARE
-from .....gateware.isa.asm import assemble_text
+from .....gateware.isa.asm import disassemble
 from ...layout import dense_layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed
 from .codegen.cost import program_cycles
-from .codegen.nests import Body, Nests, ProgramSource, TooLarge, body_key
+from .codegen.nests import Body, Nests, Program, TooLarge, body_key
 from .codegen.tilework import Costs
 from .emit import Emitter
 from .places import Crowded
@@ -89,35 +89,38 @@ class Lowering:
         again = iter(body for task in self._bodies() for body in task)
         for step in steps.steps:
             step.bodies = [(node, next(again)) for node, _ in step.bodies]
-        self._programs: dict[Any, Any] = {}
         self._entries: list[Any] = []
         timeline, last = Timeline(), None
         self._steps_of: dict[Any, Any] = {}
         for number, step in enumerate(steps.steps):
-            source = ProgramSource([body for _, body in step.bodies], **self.program)
-            name = self._programs.setdefault(
-                "\n".join(source.text("")[1:]), f"p{len(self._programs)}"
-            )
+            image = Program([body for _, body in step.bodies], **self.program).image
+            program = image_bytes(image)
             coming = [a.transfer for a in steps.arrivals if a.at == number] + (
                 self.made.fills if number == 0 else []
             )
             prefetched, deferred = steps.prefetched(number), steps.deferred(number)
             here = timeline.step(
                 self._cycles(step),
-                sum(map(transfer_cycles, coming)) + (name != last) * image_cycles(source.words),
+                sum(map(transfer_cycles, coming)) + (program != last) * image_cycles(image.size),
                 sum(map(transfer_cycles, step.outgoing)),
                 prefetched,
                 deferred,
             )
-            last = name
+            last = program
             self._attribute(step, here, [*coming, *step.outgoing])
             for node in {
                 *(node for node, _ in step.bodies),
                 *(task.nodes[-1] for task in step.tasks),
             }:
                 self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
-            self._entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
-            self._entries += [t.line() for t in (*coming, *step.outgoing)]
+            self._entries.append(
+                (
+                    program,
+                    Step(0, prefetch=prefetched, defer=deferred),
+                    [t.descriptor() for t in coming],
+                    [t.descriptor() for t in step.outgoing],
+                )
+            )
         return self
 
     @property
@@ -127,15 +130,7 @@ class Lowering:
 
     def lowered(self) -> Lowered:
         """The :class:`Lowered` program of the plan."""
-        lines = [
-            line
-            for text, name in self._programs.items()
-            for line in (f".program {name}", *text.splitlines())
-        ]
-        source = "\n".join([*lines, *self._entries]) + "\n"
-        return self._result(
-            source, assemble_text(SOFTWARE, source, f"{self.graph.name}.s", params=self.params).data
-        )
+        return self._result(list_bytes(self._entries))
 
     def _cycles(self, step):
         """Of a step's program; the same program takes the same in all attempts."""
@@ -154,7 +149,7 @@ class Lowering:
         """Steps with their buffers placed; raises Crowded."""
         steps = Steps(self.made, bodies, self._fits, ahead=self.ahead, joining=joining)
         for step in steps.steps:
-            ProgramSource([body for _, body in step.bodies], **self.program)
+            Program([body for _, body in step.bodies], **self.program)
         steps.place(self.elements)
         steps.hoist(self.elements, [self._cycles(step) for step in steps.steps])
         return steps
@@ -189,7 +184,7 @@ class Lowering:
 
     def _fits(self, bodies):
         try:
-            ProgramSource(bodies, **self.program)
+            Program(bodies, **self.program)
         except TooLarge:
             return False
         return True
@@ -217,7 +212,7 @@ class Lowering:
                 found[node] = ((_COUNT, pack("<I", word & 0xFFFF | last + 1 << 16).hex()),)
         return {**found, nodes[-1]: None}
 
-    def _result(self, source, data):
+    def _result(self, data):
         arrays = {
             name: Placed(name, dense_layout(address, (1, *self.graph.shape(name)), "float32"))
             for name, address in self.made.arrays.items()
@@ -253,8 +248,8 @@ class Lowering:
         ]
         params = {name: self.params[name] for name in ("contexts", "log_mem", "imem", "acc_frac")}
         return Lowered(
-            program=bytes(data),
-            text=source,
+            program=data,
+            text=disassemble(SOFTWARE, data),
             program_at=program_at,
             registers={"program_address": program_at, "program_length": len(data)},
             constants=self.main.constants,

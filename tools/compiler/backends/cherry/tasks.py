@@ -12,6 +12,7 @@ from .emit import Emitter, cuts, packed_weights
 from .machine import Chain, Machine, Product, Ref, Regroup, Value
 from .operations import streamed
 from .places import Buffer, Place, borders, geometry
+from .reference.arithmetic import bits
 from .transfers import MOST, Arrays, Main, Task, Transfer, boxed, moved, whole
 
 __all__ = ["Tasks"]
@@ -177,8 +178,7 @@ class Tasks(BandTasks):
         buffer = self.places[value].buffer
         buffer.what = "constants"
         if value.size == 1:
-            number = value.data.item()
-            self.fills.append(Transfer("fill", buffer, 0, 1, 1, main=repr(number)))
+            self.fills.append(Transfer("fill", buffer, 0, 1, 1, main=int(bits(value.data).item())))
             return
         data = self.arrays_of.once(id(value), lambda: value.data.ravel().copy())
         for first in range(0, data.size, MOST - 15):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .....gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, row_words
 from .....gateware.cores.cherry.model.transfers import from_array
 from .places import Buffer, Place
 
@@ -109,13 +110,24 @@ class Transfer:
             for row, col in product(range(0, self.rows, MOST), range(0, self.cols, MOST))
         ]
 
-    def line(self) -> str:
-        """The descriptor as assembly source."""
+    def descriptor(self) -> Descriptor:
+        """The transfer as the core reads it."""
         mem = self.buffer.address + self.offset
+        pitch, mem_pitch = 4 * row_words(self.fmt, self.cols), self.cols
         if self.op == "fill":
-            return f".fill {self.main} {mem} {self.rows} {self.cols}"
-        spaced = f" pitch={self.pitch} mem_pitch={self.mem_pitch}" if self.rows > 1 else ""
-        return f".{self.op} {self.fmt} {self.main:#x} {mem} {self.rows} {self.cols}{spaced}"
+            pitch = 0
+        elif self.rows > 1:
+            pitch, mem_pitch = self.pitch, self.mem_pitch
+        return Descriptor(
+            {"in": IN, "out": OUT, "fill": FILL}[self.op],
+            self.fmt,
+            self.main,
+            mem,
+            self.rows,
+            self.cols,
+            pitch,
+            mem_pitch,
+        )
 
 
 @dataclass

@@ -15,7 +15,6 @@ import numpy as np
 
 from ......gateware.cores.cherry.asm.structure import sources
 from ......gateware.cores.cherry.isa import SPECIAL
-from ......gateware.cores.cherry.operands import TILES
 from .nests import Body, Loop
 
 if TYPE_CHECKING:
@@ -91,7 +90,7 @@ class _Timing:
         of."""
         for item in body:
             if not isinstance(item, Loop):
-                self._instruction(*item, loops, beside)
+                self._instruction(item, loops, beside)
             elif item.independent:
                 self.front += 2
                 self.body(item.body, (*loops, item), item)
@@ -111,15 +110,16 @@ class _Timing:
             self._shift((self.clock() - before) * (loop.count - _FOLLOWED))
         self.front -= 4
 
-    def _instruction(self, text, access, loops, beside):
-        name, *rest = text.replace(",", " ").split()
+    def _instruction(self, item, loops, beside):
+        name, values, access = item.mnemonic, dict(item.values), item.access
         size = beside.count if beside is not None else 1
         if access is not None:
-            register = TILES.index(rest[1])
+            register = values["reg"]
             walk = dict(access.walk)
             moves = beside in walk and bool(walk[beside])
-            height, width = (int(rest[2]), int(rest[3])) if len(rest) > 2 else (4, 4)
-            passes = self.costs.access(access.stride_y, access.stride_x, height, width)
+            passes = self.costs.access(
+                access.stride_y, access.stride_x, values["len_y"], values["len_x"]
+            )
             read, written = ((register,), None) if name == "store" else ((), register)
             alone = name == "load" and not moves
             self.addresses = max(self.addresses, self.front) + 1 + len(walk)
@@ -135,12 +135,6 @@ class _Timing:
                 uniform=alone or beside is None,
             )
             return
-        values = {
-            "copy": lambda: {"dst": TILES.index(rest[0]), "src": TILES.index(rest[1])},
-            "zero": lambda: {"reg": TILES.index(rest[0])},
-            "max": lambda: {"acc": 1},
-            "sum": lambda: {"acc": 1},
-        }.get(name, dict)()
         read, written = sources(name, values)
         alone = beside is None or not any(self.private[r] for r in read)
         size = 1 if alone else size

@@ -7,17 +7,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
-from ......gateware.cores.cherry.isa import LOOPS, UNITS
+from ......gateware.cores.cherry.image import ProgramImage, Unit
+from ......gateware.cores.cherry.isa import ISA, LOOPS, SPECIAL, UNITS
+from ......gateware.cores.cherry.operands import TILES
 from ......gateware.cores.cherry.tables import FRAC
 from ....common.inputs import KernelError
 
-__all__ = ["Loop", "Nests", "ProgramSource", "TooLarge", "body_key", "programs"]
+__all__ = ["Body", "Loop", "Nests", "Operation", "Program", "TooLarge", "body_key", "programs"]
+
+#: Instructions and loops, in order.
+Body = list["Loop | Operation"]
 
 
-#: Instructions (text, access or ``None``) and loops, in order.
-Body = list["Loop | tuple[str, _Access | None]"]
+@lru_cache(1 << 16)
+def _word(mnemonic, values, **more):
+    """Word of an instruction; ``values``: pairs (operand, value). Few of a program differ."""
+    return ISA.encode(mnemonic, **dict(values), **more)
 
 
 class TooLarge(KernelError):
@@ -26,8 +34,7 @@ class TooLarge(KernelError):
 
 @dataclass(eq=False)
 class Loop:
-    """A loop of ``count`` iterations; ``body``: instructions (text, access or ``None``) and nested
-    loops."""
+    """A loop of ``count`` iterations; ``body``: instructions and nested loops."""
 
     independent: bool
     count: int
@@ -49,6 +56,15 @@ class _Access:
     walk: tuple[tuple[Loop, int], ...]
 
 
+class Operation(NamedTuple):
+    """An instruction: its operands as pairs (name, value) but the address unit, and the addresses
+    of a load or store, which a unit generates."""
+
+    mnemonic: str
+    values: tuple[tuple[str, int], ...]
+    access: _Access | None = None
+
+
 def body_key(body: Body, active: tuple[Loop, ...] = ()) -> tuple[Any, ...]:
     """Hashable key of a body's timing: equal for bodies that differ in addresses alone."""
 
@@ -66,7 +82,7 @@ def body_key(body: Body, active: tuple[Loop, ...] = ()) -> tuple[Any, ...]:
     return tuple(
         (item.independent, item.count, body_key(item.body, (*active, item)))
         if isinstance(item, Loop)
-        else (item[0], walk(item[1]))
+        else (item.mnemonic, item.values, walk(item.access))
         for item in body
     )
 
@@ -80,7 +96,7 @@ class Nests:
 
     Attributes
     ----------
-    bodies : list of lists, as :class:`ProgramSource` takes them;
+    bodies : list of lists, as :class:`Program` takes them;
         each may be the last of a program, the next one the first of another; together they may
         need more loop records than a program has: :func:`programs` divides them
     """
@@ -95,9 +111,15 @@ class Nests:
         self.bodies.append([])
         self._open = [self.bodies[-1]]
 
-    def __call__(self, *lines):
-        """Appends instructions without an address."""
-        self._open[-1] += [(line, None) for line in lines]
+    def __call__(self, mnemonic: str, **values: int) -> None:
+        """Appends an instruction without an address."""
+        self._open[-1].append(Operation(mnemonic, tuple(values.items())))
+
+    def part(self, part: str) -> None:
+        """Appends an instruction of a chain (:func:`~.tilework.chain`)."""
+        mnemonic, *registers = part.replace(",", " ").split()
+        names = {"copy": ("dst", "src"), "zero": ("reg",)}.get(mnemonic, ())
+        self(mnemonic, **dict(zip(names, map(TILES.index, registers), strict=True)))
 
     def move(
         self,
@@ -115,9 +137,9 @@ class Nests:
 
         ``walk``: pairs (loop or ``None``, elements an iteration).
         """
-        lengths = (
-            "" if height == width == 4 else f", {height}, {width}" + ", 1, 0" * (mnemonic == "load")
-        )
+        values = [("reg", TILES.index(register)), ("len_y", height), ("len_x", width)]
+        if mnemonic == "load":
+            values.append(("zero", int(height < 4 or width < 4)))
         terms: dict[Loop, int] = {}
         for loop, elements in walk:
             if loop is not None and elements:
@@ -128,7 +150,7 @@ class Nests:
             stride_y if height > 1 else 0,
             tuple(terms.items()),
         )
-        self._open[-1].append((f"{mnemonic} {{}}, {register}{lengths}", access))
+        self._open[-1].append(Operation(mnemonic, tuple(values), access))
 
     @contextmanager
     def _loop(self, independent, count):
@@ -162,11 +184,12 @@ class Nests:
         return [(0, full, size)] + ([(full * size, 1, rest)] if rest else [])
 
 
-class ProgramSource:
-    """Source text of a program made from the bodies of :class:`Nests`, with its resource counts.
+class Program:
+    """A program made from the bodies of :class:`Nests`, with its resource counts.
 
     Attributes
     ----------
+    image : ProgramImage
     loops, units, instructions : how many it has
 
     Raises
@@ -182,17 +205,17 @@ class ProgramSource:
         imem: int,
         acc_frac: int = FRAC,
     ):
-        self._records: dict[Any, list[Any]] = {}
-        self._units: dict[Any, Any] = {}
-        self._lines: list[Any] = []
+        self._records: dict[Any, list[int]] = {}
+        self._units: dict[Any, int] = {}
+        self._items: list[tuple[str, Any, dict[str, int]]] = []
         self._widest = 1
-        self._acc_frac = acc_frac
+        self._wide = acc_frac != FRAC
         for body in bodies:
             self._emit(body, {})
         self.loops, self.units, self.instructions = (
             sum(len(records) for records in self._records.values()),
             len(self._units),
-            len(self._lines),
+            len(self._items),
         )
         for what, number, most in (
             ("loop records", self.loops, LOOPS),
@@ -209,14 +232,12 @@ class ProgramSource:
                 record = self._record(item, active)
                 self._widest = max(self._widest, item.count if item.independent else 1)
                 start = "start_independent_loop" if item.independent else "start_loop"
-                self._lines.append(f"{start} l{record}")
+                self._items.append((start, (), {"loop": record}))
                 self._emit(item.body, {**active, item: record})
-                self._lines.append(f"end_loop l{record}")
+                self._items.append(("end_loop_or_jump_if_needed", (), {"loop": record}))
             else:
-                text, access = item
-                self._lines.append(
-                    text if access is None else text.format(f"a{self._unit(access, active)}")
-                )
+                unit = {} if item.access is None else {"apu": self._unit(item.access, active)}
+                self._items.append((item.mnemonic, item.values, unit))
 
     def _record(self, loop, active):
         """A record of this count and length that no loop around uses."""
@@ -229,44 +250,37 @@ class ProgramSource:
 
     def _unit(self, access, active):
         walk = sorted((active[loop], elements) for loop, elements in access.walk)
-        key = f"{access.address} {access.stride_x} {access.stride_y}" + "".join(
-            f" l{k}:{v}" for k, v in walk
-        )
+        key = access.address, access.stride_x, access.stride_y, tuple(walk)
         return self._units.setdefault(key, len(self._units))
 
     @property
-    def words(self) -> int:
-        """Number of words of its image."""
-        return (
-            8 + 2 * self.loops + sum(4 + key.count(":") for key in self._units) + self.instructions
+    def image(self) -> ProgramImage:
+        """The program image."""
+        return ProgramImage(
+            contexts=self._widest if self._widest > 1 else 0,
+            special=any(mnemonic in SPECIAL for mnemonic, *_ in self._items),
+            wide=self._wide,
+            loops={record: key for key, found in self._records.items() for record in found},
+            units={number: Unit(*key[:3], dict(key[3])) for key, number in self._units.items()},
+            words=[_word(name, values, **more) for name, values, more in self._items],
         )
 
-    def text(self, name: str) -> list[str]:
-        """The source lines of a program of this name."""
-        head = [f".program {name}"]
-        head += [f".needs contexts={self._widest}"] if self._widest > 1 else []
-        head += [f".needs acc_frac={self._acc_frac}"] if self._acc_frac != FRAC else []
-        records = sorted((record, key) for key, found in self._records.items() for record in found)
-        head += [f".loop l{record} {count}" for record, (count, _) in records]
-        head += [f".apu a{number} {key}" for key, number in self._units.items()]
-        return head + self._lines
 
-
-def programs(bodies: Sequence[Body], *, imem: int, acc_frac: int = FRAC) -> list[ProgramSource]:
+def programs(bodies: Sequence[Body], *, imem: int, acc_frac: int = FRAC) -> list[Program]:
     """Divides bodies, in their order, among as few programs as hold them.
 
     Raises :class:`TooLarge` only if a single body exceeds a program.
     """
-    found: list[ProgramSource] = []
+    found: list[Program] = []
     held: list[Body] = []
     for body in bodies:
         try:
-            source = ProgramSource([*held, body], imem=imem, acc_frac=acc_frac)
+            source = Program([*held, body], imem=imem, acc_frac=acc_frac)
         except TooLarge:
             if not held:
                 raise
             held = []
-            source = ProgramSource([body], imem=imem, acc_frac=acc_frac)
+            source = Program([body], imem=imem, acc_frac=acc_frac)
         found[len(found) - bool(held) :] = [source]
         held.append(body)
     return found

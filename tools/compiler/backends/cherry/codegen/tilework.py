@@ -146,7 +146,7 @@ class _Walk:
         loads = iter(views)
         for part in parts:
             if isinstance(part, str):
-                self.nests(part)
+                self.nests.part(part)
             else:
                 self.move("load", part[0], next(loads), beside, height=height, width=width)
 
@@ -359,7 +359,7 @@ def _products_walk(walk, operation, views, operands, parts, height, width):
                         # Neither is shared: weights wait in OUTPUT.
                         weigh("OUTPUT")
                         take()
-                        walk.nests("copy WEIGHTS, OUTPUT")
+                        walk.nests.part("copy WEIGHTS, OUTPUT")
                     else:
                         weigh("WEIGHTS")
                         take()
@@ -465,5 +465,5 @@ def _reduce_walk(walk, operation, views, window, start, parts, height, width):
                             offset=pixel * source.strides[1] + at * inner[1],
                             stride_y=inner[1],
                         )
-                        walk.nests(f"{operation} 1, 0, {span}, {pixel}")
+                        walk.nests(operation, acc=1, axis=0, count=span, target=pixel)
         walk.finish(parts, [out, *loaded], height, width, "ACC")
