@@ -2,8 +2,8 @@
 """Measurement bench of any core: compiled gateware beside the golden model. A figure is one only if
 both end with the same memory and counters.
 
-The gateware stands on a bench with an ideal memory (:class:`~quintet.boards.virtual.bench
-.CoreBench`) or on a virtual board with the model of its SDRAM chip.
+The gateware stands on a bench with an ideal memory (``CoreBench``) or on a virtual board with the
+model of its SDRAM chip.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...gateware.isa.model import GoldenModel
+from ...gateware.isa.model import Model
 from ...gateware.isa.outcome import Outcome
 from .row import Differs
 
@@ -55,35 +55,30 @@ def sdram_board(isa: str, sizes: Mapping[str, Any] | None = None) -> SimTarget:
 
 
 class MeasuredBuild:
-    """A build under test: a bench or a virtual board, whose main memory begins with a case's."""
+    """A build under test, on a bench or as a virtual board."""
 
-    def __init__(self, machine: CoreBench | SimTarget) -> None:
-        self.machine = machine
-        self._board = hasattr(machine, "board")
-
-    @property
-    def params(self) -> dict[str, Any]:
-        """Build parameters."""
-        return dict(self.machine.info.params if self._board else self.machine.params)
+    def __init__(self, *, bench: CoreBench | None = None, board: SimTarget | None = None) -> None:
+        self._bench, self._board = bench, board
 
     def run(self, image: np.ndarray, registers: Mapping[str, int]) -> tuple[Outcome, np.ndarray]:
         """``(Outcome, memory after the run)`` of a run in memory that begins with ``image``."""
         registers = {"window_limit": image.size, **registers}
-        if not self._board:
-            self.machine.load(image)
-            outcome = self.machine.run(registers, _LIMIT)
-            return outcome, self.machine.memory[: image.size].copy()
-        self.machine.reset_core()
-        chip = self.machine.board.chip
+        if self._bench is not None:
+            self._bench.load(image)
+            outcome = self._bench.run(registers, _LIMIT)
+            return outcome, self._bench.memory[: image.size].copy()
+        assert self._board is not None
+        self._board.reset_core()
+        chip = self._board.board.chip
         assert chip is not None  # the ULX3S has one
         chip[: image.size] = image
-        outcome = self.machine.run(registers, _LIMIT)
+        outcome = self._board.run(registers, _LIMIT)
         return outcome, chip[: image.size].copy()
 
     def exact(
         self,
         what: str,
-        model: GoldenModel,
+        model: Model,
         image: np.ndarray,
         registers: Mapping[str, int],
         counters: Iterable[str] | None = None,
@@ -112,6 +107,7 @@ class MeasuredBuild:
 
     def register(self, name: str) -> int:
         """A register of the core, after a run."""
-        if self._board:
-            return self.machine.read_register(name)
-        return self.machine.read_register(self.machine.registers[name].offset)
+        if self._board is not None:
+            return self._board.read_register(name)
+        assert self._bench is not None
+        return self._bench.read_register(self._bench.registers[name].offset)

@@ -56,7 +56,7 @@ class MeasuredScratchpad:
             np.uint8
         )
         return (
-            MeasuredBuild(self.bench)
+            MeasuredBuild(bench=self.bench)
             .exact("the workload", self.model, memory, {"program_address": _LIST_AT})
             .counters
         )

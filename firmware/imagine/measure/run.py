@@ -29,7 +29,7 @@ class MeasuredArray:
 
     def __init__(self, array: str) -> None:
         self.bench = ideal_bench("imagine", "sim", 8, _MEMORY, overrides=params_of(array))
-        self._measured = MeasuredBuild(self.bench)
+        self._measured = MeasuredBuild(bench=self.bench)
         self.reset()
 
     def reset(self) -> None:

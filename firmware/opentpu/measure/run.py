@@ -47,12 +47,12 @@ def open_ideal(n: int) -> MeasuredBuild:
     preset, overrides = _IDEAL[n]
     bench = ideal_bench("opentpu", preset, n, 1 << 17, overrides=overrides, ports="bare")
     bench.behave(IDEAL)
-    return MeasuredBuild(bench)
+    return MeasuredBuild(bench=bench)
 
 
 def open_board() -> MeasuredBuild:
     """The default SoC of the ULX3S-85F with its SDRAM, as a virtual board."""
-    return MeasuredBuild(sdram_board("opentpu"))
+    return MeasuredBuild(board=sdram_board("opentpu"))
 
 
 def _exact(case, memory):

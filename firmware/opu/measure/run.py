@@ -33,9 +33,9 @@ def open_build(build: str, memory: str) -> MeasuredBuild:
     """A build under test, on an ideal memory or with the SDRAM of a board."""
     preset, overrides = BUILDS[build]
     if memory == "sdram":
-        return MeasuredBuild(sdram_board("opu", {"preset": preset, **overrides}))
+        return MeasuredBuild(board=sdram_board("opu", {"preset": preset, **overrides}))
     return MeasuredBuild(
-        ideal_bench(
+        bench=ideal_bench(
             "opu",
             preset,
             4 if preset == "up5k" else 2,

@@ -95,14 +95,14 @@ class MeasuredCores:
             self.memory, self.size = "block", SMALL
             bench = open_build(build)
             self.params, self.beat = bench.params, bench.beat_bytes
-            self._measured = MeasuredBuild(bench)
+            self._measured = MeasuredBuild(bench=bench)
         elif memory == "block":
             self._measured = MeasuredBuild(
-                ideal_bench("pim", "85f", BEATS[memory], MEMORY, overrides={"cores": cores})
+                bench=ideal_bench("pim", "85f", BEATS[memory], MEMORY, overrides={"cores": cores})
             )
         else:
             self._measured = MeasuredBuild(
-                sdram_board("pim", {"cores": cores} if cores != 4 else None)
+                board=sdram_board("pim", {"cores": cores} if cores != 4 else None)
             )
 
     def case(self, name: str) -> Case | None:
