@@ -30,8 +30,8 @@ def _setup(params: Mapping[str, Any], fraction: int) -> dict[str, Any]:
 
 
 class ArrayProgram:
-    """A program for a build of ``params``, numbers with ``fraction`` fraction bits; ``vectors``
-    counts the shift-outs."""
+    """Program under construction for a build of ``params``, with numbers of ``fraction`` fraction
+    bits; ``vectors`` counts the result vectors shifted out."""
 
     def __init__(self, params: Mapping[str, Any], fraction: int):
         self.params, self.fraction = params, fraction
@@ -77,7 +77,7 @@ class ArrayProgram:
         self.finish(accumulator, bias, overlap)
 
     def finish(self, accumulator: int, bias: int | None, overlap: bool = True) -> None:
-        """Appends the end of :meth:`row`, with the sum of products in ``accumulator``."""
+        """Appends the end of :meth:`row`: bias and shift-out of the sum in ``accumulator``."""
         self.call("mv_ALLACCUM", accumulator, accumulator)
         if overlap:
             self.call("vv_serialEn")

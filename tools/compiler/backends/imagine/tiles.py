@@ -20,7 +20,7 @@ __all__ = ["Tiles", "registers_for_use"]
 
 
 def registers_for_use(params: Mapping[str, Any]) -> int:
-    """Number of registers that are not reserved for macros."""
+    """Number of registers that programs may use: all but those reserved for macros."""
     return registers_of(params) - RESERVED
 
 
@@ -49,7 +49,7 @@ class Tiles:
 
     @property
     def wide(self) -> int:
-        """Number of tiles per row, over all inputs."""
+        """Number of tiles side by side in a row, over all inputs."""
         return len(self.columns)
 
     def rows_of(self, tile: int) -> tuple[int, int]:
