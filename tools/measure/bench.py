@@ -62,7 +62,6 @@ class MeasuredBuild:
 
     def run(self, image: np.ndarray, registers: Mapping[str, int]) -> tuple[Outcome, np.ndarray]:
         """``(Outcome, memory after the run)`` of a run in memory that begins with ``image``."""
-        registers = {"window_limit": image.size, **registers}
         if self._bench is not None:
             self._bench.load(image)
             outcome = self._bench.run(registers, _LIMIT)
@@ -86,8 +85,9 @@ class MeasuredBuild:
         """The outcome of a run, whose memory and counters (those named; by default all that the
         model has) are those of ``model`` for the same. Raises :class:`~.row.Differs`, with
         ``what`` in front."""
+        registers = {"window_limit": image.size, **registers}
         model.memory = image.copy()
-        expected = model.run({"window_limit": image.size, **registers})
+        expected = model.run(registers)
         found, memory = self.run(image, registers)
         if found.status != "done" or expected.status != "done":
             raise Differs(
