@@ -12,9 +12,9 @@ from .....gateware.cores.cherry.image import relocated
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import disassemble
 from ..base import Backend, Lowered, Support, moved
-from .candidates import lower_machine
-from .decompose import machine_of
+from .legalise import machine_of
 from .reference.numeric import run_machine
+from .schedule.candidates import lower_machine
 from .support import check_support
 
 if TYPE_CHECKING:

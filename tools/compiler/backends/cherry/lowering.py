@@ -13,15 +13,15 @@ from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import disassemble
 from ...layout import dense_layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed, apart, with_states
-from .codegen.cost import program_cycles
+from .codegen.emit import Emitter
 from .codegen.nests import Body, Nests, Program, TooLarge, body_key
 from .codegen.tilework import Costs
-from .emit import Emitter
-from .places import Buffer, Crowded
-from .schedule import Timeline, image_cycles, transfer_cycles
-from .steps import Steps
-from .tasks import Tasks
-from .transfers import MOST, Arrays, Main, Transfer
+from .cost import program_cycles
+from .schedule.places import Buffer, Crowded
+from .schedule.steps import Steps
+from .schedule.tasks import Tasks
+from .schedule.timeline import Timeline, image_cycles, transfer_cycles
+from .schedule.transfers import MOST, Arrays, Main, Transfer
 
 if TYPE_CHECKING:
     from ...graph import Graph

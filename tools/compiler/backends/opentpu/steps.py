@@ -29,7 +29,7 @@ from quintet.tools.compiler.backends.opentpu.planes import Planes
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
 from ..base import LoweringError
-from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
+from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...graph import Conv, Graph, Node
 from .codegen.graph import Network
-from .codegen.reference import products_of_taps, runs_of_channels
+from .reference import products_of_taps, runs_of_channels
 
 if TYPE_CHECKING:
     from .form import Form

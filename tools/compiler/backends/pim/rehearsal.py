@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...graph import Conv
-from .clock.clocks import BEAT, Clock, Memory
 from .codegen import CoreBuilder
+from .cost.clocks import BEAT, Clock, Memory
 from .schedule import Plan, Play
 from .stages import Hand, Stages
 

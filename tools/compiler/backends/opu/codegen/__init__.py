@@ -8,12 +8,12 @@
 """
 
 from ....common.inputs import KernelError
+from ..cost import SDRAM, Estimate, Timing, estimate
+from ..reference import run_layer, run_network
 from .compiler import compile_network
-from .estimate import SDRAM, Estimate, Timing, estimate
 from .graph import Network
 from .layers import Layer, Tensor
 from .program import Compiled, LayerSpan, Placed
-from .reference import run_layer, run_network
 from .tiling import Tiling
 
 __all__ = [

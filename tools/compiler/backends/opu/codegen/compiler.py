@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ......gateware.cores.opu.isa import ISA
 from ....common.inputs import KernelError
+from ..cost import Timing, estimate
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
-from .estimate import Timing, estimate
 from .lower import Lowering
 from .memory import Constants, Maps
 from .program import Compiled, LayerSpan, Placed

@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from ...common.lifetimes import Lifetime, first_fit
-from ..base import LoweringError
-from .codegen.views import View
-from .machine import Ref, Value
+from ....common.lifetimes import Lifetime, first_fit
+from ...base import LoweringError
+from ..codegen.views import View
+from ..machine import Ref, Value
 
 __all__ = ["Buffer", "Crowded", "Place", "allocate", "borders", "edges", "geometry"]
 

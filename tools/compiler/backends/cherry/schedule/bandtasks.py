@@ -4,9 +4,9 @@ fit in the scratchpad."""
 
 from functools import partial
 
+from ..codegen.emit import cuts
+from ..machine import Product, Ref
 from .bands import Bands, row_part
-from .emit import cuts
-from .machine import Product, Ref
 from .places import Place, borders, edges, geometry
 from .transfers import Task, moved, whole
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from ..codegen.emit import Emitter, cuts, packed_weights
+from ..machine import Chain, Machine, Product, Ref, Regroup, Value
+from ..operations import streamed
+from ..reference.arithmetic import bits
 from .bandtasks import BandTasks
-from .emit import Emitter, cuts, packed_weights
-from .machine import Chain, Machine, Product, Ref, Regroup, Value
-from .operations import streamed
 from .places import Buffer, Place, borders, geometry
-from .reference.arithmetic import bits
 from .transfers import MOST, Arrays, Main, Task, Transfer, boxed, moved, whole
 
 __all__ = ["Tasks"]

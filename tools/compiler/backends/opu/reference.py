@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .graph import Network, check_inputs
+from .codegen.graph import Network, check_inputs
 
 if TYPE_CHECKING:
-    from ......gateware.cores.opu.types import TypeSet
-    from .layers import Layer
+    from .....gateware.cores.opu.types import TypeSet
+    from .codegen.layers import Layer
 
 __all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]
 

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from .places import Crowded, allocate
-from .schedule import transfer_cycles
+from .timeline import transfer_cycles
 
 if TYPE_CHECKING:
-    from .codegen.nests import Body
+    from ..codegen.nests import Body
     from .tasks import Tasks
     from .transfers import Task, Transfer
 

@@ -7,17 +7,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..base import Lowered, LoweringError
+from ...base import Lowered, LoweringError
+from ..lowering import Lowering
+from ..machine import Regroup
 from .bands import rows_apart
-from .lowering import Lowering
-from .machine import Regroup
 from .places import geometry
 from .tiling import Limits, tiled
 from .transfers import Arrays
 
 if TYPE_CHECKING:
-    from ...graph import Graph
-    from .machine import Machine, Value
+    from ....graph import Graph
+    from ..machine import Machine, Value
 
 __all__ = ["lower_machine"]
 

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .....gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, row_words
-from .....gateware.cores.cherry.model.transfers import from_array
+from ......gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, row_words
+from ......gateware.cores.cherry.model.transfers import from_array
 from .places import Buffer, Place
 
 if TYPE_CHECKING:
-    from .emit import Emitter
-    from .machine import Box, Ref
+    from ..codegen.emit import Emitter
+    from ..machine import Box, Ref
 
 __all__ = ["MOST", "Arrays", "Main", "Transfer", "Task", "boxed", "moved", "whole"]
 

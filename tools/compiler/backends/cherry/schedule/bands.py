@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from .machine import Chain, Operation, Product, Value, Window
+from ..machine import Chain, Operation, Product, Value, Window
 
 __all__ = ["Bands", "Rows", "row_part", "rows_apart"]
 

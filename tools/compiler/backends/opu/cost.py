@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from math import inf
 from typing import Any
 
-from ......gateware.cores.opu import geometry
-from ......gateware.cores.opu.model.sequence import Sequence
-from ......gateware.cores.opu.types import SLOT
-from .estimate_small import SmallMachine
+from .....gateware.cores.opu import geometry
+from .....gateware.cores.opu.model.sequence import Sequence
+from .....gateware.cores.opu.types import SLOT
+from .cost_small import SmallMachine
 
 __all__ = ["SDRAM", "Estimate", "Timing", "estimate"]
 

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ......gateware.cores.cherry.asm.structure import sources
-from ......gateware.cores.cherry.isa import SPECIAL
-from .nests import Body, Loop
+from .....gateware.cores.cherry.asm.structure import sources
+from .....gateware.cores.cherry.isa import SPECIAL
+from .codegen.nests import Body, Loop
 
 if TYPE_CHECKING:
-    from .tilework import Costs
+    from .codegen.tilework import Costs
 
 __all__ = ["program_cycles"]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ..base import LoweringError
-from .machine import (
+from ...base import LoweringError
+from ..machine import (
     Box,
     Chain,
     Machine,

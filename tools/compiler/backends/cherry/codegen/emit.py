@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .codegen.tilework import Costs, Products, chain, products, reduce
-from .codegen.views import View
-from .machine import Chain, Operation, PairProduct, Product, Ref, Value, Window
+from ..machine import Chain, Operation, PairProduct, Product, Ref, Value, Window
+from .tilework import Costs, Products, chain, products, reduce
+from .views import View
 
 if TYPE_CHECKING:
-    from .codegen.nests import Nests
-    from .places import Buffer, Place
+    from ..schedule.places import Buffer, Place
+    from .nests import Nests
 
 __all__ = ["Cut", "Emitter", "cuts", "packed_weights"]
 

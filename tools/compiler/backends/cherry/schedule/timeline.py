@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .....gateware.cores.cherry.image import row_words
+from ......gateware.cores.cherry.image import row_words
 
 if TYPE_CHECKING:
     from .transfers import Transfer

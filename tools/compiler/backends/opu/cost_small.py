@@ -5,7 +5,7 @@ and 10.1)."""
 from collections.abc import Mapping
 from typing import Any
 
-from ......gateware.cores.opu.model.sequence import Sequence
+from .....gateware.cores.opu.model.sequence import Sequence
 
 __all__ = ["SmallMachine"]
 
@@ -17,7 +17,7 @@ _LOAD, _STORE = 2, 1.05
 
 
 class SmallMachine:
-    """Model of the small engine that :func:`~.estimate.estimate` steps through."""
+    """Model of the small engine that :func:`~.cost.estimate` steps through."""
 
     def __init__(self, params: Mapping[str, Any]):
         self.params, self.sequence = params, Sequence(params)
