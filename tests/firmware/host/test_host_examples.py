@@ -63,6 +63,8 @@ def terminal(board):
         yield os.ttyname(theirs)
     finally:
         os.close(theirs)
+        # Its number may soon be that of another terminal, whose bytes the thread must not take.
+        thread.join()
         os.close(ours)
 
 
@@ -89,6 +91,35 @@ def test_posix_program_gives_what_a_session_gives(program, network):
     np.testing.assert_array_equal(found, network[1])
     lines = done.stderr.decode().splitlines()
     assert lines[0] == "model with OTPU, 50 MHz" and lines[-1] == f"{len(IMAGES)} runs"
+
+
+@posix
+@pytest.mark.parametrize("runs", ["1", "3", "8", "100"])
+def test_posix_program_by_lists_of_runs(program, network, runs):
+    """Lists shorter than, as long as, and longer than the inputs, which end within the last one."""
+    board = ModelBoard("opentpu", "sim-ext", run_list=True)
+    with terminal(board) as name:
+        done = subprocess.run(
+            [program, name, "3000000", runs],
+            input=IMAGES.tobytes(),
+            capture_output=True,
+            timeout=60,
+        )
+    assert done.returncode == 0, done.stderr
+    found = np.frombuffer(done.stdout, "<f4").reshape(len(IMAGES), -1)
+    np.testing.assert_array_equal(found, network[1])
+    assert done.stderr.decode().splitlines()[1:] == [f"{len(IMAGES)} runs"]
+    assert board.starts == -(-len(IMAGES) // int(runs)) * int(runs)
+
+
+@posix
+def test_posix_program_finds_that_the_board_holds_the_network(program, network):
+    board = ModelBoard("opentpu", "sim-ext")
+    for told in ([], ["the board holds digits"]):
+        with terminal(board) as name:
+            done = subprocess.run([program, name, "3000000"], input=b"", capture_output=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.decode().splitlines()[1:] == [*told, "0 runs"]
 
 
 @posix
@@ -132,9 +163,11 @@ def test_posix_program_on_a_served_virtual_board(tmp_path):
         (["/nowhere", "3000000"], b"", 3, "/nowhere: No such file or directory"),
         (["/dev/null", "1234"], b"", 3, "1234: not a rate that this system has a name for"),
         (["BOARD", "115200"], b"\0" * 10, 2, "the inputs end within run 0"),
+        (["BOARD", "115200", "0"], b"", 2, "usage:"),
+        (["BOARD", "115200", "2"], b"", 1, "digits: the build walks no lists of runs"),
         (["OTHER", "115200"], b"", 1, "digits: the core was built with other parameters"),
     ],
-    ids=["usage", "port", "rate", "inputs", "build"],
+    ids=["usage", "port", "rate", "inputs", "runs", "lists", "build"],
 )
 def test_posix_program_refuses(program, arguments, given, code, message):
     presets = {"BOARD": "sim-ext", "OTHER": "sim"}
