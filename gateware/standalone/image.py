@@ -167,8 +167,8 @@ def unpack(data: bytes, build: int | None = None) -> Image:
             return Image(found, tuple(segments))
         if size <= 0 or address % 4:
             raise ImageError(
-                f"plan image: a segment of words from {address:#x} to {end & ~3:#x}: expected one "
-                f"word or more, in ascending order",
+                f"plan image: a segment of words from {address:#x} to {end & ~3:#x}: expected "
+                "whole words, one or more",
                 BootReason.DAMAGED,
             )
         body = take(4 if fills else size, "a segment")

@@ -44,7 +44,7 @@ def c_network(plan: Plan) -> str:
     ------
     PlanError
         The plan is not one program for the core: a step runs on the host, or several programs take
-        turns. Or it holds numbers of a type that the library does not know.
+        turns, or it has a state that the host would keep or set. Or it holds numbers of a type that the library does not know.
     """
     step = _only_step(plan)
     lowered = step.lowered
@@ -112,6 +112,12 @@ def _only_step(plan):
             f"{plan.network}: the plan is {len(plan.steps)} programs that take turns; a host in C "
             f"runs plans that are one. Compile the network for another core or a larger preset"
         )
+    for state in plan.states:
+        if not plan.on_board(state) or np.any(state.initial) or state.input.offset is not None:
+            raise PlanError(
+                f"{plan.network}: the state {state.input.name}: a host in C runs plans whose states "
+                f"stay on the board and begin with zeros; found one that does not"
+            )
     return plan.steps[0]
 
 
@@ -122,10 +128,11 @@ def _constants(lowered):
 
 
 def _cleared(lowered):
-    """Ranges that must be zero since an input leaves gaps in them: (address, bytes)."""
+    """Memory ranges that must be zeroed since an input leaves gaps in them, or since a state begins
+    with zeros: (address, bytes)."""
     return [
         (placed.layout.first, placed.layout.end - placed.layout.first)
-        for placed in lowered.inputs.values()
+        for placed in lowered.read.values()
         if not placed.layout.in_program
     ]
 
@@ -179,7 +186,7 @@ def _bytes(name, data, what):
 
 
 def _table(kind, name, rows):
-    """A constant array; nothing where there are no rows, since C has no empty arrays."""
+    """C text of a constant array; empty without rows, since C has no empty arrays."""
     if not rows:
         return []
     return [
@@ -191,7 +198,7 @@ def _table(kind, name, rows):
 
 
 def _member(field, table, count):
-    """A table in a struct, and its length."""
+    """C text of a pointer to a table and of its length, as members of a struct."""
     singular = field.removesuffix("s")
     return [f"    .{field} = {table if count else 'NULL'},", f"    .{singular}_count = {count}u,"]
 
@@ -217,8 +224,8 @@ def _zeros(name, zeros):
 
 
 def _words(registers, values):
-    """Register writes as (offset, 32-bit value), in ascending order; a register of 64 bits is
-    two."""
+    """Register writes as (offset, 32-bit value), in ascending order; a 64-bit register is written
+    as two words."""
     words = []
     for name, value in values.items():
         register, offset = registers.find(name)
@@ -459,7 +466,7 @@ def _span(layout):
 
 
 def _planes(layout):
-    """Rows of ``struct quintet_planes``; none of a layout without bit planes."""
+    """C rows of ``struct quintet_planes``, for a bit-plane layout; empty for any other."""
     if not isinstance(layout, BitPlanes):
         return []
     vectors = max(vector for vector, *_ in layout.slots) + 1
@@ -471,7 +478,8 @@ def _planes(layout):
 
 
 def _strips(layout):
-    """Rows of ``struct quintet_strip``; none of bit planes. Offsets count modulo 2^32."""
+    """C rows of ``struct quintet_strip``; empty for a bit-plane layout. Offsets count modulo
+    2^32."""
     if isinstance(layout, BitPlanes):
         return []
     return [

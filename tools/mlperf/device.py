@@ -205,5 +205,5 @@ class Device:
 
 
 def _number(text):
-    """A decimal number, ``None`` if the text is none."""
+    """Parses a decimal number; ``None`` if the text is not one."""
     return int(text) if text.removeprefix("-").isdecimal() else None
