@@ -44,7 +44,8 @@ def c_network(plan: Plan) -> str:
     ------
     PlanError
         The plan is not one program for the core: a step runs on the host, or several programs take
-        turns, or it has a state that the host would keep or set. Or it holds numbers of a type that the library does not know.
+        turns. Or it has a state that the host would keep or set, or numbers of a type that the
+        library does not know.
     """
     step = _only_step(plan)
     lowered = step.lowered
@@ -115,8 +116,8 @@ def _only_step(plan):
     for state in plan.states:
         if not plan.on_board(state) or np.any(state.initial) or state.input.offset is not None:
             raise PlanError(
-                f"{plan.network}: the state {state.input.name}: a host in C runs plans whose states "
-                f"stay on the board and begin with zeros; found one that does not"
+                f"{plan.network}: the state {state.input.name} is kept or set by a host in Python: "
+                f"a host in C runs plans whose states stay on the board and begin with zeros"
             )
     return plan.steps[0]
 
