@@ -2,6 +2,7 @@
 """Examples of the C host: the POSIX program on a served virtual board, the others by a compiler
 against declarations of what they use."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from quintet.tools.cli import main
 from quintet.tools.compiler.api import compile_model
-from tests.firmware.host.library import HOST, WARNINGS
+from tests.firmware.host.library import HOST, WARNINGS, compilers
 from tests.firmware.host.model_board import ModelBoard
 
 EXAMPLES = HOST / "examples"
@@ -42,7 +43,6 @@ def network(tmp_path_factory):
 @contextmanager
 def terminal(board):
     """Name of a pseudo-terminal with ``board`` (a device model) behind it."""
-    import os
     import tty
 
     ours, theirs = os.openpty()
@@ -110,6 +110,27 @@ def test_posix_program_by_lists_of_runs(program, network, runs):
     np.testing.assert_array_equal(found, network[1])
     assert done.stderr.decode().splitlines()[1:] == [f"{len(IMAGES)} runs"]
     assert board.starts == -(-len(IMAGES) // int(runs)) * int(runs)
+
+
+@posix
+@pytest.mark.parametrize("compiler", compilers())
+def test_sanitizers_find_nothing_in_lists_and_plain_runs(compiler, network, tmp_path):
+    folder, expected = network
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DQUINTET_CHUNK=64"]
+    command = [compiler, *WARNINGS, "-O1", *flags, "-I", folder, "-DNETWORK=digits"]
+    command += ['-DNETWORK_HEADER="digits.h"', "-DQUINTET_OVERLAP", EXAMPLES / "posix" / "main.c"]
+    subprocess.run([*command, folder / "quintet.c", "-o", tmp_path / "run"], check=True)
+    for runs in ([], ["3"]):
+        with terminal(ModelBoard("opentpu", "sim-ext", run_list=True)) as name:
+            done = subprocess.run(
+                [tmp_path / "run", name, "3000000", *runs],
+                input=IMAGES.tobytes(),
+                capture_output=True,
+                env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
+            )
+        assert done.returncode == 0, done.stderr.decode()[-4000:]
+        found = np.frombuffer(done.stdout, "<f4").reshape(len(IMAGES), -1)
+        np.testing.assert_array_equal(found, expected)
 
 
 @posix
