@@ -4,6 +4,7 @@
 import ctypes
 import json
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -13,6 +14,9 @@ from quintet.gateware.info import CONTROL_BASE, RUN_LIST_BASE, SOC_BASE
 from quintet.gateware.standalone.runlist import ListStatus
 from quintet.tools.cli import main
 from quintet.tools.compiler.api import compile_model
+from quintet.tools.compiler.graph import State
+from quintet.tools.compiler.plan import PlanError
+from quintet.tools.export.c_network import c_network
 from quintet.tools.text import plain_name
 from tests.firmware.host.library import ACCESS, HOST, WARNINGS, CHost, HostError, List, load
 from tests.firmware.host.model_board import ModelBoard
@@ -571,3 +575,10 @@ def test_plans_that_are_not_one_program(model, isa, message, tmp_path, capsys):
     assert main(["export", "--c", str(tmp_path / "plan"), "-o", str(tmp_path / "net.h")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "net.h").exists()
+
+
+def test_plan_whose_state_the_host_would_keep(dense):
+    plan = dense.compiled.plan
+    state = State(plan.inputs[0], plan.outputs[0], np.zeros(plan.inputs[0].shape))
+    with pytest.raises(PlanError, match="the state .* is kept or set by a host in Python"):
+        c_network(replace(plan, states=[state]))
