@@ -27,7 +27,7 @@ __all__ = ["MOST", "Chunk", "ListPlaces", "build_list", "in_lists"]
 MOST = 16
 #: Alignment of lists, and of the tensors that wait for their run, in bytes.
 _ALIGN = 64
-#: Cycles of the main clock that a word takes in a copy on a ULX3S, the board on which it takes most.
+#: Cycles of the main clock that a word takes in a copy on a ULX3S. On no other board it takes more.
 _CYCLES_PER_WORD = 48
 
 
