@@ -236,7 +236,7 @@ def _user():
 
 
 def examine() -> list[Finding]:
-    """All findings, in the order in which they matter."""
+    """Runs all checks; returns the findings, the most important first."""
     findings = [_python(), *_packages(), _compiler()]
     findings += [_tool(*row) for row in _TOOLS]
     findings += _programmers()

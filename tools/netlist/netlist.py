@@ -36,8 +36,8 @@ FLASH_CLOCK = "USRMCLK"
 
 
 class NetlistError(QuintetError):
-    """A netlist contains a cell or mode that the simulation does not support; the message names the
-    cell."""
+    """Error: a netlist contains a cell or mode that the simulation does not support; the message
+    names the cell."""
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class TargetName:
 
 
 def parse_target(text: str) -> TargetName:
-    """Parses a target's name without opening anything.
+    """Parses a target's name without opening it.
 
     Raises
     ------
@@ -145,7 +145,7 @@ def _parse_sim(text):
 
 
 def open_sim_target(name: str, progress: Callable[[str], object] | None = None) -> SimTarget:
-    """Opens a virtual board by its target name; errors are as for :func:`open_target`."""
+    """Opens a virtual board by its target name; errors as for :func:`open_target`."""
     from .sim import open_sim
 
     return open_sim(parse_target(name), progress)
