@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...boards.board import SDRAM, SRAM
+from ...boards.board import SDRAM, SRAM, UARTLink
 from .netlist import FLASH_CLOCK, HIGH, LOW, Netlist, NetlistError, Pad
 
 if TYPE_CHECKING:
@@ -110,6 +110,7 @@ def connect_pins(simulation: NetlistSimulation, board: Board, soc: SoC) -> None:
         The netlist lacks a port of the board.
     """
     port = board.port_of("uart")
+    assert isinstance(port, UARTLink)
     names = {role: f"{port.resource}_{port.number}__{role}" for role in ("rx", "tx")}
     names |= {
         role: led_port(led)
