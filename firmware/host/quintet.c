@@ -839,6 +839,17 @@ static enum quintet_status run_setup(struct quintet *board, const struct quintet
     return status ? status : start_and_wait(board, 0);
 }
 
+enum quintet_status quintet_reset_states(struct quintet *board,
+                                         const struct quintet_network *network)
+{
+    enum quintet_status status = QUINTET_OK;
+    for (uint32_t i = 0; !status && i < network->state_count; i++) {
+        const struct quintet_segment *s = &network->states[i];
+        status = quintet_write(board, s->address, s->data, s->size);
+    }
+    return status;
+}
+
 enum quintet_status quintet_assume_loaded(struct quintet *board,
                                           const struct quintet_network *network)
 {
@@ -849,6 +860,8 @@ enum quintet_status quintet_assume_loaded(struct quintet *board,
         status = check_segment(board, &network->segments[i]);
     for (uint32_t i = 0; !status && i < network->setup_count; i++)
         status = run_setup(board, network, &network->setup[i]);
+    if (!status)
+        status = quintet_reset_states(board, network);
     if (!status) {
         board->loaded = network;
         board->ran = false;

@@ -179,6 +179,9 @@ struct quintet_network {
     uint32_t input_count;
     const struct quintet_tensor *outputs;
     uint32_t output_count;
+    const struct quintet_segment *states;     /* what each run leaves for the next one, in the
+                                                 board's memory: place and initial bytes */
+    uint32_t state_count;
 };
 
 /* A board and its link. Set `timeout_ms`, `retry_ms` and `bytes_per_second` after quintet_init() if
@@ -254,6 +257,12 @@ enum quintet_status quintet_load(struct quintet *board, const struct quintet_net
  * wrote them): they are checked where the header has them, and nothing is written. */
 enum quintet_status quintet_assume_loaded(struct quintet *board,
                                           const struct quintet_network *network);
+
+/* Gives the states of a loaded network their initial values: the next input is the first of a
+ * sequence. quintet_load() and quintet_assume_loaded() do so as well. After a run that failed the
+ * states are invalid. To save them, read the places in `network->states`; to restore, write them. */
+enum quintet_status quintet_reset_states(struct quintet *board,
+                                         const struct quintet_network *network);
 
 /* One run of a loaded network: `inputs[i]` and `outputs[i]` point to numbers of the network's i-th
  * input and output (int8_t, int16_t, int32_t or float, little-endian). `limit_ms` as above. */

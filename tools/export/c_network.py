@@ -8,6 +8,7 @@ from ...gateware.cores import open_core
 from ...gateware.isa.parameters import params_hash
 from ..compiler.plan import HostStep, Plan, PlanError
 from ..compiler.planes import BitPlanes
+from ..compiler.session.states import initial_bytes
 from ..jobs.registers import RegisterMap
 from ..text import plain_name, visible
 
@@ -50,9 +51,11 @@ def c_network(plan: Plan) -> str:
     zeros = [*lowered.zeros, *_cleared(lowered)]
     inputs = _tensors(plan, plan.inputs, step.part, lowered.inputs, "in")
     outputs = _tensors(plan, plan.outputs, step.part, lowered.outputs, "out")
+    states = _states(plan, step)
 
     parts = [_head(plan, name, lowered), *_describe("Inputs", plan.inputs, inputs)]
     parts += _describe("Outputs", plan.outputs, outputs)
+    parts += _describe_states(states, step.part)
     parts += [f"#define {name.upper()}_IMAGES {lowered.images}u", ""]
     for number, (_, data, what) in enumerate((*segments, *setup)):
         parts += _bytes(f"{name}_data_{number}", data, what)
@@ -67,6 +70,16 @@ def c_network(plan: Plan) -> str:
     parts += _registers(f"{name}_again", again)
     parts += _tensor_tables(name, "inputs", inputs)
     parts += _tensor_tables(name, "outputs", outputs)
+    for number, (_, _, data) in enumerate(states):
+        parts += _table("uint8_t", f"{name}_state_{number}", [str(byte) for byte in data])
+    parts += _table(
+        "struct quintet_segment",
+        f"{name}_states",
+        [
+            f"{{{place.layout.first:#x}u, {len(data)}u, {name}_state_{number}}}"
+            for number, (_, place, data) in enumerate(states)
+        ],
+    )
     parts += [
         f"static const struct quintet_network {name} = {{",
         f"    .name = {_string(plan.network)},",
@@ -82,6 +95,7 @@ def c_network(plan: Plan) -> str:
         *_member("setup", f"{name}_setup", len(setup)),
         *_member("inputs", f"{name}_inputs", len(inputs)),
         *_member("outputs", f"{name}_outputs", len(outputs)),
+        *_member("states", f"{name}_states", len(states)),
         "};",
         "",
         "#endif",
@@ -109,7 +123,7 @@ def _cleared(lowered):
     """Memory ranges that must be zeroed since an input leaves gaps in them: (address, bytes)."""
     return [
         (placed.layout.first, placed.layout.end - placed.layout.first)
-        for placed in lowered.inputs.values()
+        for placed in lowered.read.values()
         if not placed.layout.in_program
     ]
 
@@ -231,6 +245,35 @@ def _tensors(plan, ports, part, placed, prefix):
             )
         found.append((f"{prefix}_{number}", port, place, dtype, part.scales.get(port.tensor)))
     return found
+
+
+def _states(plan, step):
+    """For each state (State, placed tensor, its bytes at the beginning)."""
+    found = []
+    for state in plan.states:
+        if not plan.on_board(state):
+            raise PlanError(
+                f"{plan.network}: the state {state.input.name} goes through the host in Python; a "
+                f"host in C runs plans whose states all stay in the board's memory"
+            )
+        place = step.lowered.states[state.input.tensor]
+        found.append((state, place, initial_bytes(step, state)))
+    return found
+
+
+def _describe_states(states, part):
+    if not states:
+        return []
+    lines = ["/* States, which each run leaves in the board's memory for the next one:"]
+    for state, place, _ in states:
+        shape = ", ".join(map(str, place.layout.shape))
+        scale = part.scales.get(state.input.tensor)
+        step = "float" if scale is None else f"{scale.bits} bits, steps of {scale.step!r}"
+        lines.append(
+            f" *   {_comment(state.output.name)} -> {_comment(state.input.name)}, "
+            f"{place.layout.dtype} [{shape}], {step}, at {place.layout.first:#x}"
+        )
+    return [*lines, " */"]
 
 
 def _describe(title, ports, tensors):

@@ -3,6 +3,7 @@
 
 import ctypes
 import json
+import re
 import subprocess
 
 import numpy as np
@@ -13,6 +14,7 @@ from quintet.tools.cli import main
 from quintet.tools.compiler.api import compile_model
 from tests.firmware.host.library import ACCESS, HOST, WARNINGS, CHost, HostError, load
 from tests.firmware.host.model_board import ModelBoard
+from tests.tools.compiler.state_networks import relu_cell
 from tests.tools.link.fake_pipe import FakePipe
 
 DIGITS = HOST.parent / "digits"
@@ -142,6 +144,41 @@ def test_inputs_far_from_zero(tmp_path):
     host.call("load", network.network)
     found = network.infer(host, inputs)
     np.testing.assert_array_equal(found.reshape(expected.shape), expected.astype("f4"))
+
+
+@pytest.mark.parametrize("isa, preset", [("opu", "sim"), ("pim", "85f"), ("cherry", "sim")])
+def test_states_stay_and_are_reset(isa, preset, tmp_path):
+    """Each run leaves its state for the next one, in the board's memory."""
+    (tmp_path / "cell.onnx").write_bytes(relu_cell())
+    inputs = np.random.default_rng(4).normal(size=(20, 8)).astype("f4")
+    first = np.linspace(0, 1, 16)
+    more = {"initial": {"state_in": first}}
+    network = Network(tmp_path, tmp_path / "cell.onnx", isa, preset, inputs, **more)
+    header = (tmp_path / "net.h").read_text()
+    (step,) = network.compiled.plan.machine_steps
+    address = step.lowered.states["state_in"].layout.first
+    assert re.search(rf"state_out -> state_in, .* at {address:#x}\n", header)
+    with network.compiled.open(f"model:{isa}?preset={preset}") as session:
+        expected = session(inputs).astype("f4")
+    host = network.host()
+    host.call("load", network.network)
+    for _ in range(2):
+        found = network.infer(host, inputs)
+        np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+        host.call("reset_states", network.network)
+
+
+def test_states_that_go_through_the_host_are_refused(tmp_path, capsys):
+    (tmp_path / "cell.onnx").write_bytes(relu_cell())
+    inputs = np.random.default_rng(4).normal(size=(20, 8)).astype("f4")
+    target = "model:pim?preset=85f"
+    made = compile_model(tmp_path / "cell.onnx", target, calibration=inputs)
+    lowered = made.plan.machine_steps[0].lowered
+    lowered.inputs |= lowered.states
+    lowered.states.clear()
+    made.save(tmp_path / "plan")
+    assert main(["export", "--c", str(tmp_path / "plan"), "-o", str(tmp_path / "net.h")]) == 2
+    assert "the state state_in goes through the host" in capsys.readouterr().err
 
 
 def branches_network(path):
