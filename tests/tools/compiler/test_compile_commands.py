@@ -169,6 +169,9 @@ def test_opentpu_of_a_small_board_names_boards_that_take_networks(capsys, tmp_pa
     target = ("compile", digits.FOLDER / "mlp.onnx", "--for", "icebreaker/opentpu", "--dry-run")
     refusal = said(capsys, *target, code=Exit.BAD_INPUT)["error"]
     assert "-P ext_norm=true" in refusal and "ulx3s-85f" in refusal and "icebreaker" not in refusal
+    # A reason that every layer has is said once.
+    assert refusal.count("ext_norm=true") == 1
+    assert "\n  dense2 (MatMul): as dense1; cherry, imagine, opu, pim would run it" in refusal
     assert said(capsys, *target, "-P", "ext_norm=true")["network"] == "digits_mlp"
 
 
@@ -266,7 +269,7 @@ def test_compare_puts_all_side_by_side(capsys, tmp_path):
             and cell["cycles"] > 0
         ), cell["isa"]
     text = page.read_text()
-    assert text.count("<article><h2>") == 8 and all(
+    assert text.count("<article><h2>") == 9 and all(
         f"<h2>{cell['isa']}, {cell['preset']}</h2>" in text for cell in found["cells"]
     )
 
