@@ -31,6 +31,7 @@ __all__ = [
     "Board",
     "Bridge",
     "Flash",
+    "SPIPort",
     "UARTLink",
     "USBPort",
 ]
@@ -41,8 +42,8 @@ FPGA_FAMILY = {"85f": "ecp5", "45f": "ecp5", "25f": "ecp5", "up5k": "ice40", "hx
 
 #: Pins of a board: (resource, number), or with the name of a part of the resource.
 PinName: TypeAlias = tuple[str, int] | tuple[str, int, str]
-#: Kinds of links: our protocol and LiteX's on a serial line, ours over USB.
-LINKS = ("uart", "uartbone", "usb")
+#: Kinds of links: our protocol and LiteX's on a serial line, ours over USB and over SPI.
+LINKS = ("uart", "uartbone", "usb", "spi")
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,28 @@ class USBPort:
         from ..gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
 
         return {"kind": self.kind, "vendor": VENDOR_ID, "product": PRODUCT_ID}
+
+
+@dataclass(frozen=True)
+class SPIPort:
+    """Pins of the link over SPI, of the platform's ``connector``. The defaults are the places of a
+    Pmod of type 2A (Digilent Pmod Interface Specification): chip select, data from the host, data
+    to it, clock, interrupt."""
+
+    connector: tuple[str, int]
+    cs: str = "1"
+    copi: str = "2"
+    cipo: str = "3"
+    sck: str = "4"
+    ready: str = "7"
+    kind: Literal["spi"] = "spi"
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """The link in the info text."""
+        from ..gateware.link.spi_format import SPI_HZ
+
+        return {"kind": self.kind, "hz": SPI_HZ}
 
 
 @dataclass(frozen=True)
@@ -276,6 +299,7 @@ class Board:
     memory : SDRAM, SRAM, SPRAM or BlockRAM
     link : UARTLink or USBPort, the default link
     usb : USBPort or None, where USB wires come to the FPGA
+    spi : SPIPort or None, pins for a link over SPI
     bridges : tuple of Bridge, the board's own USB serial bridge (of several revisions),
         by which a host finds it
     programmers : tuple of str, programs that can load it, the first one preferred
@@ -304,6 +328,7 @@ class Board:
     busy_led: PinName | None
     fault_led: PinName | None
     usb: USBPort | None = None
+    spi: SPIPort | None = None
     flash: Flash | None = None
     bridges: tuple[Bridge, ...] = field(default=())
     clock_pad: bool = False
@@ -326,10 +351,11 @@ class Board:
     def links(self) -> tuple[str, ...]:
         """Kinds of links that the board can be built with, the default one first."""
         serial = ("uart", "uartbone") if self.link.kind == "uart" else ()
-        return (*serial, *(("usb",) if self.usb is not None else ()))
+        others = (name for name in ("usb", "spi") if getattr(self, name) is not None)
+        return (*serial, *others)
 
-    def port_of(self, link: str) -> UARTLink | USBPort:
-        """The :class:`UARTLink` or :class:`USBPort` of a kind of link.
+    def port_of(self, link: str) -> UARTLink | USBPort | SPIPort:
+        """The :class:`UARTLink`, :class:`USBPort` or :class:`SPIPort` of a kind of link.
 
         Raises
         ------
@@ -343,12 +369,16 @@ class Board:
         if link not in self.links:
             from . import BoardError
 
-            why = "no USB wires come to its FPGA" if link == "usb" else "it has no serial line"
+            why = {
+                "usb": "no USB wires come to its FPGA",
+                "spi": "its table names no pins for it",
+            }.get(link, "it has no serial line")
             raise BoardError(
                 f"{self.name} cannot be built with link {link}: {why}; there is "
                 f"{', '.join(self.links)}"
             )
-        return self.usb if link == "usb" and self.usb is not None else self.link
+        ports = {"usb": self.usb, "spi": self.spi}
+        return ports.get(link) or self.link
 
     def presets(self, package: CorePackage) -> list[str]:
         """Names of a core's presets for this board, the default one first; those that were found
@@ -506,7 +536,7 @@ class Board:
             Bytes of main memory, where a simulation wants less than there is.
         link : str, optional
             ``"uart"``: our protocol; ``"uartbone"``: LiteX's, on the same wires; ``"usb"``: ours
-            over USB. The board's default one unless given.
+            over USB; ``"spi"``: ours over SPI. The board's default one unless given.
         on_chip : int, optional
             Bytes of main memory in block RAM, from address 0; else the preset's.
         run_list : bool

@@ -2,7 +2,7 @@
 """MuseLab iCESugar (iCE40 UP5K) and iCESugar-Pro (ECP5 with 32 MiB of 16-bit SDR SDRAM), both with
 an iCELink."""
 
-from .board import SDRAM, SPRAM, Board, Bridge, UARTLink, USBPort
+from .board import SDRAM, SPRAM, Board, Bridge, SPIPort, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
@@ -24,11 +24,15 @@ BOARDS = (
         memory=SPRAM(),
         link=_LINK,
         usb=USBPort(),
+        spi=SPIPort(connector=("pmod", 1)),
         bridges=_BRIDGES,
         programmers=("icesprog", "iCELink"),
         busy_led=("led_g", 0),
         fault_led=("led_r", 0),
-        notes=("link usb is on the second USB port, whose pins are those of PMOD1",),
+        notes=(
+            "link usb is on the second USB port, whose pins are those of PMOD1",
+            "link spi is on PMOD2",
+        ),
     ),
     Board(
         name="icesugar-pro",

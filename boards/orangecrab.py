@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """OrangeCrab r0.2: ECP5 of the fastest grade. Its DDR3 is not used: main memory is block RAM."""
 
-from .board import BlockRAM, Board, UARTLink, USBPort
+from .board import BlockRAM, Board, SPIPort, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
@@ -25,6 +25,8 @@ def _board(size, fpga, memory, too_large):
         memory=BlockRAM(size=memory, beat_bytes=4),
         link=UARTLink(baud=3_000_000),
         usb=USBPort(),
+        # Where a Feather has its SPI port, as a host; and two pins beside it.
+        spi=SPIPort(connector=("io", 0), cs="5", copi="copi", cipo="cipo", sck="sck", ready="6"),
         programmers=("dfu-util", "openFPGALoader"),
         busy_led=("rgb_led", 0, "g"),
         fault_led=("rgb_led", 0, "r"),
@@ -33,6 +35,7 @@ def _board(size, fpga, memory, too_large):
             "main memory is block RAM: the DDR3 needs a controller that quintet does not have",
             "the serial line is on pins 0 (in) and 1 (out) of the header, 3.3 V",
             "link usb is on the board's own USB port",
+            "link spi is on the header: SCK, MOSI (in), MISO (out), 5 (chip select), 6 (ready)",
         ),
     )
 

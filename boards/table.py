@@ -20,6 +20,7 @@ def _links(board):
     names = {
         "uart": lambda: f"UART, {board.link.baud / 1e6:g} Mbaud",
         "usb": lambda: "USB, 12 Mbit/s",
+        "spi": lambda: "SPI, 20 MHz",
     }
     return "; ".join(names[link]() for link in board.links if link in names)
 

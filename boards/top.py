@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Top level of a bitstream around the SoC: PLL, reset, UART or USB, LEDs, memory pins."""
+"""Top level of a bitstream around the SoC: PLL, reset, UART, USB or SPI, LEDs, memory pins."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from ..gateware.memory.sram.parts import find_sram
 from ..gateware.memory.sram.phy import SRAMPhy
 from ..gateware.primitives.pll import PLL
 from .clocking import USB_HZ
+from .spi_top import SPIPads
 from .usb_top import USB_TOLERANCE, USBClocks, USBPads
 
 if TYPE_CHECKING:
@@ -139,7 +140,7 @@ class BoardTop(Elaboratable):
 
     def __init__(self, *, board: Board, soc: SoC) -> None:
         self.board, self.soc, self.clocking = board, soc, soc.clocking
-        self._usb = soc.link.get("kind") == "usb"
+        self._link = soc.link.get("kind")
 
     def _pll(self, pad=None):
         clocks, shifted = (
@@ -174,8 +175,12 @@ class BoardTop(Elaboratable):
             m.domains += (further := ClockDomain(soc.domain.name, reset_less=True))
             m.d.comb += further.clk.eq(pll.further)
 
-        if self._usb:
+        if self._link == "usb":
             self._usb_link(m, pll, clock)
+        elif self._link == "spi":
+            pads = m.submodules.spi = SPIPads(port=board.spi, family=board.family)
+            wiring.connect(m, pads.link.rx, soc.rx)
+            wiring.connect(m, soc.tx, pads.link.tx)
         else:
             self._serial_link(m, platform)
 

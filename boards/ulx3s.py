@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Radiona ULX3S: ECP5 with 32 MiB of 16-bit SDR SDRAM and an FT231X."""
 
-from .board import SDRAM, Board, Bridge, Flash, UARTLink, USBPort
+from .board import SDRAM, Board, Bridge, Flash, SPIPort, UARTLink, USBPort
 
 __all__ = ["BOARDS"]
 
@@ -30,6 +30,8 @@ def _board(size, fpga):
         memory=_SDRAM,
         link=UARTLink(baud=3_000_000),
         usb=USBPort(),
+        # The first pin is one for clocks (PCLK of doc/constraints/ulx3s_v20.lpf of emard/ulx3s).
+        spi=SPIPort(connector=("gpio", 0), sck="0+", copi="1+", cipo="2+", cs="3+", ready="4+"),
         # Boards were made with flash memories of several makers, whose four data lines are enabled
         # in different ways.
         flash=Flash(size=16 << 20, image_at=4 << 20, resource="spi_flash_1x"),
@@ -38,7 +40,10 @@ def _board(size, fpga):
         busy_led=("led", 0),
         fault_led=("led", 1),
         held_high=_HELD_HIGH,
-        notes=("link usb is on the second USB port, US2",),
+        notes=(
+            "link usb is on the second USB port, US2",
+            "link spi is on header J1: GP0 clock, GP1 in, GP2 out, GP3 chip select, GP4 ready",
+        ),
     )
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Gateware, and its specification in pure Python: instruction sets, golden models, assemblers.
+"""Gateware of the cores and their SoC, and the cores' specification in pure Python: instruction
+sets, golden models, assemblers.
 
 ``Core`` is a core for a design of one's own (docs/guides/own-soc.md); its modules are imported when
 it is asked for.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of the constructor arguments that engines, units and memories share, each with its one
-message. Pure Python."""
+"""Argument checks that engines, units and memories share, with one message for each rule. Pure
+Python."""
 
 from typing import Any
 
@@ -19,15 +19,15 @@ FAMILIES = (None, "ecp5", "ice40")
 
 
 def is_integer(value: object) -> bool:
-    """Whether ``value`` is an int, and not a bool."""
+    """Whether ``value`` is an int and not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def check_integer(
     name: str, value: Any, low: int, high: int | None = None, *, power_of_two: bool = False
 ) -> None:
-    """Refuse, with a ``ValueError`` that calls it ``name``, what is no integer from ``low`` to
-    ``high`` (``None``: no upper bound), or no power of two among them."""
+    """Raises ``ValueError``, with ``name`` in the message, unless ``value`` is an integer from
+    ``low`` to ``high`` (``None``: no upper bound), and a power of two if that is required."""
     if (
         is_integer(value)
         and value >= low
@@ -46,7 +46,7 @@ def check_integer(
 
 
 def check_family(family: object) -> None:
-    """Refuse, with a ``ValueError``, a family that the primitives do not know."""
+    """Raises ``ValueError`` for an FPGA family that the primitives do not support."""
     if family not in FAMILIES:
         raise ValueError(f"Family must be one of None, 'ecp5', 'ice40', not {family!r}")
 
@@ -57,15 +57,14 @@ def _or(values):
 
 
 def check_kind(kind: object, kinds: tuple[str, ...] = ("dsp", "lut")) -> None:
-    """Refuse, with a ``ValueError``, a kind of multiplier that is none of ``kinds``: by default one
-    DSP a product (SB_MAC16: for one of 16 bits or two of 8), or logic."""
+    """Raises ``ValueError`` for a kind of multiplier outside ``kinds``: by default one DSP per
+    product (SB_MAC16: for one product of 16 bits or two of 8), or logic."""
     if kind not in kinds:
         raise ValueError(f"Kind of multiplier must be {_or(kinds)}, not {kind!r}")
 
 
 def check_beat_bytes(beat_bytes: Any, sizes: tuple[int, ...] | None = (1, 2, 4, 8)) -> None:
-    """Refuse, with a ``ValueError``, a beat of the memory that is none of ``sizes`` (``None``:
-    any)."""
+    """Raises ``ValueError`` for a beat size of the memory outside ``sizes`` (``None``: any)."""
     if sizes is None:
         if not is_integer(beat_bytes) or beat_bytes < 1:
             raise ValueError(f"Beat size must be a positive number of bytes, not {beat_bytes!r}")
@@ -74,8 +73,8 @@ def check_beat_bytes(beat_bytes: Any, sizes: tuple[int, ...] | None = (1, 2, 4, 
 
 
 def check_memory_size(memory_size: Any) -> None:
-    """Refuse, with a ``ValueError``, a main memory that is no whole number of window steps (64
-    bytes), or past the addresses."""
+    """Raises ``ValueError`` for a main memory whose size is not a multiple of the window step (64
+    bytes), or exceeds the address range."""
     if not is_integer(memory_size) or not 64 <= memory_size <= 1 << 32 or memory_size % 64:
         raise ValueError(
             f"Memory size must be a positive multiple of 64 up to 2^32, not {memory_size!r}"

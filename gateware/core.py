@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core on the buses of another system (docs/guides/own-soc.md)."""
+"""Accelerator core for the buses of another SoC (docs/guides/own-soc.md)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ OUTSTANDING = 16
 
 
 class Core(wiring.Component):
-    """An accelerator core with its registers and its memory on buses of a system around it.
+    """An accelerator core whose registers and memory are connected to the buses of another SoC.
 
     The core's addresses 0 to ``memory_size`` are ``memory_base`` to ``memory_base`` +
     ``memory_size`` of the bus. It reaches nothing else there: a request outside is answered with an
@@ -206,7 +206,7 @@ class Core(wiring.Component):
         return m
 
     def _adapter(self):
-        """Component between beats of the core and words of the bus, if they differ."""
+        """Width adapter between the core's beats and the bus's words, if they differ."""
         if self.beat_bytes > self.bus_bytes:
             return WidthAdapter(beat_bytes=self.beat_bytes, memory_beat_bytes=self.bus_bytes)
         if self.beat_bytes < self.bus_bytes:
@@ -215,7 +215,7 @@ class Core(wiring.Component):
 
 
 def _bus_bytes(bus_width, beat_bytes):
-    """Bytes of the bus's data."""
+    """Width of the bus in bytes."""
     if bus_width is None:
         return beat_bytes or 4
     if not is_integer(bus_width) or bus_width not in [8 * size for size in BUS_BYTES]:
@@ -229,15 +229,16 @@ def _bus_bytes(bus_width, beat_bytes):
 
 
 def _beats(bus_bytes, supported):
-    """Sizes of a core's beat, as near to the bus's width as there are, wider ones first."""
+    """Possible beat sizes of the core, closest to the bus's width first, wider ones before narrower
+    ones."""
     wider = [size for size in BUS_BYTES if size >= bus_bytes]
     narrower = [size for size in reversed(BUS_BYTES) if size < bus_bytes]
     return [size for size in (*wider, *narrower) if supported is None or size in supported]
 
 
 def _shell(sizes, **arguments):
-    """The core with the first of these beats that it can be built for; else raises what is wrong
-    with the first."""
+    """Core shell with the first of these beat sizes for which it can be built; if none works,
+    raises the error of the first."""
     refused = None
     for beat_bytes in sizes:
         try:
@@ -249,7 +250,8 @@ def _shell(sizes, **arguments):
 
 
 def _forget(error):
-    """Marks what refused its arguments as used: Amaranth would warn that it never is."""
+    """Marks a component whose arguments were refused as used, since Amaranth would warn that it was
+    never elaborated."""
     trace = error.__traceback__
     while trace is not None:
         made = trace.tb_frame.f_locals.get("self")

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from typing import TypeVar
 
-__all__ = ["PluginWarning", "plugins"]
+__all__ = ["PluginWarning", "fault_text", "plugins"]
 
 Found = TypeVar("Found")
 
@@ -30,13 +30,17 @@ def plugins(group: str, load: Callable[[EntryPoint], Found]) -> Iterator[tuple[E
         except (Exception, SystemExit) as error:
             kind = group.rpartition(".")[2].removesuffix("s")
             warnings.warn(
-                f"{kind} plug-in {entry.name} is skipped: {_place(error)}"
-                f"{type(error).__name__}: {_said(error)}",
+                f"{kind} plug-in {entry.name} is skipped: {fault_text(error)}",
                 PluginWarning,
                 stacklevel=2,
             )
         else:
             yield entry, found
+
+
+def fault_text(error: BaseException) -> str:
+    """An exception that the code of a plug-in raised, with its file and line."""
+    return f"{_place(error)}{type(error).__name__}: {_said(error)}"
 
 
 def _said(error):

@@ -354,11 +354,9 @@ class SoC(wiring.Component):
             wake=round(_WAKE_S * self.clock_hz) + 1,
             delay=round(delay * self.clock_hz),
         )
-        share = m.submodules.boot_share = BusShare()
         wiring.connect(m, reader.o, engine.i)
         wiring.connect(m, reader.pins, wiring.flipped(self.flash_pins))
-        wiring.connect(m, host, share.first)
-        wiring.connect(m, engine.bus, share.second)
+        wiring.connect(m, host, engine.host)
         # Blinks of about a sixth of a second, as many as the reason's number, in a row of eight.
         low = max(1, (self.clock_hz // 6).bit_length() - 1)
         m.d.comb += [
@@ -373,7 +371,7 @@ class SoC(wiring.Component):
                 & (registers.cycles[low + 1 : low + 4] < engine.reason)
             ),
         ]
-        return share.bus
+        return engine.bus
 
     def _walk_lists(self, m, host):
         """The walker of lists of runs, on the bus beside the master ``host``: (walker, bus)."""

@@ -3,7 +3,10 @@
 
 from collections.abc import Iterable
 
-__all__ = ["close_names", "suggestion"]
+__all__ = ["MOST", "close_names", "suggestion"]
+
+#: Names that a message suggests, at most: all sizes of a board.
+MOST = 4
 
 
 def close_names(name: str, names: Iterable[str], most: int) -> list[str]:
@@ -17,8 +20,10 @@ def close_names(name: str, names: Iterable[str], most: int) -> list[str]:
 
 
 def suggestion(name: str, names: Iterable[str], listed: str = "it has") -> str:
-    """The end of the message about the unknown ``name``: the one of ``names`` that was meant, or
-    all of them."""
+    """The end of the message about the unknown ``name``: the ``names`` that begin with it, else
+    the one that is spelled most like it, else all of them."""
     names = list(names)
-    close = close_names(name, names, 1)
-    return f"; did you mean {close[0]}?" if close else f"; {listed} {', '.join(names) or 'none'}"
+    close = close_names(name, names, MOST)
+    if not close:
+        return f"; {listed} {', '.join(names) or 'none'}"
+    return f"; did you mean {' or '.join(close if close[0].startswith(name) else close[:1])}?"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The host side: jobs, targets, assembler, link and command line.
+"""Host software: jobs, targets, compiler, link client, bitstream builds and the command line.
 
 >>> from quintet.tools import open_target, Job
 """

@@ -62,7 +62,7 @@ _PLACES = {
 
 
 class _Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are one line."""
+    """Argument parser whose errors are a single line."""
 
     def error(self, message: str) -> NoReturn:
         raise _Usage(f"{message} (see {self.prog} --help)")
@@ -144,8 +144,8 @@ def _parse(argv):
 
 
 def _meant(unknown, parser):
-    """The end of the message about arguments that a command does not have: the option that the
-    first of them may stand for."""
+    """Suggestion at the end of an error about unknown arguments: the option that the first of them
+    resembles."""
     import difflib
 
     options = [text for action in parser._actions for text in action.option_strings]
@@ -155,7 +155,7 @@ def _meant(unknown, parser):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code (:class:`~.errors.Exit`)."""
+    """Runs one command and returns its exit code (:class:`~.errors.Exit`)."""
     if "_ARGCOMPLETE" in os.environ:  # the shell asks how a line may go on
         from .completion import complete
 
@@ -197,7 +197,7 @@ _show_plainly = warnings.showwarning
 
 
 def _show_warning(message, category, *rest, **more):
-    """The warning about a broken plug-in is one line of the command's, as its errors are."""
+    """Prints the warning about a broken plug-in as a line in the style of the command's errors."""
     from ..gateware.plugins import PluginWarning
 
     if issubclass(category, PluginWarning):
@@ -207,8 +207,8 @@ def _show_warning(message, category, *rest, **more):
 
 
 def _fail(message, code, as_json, listing=False):
-    """Prints an error and returns its code. ``listing``: the message has several lines, one per
-    wrong place; any other message becomes one line."""
+    """Prints an error and returns its exit code. With ``listing``, the message has one line per
+    error location; any other message is printed as a single line."""
     message = message if listing else " ".join(message.split("\n"))
     show(f"quintet: {message}", file=sys.stderr)
     if as_json:

@@ -47,7 +47,7 @@ def _targets(**_):
 
 
 def _builds(**_):
-    """Builds that a plan can be compiled for: a board with a core, or a target."""
+    """Completions for builds that a plan can be compiled for: boards with a core, and targets."""
     return [
         *(name.removeprefix("sim:") for name in _targets() if name.startswith("sim:")),
         *_targets(),
@@ -107,8 +107,8 @@ def parser(
 def complete(
     commands: Mapping[str, str], make: Callable[[str, argparse.ArgumentParser], None]
 ) -> None:
-    """Answers the shell and exits if the shell asks for a completion (argcomplete's variables are
-    set) and argcomplete is installed."""
+    """Answers a completion request of the shell and exits; does nothing if there is none
+    (argcomplete's variables are not set) or argcomplete is not installed."""
     try:
         import argcomplete
     except ImportError:

@@ -23,8 +23,8 @@ _COUNTED = (*_WHOLE, "inputs")
 
 
 class ProgressReport(Protocol):
-    """Callback that reports progress: ``what`` names the bar, ``done`` of ``total`` is how far it
-    is, ``note`` replaces the count beside it."""
+    """Progress callback: ``what`` names the bar, ``done`` of ``total`` is its state, ``note``
+    replaces the count beside it."""
 
     def __call__(
         self, what: str, done: int = 0, total: int | None = None, note: str = ""
@@ -68,7 +68,7 @@ def show(text: object = "", end: str = "\n", file: TextIO | None = None) -> None
 
 
 def is_terminal(file: TextIO | None) -> bool:
-    """Whether a person reads ``file``, a standard stream, which may be closed."""
+    """Whether ``file``, a standard stream that may be closed, is a terminal."""
     try:
         return file is not None and file.isatty()
     except ValueError:
@@ -95,8 +95,9 @@ class Console:
 
     @contextmanager
     def signs_of_life(self, describe: Callable[[], str], silence: float = 4.0) -> Iterator[None]:
-        """Notes ``describe()`` whenever ``silence`` seconds have passed without a note, until the
-        block ends. A terminal has a spinner with the elapsed time instead (:meth:`progress`)."""
+        """Context manager: prints the text of ``describe()`` whenever ``silence`` seconds have
+        passed without a note. A terminal has a spinner with the elapsed time instead
+        (:meth:`progress`)."""
         if is_terminal(sys.stderr):
             yield
             return
@@ -117,19 +118,19 @@ class Console:
             watcher.join()
 
     def out(self, text: object = "") -> None:
-        """Prints a line of the result for people; silent with ``--json``."""
+        """Prints a line of human-readable result; silent with ``--json``."""
         if not self.as_json:
             show(text)
 
     def result(self, values: Any) -> None:
-        """Prints the result as a JSON object; with ``--json`` only."""
+        """Prints the result as a JSON object; does nothing without ``--json``."""
         if self.as_json:
             show(json.dumps(values, indent=2, default=str))
 
     def table(
         self, columns: Sequence[str], rows: Sequence[Sequence[object]], title: str | None = None
     ) -> None:
-        """Prints a table for people, at most as wide as the terminal.
+        """Prints a human-readable table, at most as wide as the terminal.
 
         ``columns``: names; one that begins with ``>`` is right-aligned. The first column names the
         row and is not folded, unless a name is longer than half a terminal."""
@@ -226,11 +227,12 @@ class Console:
 
 
 def _report_nothing(what: str, done: int = 0, total: int | None = None, note: str = "") -> None:
-    """The :class:`ProgressReport` of a stream that is no terminal."""
+    """A :class:`ProgressReport` that does nothing, for streams that are no terminals."""
 
 
 def _count(what: str, done: int, total: int | None, began: Mapping[str, tuple[float, int]]) -> str:
-    """The words beside a bar; ``began`` holds when it came, and how much was done then."""
+    """Text beside a progress bar; ``began`` holds the time of its start and the count at that
+    time."""
     if not total:
         return ""
     if what not in _COUNTED:

@@ -85,6 +85,7 @@ _PACKAGES = (
     ("vl-convert-python", "quintet report", False, "report"),
     ("pytest", "make test", False, "test"),
     ("hypothesis", "make test", False, "test"),
+    ("spidev", "boards on SPI wires (Linux)", False, "spi"),
     ("scikit-learn", "training the digits' networks again", False, "train"),
 )
 
@@ -207,6 +208,17 @@ def _serial_ports():
         yield Finding(device, ok, "usable" if ok else "no permission", "boards", fix)
 
 
+def _spi_devices():
+    """Devices of Linux's spidev, where there are any."""
+    for path in sorted(Path("/dev").glob("spidev*")):
+        ok = os.access(path, os.R_OK | os.W_OK)
+        group = _group_of(str(path))
+        fix = "" if ok else f"sudo usermod -a -G {group} {_user()} and log in again"
+        yield Finding(
+            str(path), ok, "usable" if ok else "no permission", "boards on SPI wires", fix
+        )
+
+
 def _group_of(device):
     try:
         import grp
@@ -224,9 +236,9 @@ def _user():
 
 
 def examine() -> list[Finding]:
-    """All findings, in the order in which they matter."""
+    """Runs all checks; returns the findings, the most important first."""
     findings = [_python(), *_packages(), _compiler()]
     findings += [_tool(*row) for row in _TOOLS]
     findings += _programmers()
-    findings += _serial_ports()
+    findings += [*_serial_ports(), *_spi_devices()]
     return findings

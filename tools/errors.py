@@ -39,19 +39,19 @@ class QuintetError(Exception):
 
 
 class InputError(QuintetError):
-    """Usage or bad input."""
+    """Error in the usage of a command, or invalid input."""
 
 
 class JobError(InputError):
-    """A job that cannot run: the message names file, key, value and what was expected."""
+    """Error of a job that cannot run: the message names file, key, value and what was expected."""
 
 
 class TargetError(InputError):
-    """A malformed target name, or a target that cannot run this job."""
+    """Error of a malformed target name, or of a target that cannot run this job."""
 
 
 class NoDeviceError(QuintetError):
-    """No such device, or a tool that is not installed."""
+    """Error of a missing device, or of a tool that is not installed."""
 
     code = Exit.NO_DEVICE
 
@@ -75,7 +75,7 @@ _FOREIGN = (
 
 
 def exit_code(error: BaseException) -> int | None:
-    """Exit code for ``error``, or ``None`` if the error is not one that a user can cause."""
+    """Exit code for ``error``, or ``None`` if it is not an error that a user can cause."""
     if isinstance(error, QuintetError):
         return error.code
     for module, name, code in _FOREIGN:

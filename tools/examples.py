@@ -39,8 +39,9 @@ def is_example_place(path: str | Path) -> bool:
 
 
 def user_path(text: str | Path) -> str | Path:
-    """Path of a file or folder that the user named, with ``:key`` behind an archive if ``text`` has
-    it. What does not begin with ``example:`` is given back as it is.
+    """Resolves a path that the user typed: a name after ``example:`` becomes the path of the
+    example, with ``:key`` after an archive if ``text`` has it; any other text is returned
+    unchanged.
 
     Raises
     ------

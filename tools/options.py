@@ -31,7 +31,7 @@ def add_sizes(parser: argparse.ArgumentParser) -> None:
 
 
 def sizes(args: argparse.Namespace) -> dict[str, str]:
-    """Parameters given with ``-P``, as a dict of text."""
+    """Parameters given with ``-P``, name -> text."""
     given = {}
     for text in args.params:
         name, sign, value = text.partition("=")
@@ -50,7 +50,7 @@ def open_named_core(name: str) -> CorePackage:
 
 
 def add_kept(parser: argparse.ArgumentParser, file: str, what: str) -> None:
-    """Adds ``--out`` and ``--resume``, of commands that save results as they arrive."""
+    """Adds ``--out`` and ``--resume``, for commands that save results as they arrive."""
     parser.add_argument(
         "--out", metavar="DIR", help=f"folder for {file}; {what} are kept there as they come"
     )
@@ -62,7 +62,7 @@ def add_kept(parser: argparse.ArgumentParser, file: str, what: str) -> None:
 
 
 def check_kept(args: argparse.Namespace) -> None:
-    """Checks the options of :func:`add_kept` before anything that takes time."""
+    """Checks the options of :func:`add_kept` before any time-consuming work."""
     if args.out is not None:
         check_folder(args.out, "--out")
     elif args.resume:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output files of commands. The files of a job stay below its folder, and are written whole and all
-together, or not at all."""
+"""Output files of commands. The files of a job stay below its folder; they are written completely
+and together, or not at all."""
 
 import os
 import secrets
@@ -79,7 +79,7 @@ def _check_writable(folder, path, option):
 
 
 def write_output(path: str | os.PathLike[str], data: bytes) -> None:
-    """Writes one file, whole or not at all."""
+    """Writes one file completely or not at all."""
     try:
         write_whole(Path(path), data)
     except OSError as error:
@@ -91,8 +91,8 @@ def write_output(path: str | os.PathLike[str], data: bytes) -> None:
 
 @dataclass(frozen=True)
 class OutputPath:
-    """Place of a file of a job: ``parts`` below the folder ``root``, which has no link in it;
-    ``shown`` in messages."""
+    """Path of a file of a job: ``parts`` below the folder ``root``, which contains no link;
+    ``shown`` is its name in messages."""
 
     root: str
     parts: tuple[str, ...]
@@ -126,8 +126,8 @@ def place_below(root: str | os.PathLike[str], name: str, allow_outside: bool = F
 
 
 def write_places(files: Mapping[OutputPath, bytes]) -> None:
-    """Writes all of ``files``, or none: each is written to a temporary file beside its place, then
-    all are renamed.
+    """Writes all of ``files`` or none: each is written to a temporary file in its folder, then all
+    are renamed.
 
     No link below a root is followed: one that was put there since :func:`place_below` fails the
     write.
@@ -158,7 +158,7 @@ def write_places(files: Mapping[OutputPath, bytes]) -> None:
 
 
 class _Folder:
-    """The folder of a :class:`OutputPath`, made if it is not there, and held open."""
+    """An open folder of an :class:`OutputPath`, created if needed."""
 
     def __init__(self, place):
         os.makedirs(place.root, exist_ok=True)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sanitised text from files and other machines: for terminals and pages, and for names of files and
-labels."""
+"""Sanitising of text from files and other machines, for terminals and pages, and for names of files
+and labels."""
 
 import hashlib
 import re
@@ -14,22 +14,22 @@ LONGEST_NAME = 48
 
 
 def visible(text: str) -> str:
-    """``text`` as one line, with escapes in place of all that would break a line, move a cursor or
-    turn the direction of writing."""
+    """Text as one line, with escapes in place of characters that break a line, move a cursor or
+    change the direction of writing."""
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def visible_lines(text: str) -> str:
-    """:func:`visible` of each line; tabs stay."""
+    """Applies :func:`visible` to each line; tabs are kept."""
     return "\n".join(
         "\t".join(visible(part) for part in line.split("\t")) for line in text.split("\n")
     )
 
 
 def plain_name(name: str) -> str:
-    """A name of letters, digits and underscores, at most :data:`LONGEST_NAME` of them: ``name``
-    itself if it is one, else what is left of it with a digest behind, so that different names
-    stay different."""
+    """Converts a name to letters, digits and underscores, at most :data:`LONGEST_NAME` of them. A
+    name of that form is unchanged; any other gets a digest as suffix, so that different names stay
+    different."""
     plain = re.fullmatch(rf"[A-Za-z_][A-Za-z0-9_]{{0,{LONGEST_NAME - 1}}}", name)
     # A name that ends like a digest gets one, too: it may be what another name became.
     if plain and not re.search(r"_[0-9a-f]{8}$", name):
@@ -38,8 +38,8 @@ def plain_name(name: str) -> str:
 
 
 def plain_names(names: Iterable[str]) -> dict[str, str]:
-    """Name -> :func:`plain_name` of it, different also where the case of letters does not count, as
-    on some file systems: names that differ in case alone get digests."""
+    """Converts names by :func:`plain_name`, name -> result; names that differ only in case get
+    digests, since some file systems ignore case."""
     plain = {name: plain_name(name) for name in names}
     folded = Counter(made.lower() for made in plain.values())
     return {

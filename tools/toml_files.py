@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bounded TOML reader for jobs and plans.
+"""Reader of TOML files for jobs and plans, with limits of size and depth.
 
 The parsers of TOML take time and memory that grow with the square of a key's depth and of the
 number of tables, so both are bounded before a file is parsed.
@@ -40,13 +40,12 @@ _TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 class TomlError(ValueError):
-    """The content of a file is not TOML, or exceeds the limits of size and depth; the message is
-    one line that names the file."""
+    """Error: a file is not TOML, or exceeds the limits of size and depth; the message is one line
+    that names the file."""
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """The tables of the TOML file ``path``, which may begin with a byte-order mark and may end its
-    lines as Windows does.
+    """Reads the tables of the TOML file ``path``; accepts a byte-order mark and Windows line ends.
 
     Raises
     ------

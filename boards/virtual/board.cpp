@@ -9,6 +9,9 @@
 #endif
 #include "timeline.hpp"
 #include "uart_line.hpp"
+#if BOARD_SPI
+#include "spi_master.hpp"
+#endif
 #include <deque>
 #include <memory>
 #include <vector>
@@ -87,6 +90,26 @@ struct Board : Simulation {
 	std::unique_ptr<SpiFlash> flash;
 #endif
 
+#if BOARD_SPI
+	SpiMaster master;
+
+	// Gives the host's pins to the board, between two edges of the main clock; `cipo` as it was before.
+	bool spi_level(bool edge) {
+#if !QUINTET_ONE_PASS
+		settle();
+#endif
+		flag(top.p_spi____cs, master.cs), flag(top.p_spi____copi, master.copi), flag(top.p_spi____sck, master.sck);
+		chunks(top.prev_p_spi____sck)[0] = master.sck != edge;
+		main(false), second(false);
+		top.eval(&checks);
+		const bool cipo = flag(top.p_spi____cipo);
+		if (edge && master.sck && !flag(top.p_spi____cipo__oe)) fail("the SPI link does not drive its data line while it is selected");
+		top.commit();
+		chunks(top.prev_p_spi____sck)[0] = master.sck;
+		return cipo;
+	}
+#endif
+
 #if QUINTET_REGISTERS
 	RegisterRecord record;
 	std::vector<Watched> words;
@@ -135,12 +158,14 @@ struct Board : Simulation {
 #endif
 #if BOARD_WIRE
 		flag(top.p_rx__line, line.send(cycle, to_board));
+#elif BOARD_SPI
+		master.until(double(cycle) + 1, [this](bool edge) { return spi_level(edge); });
 #endif
 		tick([this] {
 #if BOARD_WIRE
 			uint8_t byte;
 			if (line.take(cycle, flag(top.p_tx__line), byte)) from_board.push_back(byte), last_byte = cycle;
-#else
+#elif !BOARD_SPI
 			if (flag(top.p_rx____valid) && flag(top.p_rx____ready)) to_board.pop_front();
 			if (flag(top.p_tx____valid)) from_board.push_back(uint8_t(chunks(top.p_tx____payload)[0])), last_byte = cycle;
 #endif
@@ -148,7 +173,7 @@ struct Board : Simulation {
 			if (flag(top.p_reset__request)) reset_left = 1025;
 			if (timeline) timeline->at_main(cycle);
 		});
-#if !BOARD_WIRE
+#if !BOARD_WIRE && !BOARD_SPI
 		bool valid = !to_board.empty();
 		flag(top.p_rx____valid, valid);
 		if (valid) chunks(top.p_rx____payload)[0] = to_board.front();
@@ -207,10 +232,10 @@ void registers_watch(Board *h, uint64_t registers, uint64_t count, const uint32_
 
 void board_configure(Board *h, const BoardConfig *c) {
 	h->configure(*c);
-#if !BOARD_WIRE
-	flag(h->top.p_tx____ready, true);
-#else
+#if BOARD_WIRE
 	flag(h->top.p_rx__line, true);
+#elif !BOARD_SPI
+	flag(h->top.p_tx____ready, true);
 #endif
 	h->reset(true);
 	for (uint32_t i = 0; i < c->reset_cycles; i++) h->cycle_once();
@@ -227,6 +252,25 @@ void board_flash(Board *h, const uint8_t *data, uint64_t count, uint64_t size, u
 uint64_t board_flash_read(Board *h) { return h->flash ? h->flash->read_bytes : 0; }
 int board_ready(Board *h) { return flag(h->top.p_ready); }
 int board_blink(Board *h) { return flag(h->top.p_blink); }
+#endif
+
+#if BOARD_SPI
+// Of the host on the SPI link: half a period of its clock in cycles, and by which part of it edges come late at most.
+void board_spi(Board *h, double half, double jitter, uint64_t seed) {
+	h->master.half = half, h->master.jitter = jitter, h->master.chance = seed * 0x9E3779B97F4A7C15u | 1;
+}
+
+// One transfer of `count` bytes both ways, from selection to deselection.
+void board_spi_transfer(Board *h, const uint8_t *out, uint8_t *in, uint64_t count) {
+	h->master.begin(h->cycle, out, 8 * count);
+	while (h->master.busy() && h->error.empty()) h->run(1, ~0ull, ~0ull);
+	std::memcpy(in, h->master.in.data(), count);
+}
+
+// Until bytes wait for the host, at most `cycles`.
+void board_spi_wait(Board *h, uint64_t cycles) {
+	while (cycles-- && h->error.empty() && !flag(h->top.p_spi____ready)) h->run(1, ~0ull, ~0ull);
+}
 #endif
 
 uint64_t board_run(Board *h, uint64_t cycles, uint64_t wanted, uint64_t silence) { return h->run(cycles, wanted, silence); }
@@ -247,7 +291,7 @@ uint64_t board_available(Board *h) { return h->from_board.size(); }
 
 // What the host wrote and the board has not taken, and what the board sent and the host has not.
 void board_forget(Board *h) {
-#if BOARD_WIRE
+#if BOARD_WIRE || BOARD_SPI
 	h->to_board.clear();
 #else
 	// A stream does not take back the byte it offers.

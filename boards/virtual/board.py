@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ...gateware.cores import open_core
+from ...gateware.link.spi_format import SPI_HZ
 from .. import open_board
 from ..board import UARTLink
 from ..clocking import Clocking
@@ -38,6 +39,7 @@ __all__ = [
     "FlashContents",
     "VirtualBoard",
     "VirtualPipe",
+    "VirtualSPI",
     "describe_chip",
     "open_virtual",
 ]
@@ -45,6 +47,8 @@ __all__ = [
 #: A read returns what came once the board has been silent for so many cycles (of the byte pipe;
 #: wires: two bytes' time).
 SILENCE = 64
+#: Model of the host's side of SPI wires. Among the other headers it would be part of every library.
+_SPI = Path(__file__).resolve().parent / "spi"
 _CHIPS = Path(__file__).resolve().parents[2] / "gateware" / "memory" / "chips"
 _U32, _U64, _I64, _H = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_void_p
 _PARTS = ("data_bits", "bank_bits", "row_bits", "column_bits", "t_mrd")
@@ -108,6 +112,14 @@ FLASH_FUNCTIONS: Functions = {
 }
 
 
+#: What a library with the wires of SPI exports.
+SPI_FUNCTIONS: Functions = {
+    "board_spi": (None, [_H, ctypes.c_double, ctypes.c_double, _U64]),
+    "board_spi_transfer": (None, [_H, ctypes.c_char_p, ctypes.c_char_p, _U64]),
+    "board_spi_wait": (None, [_H, _U64]),
+}
+
+
 @dataclass(frozen=True)
 class FlashContents:
     """Contents of a virtual board's flash memory: a plan ``image`` at its place, all else erased.
@@ -139,9 +151,11 @@ class BoardSimulation(Simulation):
         "board_chip_counts": (None, [_H, ctypes.POINTER(_U64 * 5)]),
     }
 
-    def __init__(self, library: Library, flash: bool = False) -> None:
+    def __init__(self, library: Library, flash: bool = False, spi: bool = False) -> None:
         if flash:
             self.FUNCTIONS = {**self.FUNCTIONS, **FLASH_FUNCTIONS}
+        if spi:
+            self.FUNCTIONS = {**self.FUNCTIONS, **SPI_FUNCTIONS}
         if library.registers is not None:
             self.FUNCTIONS = {
                 **self.FUNCTIONS,
@@ -224,12 +238,61 @@ class VirtualPipe:
         self.close()
 
 
+class VirtualSPI:
+    """Host's side of a virtual board's SPI wires; time is the board's, as of :class:`VirtualPipe`.
+
+    Attributes
+    ----------
+    name : str
+    hz : int, of the clock
+    """
+
+    def __init__(self, board: VirtualBoard, name: str) -> None:
+        self._board, self.name = board, name
+        self.clock(SPI_HZ)
+
+    def clock(self, hz: int, jitter: float = 0.1, seed: int = 1) -> None:
+        """Sets the clock's frequency, and by which part of half a period its edges are late at
+        most."""
+        self.hz = hz
+        simulation = self._board.simulation
+        simulation.c.board_spi(simulation.handle, self._board.clock_hz / (2 * hz), jitter, seed)
+
+    def transfer(self, data: bytes) -> bytes:
+        """Selects the board and exchanges bytes with it."""
+        simulation = self._board.simulation
+        buffer = ctypes.create_string_buffer(len(data))
+        simulation.c.board_spi_transfer(simulation.handle, data, buffer, len(data))
+        simulation.check()
+        return buffer.raw
+
+    def wait(self, seconds: float) -> None:
+        """Waits until the board says that bytes wait for the host, at most ``seconds``."""
+        simulation = self._board.simulation
+        cycles = max(1, round(seconds * self._board.clock_hz))
+        simulation.c.board_spi_wait(simulation.handle, cycles)
+        simulation.check()
+
+    def sleep(self, seconds: float) -> None:
+        """Simulates ``seconds``."""
+        self._board.pipe.sleep(seconds)
+
+    def now(self) -> float:
+        """Simulated seconds."""
+        return self._board.pipe.now()
+
+    def close(self) -> None:
+        """Switches the board off."""
+        self._board.close()
+
+
 class VirtualBoard(SimulatedBoard):
     """A running virtual board, made by :func:`open_virtual`.
 
     Attributes
     ----------
-    pipe : :class:`VirtualPipe`
+    pipe : :class:`VirtualPipe`; with link ``spi`` it only tells the time and lets it pass
+    spi : :class:`VirtualSPI`, or ``None`` without such a link
     soc : SoC
     clock_hz : int
     simulation : :class:`BoardSimulation`
@@ -257,16 +320,17 @@ class VirtualBoard(SimulatedBoard):
         before: Callable[[BoardSimulation], object] | None = None,
         flash: FlashContents | None = None,
     ) -> None:
-        if link not in ("bytes", "wire", "uartbone"):
-            raise ValueError(f"link = {link!r}: expected bytes, wire or uartbone")
+        if link not in ("bytes", "wire", "uartbone", "spi"):
+            raise ValueError(f"link = {link!r}: expected bytes, wire, uartbone or spi")
         port = board.port_of("uart") if link == "wire" else None
         baud = port.baud if isinstance(port, UARTLink) else None
         self.soc, self.clock_hz = soc, soc.clock_hz
-        top = VirtualTop(soc=soc, baud=baud)
+        with_spi = link == "spi"
+        top = VirtualTop(soc=soc, baud=baud, spi=with_spi)
         self.library = build_library(
             top,
             harness="board.cpp",
-            include=[_CHIPS] if top.part or soc.boot else [],
+            include=[*([_CHIPS] if top.part or soc.boot else []), *([_SPI] if with_spi else [])],
             trace=trace is not None,
             cache=cache,
             progress=progress,
@@ -281,9 +345,10 @@ class VirtualBoard(SimulatedBoard):
                 "BOARD_WIRE": int(baud is not None),
                 "BOARD_SRAM": int(soc.backing.kind == "SRAM"),
                 **({"BOARD_FLASH": 1} if soc.boot is not None else {}),
+                **({"BOARD_SPI": 1} if with_spi else {}),
             },
         )
-        self.simulation = BoardSimulation(self.library, flash=soc.boot is not None)
+        self.simulation = BoardSimulation(self.library, flash=soc.boot is not None, spi=with_spi)
         if soc.boot is not None:
             self._insert_flash(board, flash or FlashContents())
         if soc.domain is not None:
@@ -312,6 +377,7 @@ class VirtualBoard(SimulatedBoard):
         self.simulation.c.board_configure(self.simulation.handle, config)
         name = f"sim:{board.name}/{soc.package.name if soc.package else 'none'}"
         self.pipe = VirtualPipe(self, name, baud / 10 if baud else None)
+        self.spi = VirtualSPI(self, name) if with_spi else None
 
     def _insert_flash(self, board, flash):
         boot = self.soc.boot
@@ -413,7 +479,7 @@ def open_virtual(
     preset, params : of the core; without ``preset`` the board's default
     link : ``"bytes"``: the host's bytes go straight to the link; ``"wire"``: through the UART,
         bit by bit, at the board's rate; ``"uartbone"``: straight to a link that speaks LiteX's
-        UARTBone
+        UARTBone; ``"spi"``: through the SPI link, edge by edge
     trace : path of a VCD (or, ending in ``.fst``, of an FST), or (path, first cycle)
     clock_hz : main clock, for the memory chip's timing; by default the board's
     cache, progress : as of :func:`~.compile.build_library`
@@ -440,7 +506,7 @@ def open_virtual(
         params=params,
         clock_hz=clock_hz,
         family=None,
-        link="uartbone" if link == "uartbone" else None,
+        link=link if link in ("uartbone", "spi") else None,
         on_chip=on_chip,
         run_list=run_list,
         boot=flash is not None,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Top level of a virtual board around the SoC: the registers of the I/O cells, and UART wires if
-requested."""
+"""Top level of a virtual board around the SoC: the registers of the I/O cells, and the wires of a
+UART or of SPI if requested."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from amaranth import Module, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ...gateware.link.spi import SPILink, SPIPins
 from ...gateware.standalone.flash import FlashPins
 from .activity import ActivityProbe
 from .clocks import SECOND_CLOCK, drive_second
@@ -29,10 +30,12 @@ class VirtualTop(wiring.Component):
     baud : int or None
         ``None``: the link's byte streams are members; else its two wires, through the UART of the
         bitstream.
+    spi : bool
+        The wires of the bitstream's SPI link; without ``baud``.
 
     Members
     -------
-    rx : In, tx : Out, byte streams; or rx_line : In(1), tx_line : Out(1)
+    rx : In, tx : Out, byte streams; or rx_line : In(1), tx_line : Out(1); or spi : Out(SPIPins())
     pads : Out(SDRAMPins) or Out(SRAMPins), where the SoC has a memory chip:
         lines behind the registers of the I/O cells
     busy, fault, interrupt, reset_request : Out
@@ -42,10 +45,12 @@ class VirtualTop(wiring.Component):
         as :class:`~.activity.ActivityProbe` has it
     """
 
-    def __init__(self, *, soc: SoC, baud: int | None = None) -> None:
-        self.soc, self.baud = soc, baud
+    def __init__(self, *, soc: SoC, baud: int | None = None, spi: bool = False) -> None:
+        self.soc, self.baud, self._spi = soc, baud, spi
         members = {"busy": Out(1), "fault": Out(1), "interrupt": Out(1), "reset_request": Out(1)}
-        if baud is None:
+        if spi:
+            members["spi"] = Out(SPIPins())
+        elif baud is None:
             members |= {"rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8))}
         else:
             members |= {"rx_line": In(1, init=1), "tx_line": Out(1, init=1)}
@@ -95,7 +100,12 @@ class VirtualTop(wiring.Component):
                     m.d.comb += line.eq(seen)
             if not getattr(self.part, "masks", True):
                 m.d.sync += pads.dqm.eq(0)  # tied low on the board
-        if self.baud is None:
+        if self._spi:
+            link = m.submodules.spi_link = SPILink()
+            wiring.connect(m, link.pins, wiring.flipped(self.spi))
+            wiring.connect(m, link.rx, soc.rx)
+            wiring.connect(m, soc.tx, link.tx)
+        elif self.baud is None:
             wiring.connect(m, wiring.flipped(self.rx), soc.rx)
             wiring.connect(m, soc.tx, wiring.flipped(self.tx))
         else:

@@ -21,6 +21,7 @@ from quintet.tools.jobs.verify import compare
 from quintet.tools.targets import open_target
 from quintet.tools.targets.model import ModelTarget
 from quintet.tools.targets.names import public_name
+from quintet.tools.targets.sim import OPENING
 
 from ..opentpu import digits
 
@@ -97,14 +98,16 @@ def run_demo(
     say(f"switching on the virtual board {name}" if virtual else f"opening {public_name(name)}")
 
     def opening(what):
+        if progress is not None:
+            progress(what)
+        if what == OPENING:
+            return  # said already
         once = (
             " (once, about a minute; the first time the tools compile themselves as well)"
             if "gateware" in what
             else ""
         )
         say(f"  {what}{once}")
-        if progress is not None:
-            progress(what)
 
     with (
         open_target(name, progress=opening) as target,

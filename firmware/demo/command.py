@@ -84,8 +84,19 @@ def run(args: argparse.Namespace, console: Console) -> int:
     def elapsed(text):
         return f"[{time.monotonic() - began:6.1f} s] {text}"
 
-    with console.progress() as progress, console.signs_of_life(lambda: elapsed("  still at it")):
-        info, runs = run_demo(args.on, lambda text: console.note(elapsed(text)), progress)
+    step = f"opening {public_name(args.on)}"
+
+    def say(text):
+        nonlocal step
+        # Without what follows its name: an estimate, further steps.
+        step = text.strip().partition(" (")[0].partition(",")[0]
+        console.note(elapsed(text))
+
+    with (
+        console.progress() as progress,
+        console.signs_of_life(lambda: elapsed(f"  still at it: {step}")),
+    ):
+        info, runs = run_demo(args.on, say, progress)
     seconds = time.monotonic() - began
     rows = [
         (name, *(value(r) for r in runs), meaning(runs[0]) if callable(meaning) else meaning)

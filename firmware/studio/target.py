@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quintet.gateware.cores import open_core
+from quintet.tools.build.reached import time_clock
 
 from .pictures import probabilities
 
@@ -69,6 +70,8 @@ class StudioTarget:
     ) -> None:
         self.name, self.isa, self.label = name, isa, label
         self.state, self.text = "off", ""
+        #: When the present state began, by the monotonic clock.
+        self._since = time.monotonic()
         self._tell = tell
         self._queue: queue.Queue[Any] = queue.Queue()
         self._thread: threading.Thread | None = None
@@ -78,7 +81,7 @@ class StudioTarget:
         self._request = None
 
     def described(self) -> dict[str, Any]:
-        """Description of the target for the page."""
+        """Description of the target for the page, with the seconds since its state began."""
         return {
             "machine": self.name,
             "isa": self.isa,
@@ -86,6 +89,7 @@ class StudioTarget:
             "label": self.label,
             "state": self.state,
             "text": self.text,
+            "seconds": round(time.monotonic() - self._since, 1),
         }
 
     def open(self, network: DigitsNetwork | PlanNetwork) -> None:
@@ -144,6 +148,8 @@ class StudioTarget:
 
     def _become(self, state, text=""):
         if (state, text) != (self.state, self.text):
+            if state != self.state:
+                self._since = time.monotonic()
             self.state, self.text = state, text
             self._tell({"kind": "state", **self.described()})
 
@@ -199,7 +205,8 @@ class StudioTarget:
             name: value - before.get(name, 0) for name, value in session.report.counters.items()
         }
         cycles = counters.get("cycles", 0)
-        clock = plan.clock(info.clock_hz)
+        known = time_clock(info)
+        clock = plan.clock(known.hz)
         event = {
             "kind": "result",
             "machine": self.name,
@@ -208,6 +215,7 @@ class StudioTarget:
             "seconds": seconds,
             "counters": counters,
             "clock_hz": clock,
+            "clock_note": known.note,
             "microseconds": cycles / clock * 1e6 if cycles and clock else None,
             "board": info.board,
         }

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wishbone bus of a SoC: decoder, registers, ROM, watchdog."""
+"""Wishbone bus of a SoC: address decoder, registers, ROM, watchdog."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""AXI4-Lite slave in front of Wishbone registers."""
+"""AXI4-Lite slave that drives a Wishbone bus."""
 
 from amaranth import Module, Signal
 from amaranth.lib import wiring
@@ -13,7 +13,7 @@ __all__ = ["AXI4LiteFront"]
 
 
 class AXI4LiteFront(wiring.Component):
-    """AXI4-Lite slave: an access of 32 bits becomes one classic cycle of a Wishbone bus.
+    """AXI4-Lite to Wishbone bridge: an access of 32 bits becomes one classic cycle.
 
     One access at a time; of a read and a write that wait, the one is served whose direction was not
     served last. A write begins when its address and its data are both there. Every ``ready`` and

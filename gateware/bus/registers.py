@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers of the SoC itself (docs/how/contracts.md, section 4)."""
+"""Registers of the SoC: identification, interrupt, cycle counter, LED, reset
+(docs/how/contracts.md, section 4)."""
 
 from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring

@@ -12,8 +12,8 @@ __all__ = ["ROM"]
 
 
 class ROM(wiring.Component):
-    """Wishbone ROM: 32-bit words, read-only; answered two cycles later, writes are answered and
-    ignored. Past its end it repeats.
+    """Wishbone ROM: 32-bit words, read-only; latency two cycles. Writes are answered and ignored;
+    addresses past the end wrap around.
 
     The block RAM is 16 bits wide: 512 bytes are one of an iCE40's.
 

@@ -11,7 +11,7 @@ __all__ = ["BusShare"]
 
 
 class BusShare(wiring.Component):
-    """Two masters on one bus, in turns.
+    """Round-robin arbiter: two masters share one bus.
 
     A master keeps the bus until its ``cyc`` falls, which both must let happen between two words.
     In that cycle the bus goes to the other one, if it asks. So neither waits for more than one word

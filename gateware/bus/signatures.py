@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Signatures of the buses that a core is put on: Wishbone B4, AXI4, AXI4-Lite, LiteDRAM's native
-port.
+"""Signatures of the buses to which a core can be connected: Wishbone B4, AXI4, AXI4-Lite,
+LiteDRAM's native port.
 
 Members have the names of the buses' specifications in lower case, without prefix, so that the ports
 of generated Verilog are `memory__awaddr` or `memory__cyc`.
@@ -29,8 +29,8 @@ BUS_BYTES = (1, 2, 4, 8, 16)
 
 
 def check_base(base: int, beat_bytes: int) -> None:
-    """Refuse, with a ``ValueError``, an address of the memory on the bus that is no multiple of its
-    beats or past 2^32."""
+    """Raises ``ValueError`` for a base address of memory on the bus that is not a multiple of its
+    beats, or exceeds 2^32."""
     if not is_integer(base) or not 0 <= base < 1 << 32 or base % beat_bytes:
         raise ValueError(
             f"Base of the memory on the bus must be a multiple of the beat's {beat_bytes} bytes "
@@ -39,7 +39,8 @@ def check_base(base: int, beat_bytes: int) -> None:
 
 
 class _WideWishbone(wiring.Signature):
-    """Wishbone of 128 data bits, which amaranth-soc's signature does not know; the same members."""
+    """Wishbone with 128 data bits, with the members of amaranth-soc's signature, which does not
+    support that width."""
 
     def __init__(self, addr_width: int, data_width: int) -> None:
         self.addr_width, self.data_width, self.granularity = addr_width, data_width, 8
@@ -61,8 +62,8 @@ class _WideWishbone(wiring.Signature):
 
 
 def wishbone_master(beat_bytes: int) -> wiring.Signature:
-    """Wishbone of 8 to 128 data bits as its master sees it, with byte granularity, ``err``, ``cti``
-    and ``bte``; 2^32 bytes of addresses, counted in words of the bus."""
+    """Wishbone of 8 to 128 data bits, seen from its master, with byte granularity, ``err``, ``cti``
+    and ``bte``; the address space has 2^32 bytes, counted in words of the bus."""
     check_beat_bytes(beat_bytes, BUS_BYTES)
     addr_width, data_width = 32 - exact_log2(beat_bytes), 8 * beat_bytes
     if data_width > 64:
@@ -76,7 +77,7 @@ def wishbone_master(beat_bytes: int) -> wiring.Signature:
 
 
 class AXI4(wiring.Signature):
-    """AXI4 as its master sees it: addresses of 32 bits, identifiers of one bit.
+    """AXI4 bus, seen from its master: addresses of 32 bits, identifiers of one bit.
 
     Parameters
     ----------
@@ -124,7 +125,7 @@ class AXI4(wiring.Signature):
 
 
 class AXI4Lite(wiring.Signature):
-    """AXI4-Lite of 32 data bits as its master sees it.
+    """AXI4-Lite bus with 32 data bits, seen from its master.
 
     Parameters
     ----------
@@ -159,7 +160,7 @@ class AXI4Lite(wiring.Signature):
 
 
 class NativePort(wiring.Signature):
-    """LiteDRAM's native port (`LiteDRAMNativePort`) as its user sees it: one command a beat, in
+    """LiteDRAM's native port (`LiteDRAMNativePort`), seen from its user: one command per beat, in
     order.
 
     Parameters

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Imports from amaranth-soc, in one place.
+"""Imports from amaranth-soc, collected in one module.
 
 The registry's package of that name is an empty placeholder; ``luna_soc`` puts the real library on
 the path when it is imported. Never import ``luna_soc.gateware.vendor``: that is a second copy whose

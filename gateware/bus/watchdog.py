@@ -12,7 +12,7 @@ __all__ = ["BusWatchdog"]
 
 
 class BusWatchdog(wiring.Component):
-    """Timeout between a master and the decoder: ends every cycle with ``err`` that lasts too long,
+    """Bus watchdog between a master and the decoder: ends cycles that last too long with ``err``,
     and registers the answers.
 
     amaranth-soc's decoder never answers an address that nobody has, and a slave may be stuck. The

@@ -10,14 +10,15 @@ from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 
-from ..plugins import plugins
+from ..plugins import fault_text, plugins
 from ..suggestions import suggestion
 
 __all__ = ["CorePackage", "CoreError", "open_core", "core_names"]
 
 
 class CoreError(LookupError):
-    """No core of that name, or a core without gateware; the message says which cores there are."""
+    """No core of that name, a core without gateware, or a plug-in that cannot be imported; the
+    message says which cores there are, or where the plug-in is at fault."""
 
 
 class CorePackage:
@@ -42,7 +43,15 @@ class CorePackage:
         self.import_name = import_name
 
     def _module(self, part):
-        return importlib.import_module(f"{self.import_name}.{part}")
+        try:
+            return importlib.import_module(f"{self.import_name}.{part}")
+        # As for a plug-in that is skipped: any exception is possible. One of ours is a fault.
+        except (Exception, SystemExit) as error:
+            if self.import_name.startswith(f"{__name__}."):
+                raise
+            raise CoreError(
+                f"core plug-in {self.name} cannot be used: {fault_text(error)}"
+            ) from error
 
     isa = cached_property(lambda self: self._module("isa"))
     software = cached_property(lambda self: self._module("software"))
@@ -51,7 +60,7 @@ class CorePackage:
 
     @cached_property
     def has_core(self) -> bool:
-        """Whether the package has gateware, and not a golden model alone."""
+        """Whether the package has gateware, not only a golden model."""
         return importlib.util.find_spec(f"{self.import_name}.core") is not None
 
     @cached_property

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""CRC-32 generator (zlib, Ethernet, PNG), four bits per cycle."""
+"""CRC-32 (zlib, Ethernet, PNG): a generator, four bits per cycle, and a check, two bits per
+cycle."""
 
 from functools import reduce
 from operator import xor
@@ -8,7 +9,7 @@ from amaranth.hdl import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["CRC32", "RESIDUE"]
+__all__ = ["CRC32", "CRC32Check", "RESIDUE"]
 
 POLYNOMIAL = 0xEDB88320  # bits reversed: the first bit on the line is the lowest
 
@@ -16,10 +17,10 @@ POLYNOMIAL = 0xEDB88320  # bits reversed: the first bit on the line is the lowes
 RESIDUE = 0xDEBB20E3
 
 
-def _table(nibble):
-    for _ in range(4):
-        nibble = nibble >> 1 ^ (POLYNOMIAL if nibble & 1 else 0)
-    return nibble
+def _table(index, bits=4):
+    for _ in range(bits):
+        index = index >> 1 ^ (POLYNOMIAL if index & 1 else 0)
+    return index
 
 
 class CRC32(wiring.Component):
@@ -76,6 +77,64 @@ class CRC32(wiring.Component):
                 state.eq(Cat(following)),
                 self.last.eq(~self.last),
             ]
+        with m.If(self.init):
+            m.d.sync += state.eq(0xFFFF_FFFF)
+        return m
+
+
+class CRC32Check(wiring.Component):
+    """The CRC-32 register of a receiver: compares a CRC that was sent as its bits come in, which
+    takes less logic than a comparison of the whole register. A byte takes four cycles.
+
+    Members
+    -------
+    init : In(1)
+        Set the register to its start value. Wins over ``step``.
+    step : In(1)
+        Take two bits of ``data``, which is to be stable for all four cycles.
+    check : In(1)
+        ``data`` is a byte of the CRC that was sent.
+    data : In(8)
+    number : Out(2)
+        Steps of ``data`` that are done.
+    pair : Out(2)
+        The bits of this step.
+    differs : Out(1)
+        With ``check``: the bits of this step are not those of the register.
+    """
+
+    def __init__(self):
+        super().__init__(
+            {
+                "init": In(1),
+                "step": In(1),
+                "check": In(1),
+                "data": In(8),
+                "number": Out(2),
+                "pair": Out(2),
+                "differs": Out(1),
+            }
+        )
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        state = Signal(32, reset_less=True)
+        index = Signal(2)
+        m.d.comb += [
+            self.pair.eq(self.data.word_select(self.number, 2)),
+            # The CRC is sent as the register's complement. Inverted it leaves an index of zero, so
+            # that the register moves on to the next bits.
+            index.eq(self.pair ^ state[:2] ^ self.check.replicate(2)),
+            self.differs.eq(index.any()),
+        ]
+        following = []
+        for i in range(32):
+            terms = [index[j] for j in range(2) if _table(1 << j, 2) >> i & 1] + (
+                [state[i + 2]] if i < 30 else []
+            )
+            following.append(reduce(xor, terms, Const(0, 1)))
+        with m.If(self.step):
+            m.d.sync += [state.eq(Cat(following)), self.number.eq(self.number + 1)]
         with m.If(self.init):
             m.d.sync += state.eq(0xFFFF_FFFF)
         return m

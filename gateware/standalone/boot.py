@@ -2,39 +2,59 @@
 """Boot engine: fills main memory and sets registers from a plan image in flash memory
 (docs/how/standalone.md)."""
 
-from amaranth import Cat, Const, Module, Signal
-from amaranth.lib import enum, stream, wiring
+from amaranth import Cat, Const, Module, Mux, Signal
+from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ..bus.soclib import wishbone
-from ..link.crc import CRC32, RESIDUE
-from .image import MAGIC, VERSION, BootReason
+from ..link.crc import CRC32Check
+from .image import FILL, LAST, MAGIC, VERSION, BootReason
 
 __all__ = ["BootEngine"]
 
 
-class _Part(enum.Enum, shape=4):
-    """What the next word of the image is."""
+class _Part:
+    """Which word of the image comes next: one flip-flop each, since this takes less logic than a
+    number that has to be decoded."""
 
-    MAGIC = 0
-    BUILD = 1
-    HEADER_SUM = 2
-    ADDRESS = 3
-    PLACE_END = 4
-    PLACE_SUM = 5  # CRC-32 of address and end
-    DATA = 6
-    DATA_SUM = 7
-    READY = 8
-    REFUSED = 9
+    def __init__(self) -> None:
+        self.magic = Signal(init=1)
+        self.build = Signal()
+        self.header_sum = Signal()
+        self.address = Signal()
+        self.end = Signal()
+        self.place_sum = Signal()  # CRC-32 of address and end
+        self.data = Signal()
+        self.data_sum = Signal()
+        self.done = Signal()  # there is no further one
+
+    def advance(self, *, last, data_end):
+        """Assignments that lead to the part behind this one."""
+        return [
+            self.magic.eq(0),
+            self.build.eq(self.magic),
+            self.header_sum.eq(self.build),
+            self.address.eq(self.header_sum | self.data_sum),
+            self.end.eq(self.address),
+            self.place_sum.eq(self.end),
+            self.data.eq((self.place_sum & ~last) | (self.data & ~data_end)),
+            self.data_sum.eq(self.data & data_end),
+            self.done.eq(self.place_sum & last),
+        ]
 
 
 class BootEngine(wiring.Component):
-    """Reads a plan image once after a reset (:mod:`.image`) and writes its segments to the bus.
+    """Reads a plan image once after a reset (:mod:`.image`) and writes its segments to the bus,
+    which it shares with the host word by word.
 
     Nothing is written before header and address of a segment were checked; data are written as they
     come, and checked at their end. A word is written while the next one comes in, so that flash
     memory never waits for the bus where a bus cycle is shorter than a word of it; a fill takes a
     bus cycle a word.
+
+    The data of a bus cycle lie in a register, the engine's as the host's, which costs less than a
+    register of the engine's and a choice behind it. So a bus cycle of the host takes a cycle more.
+    A write of the host waits for the end of a fill, whose word is in that register; reads do not.
 
     Parameters
     ----------
@@ -45,11 +65,12 @@ class BootEngine(wiring.Component):
 
     Members
     -------
-    i : In(stream.Signature(8)), the image
+    i : In(stream.Signature(8)), the image; a byte takes four cycles
     enable : Out(1), bytes are wanted
-    bus : Out, Wishbone of 30 word-address bits, 32 data bits, granularity 8, with ``err``
+    host : In, bus : Out, Wishbone of 30 word-address bits, 32 data bits, granularity 8, with
+        ``err``. The host lets ``cyc`` fall between two words, and so does the bus.
     ready, refused : Out(1)
-    reason : Out(3), a ``BootReason``
+    reason : Out(3), a ``BootReason``; with ``refused``
     """
 
     def __init__(self, *, build: int, address_bits: int = 31) -> None:
@@ -58,15 +79,15 @@ class BootEngine(wiring.Component):
         if not isinstance(address_bits, int) or not 17 <= address_bits <= 31:
             raise ValueError(f"Address bits must be 17 to 31, not {address_bits!r}")
         self._build, self._address_bits = build, address_bits
+        signature = wishbone.Signature(
+            addr_width=30, data_width=32, granularity=8, features={"err"}
+        )
         super().__init__(
             {
                 "i": In(stream.Signature(8)),
                 "enable": Out(1),
-                "bus": Out(
-                    wishbone.Signature(
-                        addr_width=30, data_width=32, granularity=8, features={"err"}
-                    )
-                ),
+                "host": In(signature),
+                "bus": Out(signature),
                 "ready": Out(1),
                 "refused": Out(1),
                 "reason": Out(3),
@@ -75,126 +96,136 @@ class BootEngine(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        i, bus = self.i, self.bus
-        m.submodules.crc = crc = CRC32()
+        i = self.i
+        m.submodules.crc = crc = CRC32Check()
         kept = self._address_bits - 2
-        part = Signal(_Part)
+        part = _Part()
         word = Signal(24, reset_less=True)  # bytes of it that came before the last
         count = Signal(2)  # bytes of it
         place = Signal(kept + 1, reset_less=True)  # word address, bit 31 above the low ones
-        # Word address behind the segment; its flags.
+        # Word address of the segment's last word; its flags.
         end = Signal(kept, reset_less=True)
         fills, last = Signal(reset_less=True), Signal(reset_less=True)
-        following_place, ends = Signal(kept), Signal()
-        m.d.comb += [following_place.eq(place[:kept] + 1), ends.eq(following_place == end)]
-        foreign, old = Signal(), Signal()  # another build, another version
-        writing, rest = Signal(), Signal()
-        # The CRC of a part is judged in the cycle after its last byte; the next one begins by then.
+        ends = Signal()  # the word at `place` is the last one
+        turn, writing = Signal(), Signal()  # the bus is the engine's; it has a word to write
+        # A part is judged in the cycle after its last byte; the next one begins by then.
         judged, opens = Signal(), Signal(init=1)
+        sums, damaged = Signal(), Signal()  # the word is a CRC-32; one of them was wrong
 
         m.d.comb += [
-            self.ready.eq((part == _Part.READY) & ~judged),
-            self.refused.eq(part == _Part.REFUSED),
+            ends.eq(place[:kept] == end),
+            sums.eq(part.header_sum | part.place_sum | part.data_sum),
+            self.ready.eq(part.done & ~judged & ~self.refused),
             self.enable.eq(~self.ready & ~self.refused),
         ]
 
-        # A byte goes through the CRC in two cycles. The last one of a word that is to be written
-        # waits until the word before was.
+        # The last byte of a word waits until the word before was written, and, if it is data, for
+        # the bus.
         whole, taken, blocked = Signal(), Signal(), Signal()
         value = Cat(word, i.payload)
         m.d.comb += [
-            blocked.eq((count == 3) & writing),
+            blocked.eq((count == 3) & (writing | (part.data & ~turn))),
             crc.data.eq(i.payload),
+            crc.check.eq(sums),
+            crc.init.eq(opens | judged),
             crc.step.eq(i.valid & self.enable & ~blocked & ~crc.init),
-            i.ready.eq(crc.step & crc.last),
-            taken.eq(i.ready),
+            taken.eq(crc.step & (crc.number == 3)),
+            i.ready.eq(taken),
             whole.eq(taken & (count == 3)),
         ]
         with m.If(taken):
             m.d.sync += [word.eq(value[8:]), count.eq(count + 1)]
-
-        m.d.sync += [judged.eq(0), opens.eq(0)]
-        m.d.comb += crc.init.eq(opens | judged)
-        reason = Signal(BootReason)
-        m.d.comb += self.reason.eq(reason)
-
-        def refuse(why):
-            m.d.sync += [part.eq(_Part.REFUSED), reason.eq(why)]
-
-        following = Signal(_Part)
-        m.d.comb += following.eq(part)
+        m.d.sync += [opens.eq(0), judged.eq(whole & sums)]
         with m.If(whole):
-            with m.Switch(part):
-                with m.Case(_Part.MAGIC):
-                    m.d.comb += following.eq(_Part.BUILD)
-                with m.Case(_Part.BUILD):
-                    m.d.comb += following.eq(_Part.HEADER_SUM)
-                with m.Case(_Part.HEADER_SUM, _Part.DATA_SUM):
-                    m.d.comb += following.eq(_Part.ADDRESS)
-                with m.Case(_Part.ADDRESS):
-                    m.d.comb += following.eq(_Part.PLACE_END)
-                    m.d.sync += place.eq(Cat(value[2 : 2 + kept], value[31]))
-                with m.Case(_Part.PLACE_END):
-                    m.d.comb += following.eq(_Part.PLACE_SUM)
-                    m.d.sync += [
-                        end.eq(value[2 : 2 + kept]),
-                        fills.eq(value[0]),
-                        last.eq(value[1]),
-                    ]
-                with m.Case(_Part.PLACE_SUM):
-                    m.d.comb += following.eq(_Part.DATA)
-                    with m.If(last):
-                        m.d.comb += following.eq(_Part.READY)
-                with m.Case(_Part.DATA):
-                    m.d.sync += [writing.eq(1), bus.dat_w.eq(value), rest.eq(0)]
-                    with m.If(ends | fills):
-                        m.d.comb += following.eq(_Part.DATA_SUM)
-            m.d.sync += part.eq(following)
-            with m.Switch(part):
-                with m.Case(_Part.HEADER_SUM, _Part.PLACE_SUM, _Part.DATA_SUM):
-                    m.d.sync += judged.eq(1)
-        # Bus
-        m.d.comb += [
-            bus.cyc.eq(writing & ~rest),
-            bus.stb.eq(bus.cyc),
-            bus.we.eq(1),
-            bus.sel.eq(0b1111),
-            bus.adr.eq(Cat(place[:kept], Const(0, 29 - kept), place[kept])),
-        ]
-        m.d.sync += rest.eq(bus.ack | bus.err)
-        with m.If(bus.ack):
+            m.d.sync += part.advance(last=last, data_end=ends | fills)
+        with m.If(whole & part.end):
             m.d.sync += [
-                place[:kept].eq(following_place),
-                writing.eq(fills & ~ends),
+                end.eq(value[2 : 2 + kept]),
+                fills.eq(value[FILL.bit_length() - 1]),
+                last.eq(value[LAST.bit_length() - 1]),
             ]
-        self._judge(m, part, judged, crc, old, foreign, refuse)
-        # Bytes of the header, one by one.
-        expected = Signal(8)
-        header = MAGIC + bytes([VERSION]) + self._build.to_bytes(4, "little")
-        with m.Switch(Cat(count, part == _Part.BUILD)):
-            for number, byte in enumerate(header):
-                with m.Case(number):
-                    m.d.comb += expected.eq(byte)
-        with m.If(taken & (i.payload != expected)):
-            with m.If(part == _Part.BUILD):
-                m.d.sync += foreign.eq(1)
-            with m.If(part == _Part.MAGIC):
-                with m.If(count == 3):
-                    m.d.sync += old.eq(1)
-                with m.Else():
-                    refuse(BootReason.NO_IMAGE)
-        with m.If(bus.err):
-            refuse(BootReason.BUS)
+        loads, answered, failed = Signal(), Signal(), Signal()
+        m.d.comb += loads.eq(whole & part.address)
+        # Adding all ones and one leaves the address as it is. In this form the choice between sum
+        # and new address lies in the logic cells of the adder.
+        following = (place[:kept] + loads.replicate(kept) + 1)[:kept]
+        with m.If(loads | answered):
+            m.d.sync += place[:kept].eq(Mux(loads, value[2 : 2 + kept], following))
+        with m.If(loads):
+            m.d.sync += place[kept].eq(value[31])
+        with m.If(whole & part.data):
+            m.d.sync += writing.eq(1)
+        with m.If(answered):
+            m.d.sync += writing.eq(fills & ~ends)
+        with m.If(failed):
             m.d.sync += writing.eq(0)
+        self._share(
+            m,
+            turn=turn,
+            writing=writing,
+            wants=part.data | writing,
+            loads=whole & part.data,
+            value=value,
+            place=place,
+            answered=answered,
+            failed=failed,
+        )
+        self._judge(m, part, count, crc, sums, judged, damaged, failed)
         return m
 
-    @staticmethod
-    def _judge(m, part, judged, crc, old, foreign, refuse):
-        """Refusals of an image whose part has just ended."""
-        with m.If(judged):
-            with m.If(crc.state != RESIDUE):
-                refuse(BootReason.DAMAGED)
-            with m.Elif(old):
-                refuse(BootReason.VERSION)
-            with m.Elif(foreign):
-                refuse(BootReason.BUILD)
+    def _share(self, m, *, turn, writing, wants, loads, value, place, answered, failed):
+        """The bus, in turns. ``loads``: the engine has a word to write, ``value``, which it has
+        only while it is its turn."""
+        host, bus = self.host, self.bus
+        kept = len(place) - 1
+        rest = Signal()  # between two bus cycles
+        cyc = Signal()  # of the engine
+        seen = Signal()  # the register has the data of the host's bus cycle
+        m.d.comb += cyc.eq(writing & ~rest)
+        m.d.sync += [rest.eq(turn & (bus.ack | bus.err)), seen.eq(host.cyc & ~turn)]
+        with m.If(turn):
+            with m.If(~cyc & host.cyc & ~((writing | loads) & host.we)):
+                m.d.sync += turn.eq(0)
+        with m.Elif(~host.cyc & wants):
+            m.d.sync += turn.eq(1)
+        with m.If(loads | (~turn & host.cyc & host.we)):
+            m.d.sync += bus.dat_w.eq(Mux(turn, value, host.dat_w))
+        own = Cat(place[:kept], Const(0, 29 - kept), place[kept])
+        m.d.comb += [
+            bus.cyc.eq(Mux(turn, cyc, host.cyc & seen)),
+            bus.stb.eq(Mux(turn, cyc, host.stb & seen)),
+            bus.we.eq(turn | host.we),
+            bus.sel.eq(turn.replicate(4) | host.sel),
+            bus.adr.eq(Mux(turn, own, host.adr)),
+            host.dat_r.eq(bus.dat_r),
+            host.ack.eq(bus.ack & ~turn),
+            host.err.eq(bus.err & ~turn),
+            answered.eq(bus.ack & turn),
+            failed.eq(bus.err & turn),
+        ]
+
+    def _judge(self, m, part, count, crc, sums, judged, damaged, failed):
+        """Refusals. Another version or build is noted, and refused when the header's CRC-32 has
+        shown that it was read as it is."""
+        reason, refused = self.reason, self.refused
+        header = MAGIC + bytes([VERSION]) + self._build.to_bytes(4, "little")
+        expected = Const(int.from_bytes(header, "little"), 64)
+        wrong = Signal()
+        m.d.comb += wrong.eq(
+            crc.step & (crc.pair != expected.word_select(Cat(crc.number, count, part.build), 2))
+        )
+        with m.If(wrong & part.magic):
+            with m.If(count == 3):
+                m.d.sync += reason.eq(BootReason.VERSION)
+            with m.Else():
+                m.d.sync += [refused.eq(1), reason.eq(BootReason.NO_IMAGE)]
+        with m.If(wrong & part.build & (reason == 0)):
+            m.d.sync += reason.eq(BootReason.BUILD)
+        with m.If(crc.step & sums & crc.differs):
+            m.d.sync += damaged.eq(1)
+        with m.If(judged & (damaged | (reason != 0))):
+            m.d.sync += refused.eq(1)
+            with m.If(damaged):
+                m.d.sync += reason.eq(BootReason.DAMAGED)
+        with m.If(failed):
+            m.d.sync += [refused.eq(1), reason.eq(BootReason.BUS)]

@@ -29,11 +29,11 @@ __all__ = [
 
 #: First bytes of an image; its version is the fourth one.
 MAGIC = b"QPL"
-VERSION = 1
+VERSION = 2
 #: Bytes of the header, its CRC-32 included.
 HEADER_BYTES = 12
-#: In the end of a segment, a byte address: its one word is repeated; there is none, and no further
-#: one.
+#: In the end of a segment, the byte address of its last word: its one word is repeated; there is
+#: none, and no further one.
 FILL, LAST = 1, 2
 
 
@@ -122,8 +122,8 @@ def pack(build: int, segments: Iterable[Segment]) -> bytes:
                 f"segment at {segment.address:#x} of {segment.size} bytes: expected one that ends "
                 f"below {0x8000_0000 if segment.address < 0x8000_0000 else 1 << 32:#x}"
             )
-        end |= FILL if segment.repeat != 1 else 0
-        out.append(_summed(struct.pack("<II", segment.address, end)))
+        last = end - 4 | (FILL if segment.repeat != 1 else 0)
+        out.append(_summed(struct.pack("<II", segment.address, last)))
         out.append(_summed(segment.data))
     out.append(_summed(struct.pack("<II", 0, LAST)))
     return b"".join(out)
@@ -162,12 +162,13 @@ def unpack(data: bytes, build: int | None = None) -> Image:
     segments: list[Segment] = []
     while True:
         address, end = struct.unpack("<II", take(8, "a segment's header"))
-        size, fills = (end & ~3) - address, bool(end & FILL)
+        size, fills = (end & ~3) + 4 - address, bool(end & FILL)
         if end & LAST:
             return Image(found, tuple(segments))
         if size <= 0 or address % 4:
             raise ImageError(
-                f"plan image: a segment from {address:#x} to {end:#x}: expected whole words",
+                f"plan image: a segment of words from {address:#x} to {end & ~3:#x}: expected "
+                "whole words, one or more",
                 BootReason.DAMAGED,
             )
         body = take(4 if fills else size, "a segment")

@@ -28,7 +28,7 @@ NAMES = board_names()
 
 def test_all_boards_are_there():
     assert {"ulx3s-12f", "ulx3s-25f", "ulx3s-45f", "ulx3s-85f", "icebreaker"} <= set(NAMES)
-    with pytest.raises(BoardError, match=r"no board named 'ulx3s'; did you mean ulx3s-\d+f\?"):
+    with pytest.raises(BoardError, match=r"'ulx3s'; did you mean (ulx3s-\d\df or ){3}ulx3s-85f\?"):
         open_board("ulx3s")
     with pytest.raises(BoardError, match="no board named 'nowhere'; there are"):
         open_board("nowhere")
@@ -133,12 +133,37 @@ def test_tops_with_usb_elaborate(name, plls):
     assert "SB_IO" in text or "BB" in text
 
 
+@pytest.mark.parametrize("name", [name for name in NAMES if open_board(name).spi is not None])
+def test_tops_with_spi_elaborate(name):
+    """The host's clock is constrained by a name that stays; every pin is one of the board's
+    connector, and the chip select is pulled up."""
+    board = open_board(name)
+    soc = board.make_soc(link="spi")
+    text, constraints = _files(board, soc)
+    assert soc.link == {"kind": "spi", "hz": 20_000_000}
+    assert re.search(
+        r"(FREQUENCY NET \"|set_frequency )spi.link.spi_clock\"? 20(000000.0 HZ|.0$)",
+        constraints,
+        re.M,
+    )
+    assert re.search(
+        r"attribute \\keep .*\n( +attribute.*\n)* +wire width 1 input \d+  \\spi_clock\n", text
+    )
+    for pin in ("sck", "cs", "copi", "cipo", "ready"):
+        assert f"spi_link_0__{pin}__io" in constraints
+    if board.family == "ecp5":
+        assert 'IOBUF PORT "spi_link_0__cs__io" IO_TYPE=LVCMOS33 PULLMODE=UP' in constraints
+    else:
+        # The inputs of the link; and on some boards the lines of a memory chip.
+        assert text.count("parameter \\PULLUP 1") >= 3
+
+
 def test_links_that_a_board_has_not_got():
     with pytest.raises(
         BoardError,
         match=(
             "icebreaker cannot be built with link usb: no USB wires come to its FPGA; there is "
-            "uart, uartbone"
+            "uart, uartbone, spi"
         ),
     ):
         open_board("icebreaker").make_soc(link="usb")
@@ -147,7 +172,7 @@ def test_links_that_a_board_has_not_got():
         match="fomu cannot be built with link uartbone: it has no serial line; there is usb",
     ):
         open_board("fomu").make_soc(link="uartbone")
-    with pytest.raises(ValueError, match="link = 'ftdi': expected one of uart, uartbone, usb"):
+    with pytest.raises(ValueError, match="link = 'ftdi': expected one of uart, uartbone, usb, spi"):
         open_board("fomu").make_soc(link="ftdi")
     assert (
         open_board("fomu").make_soc().link["kind"] == "usb"

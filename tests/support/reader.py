@@ -37,10 +37,16 @@ STAND_INS = (
     (r"^eval .*register-python-argcomplete.*", None),
     # A port that is found: the board of the page stands at a name of its own.
     (r"^quintet selftest auto$", "quintet selftest /dev/ttyUSB0"),
-    (r"/dev/ttyUSB0", "./ttyUSB0"),
+    # Of a bridge with two ports the second one is the link.
+    (r"/dev/ttyUSB[01]", "./ttyUSB0"),
 )
 #: Page -> the board behind its port; others speak of the demo's.
-BOARDS = {"first-job.md": "icebreaker/opentpu", "studio.md": "ulx3s-85f/opu"}
+BOARDS = {
+    "bring-up.md": "ulx3s-25f/opentpu",
+    "first-job.md": "icebreaker/opentpu",
+    "standalone.md": "icebreaker/opu?boot=plan.img",
+    "studio.md": "ulx3s-85f/opu",
+}
 #: Page -> the page that its reader comes from, with the plan that it made.
 BEFORE = {"studio.md": "first-model.md"}
 #: Programs that Debian has and PyPI lacks: lines with them run where they are installed.

@@ -297,6 +297,8 @@ def _compile(m):
         *m.maybe(0.2, "--no-equalise"),
         *m.maybe(0.2, "--host-steps"),
         *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0, "auto")),
+        *m.maybe(0.1, "--on-host", lambda: m.of("conv1", "none")),
+        *m.maybe(0.2, "--report"),
         *m.maybe(0.5, "--dry-run"),
         "-o",
         out,

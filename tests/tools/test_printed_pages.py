@@ -55,6 +55,7 @@ def test_lines_of_a_page():
 
 def test_what_stands_for_a_board_and_a_checkout():
     assert stand_in("quintet demo --on /dev/ttyUSB0") == "quintet demo --on ./ttyUSB0"
+    assert stand_in("quintet infer net --on /dev/ttyUSB1") == "quintet infer net --on ./ttyUSB0"
     assert stand_in("quintet selftest auto") == "quintet selftest ./ttyUSB0"
     assert stand_in("make demo") == "quintet demo"
     assert stand_in("git clone <this project> quintet && cd quintet") is None

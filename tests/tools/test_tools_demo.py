@@ -2,10 +2,18 @@
 """The demo, on the model and on a board behind the link (the virtual board's own run is tested with
 the virtual board)."""
 
+import argparse
+import re
+import threading
+
 import pytest
 
 from quintet.firmware import demo
+from quintet.firmware.demo import command
+from quintet.tools.console import Console
+from quintet.tools.errors import TargetError
 from quintet.tools.targets.link import LinkTarget
+from quintet.tools.targets.sim import OPENING
 from tests.tools.tools_fake_board import FakeBoard
 
 
@@ -24,6 +32,52 @@ def test_on_the_model(quintet):
         all(line.startswith("[") for line in ran.err.splitlines())
         and len(ran.err.splitlines()) == 10
     )
+
+
+def test_a_virtual_board_is_progress_before_its_first_step(monkeypatch):
+    """On a terminal the spinner turns while a design is elaborated. The step was said already."""
+    said, shown = [], []
+
+    def open_target(name, progress):
+        progress(OPENING)
+        progress("compiling gateware to C++")
+        raise TargetError("enough")
+
+    monkeypatch.setattr(demo, "open_target", open_target)
+    with pytest.raises(TargetError, match="enough"):
+        demo.run_demo("sim:ulx3s-85f/opentpu", said.append, shown.append)
+    assert shown == [OPENING, "compiling gateware to C++"]
+    assert [text[:26] for text in said] == [
+        "switching on the virtual b",
+        "  compiling gateware to C+",
+    ]
+
+
+def test_a_silence_ends_with_the_present_step(monkeypatch):
+    """And with the time since the start. A terminal has a spinner."""
+    notes, ended = [], threading.Event()
+
+    class Quick(Console):
+        def signs_of_life(self, describe, silence=4.0):
+            assert silence <= 5
+            return super().signs_of_life(describe, 0.01)
+
+        def note(self, text):
+            super().note(text)
+            notes.append(text)
+            if "still at it: compiling" in text:
+                ended.set()
+
+    def run_demo(name, say, progress):
+        say("  compiling gateware to C++ (once, about a minute), for a board")
+        assert ended.wait(60)
+        raise TargetError("enough")
+
+    monkeypatch.setattr(command, "run_demo", run_demo)
+    with pytest.raises(TargetError, match="enough"):
+        command.run(argparse.Namespace(on="model"), Quick())
+    pattern = r"\[ +\d+\.\d s\]   still at it: compiling gateware to C\+\+"
+    assert re.fullmatch(pattern, notes[-1])
 
 
 def test_table(quintet):

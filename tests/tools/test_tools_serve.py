@@ -140,6 +140,7 @@ def test_socket(quintet, tmp_path):
     [
         (("model:opentpu",), 2, ["only a virtual board"]),
         (("/dev/ttyUSB0",), 2, ["only a virtual board"]),
+        (("ulx3s-85f/opu",), 2, ["only a virtual board", "did you mean sim:ulx3s-85f/opu?"]),
         ((f"{DEFAULT}?load=direct",), 2, ["loaded over its link alone; leave load=direct out"]),
         (("sim:none/opentpu",), 2, ["no board named 'none'"]),
         (("sim:ulx3s-85f/none",), 2, ["no ISA named 'none'"]),

@@ -94,7 +94,7 @@ def test_names():
         ("sim:ulx3s-85f", "sim:<board>/<isa>"),
         ("sim:/opentpu", "sim:<board>/<isa>"),
         ("sim:ulx3s-85f/none", "no ISA named 'none'"),
-        ("sim:ulx3s-85f/opentpu?link=usb", "expected pipe, wire or uartbone"),
+        ("sim:ulx3s-85f/opentpu?link=usb", "expected pipe, wire, uartbone or spi"),
         ("sim:ulx3s-85f/opentpu?trace_from=x", "a number of cycles"),
         ("sim:ulx3s-85f/opentpu?load=foo", "load = foo: expected link or direct"),
         ("sim:ulx3s-85f/opentpu?load=direct&load=link", "load is given twice"),
@@ -550,3 +550,14 @@ def test_verify_faults():
 
 def test_unwritten_memory_of_an_array():
     assert np.asarray(FakeBoard().memory).sum() == 0
+
+
+def test_a_virtual_board_reports_itself_before_it_is_elaborated(monkeypatch):
+    steps = []
+
+    def open_virtual(*_, **__):
+        raise TargetError(f"after {steps}")
+
+    monkeypatch.setattr("quintet.boards.virtual.board.open_virtual", open_virtual)
+    with pytest.raises(TargetError, match=r"after \['opening the virtual board'\]"):
+        open_target("sim:ulx3s-85f/opentpu", steps.append)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cells of a build by unit. yosys flattens a design, but names cells after the modules that they
-come from."""
+"""Cells of a build by unit. Synthesis by yosys flattens the design, but names each cell after the
+module that it comes from."""
 
 import json
 import re
@@ -30,8 +30,8 @@ _SCOPE = "$scopeinfo"
 
 
 def unit_of(name: str) -> str:
-    """The unit of a module's path: units of the engine and of the core are separate; of the rest of
-    the SoC its submodules."""
+    """Unit to which a module path belongs: units of the engine and of the core are separate; the
+    rest of the SoC is divided by its submodules."""
     parts = name.removeprefix("soc.").split(".")
     depth = 3 if parts[:2] == ["core", "engine"] else 2 if parts[0] == "core" else 1
     return ".".join(parts[:depth])
@@ -77,7 +77,7 @@ def area(path: str | Path) -> list[dict[str, Any]]:
 
 
 def _scope(cell, scopes):
-    """The longest module whose path ``cell`` begins with."""
+    """The longest module path that is a prefix of the name ``cell``."""
     parts = cell.split(".")
     for length in range(len(parts), 0, -1):
         if (path := ".".join(parts[:length])) in scopes:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bitstream builds (``quintet build``)."""
+"""Bitstream builds (``quintet build``): synthesis, place and route, and a report."""
 
 from __future__ import annotations
 
@@ -81,7 +81,8 @@ def prepare(
     run_list: bool = False,
     boot: bool = False,
 ) -> tuple[SoC, BoardTop]:
-    """The SoC of a build and its top with the board's pins; arguments are as for :func:`build`."""
+    """Builds the SoC of a bitstream and its top level with the board's pins; arguments as for
+    :func:`build`."""
     from ...boards.top import BoardTop
     from ...gateware.primitives.pll import PLLError
 
@@ -110,8 +111,8 @@ def build_plan(
     router: str | None = None,
     placer: str | None = None,
 ) -> BuildPlan:
-    """Amaranth's plan of a build: all files and the script that runs the tools. ``soc`` and ``top``
-    are those of :func:`prepare`."""
+    """Amaranth's plan of a build: all files and the script that runs the tools. ``soc`` and
+    ``top``: results of :func:`prepare`."""
     placer, router = _algorithms(soc, placer, router)
     with elaborating(
         f"{soc.package.name if soc.package else 'a SoC'} {soc.preset or 'without a core'} for "
@@ -172,7 +173,7 @@ def build(
     progress : callable(str)
         Receives each step, a line at a time.
     link : str, optional
-        ``"uart"``, ``"uartbone"`` or ``"usb"``; else the board's default one.
+        ``"uart"``, ``"uartbone"``, ``"usb"`` or ``"spi"``; else the board's default one.
     limit : float, optional
         Seconds that the tools may take: routing of a crowded design may never end.
     on_chip : int, optional
@@ -199,9 +200,9 @@ def build(
         (:func:`~.netlists.design_digest`), ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
-        name, ``usb_io`` and ``usb`` with that link, others by those of the netlist), ``luts``,
-        ``ffs``, ``dsps``, ``brams`` and what else the family has, ``available`` (the same of the
-        FPGA), ``clock_met`` (all but those of the netlist), ``crossings`` (as of
+        name, ``usb_io`` and ``usb``, or ``spi``, with that link, others by those of the netlist),
+        ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, ``available`` (the same
+        of the FPGA), ``clock_met`` (all but those of the netlist), ``crossings`` (as of
         :func:`~.crossings.crossings`), ``sdram`` (with such a chip: phase, capture, margins in
         nanoseconds), ``critical_path`` (``from``, ``to``, ``logic_ns``, ``routing_ns``, ``steps``),
         ``area`` (:func:`~.area.area`), ``memory``, ``ceilings``
@@ -388,6 +389,8 @@ def finish(job: Job, folder: Path, who: Mapping[str, Any], started: float) -> di
     domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
+    if soc.link["kind"] == "spi":
+        domains |= {"spi": soc.link["hz"]}
     report = {
         **who,
         "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3),
@@ -412,8 +415,8 @@ def bitstream_name(family: str) -> str:
 
 
 def _check_fits(board, package):
-    """Refuses a core at once if all of its presets were found too large; explicitly named presets
-    or parameters are tried."""
+    """Raises an error if all presets of a core are known to exceed the FPGA; presets or parameters
+    that the user names are tried anyway."""
     preset = board.preset_for(package)
     if (package.name, preset) in board.too_large:
         raise BuildError(
@@ -428,7 +431,8 @@ def write_report(folder: str | Path, report: Mapping[str, Any]) -> None:
 
 
 def _algorithms(soc, placer, router):
-    """Placer and router of a build: those given, the preset's, or the usual ones."""
+    """Placer and router of a build: the user's choice, else the preset's, else the family's
+    default."""
     preset = None
     if soc.package is not None:
         preset = soc.package.params.SPACE.presets.get(soc.preset)
@@ -443,28 +447,29 @@ def _placer_option(placer):
 
 
 def _placed_memory(soc, placer):
-    """Main memory whose block RAMs get places, or ``None``. nextpnr's static placer counts block
-    RAMs with fixed places as an overlap that it can never remove, and does not end."""
+    """Main memory whose block RAMs get fixed placements, or ``None``. nextpnr's static placer
+    counts block RAMs with fixed placements as an overlap that it can never remove, and does not
+    end."""
     return getattr(soc, "backing", None) if placer == _PLACER else None
 
 
 def _engine(soc):
-    """The engine that a build is for; without a core what asks for nothing."""
+    """The engine of a build; without a core, an object without special requirements."""
     from ...gateware.shell.engine import Engine
 
     return soc.core.engine if soc.core is not None else Engine
 
 
 def _synthesis(engine, family):
-    """Options of yosys: an engine may ask for its own, by ``synth_opts``."""
+    """Options of yosys' synthesis; an engine may add its own by ``synth_opts``."""
     return engine.synth_opts.get(family, _SYNTH[family])
 
 
 def _scripts(engine, board, params, backing=None):
-    """Further yosys commands of an engine: ``synth_before`` runs before the synthesis; modules of
-    ``synth_apart`` are mapped separately, so that a fast one is not mapped for area because
-    another is slower; cells of the ``floorplan``, and of main memory's ``backing`` if there is one,
-    get their places."""
+    """Further yosys commands of an engine. ``synth_before`` runs before synthesis. Modules of
+    ``synth_apart`` are mapped separately, so that a fast module is not mapped for area because
+    another is slower. Cells of the ``floorplan``, and of main memory's ``backing`` if there is one,
+    get fixed placements."""
     before = [_AFTER_READ, *filter(None, [engine.synth_before.get(board.family)])]
     after = []
     apart = engine.synth_apart.get(board.family, ())
@@ -486,7 +491,8 @@ def _scripts(engine, board, params, backing=None):
 
 
 def _mapped_scripts(engine, board, params, backing=None):
-    """:func:`_scripts`, behind what the family's own mapping adds to the synthesis."""
+    """Scripts of :func:`_scripts`, after the commands that the family's technology mapping adds to
+    the synthesis."""
     scripts = _scripts(engine, board, params, backing)
     after = [
         *steps(board.family, _synthesis(engine, board.family), TOP),
@@ -499,8 +505,15 @@ def _mapped_scripts(engine, board, params, backing=None):
 _LOOK = 1.0
 
 
-def run_script(name, folder, environment, limit=None, look=lambda: None):
-    """Runs the tools; ``look`` is called about once a second."""
+def run_script(
+    name: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    limit: float | None = None,
+    look: Callable[[], object] = lambda: None,
+) -> None:
+    """Runs the tools of the script ``name`` in ``folder``, for at most ``limit`` seconds; calls
+    ``look`` about once a second."""
     command = ["cmd", "/c", f"{name}.bat"] if os.name == "nt" else ["sh", f"{name}.sh"]
     log = folder / "build.log"
     end = None if limit is None else time.monotonic() + limit
@@ -522,7 +535,7 @@ def run_script(name, folder, environment, limit=None, look=lambda: None):
 
 
 def _ended(process):
-    """Exit code of a process that ends within a look; ``None`` if it goes on."""
+    """Waits briefly for a process; returns its exit code, ``None`` if it still runs."""
     try:
         return process.wait(_LOOK)
     except subprocess.TimeoutExpired:

@@ -31,7 +31,7 @@ def cluster_build(
     address: str, timeout: int = 10, limit: float | None = None
 ) -> Callable[[Cell, Path], dict[str, Any]]:
     """A builder for :func:`~.matrix.run_matrix` that submits cells to the cluster at ``address``;
-    only results are returned. ``limit``: as of :func:`~.matrix.build_cell`.
+    only results are returned. ``limit``: see :func:`~.matrix.build_cell`.
 
     Raises
     ------

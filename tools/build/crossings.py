@@ -21,7 +21,7 @@ _GLOBAL = "$glbnet$"
 
 
 def _frequencies(log):
-    """Clock net -> requested MHz."""
+    """Parses the requested frequencies: clock net -> MHz."""
     found = {}
     for pattern in reversed(_ASKED):
         for first, second in pattern.findall(log):
@@ -75,5 +75,5 @@ def crossings(log: str, names: Mapping[str, str]) -> list[dict[str, Any]]:
 
 
 def late(report: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """The crossings of a build's report that are too slow."""
+    """The clock crossings in a build's report that miss their timing."""
     return [each for each in report.get("crossings", ()) if not each["met"]]

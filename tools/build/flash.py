@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Loads a bitstream into a board with a programmer that the board supports and this machine has."""
+"""Loading of bitstreams into a board, with a programmer that the board supports and this machine
+has."""
 
 from __future__ import annotations
 
@@ -26,7 +27,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class Programmer:
-    """A program that loads bitstreams.
+    """A programmer: an external program that loads bitstreams.
 
     ``volatile`` and ``permanent`` are argument templates (``{bitstream}``, ``{board}``), ``None``
     if it cannot do that. ``board_names`` maps our boards' names to this program's own.
@@ -43,7 +44,8 @@ class Programmer:
     data: tuple[str, ...] | None = None
 
     def able(self, permanent: bool) -> bool:
-        """Whether it can load the FPGA itself, or (``permanent``) its flash memory."""
+        """Whether the programmer can load the FPGA itself or, with ``permanent``, its flash
+        memory."""
         return (self.permanent if permanent else self.volatile) is not None
 
     def ready(self) -> bool:
@@ -53,7 +55,7 @@ class Programmer:
     def command(
         self, board: str, file: str, permanent: bool, offset: int | None = None
     ) -> list[str]:
-        """The program's command line; ``offset``: the file is no bitstream, and belongs there in
+        """Command line of the programmer; ``offset``: the file is raw data for that address of the
         flash memory."""
         theirs = dict(self.board_names).get(board, board)
         template = self.permanent if permanent else self.volatile
@@ -122,11 +124,11 @@ class CopyProgrammer:
     data: None = None
 
     def able(self, permanent: bool) -> bool:
-        """Whether it can load the FPGA itself, or (``permanent``) its flash memory."""
+        """Whether it can load the FPGA itself or, with ``permanent``, its flash memory."""
         return self.keeps == permanent
 
     def places(self) -> list[str]:
-        """Places where a bitstream can be written now."""
+        """Paths to which a bitstream can be written now."""
         if self.usb:
             from serial.tools.list_ports import comports
 
@@ -145,7 +147,7 @@ class CopyProgrammer:
     def load(
         self, board: str, bitstream: Path, permanent: bool, timeout: float
     ) -> tuple[str, list[str]]:
-        """Copies the bitstream; returns a sentence, and the equivalent command."""
+        """Copies the bitstream; returns a message and the equivalent command."""
         places = self.places()
         if len(places) > 1:
             raise NoDeviceError(f"{self.name}: found at {', '.join(places)}; unplug all but one")
@@ -248,8 +250,8 @@ PROGRAMMERS = {
 def choose_programmer(
     names: Sequence[str], permanent: bool, data: bool = False
 ) -> Programmer | CopyProgrammer:
-    """The first of a board's programmers that is present and can write the requested memory;
-    ``data``: also what is no bitstream, into flash memory.
+    """Chooses the first of a board's programmers that is present and can write the requested
+    memory; ``data``: it must also write raw data to flash memory.
 
     Raises
     ------
@@ -275,8 +277,8 @@ def choose_programmer(
 
 
 def find_bitstream(path: str | Path, suffixes: Sequence[str]) -> Path:
-    """The bitstream at ``path``: a file, or the one file of these suffixes in a folder that
-    ``quintet build`` made."""
+    """Finds the bitstream at ``path``: a file, or a folder of ``quintet build`` with a single file
+    of these suffixes."""
     path = Path(path)
     if path.is_file():
         if path.suffix not in suffixes:
@@ -304,8 +306,8 @@ def flash(
     timeout: int = 300,
     image: tuple[Path, int] | None = None,
 ) -> dict[str, Any]:
-    """Loads the bitstream at ``path`` into ``board`` (its name), with the first usable one of
-    ``names``. ``image``: a plan image and its place in flash memory, which is written first.
+    """Loads the bitstream at ``path`` into ``board`` (its name), with the first usable programmer
+    of ``names``. ``image``: a plan image and its address in flash memory, which is written first.
 
     Returns
     -------

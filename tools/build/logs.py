@@ -45,11 +45,12 @@ _CELLS = {
 
 
 class BuildError(QuintetError):
-    """A tool failed; the message is its last error line."""
+    """Error: a tool failed; the message is its last error line."""
 
 
 class TooLargeError(BuildError):
-    """The design does not fit the FPGA; the message says what it needs of what the FPGA has.
+    """Error: the design does not fit the FPGA; the message compares its demand with the FPGA's
+    resources.
 
     Attributes
     ----------
@@ -69,7 +70,7 @@ class TooLargeError(BuildError):
 
 
 def overused(folder: Path) -> str:
-    """Progress of routing, from the last iteration in nextpnr's log."""
+    """Routing progress: overused wires in the last iteration of nextpnr's log."""
     log = folder / f"{TOP}.tim"
     found = (
         re.findall(r"iter=(\d+) wires=\d+ overused=(\d+)", log.read_text(errors="replace"))
@@ -84,7 +85,7 @@ def overused(folder: Path) -> str:
 
 
 def last_word(folder: Path) -> str:
-    """The last error line of the newest log that has one."""
+    """The last error line of the newest log that contains any."""
     logs = [
         p
         for p in (folder / f"{TOP}.tim", folder / f"{TOP}.rpt", folder / "build.log")
@@ -100,8 +101,8 @@ def last_word(folder: Path) -> str:
 
 
 def needed(family: str, folder: Path) -> dict[str, Any] | None:
-    """Cells that the netlist needs of those that the FPGA has, from nextpnr's packer; ``None`` if
-    they fit."""
+    """Comparison of the netlist's cells with the FPGA's, from nextpnr's packer; ``None`` if they
+    fit."""
     log = folder / f"{TOP}.tim"
     text = log.read_text(errors="replace") if log.is_file() else ""
     used = {
@@ -120,12 +121,14 @@ def needed(family: str, folder: Path) -> dict[str, Any] | None:
 
 
 def _ice40_flip_flops(log):
-    """A logic cell is a LUT and a flip-flop; nextpnr's packer says how many hold a flip-flop."""
+    """Number of logic cells that use their flip-flop, from nextpnr's packer; an iCE40 logic cell is
+    a LUT and a flip-flop."""
     return sum(int(n) for n in re.findall(r"(\d+) LCs used as (?:LUT4 and DFF|DFF only)", log))
 
 
 def _clocks(log):
-    """Clock -> (asked, reached) in MHz: nextpnr's last word on each, after routing."""
+    """Clock frequencies after routing, clock -> (requested, reached) in MHz: nextpnr's last report
+    of each."""
     found = {}
     for name, reached, asked in re.findall(
         r"Max frequency for clock\s+'([^']+)':\s+([\d.]+) MHz \((?:PASS|FAIL) at ([\d.]+) MHz\)",
@@ -136,8 +139,8 @@ def _clocks(log):
 
 
 def _critical_path(paths):
-    """The longest path between registers: its ends, nanoseconds of logic and of routing, and how
-    many cells of logic it goes through."""
+    """The longest path between registers: its ends, nanoseconds of logic and of routing, and its
+    number of logic cells."""
     inner = [p for p in paths if p["from"].startswith("posedge") and p["to"].startswith("posedge")]
     if not inner:
         return None
@@ -153,9 +156,9 @@ def _critical_path(paths):
 
 
 def _names(clocks, ours):
-    """Clock net -> our name for it. The netlist names a clock after any of the modules that it
-    reaches: ours are identified by the requested frequency (of several the slowest, since the
-    memory chip's, of the main clock's frequency, reaches little)."""
+    """Maps clock nets to clock names. A netlist names a clock after any module that uses it, so
+    clocks are identified by their requested frequency. If several are equal, the slowest is taken,
+    since the memory chip's clock of the same frequency drives little logic."""
     names, rest = {}, dict(clocks)
     for name, hz in ours.items():
         if rest:
@@ -175,7 +178,7 @@ def figures(
     family: str, folder: Path, clock_hz: float, domains: Mapping[str, float]
 ) -> dict[str, Any]:
     """Figures of a finished build for the report: clocks, cells, the longest path; ``domains``:
-    clock -> Hz of those beside the main one."""
+    further clocks -> Hz."""
     try:
         report = json.loads((folder / f"{TOP}.report.json").read_text())
     except (OSError, ValueError):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ECP5 technology mapping of adders: carry chains whose ends need no cells of their own
+"""ECP5 technology mapping of adders: carry chains that need no extra cells at their ends
 (``ecp5/carry.v``)."""
 
 from pathlib import Path

@@ -57,7 +57,7 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One build of the matrix; ``link`` ``None``: the board's default link."""
+    """One build of the matrix; a ``link`` of ``None`` is the board's default link."""
 
     board: str
     isa: str
@@ -67,14 +67,14 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """Key of the cell in the table."""
+        """Key of the build in the table."""
         return f"{self.board}/{self.isa}/{self.preset}/{self.seed}" + (
             f"/{self.link}" if self.link else ""
         )
 
 
 class MatrixBoard(Protocol):
-    """A board, as :func:`cells` uses it."""
+    """Description of a board for :func:`cells`."""
 
     @property
     def name(self) -> str: ...
@@ -112,8 +112,7 @@ def cells(
 
 
 def source_digest(root: str | Path) -> str:
-    """Digest of all sources that a bitstream depends on; a cell built from others is built
-    again."""
+    """Digest of all sources that a bitstream depends on; if it changes, cells are built again."""
     digest = hashlib.sha256()
     for folder in ("gateware", "boards"):
         for path in sorted((Path(root) / folder).rglob("*.py")):
@@ -163,8 +162,8 @@ def is_stale(
 
 
 def build_cell(cell: Cell, folder: Path, limit: float | None = None) -> dict[str, Any]:
-    """Builds one cell in a process of its own and returns its result; ``limit``: minutes that the
-    tools may take."""
+    """Builds one cell in a separate process and returns its result; ``limit``: time limit of the
+    tools in minutes."""
     out = (
         folder
         / cell.board
@@ -208,7 +207,7 @@ def build_cell(cell: Cell, folder: Path, limit: float | None = None) -> dict[str
 
 
 def settled(result: Mapping[str, Any] | None) -> bool:
-    """Whether building a cell again from the same sources would give the same result."""
+    """Whether a repeated build of a cell from the same sources would give the same result."""
     state = (result or {}).get("state", "")
     return state in ("built", "clock missed") or state.startswith("does not fit")
 
@@ -353,7 +352,7 @@ def stale_rows(
 
 
 def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The table of results as CSV."""
+    """Formats the table of results as CSV."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -362,7 +361,7 @@ def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:
 
 
 def to_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
-    """The table of results in Markdown."""
+    """Formats the table of results as Markdown."""
 
     def text(value):
         return f"{value:.1f}" if isinstance(value, float) else str(value)

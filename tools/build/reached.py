@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Clocks that place and route has reached, and the clock that a target's cycles are divided by.
+"""Clock frequencies that place and route has reached, and the clock by which a target's cycles are
+converted to time.
 
 A virtual board counts the cycles of a SoC whatever its clock. Times are given at a clock that
 builds of this preset have reached (``measured.json``), or not at all.
@@ -50,15 +51,15 @@ class ReachedClock:
 
 @dataclass(frozen=True)
 class TimeClock:
-    """Main clock that cycles are divided by for a time: ``hz``, or ``None`` if no build has reached
-    one; ``note`` says where it comes from, or why there is none, and is empty for golden models."""
+    """Main clock for converting cycles to time: ``hz``, or ``None`` if no build has reached one;
+    ``note`` says where it comes from, or why there is none, and is empty for golden models."""
 
     hz: float | None
     note: str = ""
 
 
 class _Build(Protocol):
-    """A target's info, or a build that a network is compiled for."""
+    """Common interface of a target's info and of a compilation's target build."""
 
     @property
     def kind(self) -> str: ...
@@ -91,7 +92,7 @@ def reached_clock(
     link: str | None = None,
     cells: Mapping[str, dict[str, Any]] | None = None,
 ) -> ReachedClock | None:
-    """The clock that all builds of a preset on a board have reached; ``None`` if none was routed.
+    """Main clock that every build of a preset on a board has reached; ``None`` if none was routed.
 
     Parameters
     ----------
@@ -120,7 +121,7 @@ def reached_clock(
 
 
 def main_mhz(cell: Mapping[str, Any]) -> float:
-    """Main clock, in MHz, at which every clock of the core is met, which run in a fixed ratio;
+    """Main clock, in MHz, at which all clocks of the core meet timing; they run in a fixed ratio.
     ``cell`` is a measured build or the report of a build."""
     shares = [
         clock["reached_mhz"] / clock["asked_mhz"]
@@ -131,8 +132,8 @@ def main_mhz(cell: Mapping[str, Any]) -> float:
 
 
 def time_clock(build: _Build) -> TimeClock:
-    """The main clock for times of a target: a board's own; for a virtual board the one that it is
-    built for, or less if builds of its preset have reached less."""
+    """The main clock for times of a target: the clock of a physical board; for a virtual board the
+    clock for which it is built, or less if builds of its preset have reached less."""
     if build.kind == "board":
         return TimeClock(build.clock_hz, "the board's clock")
     if build.board is None or build.isa is None or build.clock_hz is None:
@@ -147,7 +148,7 @@ def time_clock(build: _Build) -> TimeClock:
 
 def _is_preset(build):
     """Whether the parameters are those of the preset, and the on-chip memory, if its size is known,
-    is as large."""
+    has the preset's size."""
     from ...boards import open_board
     from ...gateware.cores import open_core
 
@@ -162,7 +163,7 @@ def _is_preset(build):
 
 
 def _other_link(build):
-    """Kind of the link if it is not the board's default one."""
+    """Kind of the link if it differs from the board's default."""
     from ...boards import open_board
 
     kind = (build.link or {}).get("kind")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stages of a build: the running tool and its progress, from its logs, and how long earlier builds
-of this kind took."""
+"""Stages of a build: the running tool and its progress, from its logs, and the time of earlier
+builds of the same kind."""
 
 import json
 import re
@@ -37,14 +37,14 @@ _PROGRESS = (
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of a build: its ``name``, and ``detail``, how far it is (may be empty)."""
+    """A stage of a build: its ``name``, and its progress in words, ``detail`` (may be empty)."""
 
     name: str
     detail: str = ""
 
 
 def stage_of(folder: Path) -> Stage:
-    """The present stage of the tools in ``folder``."""
+    """Current stage of the tools in ``folder``."""
     placed = _tail(folder / f"{TOP}.tim")
     if not placed:
         return Stage("synthesis", _yosys_pass(_tail(folder / f"{TOP}.rpt")))
@@ -61,7 +61,7 @@ def stage_of(folder: Path) -> Stage:
 
 
 def _yosys_pass(log):
-    """Yosys' pass that runs."""
+    """Name of the current yosys pass."""
     passes = re.findall(r"^[\d.]+ Executing (\w+)", log, re.M)
     return passes[-1] if passes else ""
 
@@ -86,8 +86,8 @@ def _tail(path):
 
 
 def expected_seconds(board: str, isa: str | None, preset: str | None, seed: int) -> float | None:
-    """Seconds that a build of this board, core and preset took on the machine where the table of
-    builds was measured, with this seed or else another one; ``None`` if there was none."""
+    """Expected seconds of a build of this board, core and preset, from the table of measured
+    builds; the same seed is preferred. ``None`` if there is none."""
     cells = json.loads(_MEASURED.read_text())["cells"]
     found = {
         cell["seed"]: cell["seconds"]
@@ -98,7 +98,7 @@ def expected_seconds(board: str, isa: str | None, preset: str | None, seed: int)
 
 
 class Watcher:
-    """Reports the stages of a build while its tools run.
+    """Progress reporter for a build: shows each stage while the tools run.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ class Watcher:
         self._began = time.monotonic()
 
     def look(self) -> None:
-        """Reads the logs and reports news."""
+        """Reads the logs and reports changes."""
         stage = stage_of(self._folder)
         if stage.name != self._name:
             now = time.monotonic()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Finds the FPGA tools: native ones on the PATH if they are new enough, else those of this Python
-(YoWASP)."""
+"""Search for the FPGA tools: native tools on the PATH if they are new enough, else those of this
+Python (YoWASP)."""
 
 import os
 import re
@@ -32,7 +32,7 @@ def _variable(tool):
 
 @cache
 def find_tool(tool: str) -> str:
-    """Path of ``tool``.
+    """Finds the path of ``tool``.
 
     Raises
     ------
@@ -103,8 +103,8 @@ def tool_versions(environment: Mapping[str, str], family: str) -> dict[str, dict
 
 
 def run_tool(folder: str | Path, command: Sequence[str]) -> str:
-    """Runs a tool in ``folder`` and returns its output. YoWASP's tools see their working directory
-    only.
+    """Runs a tool in ``folder`` and returns its output. YoWASP's tools see only their working
+    directory.
 
     Raises
     ------

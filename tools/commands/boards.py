@@ -48,8 +48,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def describe(board: Board, packages: Iterable[CorePackage]) -> dict[str, Any]:
-    """One board as an object: FPGA, memory, clock, link, programmers, and its cores and presets,
-    with the needs of those that were found too large, and those with on-chip memory."""
+    """Description of a board as an object: FPGA, memory, clock, link, programmers, cores and
+    presets; presets with on-chip memory are marked, and those that do not fit are listed with their
+    demand."""
     cores = []
     for package in packages:
         presets = board.presets(package)

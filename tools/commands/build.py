@@ -58,10 +58,9 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--link",
-        choices=("uart", "uartbone", "usb"),
+        choices=("uart", "uartbone", "usb", "spi"),
         help="link to the host: a serial line with our protocol or with LiteX's UARTBone for "
-        "its tools, or the "
-        "FPGA's own USB wires (default: uart where the board has it)",
+        "its tools, the FPGA's own USB wires, or SPI (default: uart where the board has it)",
     )
     parser.add_argument(
         "--on-chip",
@@ -204,7 +203,7 @@ def _seeds(args, options):
 
 
 class _Stage:
-    """The stage that a build is in, for a line now and then where there is no spinner."""
+    """Reports the stage of a build on its own line now and then, for outputs without a spinner."""
 
     def __init__(self):
         self._name, self._text, self._began = "preparing", "", time.monotonic()
@@ -220,12 +219,12 @@ class _Stage:
 
 
 def _minutes(seconds):
-    """Seconds as people say them."""
+    """Formats a duration in minutes or seconds."""
     return f"{seconds:.0f} s" if seconds < 120 else f"{seconds / 60:.0f} minutes"
 
 
 def _check(report, console):
-    """Check the build; its result goes into the report, too."""
+    """Checks the build's netlist and adds the result to the report."""
     from pathlib import Path
 
     from ..build.bitstream import write_report

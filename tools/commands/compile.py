@@ -63,47 +63,93 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "fewest with which the core or the line, whichever is slower, takes no more",
     )
     parser.add_argument(
+        "--state",
+        metavar="OUT=IN",
+        action="append",
+        help="the output OUT is the input IN of the next inference and stays on the board, beside "
+        "the states that are found by themselves",
+    )
+    parser.add_argument(
+        "--no-state",
+        action="store_true",
+        help="look for no states: every input is given and every output read",
+    )
+    parser.add_argument(
+        "--initial",
+        metavar="IN=FILE",
+        action="append",
+        help="what the first inference reads of the state IN: .npy, .npz or .npz:key (default: "
+        "zeros)",
+    )
+    parser.add_argument(
         "--host-steps",
         action="store_true",
         help="nodes that the core cannot do may run on the host",
+    )
+    parser.add_argument(
+        "--on-host",
+        metavar="NODE",
+        action="append",
+        default=[],
+        help="this node must run on the host, and others may; may be given several times",
+    )
+    parser.add_argument(
+        "--report",
+        action="store_true",
+        help="rank the layers by what their quantisation costs at the outputs, with advice",
     )
 
 
 def run(args: argparse.Namespace, console: Console) -> None:
     if args.out is None and not args.dry_run:
         raise InputError("-o: expected a folder for the plan (or --dry-run)")
+    if args.report and args.dry_run:
+        raise InputError("--report: expected -o instead of --dry-run, which quantises nothing")
     if args.out is not None:
         check_folder(args.out)
     if args.percentile is not None and not 50 < args.percentile <= 100:
         raise InputError(f"--percentile {args.percentile:g}: expected more than 50, at most 100")
     if args.images != "auto" and not (args.images.isdecimal() and 1 <= int(args.images) <= 1 << 16):
         raise InputError(f"--images {args.images}: expected a number from 1 on, or auto")
+    given = _pairs(args)
     from ..compiler.onnx_import import import_onnx
     from ..compiler.planning import Options, compile_graph
     from ..compiler.target_build import target_build
 
     build = target_build(args.target, args.preset, sizes(args))
     graph = import_onnx(args.model)
-    calibration = None if not args.calibrate else _calibration(args, graph)
+    pairs = _states(args, graph, given)
+    calibration, steps = (None, None) if not args.calibrate else _calibration(args, graph, pairs)
     options = Options(
         args.bits,
         not args.no_equalise,
         args.percentile,
         args.host_steps,
         None if args.images == "auto" else int(args.images),
-        dry=args.dry_run,
+        tuple(args.on_host),
+        args.dry_run,
+        pairs,
+        steps,
     )
+    noise = None
     with console.progress() as progress:
         plan = compile_graph(graph, build, calibration, options, progress)
+        if args.report:
+            from ..compiler.results.noise import measure_noise
+
+            progress("rank layers by their noise")
+            noise = measure_noise(plan, graph, calibration, options)
     if not args.dry_run:
         from ..compiler.plan import save_plan
 
         save_plan(plan, args.out)
     from ..build.reached import time_clock
-    from ..compiler.results.report import plan_object, show_plan
+    from ..compiler.results.report import plan_object, show_noise, show_plan
 
     clock = time_clock(build)
     show_plan(console, plan, clock)
+    if noise is not None:
+        show_noise(console, noise)
     if args.dry_run:
         console.out("nothing is written (--dry-run)")
     else:
@@ -111,15 +157,43 @@ def run(args: argparse.Namespace, console: Console) -> None:
     console.result(
         {
             **plan_object(plan, build.clock_hz, clock),
+            **({} if noise is None else {"noise": noise.as_dict()}),
             "written": None if args.dry_run else args.out,
         }
     )
 
 
-def _calibration(args, graph):
-    from ..compiler.arrays import load_inputs
-    from ..compiler.values import check_arrays
+def _pairs(args):
+    """``--state``: name of an output -> name of an input."""
+    found = {}
+    for text in args.state or ():
+        output, sign, source = text.partition("=")
+        if not (sign and output and source):
+            raise InputError(f"--state {text}: expected OUT=IN, names of an output and an input")
+        if output in found:
+            raise InputError(f"--state {text}: the output {output} is given twice")
+        found[output] = source
+    return found
 
-    return check_arrays(
-        graph.name, graph.inputs, load_inputs(args.calibrate, graph.inputs, "--calibrate")
+
+def _states(args, graph, given):
+    """The states of a network."""
+    from ..compiler.arrays import load_initial
+    from ..compiler.states import choose_states
+
+    return choose_states(
+        graph,
+        given,
+        automatic=not args.no_state,
+        initial=load_initial(args.initial or ()),
     )
+
+
+def _calibration(args, graph, pairs):
+    """Calibration inputs in a row, and the steps of a sequence of them or ``None``."""
+    from ..compiler.arrays import load_inputs
+    from ..compiler.states import flattened
+
+    states = {pair.input for pair in pairs}
+    ports = [port for port in graph.inputs if port.name not in states]
+    return flattened(graph, pairs, load_inputs(args.calibrate, ports, "--calibrate"))

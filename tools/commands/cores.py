@@ -94,7 +94,7 @@ def describe(package: CorePackage) -> dict[str, Any]:
 
 
 def _macs(space, params):
-    """MACs a cycle of a build at most, ``None`` where the core does not say."""
+    """Peak MACs per cycle of a build, ``None`` if the core does not declare them."""
     peaks = space.peaks(params)
     return None if peaks is None else round(peaks.macs, 4)
 

@@ -56,7 +56,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 @contextmanager
 def _image(args, board):
-    """The file of the plan image and its place, ``None`` without ``--plan``."""
+    """File of the plan image and its address in flash memory, ``None`` without ``--plan``."""
     from ...gateware.standalone.image import ImageError, unpack
     from ..compiler.plan import load_plan
     from ..resident.image import plan_image

@@ -58,6 +58,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         action="store_true",
         help="the board has programs and weights from its flash memory: check them, write none",
     )
+    parser.add_argument(
+        "--reset-every",
+        metavar="N",
+        type=int,
+        help="of a network with states: each N inputs are a sequence, before which the states get "
+        "their initial values (default: all inputs are one)",
+    )
     add_trace(parser)
     add_kept(parser, "the outputs", "outputs")
 
@@ -74,6 +81,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
     plan = load_plan(args.plan)
     if args.limit is not None and args.limit < 1:
         raise InputError(f"--limit {args.limit}: expected at least 1")
+    _check_reset(args, plan)
     from ..compiler.values import check_arrays
 
     inputs = check_arrays(
@@ -105,6 +113,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         with Session(
             plan, target, progress, overlap=not args.no_overlap, resident=args.resident
         ) as session:
+            session.reset_every = args.reset_every
             outputs = _outputs(session, inputs, kept, console)
             report, info = session.report, target.info
             rows = _layers(session, session.check(**inputs), progress) if args.layers else None
@@ -146,6 +155,21 @@ def run(args: argparse.Namespace, console: Console) -> int:
     return Exit.OK
 
 
+def _check_reset(args, plan):
+    """Refuses a ``--reset-every`` that is no number or of a plan without states, and outputs that
+    were kept of a sequence whose states are gone."""
+    every = args.reset_every
+    if every is not None and every < 1:
+        raise InputError(f"--reset-every {every}: expected at least 1")
+    if every is not None and not plan.states:
+        raise InputError(f"--reset-every {every}: {plan.network} has no states")
+    if plan.states and args.resume and every is None:
+        raise InputError(
+            f"--resume: the states of {plan.network} behind the outputs that are there are not "
+            f"kept: expected --reset-every, whose sequences begin anew"
+        )
+
+
 def _layers(session, inputs, progress):
     from ..compiler.results.layers import MOST_INPUTS, layer_counters, layer_snr
     from ..compiler.results.report import plan_rows
@@ -160,8 +184,8 @@ def _layers(session, inputs, progress):
 
 
 def _outputs(session, inputs, kept, console):
-    """Outputs of all inputs, name -> array; those of ``kept`` (or ``None``) are not computed
-    again."""
+    """Computes the outputs of all inputs, name -> array; outputs in ``kept`` (or ``None``) are not
+    computed again."""
     from ..compiler.results.kept import CHUNK, interruption_note
 
     plan, count = session.plan, len(next(iter(inputs.values())))
@@ -169,6 +193,9 @@ def _outputs(session, inputs, kept, console):
     if kept is None:
         return session.outputs(**inputs)
     images = max((step.lowered.images for step in plan.machine_steps), default=1)
+    if plan.states:
+        # Sequences are whole, so that others go on behind them.
+        images = count if session.reset_every is None else session.reset_every
     chunk = -(-CHUNK // images) * images
     with interruption_note(console, kept, count, "inputs"):
         while kept.done < count:

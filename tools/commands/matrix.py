@@ -38,7 +38,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seeds", type=int, default=1, help="seeds 1 to N for each (default: 1)")
     parser.add_argument(
         "--link",
-        choices=("uart", "uartbone", "usb"),
+        choices=("uart", "uartbone", "usb", "spi"),
         help="only boards with this link, built with it (default: each board's own)",
     )
     parser.add_argument(

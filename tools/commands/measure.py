@@ -119,8 +119,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _show(found, rows, console):
-    """Shows rows as they come and adds them to ``rows``, those of the table so far; a list of
-    them."""
+    """Prints rows as they are measured and adds them to ``rows``, the table so far; returns them as
+    a list."""
     before = len(rows)
     for row in found:
         more = {name: value for name, value in row.items() if name not in _FIXED}

@@ -80,7 +80,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _traced(args):
-    """The target's name with the requested trace."""
+    """Adds the requested trace to the target's name."""
     given = [(kind, path) for kind in ("vcd", "fst") if (path := getattr(args, kind)) is not None]
     if not given:
         return args.on

@@ -40,15 +40,23 @@ def arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, console: Console) -> int:
     from ..targets.names import parse_target
-    from ..targets.serial_port import public_name
+    from ..targets.serial_port import meant_targets, public_name
 
     parsed = parse_target(args.target)
     target = public_name(args.target)
     if parsed.kind != "sim":
-        raise TargetError(f"target {target}: only a virtual board can be served, sim:<board>/<isa>")
+        meant = meant_targets(args.target) if parsed.kind == "board" else ""
+        raise TargetError(
+            f"target {target}: only a virtual board can be served, sim:<board>/<isa>{meant}"
+        )
     if parsed.options.get("load") == "direct":
         raise TargetError(
             f"target {target}: a served board is loaded over its link alone; leave load=direct out"
+        )
+    if parsed.options.get("link") == "spi":
+        raise TargetError(
+            f"target {target}: a served board is a port of bytes, and a host on SPI wires clocks "
+            f"them itself; leave link=spi out"
         )
     if args.link is not None:
         check_output(args.link, "--link")
@@ -84,8 +92,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _place(args, framed):
-    """Address of the socket (``None``: a pseudo-terminal) and the token it wants (``None``:
-    none)."""
+    """Address of the socket (``None``: a pseudo-terminal), and the token that it requires
+    (``None``: none)."""
     from ..link.address import parse_address
     from ..link.notices import TOKEN
 

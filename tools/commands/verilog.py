@@ -180,7 +180,7 @@ def _bench(args, export, given, memory_size):
 
 
 def _address(text):
-    """An address on a bus."""
+    """Parses a bus address."""
     if text is None:
         return 0
     if not re.fullmatch(r"0[xX][0-9a-fA-F]{1,8}|[0-9]{1,10}", text, re.ASCII):
@@ -189,7 +189,7 @@ def _address(text):
 
 
 def _bytes(text):
-    """A size of memory."""
+    """Parses a memory size."""
     found = re.fullmatch(r"(\d{1,10})([KM]?)", text, re.ASCII)
     size = int(found[1]) << {"": 0, "K": 10, "M": 20}[found[2]] if found else 0
     if size % 64 or not 64 <= size <= 1 << 31:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -16,8 +16,8 @@ from . import plan as plans
 from .onnx_import import import_onnx
 from .planning import Options, compile_graph
 from .session import Session
+from .states import choose_states, flattened
 from .target_build import target_build
-from .values import check_arrays
 
 if TYPE_CHECKING:
     from .builder import Net
@@ -64,6 +64,9 @@ def compile_model(
     percentile: float | None = None,
     host_steps: bool = False,
     images: int | None = 1,
+    on_host: Sequence[str] = (),
+    states: Mapping[str, str] | bool = True,
+    initial: Mapping[str, np.ndarray] | None = None,
 ) -> Compiled:
     """Compiles a trained network for a target.
 
@@ -73,9 +76,13 @@ def compile_model(
     target : ``board/isa``, ``sim:board/isa``, ``model:isa`` or a port
     calibration : inputs to quantise for, the first axis counts them: an array,
         or a dict by the names of the inputs where there are several; without it random ones, with a
-        note among those of the plan
+        note among those of the plan. Of a network with states it is one sequence, [steps, ...], or
+        several, [sequences, steps, ...], and states are left out
     preset, params : sizes, where the target leaves them open
-    bits, equalise, percentile, host_steps, images : see :class:`~.planning.Options`
+    bits, equalise, percentile, host_steps, images, on_host : see :class:`~.planning.Options`
+    states : dict, name of an output -> name of the input that it is in the next inference, beside
+        those that are found by themselves (:func:`~.states.found_states`); ``False``: none at all
+    initial : dict, name of a state's input -> what the first inference reads; else zeros
 
     Returns
     -------
@@ -89,15 +96,26 @@ def compile_model(
     """
     build = target_build(target, preset, params)
     graph = import_onnx(model) if isinstance(model, (str, PathLike)) else model.graph()
-    if calibration is not None:
-        given = (
-            calibration
-            if isinstance(calibration, dict)
-            else {graph.inputs[0].name: np.asarray(calibration)}
-        )
-        calibration = check_arrays(graph.name, graph.inputs, given)
-    return Compiled(
-        compile_graph(
-            graph, build, calibration, Options(bits, equalise, percentile, host_steps, images)
-        )
+    pairs = choose_states(
+        graph,
+        states if isinstance(states, Mapping) else {},
+        automatic=states is not False,
+        initial=initial,
     )
+    steps = None
+    if calibration is not None:
+        kept = {pair.input for pair in pairs}
+        first = next(port.name for port in graph.inputs if port.name not in kept)
+        given = calibration if isinstance(calibration, dict) else {first: np.asarray(calibration)}
+        calibration, steps = flattened(graph, pairs, given)
+    options = Options(
+        bits,
+        equalise,
+        percentile,
+        host_steps,
+        images,
+        tuple(on_host),
+        states=pairs,
+        steps=steps,
+    )
+    return Compiled(compile_graph(graph, build, calibration, options))

@@ -17,7 +17,7 @@ from ..examples import user_path
 if TYPE_CHECKING:
     from .graph import Port
 
-__all__ = ["load_inputs", "load_labels"]
+__all__ = ["load_initial", "load_inputs", "load_labels"]
 
 
 def load_inputs(texts: Sequence[str], ports: Sequence[Port], option: str) -> dict[str, np.ndarray]:
@@ -61,11 +61,24 @@ def load_inputs(texts: Sequence[str], ports: Sequence[Port], option: str) -> dic
     return found
 
 
+def load_initial(texts: Sequence[str], option: str = "--initial") -> dict[str, np.ndarray]:
+    """Reads the initial values of states, ``NAME=FILE`` each: name -> array. Raises InputError."""
+    found = {}
+    for text in texts:
+        name, sign, place = text.partition("=")
+        if not (sign and name and place):
+            raise InputError(f"{option} {text}: expected IN=FILE, the name of a state's input")
+        if name in found:
+            raise InputError(f"{option} {text}: the state {name} is given twice")
+        found[name] = _array(place, option)
+    return found
+
+
 def load_labels(
     text: str, inputs: int, limit: int | None = None, option: str = "--labels"
 ) -> np.ndarray:
-    """Reads the classes of the first ``limit`` of ``inputs`` inputs (``None``: of all), an integer
-    array [inputs].
+    """Reads the class labels of the first ``limit`` of ``inputs`` inputs (``None``: of all), an
+    integer array [inputs].
 
     They are whole numbers, ``.npy`` or ``.npz:key`` (a bare ``.npz``: its array ``y``), either for
     every input or for those within the limit. Any other number belongs to other inputs.
@@ -131,8 +144,8 @@ def _array(text, option, keys=("x",)):
 
 
 def _folder(text, option):
-    """The arrays of a folder by their names, one input each (or several, along the first axis, if
-    they have an axis more)."""
+    """Reads a folder of array files by name: each holds one input, or several along a further first
+    axis."""
     paths = sorted(path for path in Path(text).iterdir() if path.suffix.lower() == ".npy")
     if not paths:
         raise InputError(f"{option} {text}: no .npy files in this folder")

@@ -57,7 +57,7 @@ _INTEGERS = {8: "int8", 16: "int16"}
 
 @dataclass(frozen=True)
 class Tensor:
-    """A value that flows through the network.
+    """A tensor of a network under construction, with its shape and scale.
 
     Attributes
     ----------
@@ -104,7 +104,7 @@ class Net:
         scale: float | None = None,
         bits: Literal[8, 16] = 8,
     ) -> Tensor:
-        """An input of ``shape``. With ``scale`` it takes integers of ``bits`` bits."""
+        """Adds an input of ``shape``. With ``scale`` it takes integers of ``bits`` bits."""
         self._new_name(name)
         kind = "float32" if scale is None else self._integer(bits)
         self._inputs.append(self._value(name, kind, ["inputs", *map(int, shape)]))
@@ -114,7 +114,7 @@ class Net:
         return Tensor(self._node("DequantizeLinear", operands, f"{name}_real"), float(scale))
 
     def output(self, x: Tensor, name: str | None = None, *, bits: Literal[8, 16] = 8) -> None:
-        """Makes ``x`` an output of the network: integers of ``bits`` bits if it has a scale."""
+        """Marks ``x`` as an output of the network: integers of ``bits`` bits if it has a scale."""
         name = name or f"{x.name}_out"
         self._new_name(name)
         if x.scale is None:
@@ -141,7 +141,7 @@ class Net:
         weight_scale: float | None = None,
         scale: float | None = None,
     ) -> Tensor:
-        """Convolution over one or two spatial axes.
+        """Adds a convolution over one or two spatial axes.
 
         Parameters
         ----------
@@ -168,8 +168,8 @@ class Net:
     def depthwise(
         self, x: Tensor, weights: np.ndarray, bias: np.ndarray | None = None, **options: Any
     ) -> Tensor:
-        """Convolution of each channel by itself: ``weights`` [channels, height, width]; options of
-        :meth:`conv`."""
+        """Adds a depthwise convolution, in which each channel has its own kernel: ``weights``
+        [channels, height, width]; options of :meth:`conv`."""
         return self.conv(
             x, np.asarray(weights)[:, np.newaxis], bias, groups=len(weights), **options
         )
@@ -184,8 +184,8 @@ class Net:
         weight_scale: float | None = None,
         scale: float | None = None,
     ) -> Tensor:
-        """``x @ weights + bias`` over the last axis, which :meth:`flatten` makes of a map;
-        ``weights`` [inputs, results]."""
+        """Adds a fully connected layer, ``x @ weights + bias`` over the last axis; ``weights``
+        [inputs, results]. A map must be flattened first (:meth:`flatten`)."""
         first, *rest = self._weights("dense", x, weights, bias, weight_scale)
         made = self._node("MatMul", [x.name, first])
         if rest:
@@ -201,8 +201,8 @@ class Net:
         *,
         sequence: bool = False,
     ) -> Tensor:
-        """LSTM over ``x`` [steps, features]: the last state, or with ``sequence`` those of all
-        steps.
+        """Adds an LSTM over ``x`` [steps, features]; returns the last state, or with ``sequence``
+        the states of all steps.
 
         Parameters
         ----------
@@ -222,15 +222,16 @@ class Net:
         sequence: bool = False,
         linear_before_reset: bool = True,
     ) -> Tensor:
-        """GRU over ``x`` [steps, features], as :meth:`lstm`; three gates in ONNX's order: update,
-        reset, hidden. PyTorch and Keras have ``linear_before_reset``."""
+        """Adds a GRU over ``x`` [steps, features], with the options of :meth:`lstm`; three gates in
+        ONNX's order: update, reset, hidden. PyTorch and Keras use ``linear_before_reset``."""
         attributes = {"linear_before_reset": int(linear_before_reset)}
         return self._recurrent("GRU", 3, x, weights, recurrent, bias, sequence, attributes)
 
     def layer_norm(
         self, x: Tensor, gain: np.ndarray, bias: np.ndarray | None = None, *, epsilon: float = 1e-5
     ) -> Tensor:
-        """Normalisation over the last axis, then ``gain`` and ``bias`` of its length."""
+        """Adds a layer normalisation over the last axis, followed by ``gain`` and ``bias`` of its
+        length."""
         operands = [x.name, self._constant(np.asarray(gain, np.float32), "gain")]
         if bias is not None:
             operands.append(self._constant(np.asarray(bias, np.float32), "bias"))
@@ -246,7 +247,7 @@ class Net:
         stride: int | Sequence[int] | None = None,
         padding: int | Sequence[int] | Literal["same"] = 0,
     ) -> Tensor:
-        """Largest value of each window of a map [channels, height, width]; ``stride`` is ``size``
+        """Adds max pooling over windows of a map [channels, height, width]; ``stride`` is ``size``
         unless it is given."""
         return self._pool("MaxPool", x, size, stride, padding, None)
 
@@ -259,51 +260,53 @@ class Net:
         padding: int | Sequence[int] | Literal["same"] = 0,
         scale: float | None = None,
     ) -> Tensor:
-        """Average of each window, as :meth:`max_pool`; values outside the map do not count."""
+        """Adds average pooling with the options of :meth:`max_pool`; values outside the map do not
+        count."""
         return self._pool("AveragePool", x, size, stride, padding, scale)
 
     def global_average(self, x: Tensor, *, scale: float | None = None) -> Tensor:
-        """Average of each channel of a map, a vector."""
+        """Adds global average pooling: the mean of each channel of a map, a vector."""
         pooled = self._node("GlobalAveragePool", [x.name])
         return self._ended(self._node("Flatten", [pooled], axis=1), None, scale)
 
     def activation(self, x: Tensor, kind: str, *, scale: float | None = None) -> Tensor:
-        """An activation by its name: relu, leaky_relu, relu6, sigmoid, tanh, elu, softplus,
-        hard_sigmoid, hard_swish, silu."""
+        """Adds an elementwise activation by name: relu, leaky_relu, relu6, sigmoid, tanh, elu,
+        softplus, hard_sigmoid, hard_swish, silu."""
         return self._ended(x.name, kind, scale)
 
     def softmax(self, x: Tensor) -> Tensor:
-        """Softmax over the last axis."""
+        """Adds a softmax over the last axis."""
         return Tensor(self._node("Softmax", [x.name], axis=-1))
 
     def add(
         self, a: Tensor, b: Tensor, *, activation: str | None = None, scale: float | None = None
     ) -> Tensor:
-        """Sum of two tensors of one shape, such as a layer's result and its residual."""
+        """Adds the sum of two tensors of one shape, for example of a layer's result and its
+        residual."""
         return self._ended(self._node("Add", [a.name, b.name]), activation, scale)
 
     def matmul(self, a: Tensor, b: Tensor, *, scale: float | None = None) -> Tensor:
-        """Product of two matrices that both flow."""
+        """Adds the matrix product of two activations."""
         return self._ended(self._node("MatMul", [a.name, b.name]), None, scale)
 
     def concat(self, *tensors: Tensor, axis: int = 0) -> Tensor:
-        """Tensors side by side along ``axis``, of a map its channels by default."""
+        """Adds a concatenation along ``axis``, for a map its channels by default."""
         scales = {tensor.scale for tensor in tensors}
         names = [tensor.name for tensor in tensors]
         made = self._node("Concat", names, axis=axis + 1 if axis >= 0 else axis)
         return Tensor(made, scales.pop() if len(scales) == 1 else None)
 
     def flatten(self, x: Tensor) -> Tensor:
-        """All axes as one, in the order of memory."""
+        """Adds a reshape of a tensor to a vector, in C order."""
         return Tensor(self._node("Flatten", [x.name], axis=1), x.scale)
 
     def reshape(self, x: Tensor, shape: Sequence[int]) -> Tensor:
-        """The same elements in another shape."""
+        """Adds a reshape: the same elements in C order with another shape."""
         target = self._constant(np.array([0, *shape], np.int64), "shape")
         return Tensor(self._node("Reshape", [x.name, target]), x.scale)
 
     def transpose(self, x: Tensor, axes: Sequence[int]) -> Tensor:
-        """Axes in another order, counted without the axis of inputs."""
+        """Adds a permutation of the axes, counted without the batch axis."""
         order = [0, *(axis + 1 for axis in axes)]
         return Tensor(self._node("Transpose", [x.name], perm=order), x.scale)
 
@@ -316,13 +319,13 @@ class Net:
         calibration: np.ndarray | dict[str, np.ndarray] | None = None,
         **options: Any,
     ) -> Compiled:
-        """Compiles the network for a target: :func:`~.api.compile_model` with its options."""
+        """Compiles the network for a target; see :func:`~.api.compile_model` for the options."""
         from .api import compile_model
 
         return compile_model(self, target, calibration=calibration, **options)
 
     def graph(self) -> Graph:
-        """The network as the compiler's graph.
+        """Converts the network to the compiler's graph.
 
         Raises
         ------
@@ -369,7 +372,7 @@ class Net:
         known: bool = False,
         **attributes: Any,
     ) -> str:
-        """Adds a node with one result; the result's name."""
+        """Adds a node with one result and returns the result's name."""
         name = self._fresh(operator.lower())
         result = result or name
         if result != name and not known:
@@ -398,7 +401,7 @@ class Net:
         return _INTEGERS[bits]
 
     def _grid(self, scale: float, kind: str) -> list[str]:
-        """Constants of a grid: its scale and the zero point 0."""
+        """Adds the constants of a quantisation grid: its scale and the zero point 0."""
         if not (np.isfinite(scale) and scale > 0):
             raise InputError(f"{self.name}: scale = {scale}: expected a positive number")
         return [
@@ -414,7 +417,8 @@ class Net:
         bias: np.ndarray | None,
         scale: float | None,
     ) -> list[str]:
-        """Names of weights and bias, as real numbers or as integers on grids."""
+        """Adds weights and bias as constants, real numbers or integers on quantisation grids, and
+        returns their names."""
         weights = np.asarray(weights)
         if scale is None:
             found = [self._constant(weights.astype(np.float32), "weights")]
@@ -434,7 +438,8 @@ class Net:
         return found
 
     def _whole(self, layer: str, what: str, array: np.ndarray, kind: str, scale: float) -> str:
-        """Name of an array of integers, read as real numbers by its scale."""
+        """Adds an integer array with a DequantizeLinear node and returns the name of the real
+        values."""
         limits = np.iinfo(kind)
         if array.dtype.kind not in "iu" or (
             array.size and (array.min() < limits.min or array.max() > limits.max)
@@ -447,7 +452,7 @@ class Net:
         return self._node("DequantizeLinear", operands)
 
     def _ended(self, name: str, activation: str | None, scale: float | None) -> Tensor:
-        """The end of a layer: its activation, and its result on a grid."""
+        """Appends the end of a layer: its activation, and the quantisation of its result."""
         if activation in ("relu6", "silu"):
             name = self._composed(name, activation)
         elif activation is not None:
@@ -542,7 +547,7 @@ class Net:
 
 
 def _each(value: int | Sequence[int], axes: int, what: str) -> list[int]:
-    """One positive integer for each spatial axis."""
+    """Expands an argument to one positive integer per spatial axis."""
     values = [value] * axes if isinstance(value, int | np.integer) else list(value)
     if len(values) != axes or any(int(one) != one or one < 1 for one in values):
         raise InputError(f"{what} = {value}: expected a positive integer, or {axes} of them")
@@ -550,7 +555,7 @@ def _each(value: int | Sequence[int], axes: int, what: str) -> list[int]:
 
 
 def _padding(padding: int | Sequence[int] | Literal["same"], axes: int) -> dict[str, Any]:
-    """ONNX's attributes of a padding."""
+    """Converts a padding argument to ONNX's attributes."""
     if isinstance(padding, str):
         if padding != "same":
             raise InputError(f'padding = {padding!r}: expected "same", or elements for each axis')

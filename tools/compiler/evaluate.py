@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Float64 interpreter of a graph in numpy: the result that every quantised one is compared with."""
+"""Float64 interpreter of a graph in numpy, the reference for every quantised result."""
 
 from collections.abc import Callable, Mapping
 from functools import singledispatch
@@ -155,13 +155,14 @@ def _on_grid(tensor, values):
 
 
 def run_node(node: Node, *values: np.ndarray) -> np.ndarray:
-    """Computes one node, float64. The first axis of every operand counts inputs; of a constant it
-    has length one."""
+    """Computes one node, float64. The first axis of every activation counts inputs; for a constant
+    it has length one."""
     return _run(node, *values)
 
 
 def activate(node: Conv | Dense | Binary | Affine, values: np.ndarray) -> np.ndarray:
-    """Applies the activation that is fused into ``node``, and its floor, if there are any."""
+    """Applies the activation that is fused into ``node`` and its lower bound ``floor``, if it has
+    them."""
     values = values if node.activation is None else _run(node.activation, values)
     floor = getattr(node, "floor", None)
     return values if floor is None else np.maximum(values, floor)
@@ -187,8 +188,8 @@ def _padded(x, padding, value=0.0):
 
 
 def _taps(x, size, stride, dilation):
-    """For each tap of a window: its row and column, and the elements [inputs, rows, columns,
-    channels] that it meets."""
+    """Taps of a window: for each, its row and column and the elements [inputs, rows, columns,
+    channels] under it."""
     reach = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
     rows, columns = (length - r for length, r in zip(x.shape[1:3], reach, strict=True))
     for row in range(size[0]):
@@ -226,8 +227,8 @@ def _(node: Dense, x):
 
 
 def _aligned(values):
-    """Operands with axes of one length put behind that of the inputs, so that numpy's broadcasting
-    works on the graph's axes."""
+    """Aligns operands for numpy's broadcasting over the graph's axes: inserts axes of one length
+    after the batch axis."""
     axes = max(value.ndim for value in values)
     return [
         value.reshape(value.shape[0], *(1,) * (axes - value.ndim), *value.shape[1:])
@@ -343,8 +344,8 @@ def _sigmoid(x):
 
 
 def _over_steps(node, x, step):
-    """States that ``step(values of one step, state)`` goes through; of several arrays of a state
-    the first is what comes out."""
+    """Runs a recurrence: the states of ``step(values of one step, state)`` for all steps. If a
+    state consists of several arrays, the first is the output."""
     order = range(x.shape[1])[::-1] if node.reverse else range(x.shape[1])
     names = ("initial", "cell") if isinstance(node, Lstm) else ("initial",)
     state = [

@@ -21,7 +21,7 @@ from .verification import reference_tensors
 if TYPE_CHECKING:
     from .plan.plan import Plan
 
-__all__ = ["LEAST", "Fidelity", "measure"]
+__all__ = ["LEAST", "Fidelity", "chosen_tensor", "measure", "signal_power", "some_inputs"]
 
 #: dB below which a user is warned.
 LEAST = 20.0
@@ -62,16 +62,18 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
     graph : Graph, as imported
     calibration : dict, name of every input -> array as the user has it
     """
-    inputs = _some(plan, graph, calibration)
+    inputs = some_inputs(plan, graph, calibration)
     given = {port.tensor: to_graph(port, inputs[port.name]) for port in plan.inputs}
     numbers, values = reference_tensors(plan, given)
-    layers = _layers(plan, given, numbers)
+    layers = _layers(plan, {**given, **exact_states(plan, inputs)}, numbers, values)
     exact = run_graph(
         graph, {port.tensor: to_graph(port, inputs[port.name]) for port in graph.inputs}
     )
     found = []
-    for port, own in zip(plan.outputs, graph.outputs, strict=True):
-        chosen = _chosen(plan, port.tensor)
+    outputs = {port.name: port for port in graph.outputs}
+    for port in plan.outputs:
+        own = outputs[port.name]
+        chosen = chosen_tensor(plan, port.tensor)
         if chosen is None:
             found.append(_ratio(_real(own, exact), _real(port, values)))
         else:
@@ -80,22 +82,44 @@ def measure(plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]) -> 
     return Fidelity(snr, len(next(iter(inputs.values()))), *layers.worst)
 
 
-def _some(plan, graph, calibration):
-    """Inputs to measure, as the user has them: few enough for memory, and for time."""
+def some_inputs(
+    plan: Plan, graph: Graph, calibration: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """Selects inputs to measure, as the user has them: few enough for memory, and for time. Of a
+    plan with states the first inferences of a sequence."""
     count = _INPUTS
     if plan.backend().floating:
         macs = sum(graph.macs(node) for node in graph.nodes)
         count = max(2, min(count, _FLOATING_MACS // max(macs, 1)))
+    if plan.states:
+        return {name: np.asarray(array)[:count] for name, array in calibration.items()}
     return evenly(fewer(graph, {name: np.asarray(a) for name, a in calibration.items()}), count)
 
 
+def exact_states(plan, inputs):
+    """What each inference reads of the states in floating point, tensor name -> array."""
+    return {
+        state.input.tensor: to_graph(state.input, inputs[state.input.name]) for state in plan.states
+    }
+
+
+def _found_states(plan, values):
+    """The same of the plan itself, whose states differ from those in floating point."""
+    found = {}
+    for state in plan.states:
+        made = to_graph(state.input, from_graph(state.output, values[state.output.tensor]))
+        first = to_graph(state.input, state.initial[None])
+        found[state.input.tensor] = np.concatenate([first, made[:-1]])
+    return found
+
+
 def _real(port, values):
-    """Values of an output in the user's order of axes, in real numbers."""
+    """Real values of an output, with the user's order of axes."""
     return from_graph(replace(port, scale=None), values[port.tensor])
 
 
-def _chosen(plan, tensor):
-    """Input of the argmax that makes an output, else ``None``: class numbers have no
+def chosen_tensor(plan: Plan, tensor: str) -> str | None:
+    """Input of the argmax that produces an output ``tensor``, else ``None``: class numbers have no
     signal-to-noise ratio."""
     graphs = [
         step.part.graph if isinstance(step, MachineStep) else step.graph for step in plan.steps
@@ -109,8 +133,8 @@ def _chosen(plan, tensor):
 
 @dataclass
 class _Layers:
-    """Signal to noise of every tensor that has a signal, dB by name, and of the layer or input
-    that adds most noise its place and its dB before and behind (fields of :class:`Fidelity`)."""
+    """Signal-to-noise ratios in dB by tensor name, and the layer or input that adds most noise: its
+    place and the ratio before and after it (fields of :class:`Fidelity`)."""
 
     ratios: dict = field(default_factory=dict)
     worst: tuple = ()
@@ -123,10 +147,10 @@ class _Layers:
             self.most, self.worst = added, (place, before, after)
 
 
-def _layers(plan, inputs, numbers):
+def _layers(plan, inputs, numbers, values):
     """:class:`_Layers` of a plan, for what :func:`reference_tensors` gives of ``inputs``."""
     result = _Layers()
-    exact, found = dict(inputs), dict(inputs)
+    exact, found = dict(inputs), {**inputs, **_found_states(plan, values)}
     for step in plan.steps:
         graph = step.part.graph if isinstance(step, MachineStep) else step.graph
         exact.update(_run(graph, exact))
@@ -156,26 +180,33 @@ def _layers(plan, inputs, numbers):
 
 
 def _run(graph, values):
-    """Every tensor that flows in a graph, its inputs out of ``values``."""
+    """Computes every activation of a graph, with inputs from ``values``."""
     return run_graph(graph, {port.tensor: values[port.tensor] for port in graph.inputs}, keep=True)
 
 
 def _ratio(exact, found):
-    """Signal to noise in dB, minus infinity if ``found`` is not finite; ``None`` without a signal.
-
-    A signal is what differs between inputs: a constant, however large, tells nothing about them.
-    Of one input it is the values themselves.
-    """
+    """Signal to noise in dB, minus infinity if ``found`` is not finite; ``None`` without a
+    signal."""
     exact, found = np.asarray(exact, np.float64), np.asarray(found, np.float64)
     if not np.isfinite(exact).all():
         return None
     if not np.isfinite(found).all():
         return -np.inf
-    count = len(exact)
-    signal = np.square(exact - exact.mean(axis=0)).sum() * count / max(count - 1, 1)
-    if count == 1:
-        signal = np.square(exact).sum()
-    if signal <= _CONSTANT * np.square(exact).sum():
+    signal = signal_power(exact)
+    if not signal:
         return None
     noise = np.square(exact - found).sum()
     return float(10 * np.log10(signal / noise)) if noise else np.inf
+
+
+def signal_power(exact: np.ndarray) -> float:
+    """Power of a tensor's signal over all inputs (the first axis), 0 without one.
+
+    A signal is what differs between inputs: a constant, however large, tells nothing about them.
+    Of one input it is the values themselves.
+    """
+    count, power = len(exact), np.square(exact).sum()
+    if count == 1:
+        return float(power)
+    signal = np.square(exact - exact.mean(axis=0)).sum() * count / (count - 1)
+    return float(signal) if signal > _CONSTANT * power else 0.0

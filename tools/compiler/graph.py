@@ -37,6 +37,7 @@ __all__ = [
     "Reshape",
     "Slice",
     "Softmax",
+    "State",
     "Tensor",
     "TopK",
     "Transpose",
@@ -83,7 +84,7 @@ class Tensor:
 
 @dataclass(frozen=True)
 class Port:
-    """An input or output of the network as its user sees it.
+    """An input or output of the network in the user's layout: name, shape, axis order, scale.
 
     Attributes
     ----------
@@ -117,6 +118,17 @@ class Port:
     factor: tuple[float, ...] | None = None
 
 
+@dataclass(frozen=True, eq=False)
+class State:
+    """A tensor that stays from one inference to the next: the network's output ``output`` is its
+    input ``input`` of the next inference. ``initial``: what the first one reads, float64 of the
+    shape of ``input``, as the model's user has it."""
+
+    input: Port
+    output: Port
+    initial: np.ndarray
+
+
 @dataclass(eq=False, kw_only=True)
 class Node:
     """Base class of operators.
@@ -140,7 +152,7 @@ class Node:
         return type(self).__name__.lower()
 
     def attributes(self) -> dict[str, object]:
-        """The fields that the subclass adds, name -> value, without arrays."""
+        """The fields that the subclass adds, except arrays: name -> value."""
         base = {f.name for f in fields(Node)}
         return {
             f.name: getattr(self, f.name)
@@ -153,8 +165,8 @@ class Node:
 class Activation(Node):
     """Elementwise function of one operand: ``function`` is relu, leaky (slope ``alpha``), clip
     (``low`` to ``high``), sigmoid, tanh, hard_sigmoid (``alpha`` x + ``beta``, clipped to 0..1),
-    hard_swish (x times that), exp, log, sqrt, neg or abs; or one of :data:`HOST_FUNCTIONS`, which
-    no core has."""
+    hard_swish (x times that), exp, log, sqrt, neg or abs; or a member of :data:`HOST_FUNCTIONS`,
+    which only the host computes."""
 
     function: str
     alpha: float = 0.0
@@ -196,7 +208,7 @@ class Conv(Node):
 
     @property
     def window(self) -> tuple[int, int]:
-        """Effective kernel size with its dilation: (rows, columns)."""
+        """Effective kernel size, dilation included: (rows, columns)."""
         rows, columns = (
             (k - 1) * d + 1 for k, d in zip(self.weights.shape[1:3], self.dilation, strict=True)
         )
@@ -207,7 +219,7 @@ class Conv(Node):
 class Dense(Node):
     """Fully connected layer: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is
     flattened in the order rows, columns, channels. ``activation``, ``weight_scale`` and ``floor``
-    as in :class:`Conv`. With ``steps`` it applies to every step of a sequence by itself."""
+    as in :class:`Conv`. With ``steps`` it applies to every step of a sequence separately."""
 
     weights: np.ndarray
     bias: np.ndarray | None = None
@@ -257,8 +269,8 @@ class MaxPool(Node):
 
 @dataclass(eq=False, kw_only=True)
 class AveragePool(Node):
-    """Average pooling over windows; a global one has the map's own size. ``include_padding``: zeros
-    of the padding count in the mean."""
+    """Average pooling over windows; a global average has the map's own size. ``include_padding``:
+    zeros of the padding count in the mean."""
 
     window: tuple[int, int]
     stride: tuple[int, int]
@@ -268,8 +280,8 @@ class AveragePool(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Reduce(Node):
-    """Reduction over ``axes`` of the graph's tensor: ``function`` is mean, sum, max (over axes
-    that no pooling layer covers) or prod, or one of :data:`INDEX_FUNCTIONS` along one axis."""
+    """Reduction over ``axes`` of the graph's tensor: ``function`` is mean, sum, max (over axes that
+    no pooling layer covers) or prod, or a member of :data:`INDEX_FUNCTIONS` along a single axis."""
 
     function: str
     axes: tuple[int, ...]
@@ -297,8 +309,8 @@ class Softmax(Node):
 
 @dataclass(eq=False, kw_only=True)
 class Reshape(Node):
-    """The same elements in C order of the graph's axes under another ``shape``, given without the
-    batch axis."""
+    """Reshape to ``shape``, given without the batch axis: the same elements in C order of the
+    graph's axes."""
 
     shape: tuple[int, ...]
 
@@ -358,7 +370,7 @@ class Lstm(Node):
 @dataclass(eq=False, kw_only=True)
 class Gru(Node):
     """GRU, gates z, r, h in ONNX's order; ``bias`` [2, 3 * hidden] (input, recurrence);
-    ``linear_before_reset`` as in ONNX. The rest as in :class:`Lstm`."""
+    ``linear_before_reset`` as in ONNX. The other fields are those of :class:`Lstm`."""
 
     weights: np.ndarray
     recurrent: np.ndarray
@@ -389,6 +401,8 @@ class Graph:
     inputs, outputs : list of Port
     nodes : list of Node, each after those whose results it reads
     tensors : dict, name -> Tensor; every input and output of a node
+    recurrent : list of (output, input), names of the ports of an imported model that are the
+        last and the first state of one recurrent layer
     """
 
     name: str
@@ -396,6 +410,7 @@ class Graph:
     outputs: list[Port] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
+    recurrent: list[tuple[str, str]] = field(default_factory=list)
 
     def maker(self, tensor: str) -> Node | None:
         """The node that produces a tensor, ``None`` for an input or a constant."""
@@ -414,8 +429,8 @@ class Graph:
         return self.tensors[tensor].shape
 
     def part(self, nodes: Sequence[Node]) -> Graph:
-        """The subgraph of some nodes. Tensors that cross its border become its ports: the network's
-        own ports where they are the network's, else ports with the tensor's name."""
+        """The subgraph of some nodes. Tensors that cross its boundary become its ports: the
+        network's own port if the tensor has one, else a port with the tensor's name."""
         inside, made, read = (
             {id(node) for node in nodes},
             {node.output for node in nodes},

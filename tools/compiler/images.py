@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Batch size of a run: as many inputs as asked for, or as many as pay off against the link's
+"""Batch size of a run: as requested, or as many inputs as improve the rate, given the link's
 rate."""
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _USB_BYTES = 19 * 64 * 1000
 
 def line_seconds(link: object, sent: float, received: float) -> float | None:
     """Lower bound in seconds for sending and receiving so many bytes, ``None`` if the link's rate
-    is not known; ``link`` is the link entry of a target's info."""
+    is unknown; ``link`` is the link entry of a target's info."""
     link = link if isinstance(link, dict) else {}
     if link.get("baud"):  # both directions at once
         return max(sent, received) * _UART_BITS / link["baud"]
@@ -41,7 +41,7 @@ def line_seconds(link: object, sent: float, received: float) -> float | None:
 def programs_of(
     backend: Backend, parts: Sequence[Quantised], images: int | None, build: TargetBuild
 ) -> list[Lowered]:
-    """Lowers all parts of a network for a common batch size.
+    """Lowers all subgraphs of a network for a common batch size.
 
     Parameters
     ----------
@@ -79,13 +79,13 @@ def programs_of(
 
 
 def _core(backend, programs, build):
-    """Seconds of the core for an input (cycles where no clock is known)."""
+    """Seconds of the core per input (cycles if no clock is known)."""
     cycles = sum(span.cycles / lowered.images for lowered in programs for span in lowered.layers)
     return cycles / (build.clock_hz * backend.clock_ratio) if build.clock_hz else cycles
 
 
 def _line(programs, build):
-    """Seconds of the line for an input; 0 where its rate is not known."""
+    """Seconds of the link per input; 0 if its rate is unknown."""
     if not build.clock_hz:
         return 0.0
     way = [0.0, 0.0]

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory layout of a tensor as strides per digit of each axis, which covers blocks of channels,
-borders and gaps."""
+"""Memory layout of a tensor: strides for each digit of each axis, which describes blocks of
+channels, borders and gaps."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Digit", "Layout", "dense_layout", "layout_of"]
 
 @dataclass(frozen=True)
 class Digit:
-    """One digit of an index: axis ``axis`` counted in ``size`` steps of ``stride`` bytes. The
-    digits of an axis stand from the most significant to the least; the product of their sizes is at
-    least the axis' length."""
+    """One digit of a mixed-radix index: ``size`` values, ``stride`` bytes apart, of axis ``axis``.
+    The digits of an axis are ordered from the most significant to the least; the product of their
+    sizes is at least the axis' length."""
 
     axis: int
     size: int
@@ -102,7 +102,7 @@ class Layout:
 
     def write(self, memory: np.ndarray, values: np.ndarray, base: int = 0) -> None:
         """Stores ``values`` in ``memory`` (uint8, its first byte at address ``base``); other bytes
-        are left as they are."""
+        are unchanged."""
         data = np.ascontiguousarray(values, np.dtype(self.dtype).newbyteorder("<"))
         if data.shape != tuple(self.shape):
             raise ValueError(f"values of shape {data.shape}, the layout has {tuple(self.shape)}")
@@ -144,7 +144,7 @@ class Layout:
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        """The layout as a plan's file stores it."""
+        """Serialises the layout for a plan's file."""
         return {
             "address": self.address,
             "shape": list(self.shape),
@@ -155,7 +155,7 @@ class Layout:
 
     @classmethod
     def of_dict(cls, values: Mapping[str, Any]) -> Layout:
-        """The inverse of :meth:`as_dict`."""
+        """Deserialises a layout, the inverse of :meth:`as_dict`."""
         return cls(
             int(values["address"]),
             tuple(values["shape"]),
@@ -175,7 +175,7 @@ def dense_layout(address: int, shape: Sequence[int], dtype: str) -> Layout:
 
 
 def layout_of(values: Mapping[str, Any]) -> Layout | BitPlanes:
-    """Reads a :class:`Layout` or :class:`~.planes.BitPlanes` from a plan's file."""
+    """Deserialises a :class:`Layout` or :class:`~.planes.BitPlanes` from a plan's file."""
     from .planes import BitPlanes
 
     return (BitPlanes if values.get("planes") else Layout).of_dict(values)

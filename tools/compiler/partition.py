@@ -41,7 +41,7 @@ _LAYOUT = (Reshape, Transpose)
 
 @dataclass(frozen=True)
 class Refusal:
-    """A node that the core cannot run and the host may not.
+    """A node that neither the core nor the host may run.
 
     Attributes
     ----------
@@ -59,21 +59,36 @@ class Refusal:
     others: tuple[str, ...] = ()
 
     def __str__(self):
+        return self.text(self.reason)
+
+    def text(self, reason: str) -> str:
+        """The message, with ``reason`` in place of its own."""
         host = "; the host does it with --host-steps" if self.answer == HOST else ""
         others = f"; {', '.join(self.others)} would run it" if self.others else ""
-        return f"{self.name} ({self.origin or self.kind}): {self.reason}{host}{others}"
+        return f"{self.name} ({self.origin or self.kind}): {reason}{host}{others}"
+
+
+#: Characters of a reason from which on a message has it once.
+_LONG = 100
+
+
+def _lines(refusals):
+    """A line for each refusal; a long reason stands in its first one, to which others refer."""
+    first: dict[str, str] = {}
+    for refusal in refusals:
+        name = first.setdefault(refusal.reason, refusal.name)
+        again = name != refusal.name and len(refusal.reason) >= _LONG
+        yield refusal.text(f"as {name}") if again else str(refusal)
 
 
 class PartitionError(InputError):
-    """A network that a core cannot run; ``refusals`` lists every node at fault."""
+    """Error: the core cannot run the network; ``refusals`` lists every node at fault."""
 
     #: A line for each of them.
     listing = True
 
     def __init__(self, isa: str, refusals: Sequence[Refusal]):
-        super().__init__(
-            f"{isa} cannot run this network:" + "".join(f"\n  {refusal}" for refusal in refusals)
-        )
+        super().__init__("\n  ".join([f"{isa} cannot run this network:", *_lines(refusals)]))
         self.refusals = refusals
 
 
@@ -94,7 +109,7 @@ class Segment:
 
 
 def separated(graph: Graph, backend: Backend) -> Graph:
-    """Splits off the fused activation of every node that the core runs only without it."""
+    """Separates the fused activation of every node that the core supports only without it."""
     result = Graph(graph.name, graph.inputs, graph.outputs, [], dict(graph.tensors))
     for node in graph.nodes:
         if not isinstance(node, Conv | Dense | Binary | Affine):
@@ -173,8 +188,8 @@ def partition(
 
 
 def _refuse(graph, backend, answers, host_steps, others):
-    """Raises for the nodes that neither the core nor the host runs; ``answers``: name ->
-    Support."""
+    """Raises PartitionError for the nodes that neither the core nor the host runs; ``answers``:
+    name -> Support."""
     at_edge = _edge(graph, {name for name, support in answers.items() if not support.runs})
     refused = [
         node
@@ -201,8 +216,8 @@ def refusal(
 
 
 def _would_run(backend, graph, node):
-    """Whether another machine runs a node. This only adds a hint to a refusal, which a defect in
-    the other core's check must not replace: a check that fails counts as no."""
+    """Whether another core runs a node. The result only adds a hint to a refusal, so a support
+    check that fails counts as no: its defect must not replace the refusal."""
     try:
         return backend.check_support(graph, node).runs
     except Exception:
@@ -210,7 +225,7 @@ def _would_run(backend, graph, node):
 
 
 def _segments(graph, answers):
-    """Segments of a network whose nodes run on the core where ``answers`` says so."""
+    """Splits a network into segments; ``answers`` says which nodes run on the core."""
     places = {node.name: not answers[node.name].runs for node in graph.nodes}
     groups = _grouped(graph, places)
     if len(groups) > 1:
@@ -226,9 +241,9 @@ def _segments(graph, answers):
 
 
 def _edge(graph, off):
-    """Names of the nodes out of ``off`` (those that the core does not run) that the host runs
-    without ``host_steps``: a softmax, argmax or top-k at the end, changes of layout of inputs and
-    of outputs."""
+    """Names of the nodes in ``off`` (which the core does not run) that the host runs without
+    ``host_steps``: a softmax, argmax or top-k at the end, and layout changes of inputs and
+    outputs."""
     made = {node.output: node for node in graph.nodes}
     readers = {}
     for node in graph.nodes:
@@ -273,8 +288,8 @@ def neighbours_of(isa: str) -> dict[str, Backend]:
 
 
 def _grouped(graph, on_host):
-    """Nodes in turns of the core and the host, as few turns as their order lets: (whether on the
-    host, nodes)."""
+    """Groups nodes into alternating runs of core and host nodes, as few as their order allows:
+    (whether on the host, nodes)."""
     made = {node.output for node in graph.nodes}
     waiting, done, groups = list(graph.nodes), set(), []
     # A network begins where its first node runs.

@@ -56,7 +56,7 @@ class BitPlanes:
             words[place : place + 2 * self.width : 2] = planes.astype(np.uint16)
 
     def as_dict(self) -> dict[str, Any]:
-        """The layout as a plan's file stores it."""
+        """Serialises the layout for a plan's file."""
         return {
             "planes": True,
             "address": self.address,
@@ -67,7 +67,7 @@ class BitPlanes:
 
     @classmethod
     def of_dict(cls, values: Mapping[str, Any]) -> BitPlanes:
-        """The inverse of :meth:`as_dict`."""
+        """Deserialises a layout, the inverse of :meth:`as_dict`."""
         return cls(
             values["address"],
             tuple(values["shape"]),

@@ -10,22 +10,25 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import InputError, suggestion
 from .backends import backend_class
 from .backends.base import HOST, Backend, LoweringError, Support
 from .evaluate import run_graph
 from .fidelity import LEAST, measure
+from .graph import State
 from .images import programs_of
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
 from .passes.branches import branches_scaled
 from .passes.centring import centred, results_centred
-from .plan import HostStep, MachineStep, Plan
+from .plan import HostStep, MachineStep, Plan, drop_unread
 from .ports import to_graph
 from .quantise import check_bits, quantise
 from .quantise.calibration import check_calibration
 from .quantise.placeholder import ValuesNeeded, placeholder
 from .quantise.quantiser import check_percentile
 from .quantise.statistics import collect
+from .states import StatePair, carried, initial_value
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -48,10 +51,13 @@ class Options:
     ``bits``: of activations, where the core has a choice; ``equalise``: weights of neighbouring
     layers are balanced; ``percentile``: of ranges, ``None``: by least square error; ``host_steps``:
     nodes that the core cannot do may run on the host; ``images``: inputs that a run works on, at
-    most; ``None``: as many as the slower of core and line has use for; ``dry``: the plan is only
+    most; ``None``: as many as the slower of core and line has use for; ``on_host``: names of nodes
+    that must run on the host, which allows others there too; ``dry``: the plan is only
     looked at, so that nothing is quantised unless the programs depend on values
     (:func:`~.quantise.placeholder.placeholder`), and then of few inputs, with weights rounded to
-    the nearest; and no program has a double-buffered copy.
+    the nearest; and no program has a double-buffered copy. ``states``: outputs that are inputs of
+    the next inference; ``steps``: inferences of a sequence of calibration inputs, behind which
+    states begin anew, ``None``: all inputs are one sequence.
     """
 
     bits: int | None = None
@@ -59,7 +65,10 @@ class Options:
     percentile: float | None = None
     host_steps: bool = False
     images: int | None = 1
+    on_host: tuple[str, ...] = ()
     dry: bool = False
+    states: tuple[StatePair, ...] = ()
+    steps: int | None = None
 
 
 @dataclass
@@ -85,9 +94,11 @@ def outline(
     options: Options | None = None,
     forced_to_host: Mapping[str, str] | None = None,
     apart: Collection[str] = (),
+    on_board: bool = True,
 ) -> Outline:
     """The :class:`Outline` of a network for a build; ``forced_to_host``: nodes that the host must
-    run, name -> reason; ``apart``: layers whose clip stays unfused where the core supports that.
+    run, name -> reason; ``apart``: layers whose clip stays unfused where the core supports that;
+    ``on_board``: states may stay in main memory between runs, which gives them one scale.
 
     Raises
     ------
@@ -98,10 +109,10 @@ def outline(
     options = options or Options()
     backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
     backend.quick = options.dry
-    graph, host_steps = (
-        separated(simplify(graph), backend),
-        options.host_steps or backend.host_free,
-    )
+    graph = simplify(graph)
+    check_names(graph, options.on_host)
+    graph = separated(graph, backend)
+    host_steps = options.host_steps or bool(options.on_host) or backend.host_free
     if backend.host_free:
         partition(graph, backend, host_steps=True)  # refuses what neither may do
         graph = backend.legalise(graph)
@@ -111,11 +122,62 @@ def outline(
             segments.append((False, segment.graph))
             continue
         segments += [(True, part) for part in backend.split(backend.legalise(segment.graph))]
+    if on_board:
+        backend.states = _states_on_board(graph, segments, options.states)
     return Outline(backend, graph, segments)
 
 
+def check_names(graph: Graph, names: Collection[str]) -> None:
+    """Raises InputError for one of ``names`` that no node of a simplified graph has."""
+    known = [node.name for node in graph.nodes]
+    for name in names:
+        if name not in known:
+            raise InputError(f"{graph.name} has no node {name!r}{suggestion(name, known)}")
+
+
+def _states_on_board(graph, segments, pairs):
+    """Pairs (tensor of the input, tensor of the output) of the states that one program reads and
+    makes, which alone it may keep in main memory: where several programs take turns in the same
+    memory, a state does not survive the others."""
+    programs = [part for machine, part in segments if machine]
+    if len(programs) != 1:
+        return ()
+    (program,) = programs
+    made = {node.output for node in program.nodes}
+    hosts = [part for machine, part in segments if not machine]
+    on_host = {port.tensor for part in hosts for port in part.inputs}
+    read = {port.tensor for port in program.inputs} - on_host
+    ports = {port.name: port for port in (*graph.inputs, *graph.outputs)}
+    found = []
+    for pair in pairs:
+        source, output = (ports[name] for name in (pair.input, pair.output))
+        shape = graph.shape(source.tensor)
+        plain = source.scale is None and output.scale is None
+        if (
+            source.tensor in read
+            and output.tensor in made
+            and plain
+            and _same_order(source, output)
+            and np.prod(shape) == np.prod(graph.shape(output.tensor))
+        ):
+            found.append((source.tensor, output.tensor))
+    if len(found) == len(program.inputs):
+        return ()  # a run of which the host writes nothing
+    tensors = [name for pair in found for name in pair]
+    return tuple(pair for pair in found if all(tensors.count(name) == 1 for name in pair))
+
+
+def _same_order(source, output):
+    """Whether the elements of an output's tensor stand in the order of those of the input's, both
+    having all axes in C order."""
+    numbers = np.arange(np.prod(source.shape, dtype=int)).reshape(1, *source.shape)
+    mine = numbers.transpose(0, *(axis + 1 for axis in source.order))
+    theirs = numbers.transpose(0, *(axis + 1 for axis in output.order))
+    return np.array_equal(mine.ravel(), theirs.ravel())
+
+
 def random_calibration(graph: Graph, count: int = 32, seed: int = 0) -> dict[str, np.ndarray]:
-    """Random inputs, name -> array [count, ...] as the user has it: normally distributed float64,
+    """Random inputs in the user's layout, name -> array [count, ...]: normally distributed float64,
     or uniform over the range of a quantised input."""
     rng = np.random.default_rng(seed)
     found: dict[str, np.ndarray] = {}
@@ -142,7 +204,7 @@ def compile_graph(
     ----------
     graph : Graph, as imported
     build : TargetBuild
-    calibration : dict, name of every input -> array as the user has it,
+    calibration : dict, name of every input that is no state -> array as the user has it,
         the first axis counts inputs; ``None``: random, with a note
     options : Options
     progress : callable(what, done, total), optional
@@ -152,19 +214,25 @@ def compile_graph(
     PartitionError, LoweringError
     """
     options = options or Options()
-    forced_to_host: dict[str, str] = {}
+    forced_to_host = dict.fromkeys(options.on_host, "it was asked to run on the host")
     apart: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
+    if options.states:
+        few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
+        given = carried(graph, options.states, few, options.steps)
     near = graph
     held: dict[str, str] = {}
     if calibration is not None:
+        # A state's offset or factor would have to be that of its other end.
+        fixed = {name for pair in options.states for name in (pair.input, pair.output)}
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
-        near, held = centred(simplify(graph), few)
+        near, held = centred(simplify(graph), few, fixed)
         if not options.dry and _backend(build).is_narrow(options.bits):
-            near = branches_scaled(results_centred(near, few), few)
+            near = branches_scaled(results_centred(near, few, fixed), few, fixed)
     exact = False  # whether placeholder numbers have been found too rough
+    on_board = True  # whether states may share one scale
     while True:
-        made = outline(near, build, options, forced_to_host, apart)
+        made = outline(near, build, options, forced_to_host, apart, on_board)
         try:
             if exact:
                 steps, parts = _steps(made, given, replace(options, dry=False), progress)
@@ -174,14 +242,17 @@ def compile_graph(
             if not late:
                 if progress is not None:
                     progress("write programs")
-                lowered = programs_of(made.backend, parts, options.images, build)
+                images = 1 if options.states else options.images
+                lowered = programs_of(made.backend, parts, images, build)
                 most = max((program.memory for program in lowered), default=0)
                 if exact or not options.dry or most * _MARGIN <= build.memory_size:
                     break
                 exact = True
             apart |= late
         except LoweringError as error:
-            if options.dry and not exact and _may_fit(made.backend, error):
+            if made.backend.states:
+                on_board = False
+            elif options.dry and not exact and _may_fit(made.backend, error):
                 exact = True
             else:
                 _bar(made, error, options, forced_to_host)
@@ -194,12 +265,16 @@ def compile_graph(
         )
     programs = dict(zip(map(id, parts), lowered, strict=True))
     taken = max((lowered.images for lowered in programs.values()), default=1)
-    if options.images is not None and taken < options.images:
+    if options.states and options.images != 1:
+        notes.append("a run works on one input: each inference reads the states of the one before")
+    elif options.images is not None and taken < options.images:
         notes.append(
             f"a run works on {taken} input{'s' * (taken > 1)}, not {options.images}: more than "
             f"that this core does not take of this network"
         )
-    copies = {} if options.dry else _buffered_copies(made.backend, parts, programs)
+    # The next input does not go beside a run where a state comes out of it.
+    plain = not (options.dry or options.states)
+    copies = _buffered_copies(made.backend, parts, programs) if plain else {}
     steps = [
         step
         if isinstance(step, HostStep)
@@ -214,8 +289,11 @@ def compile_graph(
         target=build.target,
         params=build.params,
         memory_size=build.memory_size,
-        inputs=list(made.graph.inputs),
-        outputs=list(made.graph.outputs),
+        inputs=_without(made.graph.inputs, [pair.input for pair in options.states]),
+        # An output that is a state is one of the user's only where there is no other.
+        outputs=_without(made.graph.outputs, [pair.output for pair in options.states])
+        or list(made.graph.outputs),
+        states=_states(made.graph, options.states),
         steps=steps,
         notes=notes,
         choices=[
@@ -225,6 +303,8 @@ def compile_graph(
             *(choice for part in parts for choice in part.choices),
         ],
     )
+    drop_unread(plan)
+    plan.notes += _state_notes(plan, options.states, made.backend)
     if not options.dry:
         if progress is not None:
             progress("measure accuracy")
@@ -232,9 +312,49 @@ def compile_graph(
     return plan
 
 
+def _without(ports, names):
+    return [port for port in ports if port.name not in names]
+
+
+def _states(graph, pairs):
+    """The plan's states, with the ports that the passes have left."""
+    inputs = {port.name: port for port in graph.inputs}
+    outputs = {port.name: port for port in graph.outputs}
+    return [
+        State(inputs[pair.input], outputs[pair.output], initial_value(pair, inputs[pair.input]))
+        for pair in pairs
+    ]
+
+
+def _state_notes(plan, pairs, backend):
+    """What a user should know of each state: its ends, where it stays and why."""
+    found = []
+    for pair, state in zip(pairs, plan.states, strict=True):
+        where = (
+            "stays in the board's memory"
+            if plan.on_board(state)
+            else f"goes through the host, {_off_board(plan, state, backend)}"
+        )
+        found.append(f"state {pair.output} -> {pair.input} ({pair.why}): {where}")
+    return found
+
+
+def _off_board(plan, state, backend):
+    """Why a state does not stay in the board's memory."""
+    if not any(state.input.tensor in step.lowered.inputs for step in plan.machine_steps):
+        return "where it is read"
+    if not any(state.output.tensor in step.lowered.outputs for step in plan.machine_steps):
+        return "where it is made"
+    if len(plan.machine_steps) > 1:
+        return f"between the {len(plan.machine_steps)} programs of the network"
+    if not backend.keeps_states:
+        return "since this core's inputs are words of its program"
+    return "since input and output have no common form in memory"
+
+
 def _judge(plan, graph, calibration, kind, held):
-    """Notes a plan's signal-to-noise ratio on inputs of this ``kind``, and a warning if it is low;
-    ``held``: as :func:`centred` gives it."""
+    """Records a plan's signal-to-noise ratio on inputs of this ``kind`` and, if it is low, a
+    warning; ``held``: offsets that :func:`centred` could not apply."""
     found = measure(plan, graph, calibration)
     plan.snr = found.snr
     if found.snr is None or found.snr >= LEAST:
@@ -251,8 +371,7 @@ def _judge(plan, graph, calibration, kind, held):
 
 
 def _offsets(graph):
-    """Report entries of inputs from which the host subtracts a mean, and of outputs to which it
-    adds one."""
+    """Report entries of inputs and outputs whose mean the host subtracts or adds."""
     why = {
         "inputs": "far from zero: the host subtracts it, the first layers' biases make up for it",
         "outputs": "far from zero: the last layers' biases leave it out, the host adds it",
@@ -271,7 +390,7 @@ def _offsets(graph):
 
 
 def _factors(graph):
-    """Report entries of outputs that the host multiplies."""
+    """Report entries of outputs that the host rescales."""
     return [
         {
             "name": port.name,
@@ -285,14 +404,14 @@ def _factors(graph):
 
 
 def _bar(made, error, options, forced_to_host):
-    """Adds the node that a program cannot be written for to ``forced_to_host``, name -> reason, so
-    that the host runs it. Raises PartitionError if that is not allowed, and ``error`` if no single
-    node stands in the way."""
+    """Forces a node whose program cannot be written to the host: adds it to ``forced_to_host``,
+    name -> reason. Raises PartitionError if that is not allowed, and ``error`` if no single node is
+    responsible."""
     node = _own_node(made, error.node)
     if node is None or node.name in forced_to_host:
         raise error
     forced_to_host[node.name] = error.reason
-    if not (options.host_steps or made.backend.host_free):
+    if not (options.host_steps or options.on_host or made.backend.host_free):
         raise PartitionError(
             made.backend.isa,
             [
@@ -304,8 +423,8 @@ def _bar(made, error, options, forced_to_host):
 
 
 def _own_node(made, name):
-    """The network's node that a legalised node, by its name, is made of: the first behind it whose
-    result is a tensor of the network; ``None`` where there is none."""
+    """The network's node behind a legalised node: the first node from it on whose result is a
+    tensor of the network; ``None`` if there is none."""
     own = {node.output: node for node in made.graph.nodes}
     nodes = [
         node
@@ -334,8 +453,9 @@ def _apart(parts, names):
 
 
 def _checked(made, calibration, options, progress):
-    """As :func:`_steps`; whether the core holds the network is found before it is quantised,
-    which takes much longer. Of a dry run with placeholder numbers where those are enough."""
+    """Lowers the network like :func:`_steps`, but first checks with placeholder numbers that it
+    fits the core, since quantisation takes much longer. For a dry run, placeholder numbers may be
+    the result."""
     backend = made.backend
     for machine, part in made.segments:
         if machine:
@@ -368,13 +488,13 @@ def _checked(made, calibration, options, progress):
 
 
 def _may_fit(backend, error):
-    """Whether main memory is missing so little that the numbers to come may do with less than
-    placeholder numbers, which have a bias for every result."""
+    """Whether main memory is exceeded by so little that real numbers may fit: placeholder numbers
+    have a bias for every result."""
     return error.bytes_needed is not None and error.bytes_needed <= _MARGIN * backend.memory_size
 
 
 def _values(made, calibration, most):
-    """Tensor name -> the first values of every input of an outline, ``most`` at most."""
+    """First values of every input of an outline, at most ``most``, by tensor name."""
     return {
         port.tensor: to_graph(port, np.asarray(calibration[port.name])[:most])
         for port in made.graph.inputs
@@ -382,14 +502,14 @@ def _values(made, calibration, most):
 
 
 def _later(made, number):
-    """Names of the tensors that segments behind this ``number`` read."""
+    """Names of the tensors that segments after segment ``number`` read."""
     return {port.tensor for _, part in made.segments[number + 1 :] for port in part.inputs}
 
 
 def _look(made, rough, calibration, most):
-    """Refuses, as :func:`~.quantise.quantise` does, calibration that does not fit, and tensors that
-    become no finite numbers; ``rough``: the segments' placeholder numbers, ``None`` of the
-    host's; ``most``: inputs that are looked at."""
+    """Checks calibration as :func:`~.quantise.quantise` does: that it fits the network and gives
+    finite numbers. ``rough``: placeholder numbers of the segments, ``None`` for the host's;
+    ``most``: number of inputs to check."""
     values = _values(made, calibration, most)
     for number, ((_, part), numbers) in enumerate(zip(made.segments, rough, strict=True)):
         given = {port.tensor: values[port.tensor] for port in part.inputs}
@@ -402,7 +522,8 @@ def _look(made, rough, calibration, most):
 
 
 def _steps(made, calibration, options, progress):
-    """Steps of an outline, those of the core quantised, and these alone."""
+    """Lowers an outline to steps, with the core's segments quantised; returns the steps and the
+    quantised segments."""
     values = _values(made, calibration, FEW if options.dry else MOST_CALIBRATION)
     steps, parts = [], []
     for number, (machine, part) in enumerate(made.segments):
@@ -430,8 +551,8 @@ def _steps(made, calibration, options, progress):
 
 
 def _buffered_copies(backend, parts, programs):
-    """Double-buffered copies of all programs, behind them in memory, by the parts' ids; empty if
-    one has none or memory does not hold them."""
+    """Double-buffered copies of all programs, placed after them in memory, by the ids of the
+    quantised segments; empty if a program has none or memory cannot hold them."""
     at, found = max((lowered.memory for lowered in programs.values()), default=0), {}
     for part in parts:
         try:

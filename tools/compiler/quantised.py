@@ -41,13 +41,14 @@ class Scale:
         ).astype(np.int64)
 
     def value(self, numbers: np.ndarray) -> np.ndarray:
-        """Dequantises: the real values of ``numbers``, float64."""
+        """Dequantises ``numbers`` to real values, float64."""
         return np.asarray(numbers, np.float64) * self.step
 
 
 @dataclass(frozen=True, kw_only=True)
 class Arithmetic:
-    """Integer arithmetic that a core offers for one node (``Backend.arithmetic``).
+    """Description of the integer arithmetic that a core offers for one node
+    (``Backend.arithmetic``).
 
     A layer's result is ``saturate(activation(round(sum(w * x) * 2^-shift + bias')))``, the bias
     added where ``bias_shift`` says.

@@ -25,7 +25,7 @@ def _positive(activation):
 
 
 def never_negative(maker: Callable[[str], Node | None], tensor: str) -> bool:
-    """Whether no element of a tensor can be below zero.
+    """Whether no element of a tensor can be negative.
 
     Parameters
     ----------

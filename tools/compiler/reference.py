@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Integer operators in numpy, exact with a core's rounding and saturation; back ends build their
+"""Integer operators in numpy, exact to a core's rounding and saturation; back ends build their
 ``reference`` from them.
 
 Arrays are int64 with a first axis that counts inputs; maps [inputs, rows, columns, channels].
@@ -53,7 +53,7 @@ def saturate(values: np.ndarray, bits: int) -> np.ndarray:
 def scale_down(
     values: np.ndarray, shift: int | np.ndarray, rounding: str = "half_up"
 ) -> np.ndarray:
-    """``values * 2^-shift``, rounded.
+    """Scales integers down, ``values * 2^-shift``, with rounding.
 
     Parameters
     ----------
@@ -90,12 +90,12 @@ def scale_down(
 
 
 def _holds(bound):
-    """The quickest type that holds every whole number up to ``bound`` exactly."""
+    """The fastest type that represents every integer up to ``bound`` exactly."""
     return np.float32 if bound < 1 << 24 else np.float64 if bound < 1 << 53 else np.int64
 
 
 def _most(values):
-    """Greatest size of an element, as Python's integer."""
+    """Greatest magnitude of an element, as a Python integer."""
     return max(abs(int(values.min(initial=0))), abs(int(values.max(initial=0))))
 
 
@@ -192,8 +192,8 @@ def conv(
 
 
 def _tap(seen, weights, groups, inner):
-    """One tap: ``seen`` [inputs, rows, columns, channels] times ``weights`` [out, channels /
-    groups]."""
+    """Product of one tap: ``seen`` [inputs, rows, columns, channels] times ``weights`` [out,
+    channels / groups]."""
     if groups == 1:
         return seen @ weights.T
     each = len(weights) // groups
@@ -205,7 +205,7 @@ def _tap(seen, weights, groups, inner):
 
 
 def dense(values: np.ndarray, weights: np.ndarray, *, steps: bool = False) -> np.ndarray:
-    """Fully connected layer without bias: a map is flattened, with ``steps`` every step by itself;
+    """Fully connected layer without bias: a map is flattened, with ``steps`` every step separately;
     int64 [inputs, ..., out]."""
     return product(values if steps else values.reshape(len(values), -1), weights)
 
@@ -333,7 +333,7 @@ def window_sum(
 
 
 def _divide(sums, counts, rounding):
-    """``sums / counts``, rounded exactly."""
+    """Quotient ``sums / counts``, correctly rounded."""
     down, rest = np.divmod(sums, counts)
     if rounding == "floor":
         return down

@@ -38,7 +38,7 @@ def target_build(
     text: str, preset: str | None = None, params: Mapping[str, Any] | None = None
 ) -> TargetBuild:
     """Resolves ``text`` to a :class:`TargetBuild`: ``board/isa``, ``sim:board/isa?...``,
-    ``model:isa?...``, or a port, which is opened and asked.
+    ``model:isa?...``, or a serial port, which is opened and queried.
 
     Raises
     ------

@@ -35,7 +35,7 @@ def to_values(part: Quantised, tensor: str, numbers: np.ndarray) -> np.ndarray:
 def check_inputs(
     network: str, ports: Sequence[Port], given: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Checks a user's arrays and converts them for the graph: tensor name -> float64, the first
+    """Checks a user's arrays and converts them for the graph: tensor name -> float64, whose first
     axis counts inputs. Errors as in :func:`check_arrays`."""
     arrays = check_arrays(network, ports, given)
     return {port.tensor: to_graph(port, arrays[port.name]) for port in ports}
@@ -44,8 +44,8 @@ def check_inputs(
 def check_arrays(
     network: str, ports: Sequence[Port], given: Mapping[str, np.ndarray]
 ) -> dict[str, np.ndarray]:
-    """Checks a user's arrays for ``ports``, by name; the batch axis is added where it was left out
-    for a single input.
+    """Checks a user's arrays for ``ports``, by name; adds the batch axis if it is omitted for a
+    single input.
 
     Raises
     ------

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .evaluate import run_graph
-from .plan import MachineStep
+from .plan import MachineStep, drop_unread
+from .ports import from_graph, to_graph
 from .session import Session
 from .values import to_numbers, to_values
 
@@ -39,7 +40,7 @@ CHUNK = 32
 
 @dataclass
 class LayerDifference:
-    """The first difference between two runs of a plan.
+    """The first difference between two executions of a plan.
 
     ``layer``: the node that makes ``tensor``; ``element``: (input, then the tensor's axes); ``a``,
     ``b``: the numbers; ``count`` elements of this tensor differ; ``address`` in main memory, and
@@ -73,8 +74,8 @@ class LayerDifference:
 
 @dataclass
 class PlanComparison:
-    """Result of :func:`verify_plan`: ``tensors`` compared, ``elements`` in all, ``difference``
-    (``None``: equal)."""
+    """Result of :func:`verify_plan`: names of the compared ``tensors``, number of ``elements``, and
+    the first ``difference`` (``None``: equal)."""
 
     a: str
     b: str
@@ -89,20 +90,25 @@ class PlanComparison:
         return self.difference is None
 
     def as_dict(self) -> dict[str, object]:
-        """The comparison as JSON can hold it."""
+        """Serialises the comparison for JSON."""
         return {**asdict(self), "equal": self.equal}
 
 
 def keeping(plan: Plan) -> Plan:
-    """The same plan with programs that keep every intermediate tensor in memory."""
+    """Returns the same plan with programs that keep every intermediate tensor in memory."""
     backend = plan.backend()
+    backend.states = tuple(
+        (state.input.tensor, state.output.tensor) for state in plan.states if plan.on_board(state)
+    )
     steps = [
         MachineStep(step.part, backend.lower(step.part, keep=True))
         if isinstance(step, MachineStep)
         else step
         for step in plan.steps
     ]
-    return replace(plan, steps=steps)
+    whole = replace(plan, steps=steps)
+    drop_unread(whole)
+    return whole
 
 
 def reference_tensors(
@@ -110,8 +116,30 @@ def reference_tensors(
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
     """Computes a plan in numpy: (integers of every tensor on the core, as
     :meth:`~.backends.base.Backend.reference` gives them; real numbers of the tensors between
-    steps), both by tensor name."""
-    backend, values, numbers = plan.backend(), dict(inputs), {}
+    steps), both by tensor name. Of a plan with states the inputs are the inferences of one
+    sequence."""
+    backend = plan.backend()
+    if not plan.states:
+        return _reference_together(plan, backend, inputs, progress)
+    found: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
+    now = {state.input.tensor: to_graph(state.input, state.initial[None]) for state in plan.states}
+    for number in range(len(next(iter(inputs.values())))):
+        one = {name: array[number : number + 1] for name, array in inputs.items()}
+        found.append(_reference_together(plan, backend, {**one, **now}, progress))
+        values = found[-1][1]
+        for state in plan.states:
+            result = from_graph(state.output, values[state.output.tensor])
+            now[state.input.tensor] = to_graph(state.input, result)
+    numbers, values = (
+        {name: np.concatenate([one[kind][name] for one in found]) for name in found[0][kind]}
+        for kind in (0, 1)
+    )
+    return numbers, values
+
+
+def _reference_together(plan, backend, inputs, progress):
+    """As :func:`reference_tensors`, of inputs that have nothing to do with one another."""
+    values, numbers = dict(inputs), {}
     for step in plan.steps:
         if not isinstance(step, MachineStep):
             values.update(
@@ -168,9 +196,17 @@ def _session_tensors(plan, open_target, inputs, progress, start, count):
 
 
 def group_size(plan: Plan) -> int:
-    """Inputs that are compared at a time: whole runs of the plan's programs."""
+    """Number of inputs to compare at a time: a multiple of the batch size of the plan's
+    programs."""
     images = max((step.lowered.images for step in plan.machine_steps), default=1)
     return -(-CHUNK // images) * images
+
+
+def _groups(plan, count):
+    """Places of the inputs that are compared at a time; of a plan with states all of them, since
+    each reads what those before have left."""
+    size = count if plan.states else group_size(plan)
+    return [(start, min(start + size, count)) for start in range(0, count, size)]
 
 
 def verify_plan(
@@ -183,8 +219,8 @@ def verify_plan(
     progress: Callable[..., None] | None = None,
     kept: KeptResults | None = None,
 ) -> PlanComparison:
-    """Compares every tensor of every layer between two targets, or a target and numpy: some inputs
-    at a time, as far as the first difference.
+    """Compares every tensor of every layer between two targets, or between a target and numpy.
+    Inputs are compared in groups; the first difference ends the comparison.
 
     Parameters
     ----------
@@ -198,14 +234,13 @@ def verify_plan(
     """
     whole = keeping(plan)
     count = len(next(iter(inputs.values())))
-    size = group_size(plan)
     tensors, elements = [], 0
-    for start in range(0, count, size):
+    for start, end in _groups(plan, count):
         if kept is not None and str(start) in kept.results:
             done = kept.results[str(start)]
             tensors, elements = done["tensors"], elements + done["elements"]
             continue
-        some = {name: array[start : start + size] for name, array in inputs.items()}
+        some = {name: array[start:end] for name, array in inputs.items()}
         run = partial(_session_tensors, inputs=some, progress=progress, start=start, count=count)
         a = run(whole, open_a)
         # The program that the plan itself holds gives its outputs by another way through memory.
@@ -257,8 +292,8 @@ def _difference(plan, tensor, a, b):
 
 
 def _name_writer(plan, difference, inputs, openers):
-    """Find the address of the element, and by a model's trace the instruction that wrote it
-    last."""
+    """Finds the address of the differing element and, from a model's trace, the instruction that
+    wrote it last."""
     step = next(
         (
             step
@@ -276,9 +311,8 @@ def _name_writer(plan, difference, inputs, openers):
     image, *place = difference.element
     element = (image % lowered.images, *place)
     difference.address = layout.address + int(layout.offsets()[element])
-    if step is not plan.machine_steps[0] or any(
-        placed.tensor not in inputs for placed in lowered.inputs.values()
-    ):
+    first_alone = step is plan.machine_steps[0] and not plan.states
+    if not first_alone or any(placed.tensor not in inputs for placed in lowered.inputs.values()):
         return
     from ..targets import open_target
 
@@ -321,7 +355,7 @@ def instruction_at(plan: Plan, pc: int) -> str | None:
 
 
 def _instruction(plan, lowered, pc):
-    """The assembly text of the instruction at ``pc``, where a program is a row of words of one
+    """Assembly text of the instruction at ``pc``, for a program whose instructions all have one
     size."""
     from ...gateware.cores import open_core
     from ...gateware.isa.asm.disassembler import instruction_text

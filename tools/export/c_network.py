@@ -106,7 +106,7 @@ def _only_step(plan):
 
 
 def _cleared(lowered):
-    """Ranges that must be zero since an input leaves gaps in them: (address, bytes)."""
+    """Memory ranges that must be zeroed since an input leaves gaps in them: (address, bytes)."""
     return [
         (placed.layout.first, placed.layout.end - placed.layout.first)
         for placed in lowered.inputs.values()
@@ -162,7 +162,7 @@ def _bytes(name, data, what):
 
 
 def _table(kind, name, rows):
-    """A constant array; nothing where there are no rows, since C has no empty arrays."""
+    """C text of a constant array; empty without rows, since C has no empty arrays."""
     if not rows:
         return []
     return [
@@ -174,7 +174,7 @@ def _table(kind, name, rows):
 
 
 def _member(field, table, count):
-    """A table in a struct, and its length."""
+    """C text of a pointer to a table and of its length, as members of a struct."""
     singular = field.removesuffix("s")
     return [f"    .{field} = {table if count else 'NULL'},", f"    .{singular}_count = {count}u,"]
 
@@ -191,8 +191,8 @@ def _segments(name, segments, data, first):
 
 
 def _words(registers, values):
-    """Register writes as (offset, 32-bit value), in ascending order; a register of 64 bits is
-    two."""
+    """Register writes as (offset, 32-bit value), in ascending order; a 64-bit register is written
+    as two words."""
     words = []
     for name, value in values.items():
         register, offset = registers.find(name)
@@ -213,7 +213,7 @@ def _registers(name, words):
 
 
 def _tensors(plan, ports, part, placed, prefix):
-    """For each port (symbol, port, placed tensor, type, scale)."""
+    """Tensors of the ports: (symbol, port, placed tensor, type, scale) of each."""
     found = []
     for number, port in enumerate(ports):
         place = next((p for p in placed.values() if p.tensor == port.tensor), None)
@@ -294,7 +294,7 @@ def _tensor_tables(name, field, tensors):
 
 
 def _planes(layout):
-    """Rows of ``struct quintet_planes``; none of a layout without bit planes."""
+    """C rows of ``struct quintet_planes``, for a bit-plane layout; empty for any other."""
     if not isinstance(layout, BitPlanes):
         return []
     vectors = max(vector for vector, *_ in layout.slots) + 1
@@ -306,7 +306,8 @@ def _planes(layout):
 
 
 def _strips(layout):
-    """Rows of ``struct quintet_strip``; none of bit planes. Offsets count modulo 2^32."""
+    """C rows of ``struct quintet_strip``; empty for a bit-plane layout. Offsets count modulo
+    2^32."""
     if isinstance(layout, BitPlanes):
         return []
     return [

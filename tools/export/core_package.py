@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Descriptions of an exported core for other flows: a FuseSoC core file, an IP-XACT component, its
-registers in SystemRDL."""
+"""Descriptions of an exported core for other tool flows: a FuseSoC core file, an IP-XACT component,
+and a register map in SystemRDL."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ BLOCK = 4096
 
 @dataclass(frozen=True)
 class CoreRegister:
-    """A register of the block, as it is described to other tools: ``count`` entries of ``width``
-    bits from ``offset``; ``access`` is "r", "w" or "rw"."""
+    """A register of the register block: ``count`` entries of ``width`` bits from ``offset``;
+    ``access`` is "r", "w" or "rw"."""
 
     name: str
     offset: int
@@ -45,7 +45,7 @@ class CoreRegister:
 
 
 def core_registers(export: CoreExport) -> list[CoreRegister]:
-    """All registers and counters of a core, by offset; those that its build lacks are left out."""
+    """All registers and counters of a core, by offset; those that the build lacks are omitted."""
     isa, params = export.package.isa.ISA, export.params
     found = [
         CoreRegister(r.name, r.offset, r.access, r.width, r.count, r.reset, r.doc)
@@ -137,8 +137,8 @@ def fusesoc(export: CoreExport, verilog: str, bench: str | None = None) -> str:
 
 @dataclass(frozen=True)
 class _BusType:
-    """Bus definition of IP-XACT: vendor, library, name, version; its logical names of ports, where
-    they are not those of the module in upper case."""
+    """Bus definition of IP-XACT: vendor, library, name, version, and logical port names that differ
+    from the module's names in upper case."""
 
     vendor: str
     library: str
@@ -147,7 +147,7 @@ class _BusType:
     logical: dict[str, str]
 
     def reference(self, suffix=""):
-        """The attributes of a reference to it."""
+        """Attributes of an XML reference to the bus definition."""
         return (
             f'vendor="{self.vendor}" library="{self.library}" name="{self.name}{suffix}" '
             f'version="{self.version}"'
@@ -356,7 +356,7 @@ def ipxact(export: CoreExport, verilog: str) -> str:
 def package_files(
     export: CoreExport, verilog: str | Path, bench: str | Path | None = None
 ) -> dict[str, str]:
-    """Path -> text of the files that describe the Verilog file ``verilog``, which lie beside it."""
+    """Files that describe the Verilog file ``verilog`` and are stored beside it: path -> text."""
     path = Path(verilog)
     beside = None if bench is None else Path(bench).name
     return {

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory map of a SoC for other tools, from one list of registers: LiteX's csv and json, SVD, a C
-header, Python constants."""
+"""Memory map of a SoC for other tools, generated from one list of registers: LiteX's csv and json,
+SVD, a C header, Python constants."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ class MemoryMap:
 
     @property
     def registers(self) -> list[MapRegister]:
-        """All registers by address."""
+        """All registers in address order."""
         return [register for _, _, registers in self.blocks.values() for register in registers]
 
     # LiteX: a register of more than one word would be big-endian there, so each word of ours is one
     # of its own.
 
     def json(self) -> str:
-        """The map as LiteX's ``csr.json``."""
+        """Formats the map as LiteX's ``csr.json``."""
         return (
             json.dumps(
                 {
@@ -83,7 +83,7 @@ class MemoryMap:
         )
 
     def csv(self) -> str:
-        """The map as LiteX's ``csr.csv``."""
+        """Formats the map as LiteX's ``csr.csv``."""
         lines = [f"# Memory map of {self.name}, made by quintet."]
         lines += [f"csr_base,{name},0x{base:08x},," for name, (base, _, _) in self.blocks.items()]
         lines += [f"csr_register,{r.name},0x{r.address:08x},1,{r.access}" for r in self.registers]
@@ -98,7 +98,7 @@ class MemoryMap:
         return "\n".join(lines) + "\n"
 
     def svd(self) -> str:
-        """The map as CMSIS-SVD, version 1.3."""
+        """Formats the map as CMSIS-SVD, version 1.3."""
         lines = [
             '<?xml version="1.0" encoding="utf-8"?>',
             '<device schemaVersion="1.3" xmlns:xs="http://www.w3.org/2001/XMLSchema-instance" '
@@ -144,7 +144,7 @@ class MemoryMap:
         )
 
     def c_header(self) -> str:
-        """The map as a C header of addresses."""
+        """Formats the map as a C header of addresses."""
         lines = [
             f"/* Memory map of {self.name}, made by quintet. */",
             "#ifndef QUINTET_CSR_H",
@@ -175,7 +175,7 @@ class MemoryMap:
         return "\n".join([*lines, "", "#endif"]) + "\n"
 
     def python(self) -> str:
-        """The map as a Python module of constants."""
+        """Formats the map as a Python module of constants."""
         lines = [f'"""Memory map of {self.name}, made by quintet."""']
         for name, (base, size, registers) in self.blocks.items():
             lines += [f"{name.upper()}_BASE, {name.upper()}_SIZE = 0x{base:08X}, 0x{size:X}"]
@@ -201,8 +201,8 @@ FORMATS = {
 
 
 def _words(prefix, base, name, offset, access, doc, width=32, count=1):
-    """The words of a register: entries of an array, and of 64 bits the high word behind the low
-    one."""
+    """Words of a register: the entries of an array; for 64 bits, the low word followed by the high
+    word."""
     for k in range(count):
         entry = f"{prefix}_{name}" + (f"{k}" if count > 1 else "")
         at = base + offset + k * width // 8
@@ -212,7 +212,7 @@ def _words(prefix, base, name, offset, access, doc, width=32, count=1):
 
 
 def memory_map(soc: SoC) -> MemoryMap:
-    """The :class:`MemoryMap` of a SoC (``gateware/soc.py``)."""
+    """Builds the :class:`MemoryMap` of a SoC (``gateware/soc.py``)."""
     blocks = {}
     if soc.package is not None:
         isa = soc.package.isa.ISA

@@ -125,7 +125,7 @@ def verilog_core(
 
 @dataclass(frozen=True)
 class CoreExport:
-    """A core that is exported.
+    """A core to be exported: its component, parameters and bus types.
 
     Attributes
     ----------
@@ -151,7 +151,8 @@ class CoreExport:
     second_clock: DomainRequest | None
 
     def verilog(self) -> str:
-        """The Verilog; raises :class:`~quintet.tools.build.logs.BuildError` if yosys fails."""
+        """Generates the Verilog; raises :class:`~quintet.tools.build.logs.BuildError` if yosys
+        fails."""
         return _convert(self.component, self.name, self.about, self.second_clock)
 
 
@@ -168,7 +169,7 @@ def core_component(
     registers: str = "wishbone",
     memory_base: int = 0,
 ) -> CoreExport:
-    """The core that :func:`verilog_core` writes, with the same arguments."""
+    """Builds the core that :func:`verilog_core` exports, with the same arguments."""
     from ...gateware.core import Core
     from ...gateware.cores import open_core
     from ...gateware.isa.parameters import ParameterError
@@ -229,7 +230,7 @@ def core_component(
 
 
 def _settings(params):
-    """Parameters as lines of a comment."""
+    """Formats parameters as comment lines."""
     words = [
         f"{name}={str(value).lower() if isinstance(value, bool) else value}"
         for name, value in params.items()

@@ -97,8 +97,8 @@ def test_bench(
     registers: str = "wishbone",
     memory_base: int = 0,
 ) -> str:
-    """Verilog that runs ``job`` on the module ``name`` of :func:`~.verilog.verilog_core` with the
-    same sizes.
+    """Generates a test bench that runs ``job`` on the module ``name`` of
+    :func:`~.verilog.verilog_core` with the same sizes.
 
     Parameters
     ----------

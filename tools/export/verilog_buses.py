@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Verilog of the buses around a core in its test bench: memory models, and accesses to the
-registers."""
+"""Verilog of the buses around a core in its test bench: memory models, and tasks for register
+accesses."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ __all__ = ["MEMORIES", "REGISTERS", "BusBench"]
 
 @dataclass(frozen=True)
 class BusBench:
-    """Parts of a test bench for one bus: declarations and models, connections of the core, and for
+    """Test bench text for one bus: declarations and models, connections of the core, and for
     registers the task that accesses one."""
 
     models: str

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Port comment of generated Verilog: every port, and the bits of the fields of packed ones."""
+"""Port comment of generated Verilog: every port, and the bit ranges of the fields in packed
+ports."""
 
 from __future__ import annotations
 

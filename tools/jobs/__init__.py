@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs: reading, writing, running, reporting and comparing them."""
+"""Jobs: descriptions of a run (program, memory contents, results), with reading, writing,
+execution, reports and comparison."""
 
 from .job import Job
 from .tensors import Load, Save

@@ -18,8 +18,8 @@ __all__ = ["MemoryFile", "encode", "memory_bytes", "read_array"]
 
 
 def read_array(name: str, folder: str | Path = "") -> np.ndarray:
-    """Reads the array file ``name`` (relative to ``folder``): ``.npy``, or ``.npz:key``. Raises as
-    :class:`MemoryFile`."""
+    """Reads the array file ``name`` (relative to ``folder``): ``.npy``, or ``.npz:key``. Raises the
+    errors of :class:`MemoryFile`."""
     if not re.search(r"\.npy$|\.npz(:.*)?$", name, re.IGNORECASE | re.DOTALL):
         raise JobError(
             f"{Path(folder, name)}: unknown suffix {Path(name).suffix!r}; expected .npy or .npz:key"
@@ -30,7 +30,8 @@ def read_array(name: str, folder: str | Path = "") -> np.ndarray:
 
 
 class MemoryFile:
-    """A file ``name`` (relative to ``folder``) as memory holds it: C order, little-endian.
+    """A file ``name`` (relative to ``folder``) whose contents are loaded into memory: C order,
+    little-endian.
 
     The constructor checks kind and size; :meth:`read` reads the contents.
 
@@ -75,14 +76,14 @@ class MemoryFile:
             raise JobError(f"{path} is empty")
 
     def array(self) -> np.ndarray | bytes:
-        """The contents as stored: an array, or bytes."""
+        """Contents as stored in the file: an array, or bytes."""
         try:
             return self._file.read()
         except FileError as error:
             raise _job_error(error) from None
 
     def read(self) -> bytes:
-        """The contents as bytes in memory."""
+        """Contents as bytes in memory."""
         contents = self.array()
         return contents if isinstance(contents, bytes) else memory_bytes(contents)[0]
 
@@ -106,8 +107,8 @@ def memory_bytes(array: np.typing.ArrayLike, path: str | Path = "array") -> tupl
 
 
 def encode(value: Any) -> bytes:
-    """Contents of a file: ``.npy`` for an array, ``.npz`` for a dict of arrays, UTF-8 for text,
-    bytes as they are."""
+    """Encodes file contents: ``.npy`` for an array, ``.npz`` for a dict of arrays, UTF-8 for text,
+    bytes unchanged."""
     if isinstance(value, (bytes, str)):
         return value.encode() if isinstance(value, str) else value
     buffer = io.BytesIO()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Jobs: a program, the memory to fill before it, and the memory to save after it
+"""Jobs: programs, the memory contents before them, and the memory to save after them
 (docs/reference/jobs.md)."""
 
 from __future__ import annotations
@@ -63,21 +63,22 @@ class Image:
 
     @property
     def warnings(self) -> list[str]:
-        """Warnings of all programs, without repetition."""
+        """Warnings of all programs, without duplicates."""
         return list(
             dict.fromkeys(str(warning) for step in self.steps for warning in step.program.warnings)
         )
 
     def source(self, pc: int) -> tuple[str, int] | None:
-        """``(file, line)`` of the instruction at byte address ``pc``, or ``None``; programs do not
-        overlap."""
+        """Source position ``(file, line)`` of the instruction at byte address ``pc``, or ``None``;
+        programs do not overlap."""
         return next(
             (found for found in (step.source(pc) for step in self.steps) if found is not None), None
         )
 
 
 class Job:
-    """One run of one program, or of several one after another.
+    """A job: one program, or several that run one after another, with memory contents, registers
+    and tensors to save.
 
     :meth:`load` reads a TOML file, :meth:`save` writes one; from Python the same things are given
     as arguments.
@@ -152,8 +153,8 @@ class Job:
     def save(
         self, path: str | Path, *, comment: str = "", extra: Mapping[str, np.ndarray] | None = None
     ) -> Path:
-        """Writes the job file ``path``, which :meth:`load` reads as the same job, and beside it the
-        programs and arrays that are not in a file yet; all files or none.
+        """Writes the job file ``path``, from which :meth:`load` reads an equal job, and beside it
+        all programs and arrays that are not files yet; writes all files or none.
 
         Parameters
         ----------
@@ -197,7 +198,7 @@ class Job:
         return self.runs[0].at
 
     def _check_runs(self, program, program_at, runs):
-        """The programs: they are there, at legal addresses."""
+        """Checks that there are programs, at legal addresses."""
         self.several = runs is not None
         if self.several and (program is not None or program_at is not None):
             raise JobError(
@@ -234,7 +235,7 @@ class Job:
         return f"run[{index}]." if self.several else ""
 
     def _check_run_registers(self):
-        """Registers of each program, and the window that is in force then."""
+        """Checks the registers of each program against the window that is set when it runs."""
         in_force = dict(self.registers)
         for index, run in enumerate(self.runs):
             prefix = self._run_key(index)
@@ -346,7 +347,8 @@ class Job:
         return Image(programs, parts)
 
     def _programs(self, params, memory_size):
-        """A :class:`Step` for every program; one that runs more than once is assembled once."""
+        """Resolves every program to a :class:`Step`; one that runs more than once is assembled
+        once."""
         steps, made = [], {}
         for index, run in enumerate(self.runs):
             key = run.program if isinstance(run.program, (Path, Source)) else bytes(run.program)
@@ -366,8 +368,8 @@ class Job:
         return steps
 
     def _check_steps(self, steps, params, memory_size, target):
-        """Checks of registers and programs by the build and by the ISA itself, with the registers
-        that are in force."""
+        """Checks registers and programs against the build and by the ISA's own rules, with the
+        register values that hold at each run."""
         in_force = {"window_base": 0, "window_limit": memory_size}
         for index, step in enumerate(steps):
             origin = f"{self.origin}: {self._run_key(index)[:-1]}" if self.several else self.origin

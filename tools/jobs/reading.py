@@ -31,7 +31,7 @@ def _typed(value, kind):
 
 
 class Table:
-    """A TOML table that knows its place in the file, for messages."""
+    """A TOML table with its position in the file, for messages."""
 
     def __init__(self, origin: object, name: str, values: dict[str, Any]) -> None:
         self.origin = origin
@@ -39,11 +39,11 @@ class Table:
         self.values = values
 
     def key(self, key: str) -> str:
-        """Full name of a key, with its table's."""
+        """Full name of a key, with the table's name."""
         return f"{self.name}.{key}" if self.name else key
 
     def error(self, key: str, expected: str) -> JobError:
-        """The error of a wrong value: file, key, value, and what was expected."""
+        """Builds the error of a wrong value: file, key, value, and what was expected."""
         value = self.values[key]
         shown = (
             f'"{visible(value)}"'
@@ -77,14 +77,14 @@ class Table:
         return self.values[key]
 
     def path(self, key: str, what: str = "a file") -> str:
-        """The value of ``key`` as the name of ``what``."""
+        """Path under ``key``, which names ``what``."""
         name = self.get(key, str, required=True)
         if not name or not visible(name) == name:
             raise self.error(key, f"the path of {what}, without control characters")
         return name
 
     def place(self, key: str, folder: str | Path, what: str = "a file") -> tuple[str | Path, str]:
-        """Folder and name of ``what`` that is read: a file below ``folder``, or an example."""
+        """Folder and name of a file ``what`` to read: below ``folder``, or an example."""
         name = self.path(key, what)
         if not is_named_example(name):
             return folder, name
@@ -108,7 +108,7 @@ class Table:
 
 
 def read_job(path: str | Path) -> dict[str, Any]:
-    """Reads the TOML file ``path``: the arguments of :class:`~.job.Job`.
+    """Reads the TOML file ``path`` and returns the arguments of :class:`~.job.Job`.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def read_job(path: str | Path) -> dict[str, Any]:
 
 
 def _run(folder, table):
-    """The program of a ``[[run]]``, or of a job with one."""
+    """Reads the program of a ``[[run]]`` table, or of a job with a single program."""
     registers = {}
     if table.name:
         table.only(("program", "program_at", "registers"))
@@ -206,7 +206,7 @@ def _place(folder, name):
 
 
 def read_save(table: Table, folder: str | Path) -> Save:
-    """The :class:`~.tensors.Save` of a ``[[save]]``."""
+    """Reads the :class:`~.tensors.Save` of a ``[[save]]`` table."""
     name = table.path("file")
     suffix = Path(name).suffix.lower()
     if suffix == ".npy":

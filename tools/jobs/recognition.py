@@ -43,7 +43,7 @@ class Recognition:
     file: str | None = None
 
     def scores(self, tensor: np.ndarray) -> np.ndarray:
-        """Scores [images, classes] of the saved ``tensor``."""
+        """Scores [images, classes] in the saved ``tensor``."""
         if self.shape is not None:
             tensor = tensor.reshape(self.shape)
         if self.order is not None:
@@ -51,12 +51,13 @@ class Recognition:
         return tensor.reshape(len(self.labels), -1)[:, : self.classes]
 
     def correct(self, tensor: np.ndarray) -> int:
-        """Number of images whose largest score (the first of equal ones) is at their label."""
+        """Number of images whose largest score (the first of equal scores) belongs to their
+        label."""
         return int((self.scores(tensor).argmax(axis=1) == self.labels).sum())
 
 
 def recognised_text(correct: int, images: int) -> str:
-    """``531 of 540 inputs right (98.3 %)``."""
+    """Formats the result of a classification: ``531 of 540 inputs right (98.3 %)``."""
     return f"{correct} of {images} inputs right ({100 * correct / images:.1f} %)"
 
 
@@ -66,7 +67,7 @@ def recognised_text(correct: int, images: int) -> str:
 def read_recognition(
     table: Table, folder: str | Path, dtype: str, shape: tuple[int, ...]
 ) -> Recognition | None:
-    """The :class:`Recognition` of a ``[[save]]`` (a table of :mod:`~.reading`) of ``dtype`` and
+    """Reads the :class:`Recognition` of a ``[[save]]`` table (:mod:`~.reading`) of ``dtype`` and
     ``shape``, or ``None``."""
     if "labels" not in table.values:
         if "unpack" in table.values:
@@ -115,8 +116,9 @@ def _sizes(table, key, least=1):
 
 
 def _labels(table, folder, sizes):
-    """Labels of a tensor whose axes have ``sizes``: its first axes count the images, so that their
-    number is a product of the first sizes. For a tensor of one axis it may be any divisor."""
+    """Checks the number of labels of a tensor whose axes have ``sizes``: its first axes count the
+    images, so the number is a product of the first sizes. For a tensor of one axis it may be any
+    divisor."""
     folder, name = table.place("labels", folder)
     elements = math.prod(sizes)
     counts = list(accumulate(sizes[:-1], initial=1, func=operator.mul))

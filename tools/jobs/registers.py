@@ -42,8 +42,8 @@ class RegisterMap:
         self.counters = {counter.name: counter for counter in (*COMMON_COUNTERS, *isa.counters)}
 
     def find(self, name: str) -> tuple[Register, int]:
-        """``(Register, byte offset)`` of ``name`` or ``name[3]``; raises ``ValueError`` if there is
-        none."""
+        """Finds ``(Register, byte offset)`` of ``name`` or ``name[3]``; raises ``ValueError`` if
+        there is none."""
         match = re.fullmatch(r"([A-Za-z_]\w*)(?:\[(\d+)\])?", name)
         register = self.registers.get(match[1]) if match else None
         if match is None or register is None:
@@ -106,7 +106,8 @@ class RegisterMap:
         origin: str,
         target: str,
     ) -> None:
-        """Raises :class:`JobError`, naming both sides, for a value that this build cannot hold."""
+        """Raises :class:`JobError` for a register value that this build cannot hold; the message
+        names both."""
         register, _ = self.find(name)
         if register.name in JOB_COMMON and value > memory_size:
             raise JobError(
@@ -126,16 +127,16 @@ class RegisterMap:
             )
 
     def check_write(self, name: str, value: int) -> None:
-        """Raises ``ValueError`` for a value that no host should write to ``name``, in a job or
-        without one."""
+        """Raises ``ValueError`` for a value that no host should write to ``name``, with or without
+        a job."""
         register, _ = self.find(name)
         if not 0 <= value < 1 << register.width:
             raise ValueError(f"expected an integer of {register.width} bits")
         register.check_aligned(value)
 
     def read_only(self) -> Iterator[str]:
-        """Names of the ISA's own registers that hold results of a run; entries of arrays one by
-        one."""
+        """Names of the ISA's own registers that hold results of a run; entries of arrays are listed
+        individually."""
         for register in self.own.values():
             if not register.given:
                 if register.count == 1:
@@ -151,5 +152,5 @@ class RegisterMap:
         return "aborted" if code == 8 else f"unknown_{code}"
 
     def fault(self, name: str) -> Fault | None:
-        """The :class:`~...gateware.isa.registers.Fault` called ``name``, or ``None``."""
+        """The :class:`~...gateware.isa.registers.Fault` named ``name``, or ``None``."""
         return next((fault for fault in self.isa.faults if fault.name == name), None)

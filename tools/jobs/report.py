@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Report of a run: its end, and its counters with their meaning."""
+"""Report of a run: its outcome, and its counters with their meaning."""
 
 from __future__ import annotations
 
@@ -83,8 +83,7 @@ def run_object(result: JobResult) -> dict[str, Any]:
 
 
 def _places(result):
-    """Contents of main memory: rows of ``what``, ``kind``, ``at``, ``bytes``, in the order of
-    addresses."""
+    """Contents of main memory, rows in address order: ``what``, ``kind``, ``at``, ``bytes``."""
     programs = {step.at for step in result.image.steps}
     found = [
         {
@@ -110,7 +109,7 @@ def _where(result, pc):
 
 
 def describe_outcome(result: JobResult) -> str:
-    """One line on how the run ended."""
+    """Describes the outcome of a run in one line."""
     outcome = result.outcome
     cycles = outcome.counters.get("cycles")
     took = "" if cycles is None else f" after {cycles:,} cycles"
@@ -130,7 +129,8 @@ def describe_outcome(result: JobResult) -> str:
 
 
 def describe_fault(result: JobResult) -> str:
-    """``host_range (20) at pc 0x108c, small.a line 11, detail 9 (low 32 bits of addr+n-1)``."""
+    """Describes a fault: ``host_range (20) at pc 0x108c, small.a line 11, detail 9 (low 32 bits of
+    addr+n-1)``."""
     from .registers import RegisterMap
 
     fault = result.outcome.fault
@@ -145,7 +145,7 @@ def describe_fault(result: JobResult) -> str:
 
 
 def explanation(result: JobResult) -> list[str]:
-    """Further sentences, of the ISA and of the target, on a run that did not end well."""
+    """Further explanation, by the ISA and the target, of a run that did not end well."""
     outcome, explain = result.outcome, result.job.package.software.SOFTWARE.explain
     known = (
         explain(result.last.program, result.last.at, outcome)
@@ -218,7 +218,7 @@ def counter_rows(result: JobResult) -> list[tuple[str, str, str]]:
 
 
 def _time_hz(info):
-    """The clock of the counters that times are computed with, ``None`` if it is not known."""
+    """Clock frequency by which counters are converted to times, ``None`` if unknown."""
     return info_ceilings(replace(info, clock_hz=time_clock(info).hz))["clock_hz"]
 
 
@@ -227,7 +227,7 @@ def _join(*parts):
 
 
 def time_text(seconds: float) -> str:
-    """A time with three digits and its unit: ``1.23 ms``."""
+    """Formats a time with three digits and its unit: ``1.23 ms``."""
     for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "µs")):
         if seconds >= scale:
             return f"{seconds / scale:.3g} {unit}"

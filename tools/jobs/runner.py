@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Runs a job on a target: reset, memory written and checked, registers, start, wait, saves."""
+"""Execution of a job on a target: reset, memory written and checked, registers, start, wait,
+saves."""
 
 from __future__ import annotations
 
@@ -27,7 +28,7 @@ __all__ = ["JobResult", "check_outputs", "run_job", "save_outputs"]
 
 
 class ByteProgress(Protocol):
-    """Callback that reports bytes moved: ``what``, ``done`` of ``total`` bytes."""
+    """Progress callback for transfers: ``what`` is moved, ``done`` of ``total`` bytes."""
 
     def __call__(self, what: str, done: int, total: int) -> object: ...
 
@@ -66,14 +67,13 @@ class JobResult:
 
     @property
     def last(self) -> Step:
-        """The :class:`~.runs.Step` that ran last; if the run did not end well, the one that
-        failed."""
+        """The :class:`~.runs.Step` that ran last; after a failure, the step that failed."""
         return self.image.steps[len(self.outcomes) - 1]
 
     @property
     def recognised(self) -> dict[str, dict[str, int]]:
-        """Saves that classify images: name -> ``correct`` and ``images``; empty after a fault or an
-        abort."""
+        """Results of saves that classify images: name -> ``correct`` and ``images``; empty after a
+        fault or an abort."""
         return {
             save.name: {
                 "correct": save.recognition.correct(self.tensors[save.name]),
@@ -84,7 +84,8 @@ class JobResult:
         }
 
     def source(self, pc: int) -> tuple[str, int] | None:
-        """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
+        """Source position ``(file, line)`` of the instruction at byte address ``pc``, or
+        ``None``."""
         return self.image.source(pc)
 
 
@@ -166,8 +167,8 @@ def run_job(
 
 
 def _run_steps(job, steps, target, trace, tick):
-    """Outcomes of the programs one after another, up to one that does not end well; the job's limit
-    is for all together."""
+    """Runs the programs in order, up to the first that does not end well, and returns their
+    outcomes; the job's time limit covers all of them."""
     outcomes, limit = [], job.cycle_limit
     for step in steps:
         try:
@@ -183,7 +184,7 @@ def _run_steps(job, steps, target, trace, tick):
 
 
 def _located(job, step, error):
-    """``error`` with the place in the source, where it is known, and else in memory."""
+    """Adds a location to ``error``: the source position if known, else the memory address."""
     found = None if error.pc is None else step.source(error.pc)
     place = (
         f"{found[0]} line {found[1]}"
@@ -198,8 +199,8 @@ def _located(job, step, error):
 def check_outputs(
     job: Job, folder: str | Path | None = None, allow_outside: bool = False
 ) -> dict[str, OutputPath]:
-    """Places of the saves of ``job``: name -> :class:`~quintet.tools.outputs.OutputPath`. Nothing
-    is written.
+    """Paths of the saves of ``job``: name -> :class:`~quintet.tools.outputs.OutputPath`. Nothing is
+    written.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ def check_outputs(
 
 
 def _own_folder(job):
-    """The folder of the job's file; of an example the current one."""
+    """Folder of the job's file; for an example the current folder."""
     folder = Path(job.origin).parent
     return "" if is_example_place(folder) else folder
 
@@ -233,7 +234,8 @@ def _own_folder(job):
 def save_outputs(
     result: JobResult, folder: str | Path | None = None, allow_outside: bool = False
 ) -> list[str]:
-    """Writes the saves of ``result``, all files or none; each is complete before it gets its name.
+    """Writes the saves of ``result``, all files or none; each is written completely before it is
+    renamed.
 
     Arguments and errors are those of :func:`check_outputs`. After a fault or an abort there is
     nothing, and nothing is written.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of a job: run one after another on one target, without a reset between them."""
+"""Programs of a job, which run one after another on one target, without a reset in between."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ class LoadedProgram(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class Source:
-    """A program, in any form of the ISA, that is not in a file yet; saving the job writes it to
-    one.
+    """A program in any form of the ISA that is not a file yet; saving the job writes it to a file.
 
     Attributes
     ----------
@@ -75,13 +74,13 @@ class Run:
 
     @property
     def name(self) -> str:
-        """Name for messages and reports: that of the program's file."""
+        """Name for messages and reports: the name of the program's file."""
         return self.program.name if isinstance(self.program, (Path, Source)) else "program"
 
 
 @dataclass(frozen=True)
 class Step:
-    """A :class:`Run` resolved for one target.
+    """A program (:class:`Run`) resolved for one target.
 
     Attributes
     ----------
@@ -100,13 +99,13 @@ class Step:
     registers: dict[str, int]
 
     def source(self, pc: int) -> tuple[str, int] | None:
-        """``(file, line)`` of the instruction at byte address ``pc``, or ``None``."""
+        """Source position ``(file, line)`` of the instruction at byte address ``pc``, or
+        ``None``."""
         return (getattr(self.program, "lines", None) or {}).get(pc - self.at)
 
 
 def total(outcomes: Sequence[Outcome]) -> Outcome:
-    """The :class:`Outcome` of all runs together: status and registers of the last, sums of the
-    counters."""
+    """Combines the outcomes of all runs: status and registers of the last, sums of the counters."""
     if len(outcomes) == 1:
         return outcomes[0]
     counters: dict[str, int] = {}

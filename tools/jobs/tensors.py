@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Data that a job puts into memory before the run, and tensors that it saves after it."""
+"""Data that a job writes to memory before the run, and tensors that it saves after the run."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ __all__ = ["FileLoad", "Load", "Save"]
 
 @dataclass(frozen=True)
 class Load:
-    """Bytes written to main memory before the run. ``data`` may be given as an array; it is
-    converted to bytes as memory holds them.
+    """Bytes that are written to main memory before the run. An array given as ``data`` is converted
+    to its bytes in memory.
 
     A job that is saved has a file of that ``name`` (``x.npy``, ``x.bin``, or ``x.npz:key``), any
     other name becomes part of the file's.
@@ -44,12 +44,12 @@ class Load:
 
     @property
     def size(self) -> int:
-        """Bytes in memory."""
+        """Size in bytes."""
         return len(self.data)
 
 
 class FileLoad:
-    """A :class:`Load` from a file, read on first use, once its size is known to fit.
+    """A :class:`Load` from a file; the file is read on first use, after its size was checked.
 
     ``where`` is put in front of messages.
     """
@@ -94,7 +94,7 @@ class Save:
             )
 
     def decode(self, data: bytes) -> np.ndarray | bytes:
-        """The tensor in ``data``, the bytes read from memory."""
+        """Decodes the tensor from ``data``, the bytes read from memory."""
         if self.dtype is None:
             return bytes(data)
         return (
@@ -104,7 +104,7 @@ class Save:
         )
 
     def element(self, offset: int) -> str:
-        """Text for the element at byte ``offset`` of this tensor: ``y.npy[2, 1]``."""
+        """Name of the element at byte ``offset`` of this tensor: ``y.npy[2, 1]``."""
         if self.dtype is None:
             return f"{self.name} byte {offset}"
         index = np.unravel_index(offset // np.dtype(self.dtype).itemsize, self.shape)

@@ -99,7 +99,7 @@ class TraceFile:
         text: Callable[[int], str | None] | None = None,
         comments: Collection[str] = (),
     ) -> list[str]:
-        """Writes the file, whole or not at all; returns notes for the user.
+        """Writes the file completely or not at all; returns notes for the user.
 
         Parameters
         ----------
@@ -143,8 +143,8 @@ def trace_json(
     text: Callable[[int], str | None] | None = None,
     comments: Collection[str] = (),
 ) -> str:
-    """The file's text: a :class:`~quintet.boards.virtual.timeline.Timeline` with the source lines
-    of its instructions."""
+    """Formats a timeline as JSON: a :class:`~quintet.boards.virtual.timeline.Timeline` with the
+    source lines of its instructions."""
     name_of = _Names(timeline, source, text, comments)
     slices = timeline.slices
     order = np.lexsort((slices["begin"], slices["row"]))
@@ -192,14 +192,14 @@ def trace_json(
 
 
 def _cycles(ticks, each):
-    """Ticks as cycles, whole ones as integers."""
+    """Converts ticks to cycles, whole numbers as integers."""
     if each == 1:
         return ticks.tolist()
     return [tick // each if tick % each == 0 else tick / each for tick in ticks.tolist()]
 
 
 def _count(lines, rows, slices):
-    """Numbers the runs, and says how many bytes a slice of the link stands for."""
+    """Numbers the runs, and labels each slice of the link with its bytes."""
     for k, shown in enumerate(rows):
         if shown.kind not in ("run", "pulses"):
             continue
@@ -218,7 +218,7 @@ def _dump(value):
 
 
 class _Names:
-    """Names of slices."""
+    """Interned names of slices."""
 
     def __init__(self, timeline, source, text, comments):
         from ...boards.virtual.activity import CLASSES
@@ -229,7 +229,7 @@ class _Names:
         self._comment = re.compile("|".join(map(re.escape, comments)) or "$")
 
     def head(self, row, number):
-        """The text of a slice as far as its times."""
+        """JSON text of a slice without its times."""
         shown = self._rows[row]
         event = {"ph": "X", "pid": _PID, "tid": row + 1}
         if shown.kind == "class":
@@ -256,14 +256,14 @@ class _Names:
         return {"name": written[:_WIDTH] or f"line {line}", "args": args}
 
     def _short(self, file):
-        """The file's name alone, where no other has the same."""
+        """Base name of a file, if it is unambiguous."""
         short = Path(file).name
         return short if self.sources.setdefault(short, file) == file else file
 
 
 @cache
 def _lines_of(file):
-    """Lines of a source; none where it cannot be read (a program that lies in no file)."""
+    """Lines of a source; empty if it cannot be read (for a program that is not a file)."""
     try:
         with open(file, encoding="utf-8", errors="replace") as lines:
             return lines.read().split("\n")

@@ -54,8 +54,8 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """Comparison of two runs, ``a`` and ``b``; ``troubles`` are lines that describe the differences
-    (empty: equal)."""
+    """Result of comparing two runs, ``a`` and ``b``; ``troubles`` are lines that describe the
+    differences (empty: equal)."""
 
     a: JobResult
     b: JobResult
@@ -84,8 +84,8 @@ class Comparison:
 
 
 def compare(job: Job, a: JobResult, b: JobResult) -> Comparison:
-    """Compares two runs: end, fault, saved bytes, and the counters and read-only registers on which
-    both must agree."""
+    """Compares two runs: outcome, fault, saved bytes, and the counters and read-only registers that
+    must agree."""
     troubles, difference = [], None
     if a.outcome.status != b.outcome.status:
         troubles.append(f"{a.target} ended {a.outcome.status}, {b.target} ended {b.outcome.status}")
@@ -114,9 +114,9 @@ def compare(job: Job, a: JobResult, b: JobResult) -> Comparison:
 
 
 def _counters(a, b, done, models):
-    """Counters that both know: values, and whether they must agree. What a model counts is fixed by
-    the program; between two boards only some are, the rest depends on timing. Of an instruction
-    that did not complete a core may have counted a part."""
+    """Counters that both targets have: values, and whether they must agree. A model's counts are
+    fixed by the program; between two boards only some must agree, since others depend on timing. An
+    instruction that did not complete may have been counted in part."""
     return {
         name: {
             "a": a.counters[name],
@@ -129,8 +129,8 @@ def _counters(a, b, done, models):
 
 
 def _register_troubles(a, b, left, right, where):
-    """Read-only registers that differ after a program; what a register says of its build counts
-    between equal builds alone."""
+    """Read-only registers that differ after a program; registers that describe the build are
+    compared only between equal builds."""
     build = (
         () if a.info.params == b.info.params else {r.name for r in a.job.isa.registers if r.build}
     )
@@ -178,7 +178,7 @@ def _value(save, data, offset):
 
 
 class _LastWriter:
-    """Trace callback that keeps the last instruction writing one address."""
+    """Trace callback that records the last instruction that wrote a given address."""
 
     def __init__(self, address):
         self.address = address
@@ -192,8 +192,8 @@ class _LastWriter:
 def verify_job(
     job: Job, open_a: Callable[[], Target], open_b: Callable[[], Target], **options: Any
 ) -> Comparison:
-    """Runs ``job`` on the two targets that ``open_a()`` and ``open_b()`` open, one after the other,
-    and compares the results.
+    """Runs ``job`` on the targets that ``open_a()`` and ``open_b()`` open, one after the other, and
+    compares the results.
 
     A model runs last, with the sizes of the other target; if the results differ it runs once more
     to find the instruction that wrote the first differing byte. Options go to

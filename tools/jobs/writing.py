@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writer of a job's TOML file and of the programs, arrays and labels that are not in a file yet."""
+"""Writer of a job's TOML file and of the programs, arrays and labels that are not files yet."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def write_job(job: Job, path: Path, comment: str, extra: Mapping[str, np.ndarray
 
 
 class _Writer:
-    """Collects the text of a job and the files beside it.
+    """Collects the text of a job and the files to be written beside it.
 
     Attributes
     ----------
@@ -91,8 +91,8 @@ class _Writer:
         return JobError(f"{self.path}: {what} = {json.dumps(name)}: expected {expected}")
 
     def _own(self, what, name):
-        """``name``, of a file that the job or its run writes, and no other part of it reads or
-        writes."""
+        """Reserves ``name`` for a file that the job or its run writes; no other member of the job
+        may read or write it."""
         place = os.path.realpath(self.path.parent / name)
         if place in self._read or place in self._written:
             raise self._error(what, name, "another name: there is a file of this one")
@@ -106,7 +106,7 @@ class _Writer:
         return name
 
     def _free(self, name, suffix):
-        """A name made of the job's and ``name``, numbered if it is in use."""
+        """Unique file name made of the job's name and ``name``, numbered if needed."""
         names = (f"{self.path.stem}_{name}{number or ''}{suffix}" for number in count())
         return next(
             found
@@ -115,7 +115,7 @@ class _Writer:
         )
 
     def _relative(self, what, name):
-        """A file that is there, seen from the job."""
+        """Path of an existing file, relative to the job."""
         place = os.path.realpath(name.split(".npz:")[0])
         if place in self._written:
             raise self._error(what, name, "another file: the job writes this one")
@@ -159,7 +159,7 @@ class _Writer:
         return self._add(f"{what}.file", name, load.data if raw else np.asarray(load.given))
 
     def member(self, name, array, what="extra"):
-        """Adds ``array`` as ``"x.npz:key"``."""
+        """Adds ``array`` to the archive and returns its name, ``"x.npz:key"``."""
         archive, _, key = name.partition(":")
         if not isinstance(self.files.get(archive), dict):
             self._add(what, archive, {})
@@ -220,7 +220,7 @@ class _Writer:
 
 
 class _Hex(dict):
-    """A table whose numbers are shown in hexadecimal."""
+    """A TOML table whose numbers are written in hexadecimal."""
 
 
 def _toml(value):

@@ -21,7 +21,7 @@ def parse_address(text: str) -> tuple[str, int]:
 
 
 def address_text(host: str, port: int) -> str:
-    """``HOST:PORT``, with an IPv6 address in brackets."""
+    """Formats an address as ``HOST:PORT``, with an IPv6 address in brackets."""
     return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 

@@ -25,7 +25,7 @@ ROUND = 40
 @dataclass
 class _Flight:
     """A request in flight: when it was last sent, counted in transmissions of the call and in the
-    pipe's time, and how often."""
+    pipe's time, and its number of transmissions."""
 
     request: Request
     encoded: bytes
@@ -138,7 +138,8 @@ class Call:
         return [self._results[index] for index in range(self._first)]
 
     def _patience(self):
-        """Seconds of silence after which the requests in flight count as lost."""
+        """Retransmission timeout: seconds of silence after which the requests in flight count as
+        lost."""
         client, rate = self._client, self._pipe.bytes_per_second
         most = (
             client._retry
@@ -154,12 +155,12 @@ class Call:
         )
 
     def _index(self, number):
-        """The request of a number. Numbers of those answered long ago come out behind all that are
-        in flight."""
+        """Index of the request with this sequence number. Numbers of requests answered long ago
+        give an index after all those in flight."""
         return self._first + (number - self._base - self._first & 0xFF)
 
     def _fill(self):
-        """Sends as many new requests as the window takes."""
+        """Sends as many new requests as the window allows."""
         while self._fresh < len(self._requests) and len(self._flights) < self._limit:
             request = self._requests[self._fresh]
             flight = _Flight(request, request.encode(self._session, self._base + self._fresh))
@@ -228,7 +229,7 @@ class Call:
         self._again([other for other in self._flights if other >= lost])
 
     def _still_ours(self):
-        """Whether the board is in our session after all."""
+        """Whether the board still serves our session."""
         answer = self._client._open(new=False)
         return answer.session == self._session and (
             answer.status != Status.OK or self._first <= self._index(answer.sequence) <= self._fresh

@@ -131,8 +131,8 @@ class LinkClient:
 
     @property
     def quiet(self) -> bool:
-        """Whether every request so far was answered, so that no call has ended early since the
-        session began."""
+        """Whether every request so far was answered, in other words no call has ended early since
+        the session began."""
         return self._session is not None
 
     def close(self) -> None:
@@ -203,8 +203,8 @@ class LinkClient:
         self._call(requests, progress)
 
     def read_all(self, places: Iterable[tuple[int, int]]) -> list[bytes]:
-        """The bytes of each ``(address, size)`` of ``places``, in order. All requests are in flight
-        at once. Raises as :meth:`read`."""
+        """Reads several places, each ``(address, size)``, and returns their bytes in order. All
+        requests are in flight at once. Raises as :meth:`read`."""
         requests = [
             [
                 Request(Operation.READ, address + at, min(2 * self._chunk, size - at))
@@ -216,8 +216,8 @@ class LinkClient:
         return [b"".join(next(parts) for _ in some) for some in requests]
 
     def write_all(self, pieces: Iterable[tuple[int, BytesLike]]) -> None:
-        """Writes each ``(address, bytes)`` of ``pieces``, all sent at once, in order; those in a
-        row that are runs in one request. Raises as :meth:`read`."""
+        """Writes several pieces, each ``(address, bytes)``, in order and all in flight at once;
+        consecutive writes of equal runs share a strided request. Raises as :meth:`read`."""
         requests = []
         for address, data, run, stride in as_runs(pieces, self._chunk if self._strided else 0):
             if len(data) > run:
@@ -262,15 +262,14 @@ class LinkClient:
         *,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        """Writes ``data`` in runs of ``run`` bytes, each of which begins ``stride`` bytes after
-        the start of the one before; no byte between them is written. A board that has no strided
-        requests gets one request for each run. Raises as :meth:`read`.
-        """
+        """Writes ``data`` as runs of ``run`` bytes, ``stride`` bytes from start to start; no byte
+        between them is written. A board without strided requests gets one request per run. Raises
+        as :meth:`read`."""
         self._call(self._strided_writes(address, bytes(data), run, stride), progress)
 
     def write_strided_all(self, pieces: Iterable[tuple[int, BytesLike, int, int]]) -> None:
-        """Each ``(address, data, run, stride)`` of ``pieces`` as :meth:`write_strided` writes it,
-        all sent at once, in order."""
+        """Writes several pieces, each ``(address, data, run, stride)``, as :meth:`write_strided`
+        does, in order and all in flight at once."""
         self._call(
             [
                 request
@@ -307,13 +306,13 @@ class LinkClient:
         *,
         progress: Callable[[int], object] | None = None,
     ) -> bytes:
-        """Reads ``count`` runs, concatenated; runs are as for :meth:`write_strided`. Raises as
-        :meth:`read`."""
+        """Reads ``count`` runs and returns them concatenated; runs as for :meth:`write_strided`.
+        Raises as :meth:`read`."""
         return b"".join(self._call(self._strided_reads(address, run, stride, count), progress))
 
     def read_strided_all(self, pieces: Iterable[tuple[int, int, int, int]]) -> list[bytes]:
-        """The bytes of each ``(address, run, stride, count)`` of ``pieces`` as :meth:`read_strided`
-        returns them, all requested at once."""
+        """Reads several places, each ``(address, run, stride, count)``, as :meth:`read_strided`
+        does, all requested at once."""
         requests = [self._strided_reads(*piece) for piece in pieces]
         parts = iter(self._call([request for some in requests for request in some]))
         return [b"".join(next(parts) for _ in some) for some in requests]
@@ -355,8 +354,8 @@ class LinkClient:
         count: int = 1,
         progress: Callable[[int], object] | None = None,
     ) -> None:
-        """Writes ``value`` into each of the ``size`` bytes from ``address``, or of ``count`` runs
-        of ``size`` bytes, ``stride`` apart.
+        """Writes ``value`` into each of ``size`` bytes from ``address``, or into each byte of
+        ``count`` runs of ``size`` bytes, ``stride`` apart.
 
         ``value`` is a byte (0 to 255), or bytes, which are repeated from the beginning of each run
         on. A pattern whose length is not 1, 2 or 4 or does not divide ``stride``, and a board that
@@ -399,12 +398,12 @@ class LinkClient:
 
     @property
     def _strided(self):
-        """The board has strided requests."""
+        """Whether the board supports strided requests."""
         return struct.unpack_from("<H", self._header or self.identify(), 4)[0] >= FIRST_STRIDED
 
     def _runs(self, address, run, stride, count):
-        """The runs of a call, checked: address, bytes of each, distance, number. Runs that touch
-        are one."""
+        """Checks the runs of a call: address, bytes per run, stride, number. Adjacent runs are
+        merged."""
         for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
             if value < least:
                 raise ValueError(f"{name} = {value}: expected {least} or more")
@@ -416,8 +415,8 @@ class LinkClient:
         )
 
     def _grouped(self, runs, most):
-        """Address, bytes, and what its request says of runs besides, of each request of at most
-        ``most`` bytes: as many runs as these are, or a part of one."""
+        """Groups runs into requests of at most ``most`` bytes: address, bytes and run fields of
+        each. A request covers several whole runs, or a part of one."""
         address, run, stride, count = runs
         together = (
             most // run
@@ -497,7 +496,8 @@ class LinkClient:
     # Sessions
 
     def _open(self, *, new):
-        """Has identify answered, by a new session or by the one there is; returns the answer."""
+        """Opens a session, or joins the existing one, by an identify request; returns the
+        answer."""
         if new:
             self._nonce = self._nonce % 255 + 1
         request = Request(Operation.IDENTIFY, length=INFO_BYTES)
@@ -546,7 +546,7 @@ class LinkClient:
         self._idle = False
 
     def _receive(self, until):
-        """Answers that came in, after a wait that ends at ``until`` at the latest."""
+        """Receives answers; waits until ``until`` at the latest."""
         # A wait too short for the clock to show it would never reach its end.
         received = self.pipe.read(65536, max(1e-4, until - self.pipe.now()))
         answers = (Answer.decode(contents) for contents in self._decoder.feed(received))
@@ -555,8 +555,8 @@ class LinkClient:
     # Requests in flight
 
     def _call(self, requests, progress=None, limit=64):
-        """Has all requests (writes, or else none) executed in order; returns their answers' data,
-        in order."""
+        """Executes a call, whose requests are all writes or contain none, in order; returns the
+        data of the answers."""
         results, lost = [], 0
         self._count(requests)
         while len(results) < len(requests):

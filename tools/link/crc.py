@@ -7,7 +7,8 @@ POLYNOMIAL = 0xEDB88320
 
 
 def _multiply(a, b):
-    """Product of two polynomials modulo that of the CRC, bits reversed (bit 31 is x^0)."""
+    """Product of two polynomials modulo the CRC's polynomial, with reversed bits (bit 31 is
+    x^0)."""
     product = 0
     for bit in range(31, -1, -1):
         if a >> bit & 1:
@@ -17,7 +18,7 @@ def _multiply(a, b):
 
 
 def combine(first: int, second: int, length: int) -> int:
-    """CRC-32 of ``A + B`` from those of A and of B, which has ``length`` bytes.
+    """CRC-32 of ``A + B`` from the CRCs of A and of B, which has ``length`` bytes.
 
     Appending to A multiplies its CRC by x^(8 * length); the constants at the two ends of the CRC
     cancel.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Behavioural model of the board's end of the link: the bytes that a board answers
+"""Behavioural model of the board's end of the link: computes the bytes that a board answers
 (docs/how/link.md).
 
 For tests of the host without gateware, and of the gateware against the protocol.
@@ -17,7 +17,7 @@ __all__ = ["DeviceModel", "WordMemory"]
 
 
 class WordMemory:
-    """A memory on the bus: ``size`` bytes from ``base``; accesses elsewhere are bus errors.
+    """A memory on the bus: ``size`` bytes from ``base``; other accesses are bus errors.
 
     Attributes
     ----------
@@ -30,17 +30,17 @@ class WordMemory:
         self.base, self.data, self.writes = base, bytearray(size), 0
 
     def covers(self, address: int) -> bool:
-        """Whether the memory has a byte at ``address``."""
+        """Whether the memory contains a byte at ``address``."""
         return 0 <= address - self.base < len(self.data)
 
     def read(self, address: int) -> bytes | None:
-        """The word at an aligned address; ``None`` is a bus error."""
+        """Reads the word at an aligned address; ``None`` is a bus error."""
         if not self.covers(address):
             return None
         return bytes(self.data[address - self.base : address - self.base + 4])
 
     def write(self, address: int, word: BytesLike, lanes: Sequence[int]) -> bool:
-        """Writes the bytes of a word whose lane is set; returns ``False`` for a bus error."""
+        """Writes the bytes of a word whose lane is enabled; returns ``False`` for a bus error."""
         if not self.covers(address):
             return False
         self.writes += 1
@@ -79,7 +79,7 @@ class DeviceModel:
         self.executed = 0
 
     def feed(self, received: BytesLike) -> bytes:
-        """Takes received bytes; returns the bytes that the board sends in answer."""
+        """Processes received bytes; returns the bytes that the board sends in answer."""
         answers = bytearray()
         for byte in received:
             if byte:
@@ -99,7 +99,7 @@ class DeviceModel:
         return next((region for region in self.regions if region.covers(address)), None)
 
     def _read(self, address, length):
-        """Data up to the failure, and where that is."""
+        """Reads up to the first bus error; returns the data and the address of the error."""
         data = bytearray()
         at, end = address & ~3, address + length
         while at < end:
@@ -124,7 +124,7 @@ class DeviceModel:
         return None
 
     def _execute(self, operation, runs, data):
-        """Has a request executed, run by run: data, and where it failed."""
+        """Executes a request, run by run; returns the data and the address of a bus error."""
         found = b""
         for address, size in runs:
             if operation.writes:
@@ -139,7 +139,7 @@ class DeviceModel:
 
     @staticmethod
     def _runs(address, length, run, stride):
-        """Address and size of each run of ``length`` bytes, of which the last may be cut short."""
+        """Address and size of each run of ``length`` bytes; the last may be shorter."""
         for done in range(0, length, run):
             yield address & 0xFFFF_FFFF, min(run, length - done)
             address += stride

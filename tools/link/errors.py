@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors of the link."""
+"""Errors of the host link."""
 
 __all__ = ["BoardError", "LinkError", "RefusedError"]
 
 
 class LinkError(Exception):
-    """Communication with the board failed: no such port, a port that vanished, no answer in time,
+    """Error of communication with the board: no such port, a port that vanished, no answer in time,
     or a board that was reset."""
 
 
 class BoardError(LinkError):
-    """The board answered with a refusal.
+    """Error: the board answered a request with an error status.
 
     Attributes
     ----------
@@ -24,4 +24,4 @@ class BoardError(LinkError):
 
 
 class RefusedError(LinkError):
-    """The server of a board refused this host; the message is its reason."""
+    """Error: the server of a board refused this host; the message is its reason."""

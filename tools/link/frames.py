@@ -39,7 +39,7 @@ def cobs_encode(contents: bytes) -> bytes:
 
 
 def cobs_decode(encoded: bytes) -> bytes | None:
-    """Decodes the contents of a frame (given without its final zero); ``None`` if it is damaged."""
+    """Decodes the contents of a frame (without its final zero); ``None`` if it is damaged."""
     contents = bytearray()
     position = 0
     while position < len(encoded):
@@ -55,7 +55,7 @@ def cobs_decode(encoded: bytes) -> bytes | None:
 
 
 def frame(contents: bytes) -> bytes:
-    """The frame of these contents: CRC appended, COBS encoded, zero at the end."""
+    """Builds a frame from its contents: CRC appended, COBS encoded, zero at the end."""
     return cobs_encode(contents + struct.pack("<I", zlib.crc32(contents))) + b"\0"
 
 
@@ -63,7 +63,7 @@ def frame(contents: bytes) -> bytes:
 class Request:
     """One request. ``length`` is the number of bytes that it reads, sums or fills; ``data`` is the
     data of a write, or the pattern (4 bytes) of a fill. A strided request covers runs of ``run``
-    bytes (1 to 256); each begins ``stride`` bytes after the start of the one before."""
+    bytes (1 to 256), ``stride`` bytes from start to start."""
 
     operation: Operation
     address: int = 0
@@ -73,7 +73,7 @@ class Request:
     stride: int = 0
 
     def encode(self, session: bytes, sequence: int) -> bytes:
-        """The request's frame, for a session (2 bytes) and a sequence number."""
+        """Encodes the request as a frame, for a session (2 bytes) and a sequence number."""
         contents = struct.pack("<B2sB", self.operation, session, sequence & 0xFF)
         if self.operation == Operation.FILL:
             contents += self.data
@@ -84,7 +84,7 @@ class Request:
 
     @property
     def answer_data(self) -> int:
-        """Bytes of data in an answer without an error."""
+        """Number of data bytes in an error-free answer."""
         return 0 if self.operation.writes else 4 if self.operation.sums else self.length
 
     @property
@@ -94,8 +94,8 @@ class Request:
 
     @property
     def line_bytes(self) -> tuple[int, int]:
-        """Bytes on the line of the request and of an answer without an error, including the zeros
-        that end them."""
+        """Bytes on the line for the request and an error-free answer, including the zeros that end
+        them."""
         asked = (
             12
             + (len(self.data) if self.operation.writes else 2)
@@ -108,7 +108,7 @@ class Request:
 
     @property
     def unseen(self) -> int:
-        """Bytes that the board processes while nothing is on the line."""
+        """Bytes that the board processes while the line is idle."""
         return self.span if self.operation.sums or self.operation == Operation.FILL else 0
 
     @property
@@ -173,7 +173,7 @@ class Answer:
     address: int | None = None
 
     def encode(self) -> bytes:
-        """The answer's frame."""
+        """Encodes the answer as a frame."""
         body = self.data
         if self.status != Status.OK:
             body += struct.pack("<BI", self.expected, self.address)
@@ -198,7 +198,7 @@ class Answer:
 
 
 class Decoder:
-    """Splits received bytes into frames; yields the contents of the undamaged ones, without CRC.
+    """Splits received bytes into frames; yields the contents of undamaged frames, without CRC.
 
     Attributes
     ----------
@@ -211,7 +211,7 @@ class Decoder:
         self.damaged = 0
 
     def feed(self, received: BytesLike) -> list[bytes]:
-        """Contents of the frames that these bytes complete."""
+        """Returns the contents of the frames that these bytes complete."""
         self._rest += received
         *frames, rest = (
             bytes(self._rest).split(b"\0") if b"\0" in received else (bytes(self._rest),)

@@ -31,12 +31,13 @@ class Notice(enum.IntEnum):
 
 
 def encode_notice(kind: Notice, body: bytes = b"") -> bytes:
-    """The frame of a notice."""
+    """Encodes a notice as a frame."""
     return frame(bytes([kind]) + body)
 
 
 def decode_notice(encoded: bytes) -> tuple[Notice, bytes] | None:
-    """Kind and body of a frame (given without its zero) that is a notice; else ``None``."""
+    """Decodes kind and body of a notice from a frame (without its zero); ``None`` for any other
+    frame."""
     # Cheap for all that is none: the first byte of the contents is no zero, and stands as it is.
     if not 6 <= len(encoded) <= LONGEST or encoded[1] not in set(Notice):
         return None

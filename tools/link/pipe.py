@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Byte pipes to a board."""
+"""Interface of byte pipes to a board."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BytesLike: TypeAlias = bytes | bytearray | memoryview
 
 
 class BytePipe(Protocol):
-    """Interface of a pipe of bytes, as ``LinkClient`` uses it (members as of :class:`Pipe`)."""
+    """Interface of a byte pipe, as ``LinkClient`` uses it (members as for :class:`Pipe`)."""
 
     @property
     def name(self) -> str: ...
@@ -64,15 +64,15 @@ class Pipe:
         raise TypeError(f"{type(self).__name__} does not say how to write")
 
     def read(self, limit: int, timeout: float) -> bytes:
-        """Reads at most ``limit`` bytes; waits for the first of them, at most ``timeout`` seconds
-        of :meth:`now`. Returns nothing at timeout."""
+        """Reads at most ``limit`` bytes; waits for the first, at most ``timeout`` seconds of
+        :meth:`now`. Returns nothing at timeout."""
         raise TypeError(f"{type(self).__name__} does not say how to read")
 
     def close(self) -> None:
         """Closes the pipe; may be called again."""
 
     def now(self) -> float:
-        """Time in seconds, from any start. A virtual board counts simulated time."""
+        """Time in seconds, with an arbitrary origin. A virtual board counts simulated time."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:

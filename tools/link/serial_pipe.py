@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Serial port as a byte pipe."""
+"""Byte pipe on a serial port."""
 
 from .errors import LinkError
 from .pipe import BytesLike, Pipe
@@ -11,7 +11,7 @@ BAUD = 3_000_000
 
 
 class SerialPipe(Pipe):
-    """A serial port, or any other URL that pyserial opens.
+    """A serial port, or any other URL that pyserial supports.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class SerialPipe(Pipe):
 
         self.name = port
         self._errors = (serial.SerialException, OSError)
-        self._closed = False
+        self._closed = self._doubted = False
         self._port = serial.serial_for_url(port, do_not_open=True)
         self._port.baudrate = baud
         self._port.timeout = 0
@@ -47,8 +47,8 @@ class SerialPipe(Pipe):
             self._quicken()
 
     def _quicken(self):
-        """USB serial converters of one maker keep short answers for 16 ms unless asked not to
-        (Linux only)."""
+        """Disables the 16 ms latency timer with which FTDI's USB serial converters delay short
+        answers (Linux only)."""
         try:
             self._port.set_low_latency_mode(True)
         except (AttributeError, ValueError, NotImplementedError, *self._errors):
@@ -71,6 +71,7 @@ class SerialPipe(Pipe):
     def read(self, limit: int, timeout: float) -> bytes:
         if self._closed:
             raise LinkError(f"{self.name} is closed")
+        data = b""
         try:
             waiting = self._port.in_waiting
             self._port.timeout = 0 if waiting else max(timeout, 0)
@@ -80,8 +81,14 @@ class SerialPipe(Pipe):
                 if waiting and len(data) < limit:
                     self._port.timeout = 0
                     data += self._port.read(min(limit - len(data), waiting))
+            self._doubted = False
             return bytes(data)
         except (*self._errors, TypeError) as error:
+            if isinstance(error, OSError) and error.errno is None and not self._doubted:
+                # Bytes that were announced and are not there: the port is gone, or a served board
+                # discarded its last host's answers in between. A port that is gone says so again.
+                self._doubted = True
+                return bytes(data)
             # pyserial trips over its own None when another thread closes the port: a TypeError.
             raise self._vanished(error) from error
 
@@ -96,6 +103,6 @@ class SerialPipe(Pipe):
 
 
 def _reason(error):
-    """One line of an exception, without pyserial's own preamble."""
+    """One line of an exception's text, without pyserial's own prefix."""
     text = str(error).strip() or type(error).__name__
     return " ".join(text.split())

@@ -17,7 +17,7 @@ PATIENCE = 30.0
 
 
 class ServedPipe(Pipe):
-    """A pipe that counts the time of the board behind it, if a server reports it.
+    """A byte pipe that measures time by the board behind it, if a server reports that.
 
     A served board is simulated, faster or slower than the wall's clock goes on. Its server tells
     the board's time, and from then on
@@ -68,21 +68,21 @@ class ServedPipe(Pipe):
         return data
 
     def sleep(self, seconds: float) -> None:
-        """Lets ``seconds`` of :meth:`now` pass; what comes in meanwhile is there for
+        """Waits for ``seconds`` of :meth:`now`; bytes received meanwhile are kept for
         :meth:`read`."""
         end = self.now() + seconds
         while (left := end - self.now()) > 0:
             self._listen(left)
 
     def _listen(self, timeout):
-        """Waits until something comes; ``timeout`` counts where no server tells the time."""
+        """Waits until bytes arrive; ``timeout`` applies if no server reports the time."""
         data = self._pipe.read(1 << 16, timeout if self._reported is None else PATIENCE)
         if not data and self._reported is not None:
             raise LinkError(f"{self.name}: the server has said nothing for {PATIENCE:g} s")
         self._sort(data)
 
     def _sort(self, data):
-        """Notices are for this side, whole frames of any other kind for the client."""
+        """Separates notices, which are handled here, from frames for the client."""
         *frames, self._rest = (self._rest + data).split(b"\0")
         for encoded in frames:
             notice = decode_notice(encoded)

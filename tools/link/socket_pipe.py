@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TCP socket as a byte pipe."""
+"""Byte pipe on a TCP socket."""
 
 import select
 import socket
@@ -15,7 +15,7 @@ SCHEME = "socket://"
 
 
 class SocketPipe(Pipe):
-    """``socket://HOST:PORT``.
+    """A TCP connection to ``socket://HOST:PORT``.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Retransmission timeouts learnt from round trips, for a board whose time a server reports.
+"""Retransmission timeouts learnt from round trips, for a board whose time is reported by a server.
 
 The estimate is that of RFC 6298 (TCP's retransmission timer): a smoothed round trip and four times
 its deviation.
@@ -18,7 +18,7 @@ LEAST = 0.001
 
 
 class RoundTrips:
-    """Round-trip times of requests that were sent once; after a repetition it is unknown which
+    """Round-trip times of requests that were sent once; after a retransmission it is unknown which
     frame was answered.
 
     Requests are sorted by the powers of two of their bytes on the line and of those that the board
@@ -38,8 +38,8 @@ class RoundTrips:
             known.take(seconds)
 
     def patience(self, weight: int, unseen: int, most: float) -> float:
-        """Seconds of silence after which a request counts as lost: ``most`` before anything was
-        learnt, and never more."""
+        """Retransmission timeout in seconds: ``most`` before anything was learnt, and never
+        more."""
         known = self._known.get((weight.bit_length(), unseen.bit_length()))
         return most if known is None else min(most, max(LEAST, known.bound))
 

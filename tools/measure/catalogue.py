@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Catalogue of all measurements, found by listing: the topics of this folder, and each core's,
+"""Catalogue of all measurements, found in the topics of this folder and in each core's
 ``firmware/<isa>/measure``."""
 
 import importlib
@@ -15,8 +15,8 @@ _HERE = Path(__file__).resolve().parent
 
 
 def _modules():
-    """Topic -> module. Tools know nothing of firmware: it is imported by name when it is asked
-    for."""
+    """Modules by topic. Tools do not depend on firmware, so its modules are imported by name on
+    request."""
     own = {
         path.parent.name: f"quintet.tools.measure.{path.parent.name}"
         for path in _HERE.glob("*/__init__.py")
@@ -29,7 +29,7 @@ def _modules():
 
 
 def topics() -> list[str]:
-    """Names of the topics."""
+    """Names of all topics."""
     return list(_modules())
 
 
@@ -40,7 +40,7 @@ def measures(topic: str) -> dict[str, Measure]:
 
 
 def find(names: Iterable[str]) -> dict[str, Measure]:
-    """Measurements by names of topics or single tables: ``TOPIC/TABLE`` -> measure.
+    """Finds measurements by names of topics or single tables: ``TOPIC/TABLE`` -> measure.
 
     Raises
     ------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Selection of the presets, memories, rows and settings that a table is measured with."""
+"""Selection of presets, memories, rows and settings for a measurement."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Choice", "no_such"]
 
 
 def no_such(what: str, name: str, known: Iterable[str]) -> InputError:
-    """Error for an unknown name: lists near matches if there are some, otherwise all known
+    """Error for an unknown name: suggests similar names if there are any, otherwise lists all known
     names."""
     near = get_close_matches(name, known, 3)
     return InputError(
@@ -55,7 +55,7 @@ def _setting(table, text, settings):
 
 @dataclass(frozen=True)
 class Choice:
-    """Parameters of a measurement.
+    """Selected parameters of a measurement.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class Choice:
         settings: Iterable[str] = (),
         sizes: Mapping[str, str] | None = None,
     ) -> Choice:
-        """The selection by command-line options for ``measure``, named ``table``.
+        """Builds the selection for ``measure``, named ``table``, from command-line options.
 
         Raises
         ------
@@ -103,8 +103,8 @@ class Choice:
         )
 
     def split(self, names: Sequence[str]) -> dict[str, Choice]:
-        """The same choice in parts that are measured one by one: a preset, a memory and a name
-        each, by what tells them apart. ``names`` are those of the table's rows."""
+        """Splits the selection into single measurements, each with one preset, memory and row name,
+        keyed by what distinguishes them. ``names``: the table's rows."""
         every = (self.presets, self.memories, self.only or tuple(names))
         parts = {}
         for chosen in product(*(values or (None,) for values in every)):
@@ -114,5 +114,5 @@ class Choice:
         return parts
 
     def takes(self, name: str) -> bool:
-        """Whether the row ``name`` is selected."""
+        """Whether the selection includes the row ``name``."""
         return not self.only or name in self.only

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparison of a measured run with the golden model's: a figure is one only if they are equal."""
+"""Comparison of a measured run with the golden model; a figure is valid only if both agree."""
 
 from collections.abc import Iterable
 
@@ -22,8 +22,8 @@ def compare_runs(
     wanted: np.ndarray,
     counters: Iterable[str] | None = None,
 ) -> None:
-    """Raises :class:`~.row.Differs` unless both runs ended well, with equal main memory and
-    counters (those named; by default all that the model has)."""
+    """Raises :class:`~.row.Differs` unless both runs ended well with equal main memory and equal
+    counters (those named; by default all of the model's)."""
     if got.status != "done" or expected.status != "done":
         raise Differs(
             f"{what}: the run ended as {got.status}, {got.fault}; the model as {expected.status}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of measured figures: a row, and the function that measures a table."""
+"""Tables of measured figures: rows, and the functions that measure them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ __all__ = ["Differs", "Measure", "Row"]
 
 
 class Differs(QuintetError):
-    """The gateware's result differs from the golden model's, so that there is no figure."""
+    """Error: the gateware's result differs from the golden model's, so that there is no valid
+    figure."""
 
     code = Exit.NO
 
@@ -50,7 +51,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Measure:
-    """A table of figures.
+    """A table of measured figures: its title, its columns and the function that measures it.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The four models of MLPerf Tiny: the bytes that the runner sends for an input, and the result that
-a device reports."""
+"""The four models of MLPerf Tiny: the input bytes that the runner sends, and the results that a
+device reports."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ class Benchmark:
         return int(np.prod(self.shape)) * np.dtype(self.dtype).itemsize
 
     def array(self, data: bytes, port: Port) -> np.ndarray:
-        """The network's input, with an axis of one input in front, from the runner's bytes."""
+        """Converts the runner's bytes to the network's input, with a batch axis."""
         values = np.frombuffer(data, np.dtype(self.dtype).newbyteorder("<")).reshape(self.shape)
         if port.scale is None:
             values = (values.astype(np.float64) - self.zero_point) * self.scale
@@ -56,7 +56,7 @@ class Benchmark:
         return values.reshape(1, *port.shape)
 
     def result(self, given: np.ndarray, found: np.ndarray) -> list[float]:
-        """Numbers of the line of results, from an input and its output."""
+        """Numbers in the line of results, from an input and its output."""
         if self.error:
             return [float(np.mean((given - found) ** 2))]
         return [float(value) for value in np.ravel(found)]
@@ -77,7 +77,7 @@ BENCHMARKS = {
 def benchmark_of(
     network: str, inputs: Sequence[Port], outputs: Sequence[Port], name: str | None = None
 ) -> Benchmark:
-    """The benchmark of a network by the shapes of its ports, or the one called ``name``.
+    """Finds the benchmark of a network by the shapes of its ports, or by ``name``.
 
     Raises
     ------

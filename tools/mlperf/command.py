@@ -100,7 +100,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _say(args, console, line):
-    """A line for people: on standard error where the conversation has standard output."""
+    """Prints a line for people: on standard error if standard output carries the protocol."""
     import sys
 
     from ..console import show
@@ -112,7 +112,7 @@ def _say(args, console, line):
 
 
 def _banner(plan, benchmark, target, port):
-    """Notes for readers of the runner's figures."""
+    """Notes on how to read the runner's figures."""
     if target.info.kind == "sim":
         yield (
             f"VIRTUAL BOARD: ALL TIMES ARE SIMULATED CYCLES AT {port.clock_hz / 1e6:g} MHZ. NO "

@@ -203,5 +203,5 @@ class Device:
 
 
 def _number(text):
-    """A decimal number, ``None`` if the text is none."""
+    """Parses a decimal number; ``None`` if the text is not one."""
     return int(text) if text.lstrip("-").isdecimal() and len(text) < 10 else None

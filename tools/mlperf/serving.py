@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Serves a session as a device under test to programs that open its port."""
+"""Server that offers a session as a device under test to programs that open its port."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LOOK = 0.1
 
 
 class Port:
-    """A session on a board, as a device of the benchmark.
+    """A session on a board, presented as a device of the benchmark.
 
     Attributes
     ----------
@@ -87,7 +87,7 @@ class StandardPipes:
         self.connected, self.ended = True, False
 
     def publish(self) -> None:
-        """Does nothing: it is open already."""
+        """Does nothing: the streams are open already."""
 
     def receive(self, wait: float) -> tuple[bool, bytes]:
         if not select.select([sys.stdin], [], [], wait)[0]:
@@ -100,7 +100,7 @@ class StandardPipes:
         return os.write(sys.stdout.fileno(), data)
 
     def wait_to_send(self, seconds: float) -> None:
-        """Does nothing: a write waits by itself."""
+        """Does nothing: a write blocks by itself."""
 
     def close(self) -> None:
         """Does nothing: the streams belong to the process."""
@@ -126,7 +126,7 @@ class Endpoint(Protocol):
 
 
 def endpoint_of(args: argparse.Namespace) -> Endpoint:
-    """The endpoint that the command's arguments request."""
+    """Creates the endpoint that the command's arguments request."""
     from ..link.address import parse_address
     from ..serve import PtyEndpoint, SocketEndpoint
     from ..serve.listener import is_loopback
@@ -154,8 +154,8 @@ def serve(
     greet: bool = False,
     stopped: Callable[[], bool] = lambda: False,
 ) -> None:
-    """Carries bytes between ``endpoint`` and ``device`` until ``stopped()`` or an interrupt, or the
-    end of standard input. ``greet``: a program that opens the port hears that the device is
+    """Transfers bytes between ``endpoint`` and ``device`` until ``stopped()``, an interrupt, or the
+    end of standard input. ``greet``: a program that opens the port is told that the device is
     ready."""
     line, greeted = _Line(endpoint), False
     try:
@@ -174,7 +174,7 @@ def serve(
 
 
 class _Line:
-    """Output in whole lines, from two threads."""
+    """Thread-safe output of whole lines."""
 
     def __init__(self, endpoint):
         self._endpoint, self._lock = endpoint, threading.Lock()
@@ -198,7 +198,7 @@ class _Line:
 
 
 class _KeepAlive:
-    """Sends an empty line after each :data:`KEEP_ALIVE` seconds of silence, while it is entered."""
+    """Context manager that sends an empty line after each :data:`KEEP_ALIVE` seconds of silence."""
 
     def __init__(self, line, busy):
         self._line, self._busy, self._over = line, busy, threading.Event()

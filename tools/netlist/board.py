@@ -34,9 +34,8 @@ _NEAR = 1e-6
 
 
 def _early(clocks, hz, phase, locked):
-    """Periods that a clock of the PLL has until it is ``locked`` (picoseconds): such that what
-    counts them without a reset counts as on a virtual board, whose clocks have their phase from the
-    first."""
+    """Clock periods before the PLL is ``locked``, in picoseconds: chosen so that counters without a
+    reset agree with a virtual board, whose clocks have their phase from the first cycle."""
     main_hz = clocks[0][1]
     whole = lcm(*((other / main_hz).denominator for _, other, _, of_pll in clocks if of_pll))
     main, ratio = int(locked * float(main_hz) / 1e12 / _SLOW) // whole * whole, hz / main_hz
@@ -46,7 +45,7 @@ def _early(clocks, hz, phase, locked):
 def power_up(
     board: Board, soc: SoC, netlist: Netlist
 ) -> tuple[list[tuple[int, Fraction, Fraction, bool]], list[int], list[int], float]:
-    """Clocks of the PLL, before and after it locks.
+    """Clocks of the PLL, before and after lock.
 
     Parameters
     ----------
@@ -86,7 +85,7 @@ def power_up(
 
 
 class NetlistBoard(SimulatedBoard):
-    """A running board whose FPGA is a simulated :class:`~.netlist.Netlist`. Members are as of
+    """A running board whose FPGA is a simulated :class:`~.netlist.Netlist`. Members as for
     :class:`~quintet.boards.virtual.board.VirtualBoard`.
 
     Parameters
@@ -162,15 +161,15 @@ class NetlistBoard(SimulatedBoard):
         self.pipe = VirtualPipe(self, f"netlist:{board.name}", line.baud / 10)
 
     def advance(self, cycles: int, wanted: int = 1 << 62, silence: int = 1 << 62) -> None:
-        """As for every simulated board; also raises
+        """Advances the simulation like every simulated board; also raises
         :class:`~quintet.boards.virtual.native.SimulationError` after too many cycles."""
         if self._limit is not None and self.cycle > self._limit:
             raise SimulationError(f"no end after {self._limit:,} cycles")
         super().advance(cycles, wanted, silence)
 
     def _lights(self):
-        """Whether the LEDs (busy, fault) are lit: other than when they were first looked at, at
-        rest."""
+        """Whether the LEDs (busy, fault) are lit: they differ from their idle level, which was read
+        first."""
         levels = tuple(
             bool(level(self.simulation.handle))
             for level in (self.simulation.c.board_busy, self.simulation.c.board_fault)
@@ -203,6 +202,6 @@ class NetlistBoard(SimulatedBoard):
 
     @property
     def rises(self) -> float:
-        """Least time in nanoseconds from a change of the SDRAM's lines to its clock edge, by the
-        netlist's clocks."""
+        """Least time in nanoseconds from a change of the SDRAM's lines to the rising edge of its
+        clock, by the netlist's clocks."""
         return self.simulation.c.netlist_rises(self.simulation.handle) / 1000

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Check of a build: its netlist and the virtual board hold the same conversation with a host and
-are compared cycle by cycle."""
+"""Check of a build: its netlist and the virtual board run the same conversation with a host and are
+compared cycle by cycle."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether the netlist behaves as the virtual board."""
+        """Whether the netlist behaves like the virtual board."""
         return not self.wrong
 
     def as_dict(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class Subject:
         name_pads(self.netlist, self.board, self.soc("own"))
 
     def soc(self, family: str | None) -> SoC:
-        """The build's SoC, made again; ``family`` is as for
+        """The build's SoC, constructed again; ``family`` as for
         :meth:`~quintet.boards.board.Board.make_soc`. It is never elaborated."""
         report = self.report
         made = self.board.make_soc(
@@ -171,7 +171,7 @@ class Subject:
         progress: Callable[[str], object] | None = None,
         before: Callable[[BoardSimulation], object] | None = None,
     ) -> VirtualBoard:
-        """The build's virtual board, with wires to the host; ``before`` is as for
+        """The build's virtual board, with wires to the host; ``before`` as for
         :class:`~quintet.boards.virtual.board.VirtualBoard`."""
         from ...boards.virtual.board import VirtualBoard
 
@@ -187,8 +187,8 @@ class Subject:
         )
 
     def own_clock_late_ns(self) -> float:
-        """Delay in nanoseconds of the core's own clock after the main one, by the netlist's PLL. On
-        a virtual board both rise together."""
+        """Delay in nanoseconds of the core's own clock relative to the main clock, by the netlist's
+        PLL. On a virtual board both rise together."""
         soc = self.soc("own")
         if soc.domain is None:
             return 0.0
@@ -211,7 +211,7 @@ class Subject:
         limit: int | None = None,
         before: Callable[[NetlistSimulation], object] | None = None,
     ) -> NetlistBoard:
-        """The board around its netlist, or around another one; parameters are those of
+        """A board around the build's netlist, or around another one; parameters as for
         :class:`~.board.NetlistBoard`."""
         return NetlistBoard(
             self.board, self.soc("own"), netlist or self.netlist, seed, self._cache, limit, before

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Check a finished build: simulate the netlist that is placed, at its pins, against the virtual
+"""Check a finished build: simulate its placed netlist at the pins and compare it with the virtual
 board.
 
 Both boards hold the same conversation with a host: identify, write, read, sums, a unit of the core,
@@ -88,7 +88,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def show(check: Check, console: Console) -> None:
-    """Prints a check's findings and its answer."""
+    """Prints a check's findings and its result."""
     for finding in check.netlist.findings:
         console.out(
             f"{ {True: 'ok  ', False: 'BAD ', None: '-   '}[finding.ok] } {finding.name}: "
@@ -118,7 +118,7 @@ def show(check: Check, console: Console) -> None:
 
 
 def show_faults(injected: Sequence[Injected], console: Console) -> None:
-    """Print how many faults of each kind have which verdict, and those that were not found."""
+    """Prints the number of faults by kind and verdict, and the faults that were not detected."""
     kinds = sorted({one.kind for one in injected})
     count = Counter((one.kind, one.verdict) for one in injected)
     console.table(

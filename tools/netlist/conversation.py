@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Host-to-board conversation of a check, and the comparison of two boards' conversations."""
+"""Conversation between host and board in a check, and the comparison of two boards'
+conversations."""
 
 from __future__ import annotations
 
@@ -44,7 +45,7 @@ _SOC_LED, _SOC_RESET, _RESET_CYCLES, _START_CYCLES = 0x0C, 0x10, 1 << 17, 1 << 1
 
 @dataclass(frozen=True)
 class Heard:
-    """Bytes that came from the board until ``cycle`` of the conversation, and its lights then:
+    """Bytes received from the board until ``cycle`` of the conversation, and its lights then:
     ``busy``, ``fault`` (``None``: the board has none)."""
 
     cycle: int
@@ -81,9 +82,8 @@ class Outcome:
 
 
 class _Listener:
-    """A board's pipe that records received bytes while it listens; it ends the conversation if
-    they differ from ``expected``, or once the board's cycle is greater than ``until`` (``None``:
-    never)."""
+    """Pipe of a board that records received bytes. It ends the conversation if they differ from
+    ``expected``, or when the board's cycle exceeds ``until`` (``None``: never)."""
 
     def __init__(
         self,
@@ -118,7 +118,7 @@ class _Listener:
         return busy if self._leds[0] else None, fault if self._leds[1] else None
 
     def start(self):
-        """From here on; a netlist's lights are dark now."""
+        """Starts recording; a netlist's lights are dark at this time."""
         self._lights()
         self._on = True
 
@@ -139,8 +139,8 @@ class _Listener:
 
 
 def _align(board):
-    """Let time pass until the memory chip has just been refreshed, so that both boards are at the
-    same place of its interval."""
+    """Simulates until the memory chip has just been refreshed, so that both boards are at the same
+    point of the refresh interval."""
     count = board.refreshes
     while board.soc.backing.kind == "SDRAM" and board.refreshes == count:
         board.advance(1)
@@ -153,7 +153,7 @@ def converse(
     expected: Sequence[Heard] | None = None,
     until: int | None = None,
 ) -> Outcome:
-    """Holds the conversation with a board: good and damaged frames, writes, reads, checksums, units
+    """Runs the conversation with a board: good and damaged frames, writes, reads, checksums, units
     of the core, lights, a reset.
 
     Parameters
@@ -232,7 +232,7 @@ def converse(
 
 
 def _memory(target):
-    """Bytes at odd places, at both ends of main memory, and their sum."""
+    """Tests memory: unaligned bytes, bytes at both ends of main memory, and their checksum."""
     rng, size = random.Random(1), target.info.memory_size
     for at in (_AT, size - _BYTES):
         data = rng.randbytes(_BYTES)
@@ -250,8 +250,8 @@ def _memory(target):
 
 
 def _counter(target, board):
-    """The SoC's cycle counter, at two moments: what passed between them, and how far it is behind
-    the clock since power-up."""
+    """Tests the SoC's cycle counter at two moments: the cycles in between, and its offset to the
+    clock since power-up."""
     counts = [(target.soc_cycles(), board.cycle) for _ in range(2)]
     (first, before), (last, after) = counts
     late = max(cycle - count for count, cycle in counts)
@@ -267,7 +267,7 @@ def _counter(target, board):
 
 
 def _lights(target, board):
-    """Both lights on and off by their register. A virtual board has the register alone."""
+    """Tests both lights by switching them on and off. A virtual board has only their register."""
     right = True
     for value in (1, 0):
         target.write_soc_word(_SOC_LED, value)
@@ -281,7 +281,7 @@ def _lights(target, board):
 
 
 def _reset(target, board, start):
-    """A reset of the whole SoC: the counter of cycles begins again, the light is off, the link
+    """Tests a reset of the whole SoC: the cycle counter restarts, the light is off, the link
     answers a new host."""
     target.write_soc_word(_SOC_LED, 1)
     began = board.cycle
@@ -307,12 +307,12 @@ def _reset(target, board, start):
 
 
 def patience(cycles: int) -> int:
-    """Cycles after which a netlist counts as stuck if a correct one takes ``cycles``."""
+    """Cycle limit after which a netlist counts as stuck, if a correct one takes ``cycles``."""
     return _PATIENCE * cycles + _MORE
 
 
 def compare(netlist: Outcome, virtual: Outcome) -> Iterator[str]:
-    """Differences between two outcomes, in words."""
+    """Describes the differences between two outcomes."""
     for which, outcome in (("netlist", netlist), ("virtual board", virtual)):
         if outcome.failed:
             yield f"the {which}: {outcome.failed}"

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reader of ECP5 netlists: nextpnr's netlist after packing (``--pack-only --write``), as a
+"""Reader of ECP5 netlists: converts nextpnr's netlist after packing (``--pack-only --write``) to a
 :class:`~.netlist.Netlist`."""
 
 from fractions import Fraction
@@ -29,8 +29,8 @@ _OUTPUTS = ("CLKOP", "CLKOS", "CLKOS2", "CLKOS3")
 
 
 def read_ecp5(path: str | Path, source: str | Path | None = None) -> Netlist:
-    """Reads nextpnr's JSON at ``path``, packed from yosys' JSON at ``source``, which has the names
-    (``None``: nets have no names).
+    """Reads nextpnr's JSON at ``path``, packed from yosys' JSON at ``source``, which provides the
+    net names (``None``: nets have no names).
 
     Raises
     ------
@@ -123,7 +123,7 @@ def _flop(reader, name, cell):
 
 
 def _table_writer(reader, name, cell):
-    """Only passes on the address and the data."""
+    """Netlist of the writer of a LUT memory, which only passes on address and data."""
     for out, into in (
         ("WADO0", "D0"),
         ("WADO1", "B0"),

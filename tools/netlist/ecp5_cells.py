@@ -16,7 +16,7 @@ _WIDTHS = (1, 2, 4, 9, 18, 36)
 def choice(
     name: str, cell: dict[str, Any], parameter_name: str, expected: Collection[str], default: str
 ) -> str:
-    """A parameter that has one of the values that the simulation knows."""
+    """A cell parameter restricted to the values that the simulation supports."""
     value = parameter(cell, parameter_name, default)
     if value not in expected:
         raise NetlistError(
@@ -26,8 +26,8 @@ def choice(
 
 
 def muxed(reader: Reader, name: str, cell: dict[str, Any], pin: str, default: int | None) -> int:
-    """The net of a pin with an input multiplexer, which may invert it or tie it to a level;
-    ``default`` is as for :meth:`~.yosys_json.Reader.pin`."""
+    """Net of a pin with an input multiplexer, which may invert it or tie it to a level; ``default``
+    as for :meth:`~.yosys_json.Reader.pin`."""
     mux = choice(name, cell, f"{pin}MUX", (pin, "INV", "0", "1"), pin)
     if mux in ("0", "1"):
         return HIGH if mux == "1" else LOW
@@ -36,16 +36,16 @@ def muxed(reader: Reader, name: str, cell: dict[str, Any], pin: str, default: in
 
 
 def _ram_pin(reader, name, cell, pin):
-    """The net of a pin of a block RAM, whose multiplexer ties it to a constant if it is not
-    connected, or inverts it."""
+    """Net of a pin of a block RAM, whose multiplexer inverts it, or ties it to a constant if it is
+    not connected."""
     # An unconnected pin is high where its multiplexer or its kind says so, and else floats.
     high = f"{pin}MUX" in cell["parameters"] or pin.startswith(("CE", "OCE"))
     return muxed(reader, name, cell, pin, HIGH if high else None)
 
 
 def _ram_contents(name, cell):
-    """1024 words of 18 bits; an ``x`` is a bit that the bitstream does not set, and is drawn
-    later."""
+    """Initial contents of a block RAM, 1024 words of 18 bits; an ``x`` is a bit that the bitstream
+    does not set, to be drawn later."""
     words = []
     for line in range(64):
         text = parameter(cell, f"INITVAL_{line:02X}", "0" * 320)

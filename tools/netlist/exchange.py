@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Protocol test with frames that a correct host sends seldom or never: damaged ones, wrong numbers,
-runs, bus errors. A board's answers are compared with the link's model."""
+"""Protocol test with frames that a correct host rarely or never sends: damaged frames, wrong
+numbers, runs, bus errors. A board's answers are compared with the link's model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SILENCE, _CYCLES = 40, 16_384
 
 
 class _Exchange:
-    """Frames that go out together, and their answers, compared with
+    """Frames sent together, and their answers, which are compared with
     :class:`~quintet.tools.link.device_model.DeviceModel`."""
 
     def __init__(self, pipe, soc):
@@ -50,8 +50,8 @@ class _Exchange:
         self._silence = _SILENCE / pipe.bytes_per_second + _CYCLES / soc.clock_hz
 
     def open(self):
-        """Opens a session, whose second byte and next request number the board chooses. Returns
-        the other fields of the answer."""
+        """Opens a session, for which the board chooses the second byte and the next request number.
+        Returns the other fields of the answer."""
         self._pipe.write(
             b"\0" + Request(Operation.IDENTIFY, length=INFO_BYTES).encode(bytes([_NONCE, 0]), 0)
         )
@@ -71,17 +71,17 @@ class _Exchange:
         return answers[0].data
 
     def say(self, encoded):
-        """Send bytes as they are."""
+        """Sends raw bytes."""
         self._out += encoded
         self._expected += self.model.feed(encoded)
 
     def ask(self, operation, address=0, length=0, data=b"", run=0, stride=0, off=0, session=None):
-        """Send a good request; its number is ``off`` from the one that is expected."""
+        """Sends a valid request whose number differs by ``off`` from the expected one."""
         request = Request(operation, address & 0xFFFF_FFFF, length, data, run, stride)
         self.say(request.encode(session or self.model.session, self.model.expected + off))
 
     def odd(self, operation, rest):
-        """Send a frame whose contents behind the number are ``rest``."""
+        """Sends a frame with a valid number followed by the contents ``rest``."""
         self.say(
             frame(struct.pack("<B2sB", operation, self.model.session, self.model.expected) + rest)
         )
@@ -91,7 +91,8 @@ class _Exchange:
         return len(self._out) > _AT_ONCE - 64 or len(self._expected) > _AT_ONCE
 
     def flush(self):
-        """``None`` if all answers equal the model's, else the difference, in words."""
+        """Compares all answers with the model's: ``None`` if equal, else a description of the
+        difference."""
         out, expected = bytes(self._out), bytes(self._expected)
         self._out, self._expected = bytearray(), bytearray()
         self._pipe.write(out)
@@ -112,7 +113,7 @@ class _Exchange:
         )
 
     def _collect(self, wanted, sent=INFO_BYTES):
-        """Received bytes, until there are ``wanted`` (``None``: until no more arrive)."""
+        """Receives bytes until there are ``wanted`` (``None``: until no more arrive)."""
         found = bytearray()
         while wanted is None or len(found) < wanted:
             part = self._pipe.read(4096, self._silence + sent / self._pipe.bytes_per_second)
@@ -123,7 +124,7 @@ class _Exchange:
 
 
 def _answers(sent):
-    """Answers in bytes from a board; addresses without what means nothing in them."""
+    """Decodes answers from a board's bytes, with meaningless address fields cleared."""
     found = [Answer.decode(contents) for contents in Decoder().feed(sent)]
     return [
         answer
@@ -177,7 +178,7 @@ def exchange(pipe: BytePipe, soc: SoC) -> Iterator[Finding]:
 
 
 def _damaged(talk, rng):
-    """Dropped without an answer; the frame behind it is answered."""
+    """Tests damaged frames, which are dropped without an answer; the next frame is answered."""
     talk.ask(Operation.WRITE, 0x40, data=rng.randbytes(21))
     good = Request(Operation.READ, 0x40, 21).encode(talk.model.session, talk.model.expected)
     for place in range(1, len(good) - 1, 2):
@@ -190,8 +191,8 @@ def _damaged(talk, rng):
 
 
 def _numbers(talk, rng):
-    """Repeats are answered again, a write among them without being executed; what lies ahead is
-    not; nor what another session sends."""
+    """Tests sequence numbers. A repeated request is answered again, but a repeated write is not
+    executed again; requests ahead of the sequence and of other sessions are ignored."""
     talk.ask(Operation.WRITE, 0x61, data=rng.randbytes(9))
     talk.ask(Operation.WRITE, 0x61, data=rng.randbytes(9), off=-1)
     for off in (-1, -2, -3, -5, -9, -17, -33, -65, -128, 1, 2, 4, 8, 16, 32, 64, 85, 127):
@@ -225,8 +226,8 @@ def _odd(talk, rng):
 
 
 def _runs(talk, rng):
-    """Runs of all lengths modulo a word, at all offsets in a word, forwards and backwards, near
-    and far."""
+    """Tests runs of all lengths modulo a word, at all offsets in a word, forwards and backwards,
+    near and far."""
     far = min(0x2004, talk.size // 8 - 4)
     for run, stride, at in (
         (1, 3, 0x200),
@@ -249,9 +250,9 @@ def _runs(talk, rng):
 
 
 def _addresses(talk, rng):
-    """Test of the address lines: words across every power of two, so that each line is high and
-    low and each carry occurs, and last at 0, the address of all words without their line; all
-    are written before they are read."""
+    """Tests the address lines with words across every power of two, so that each line is high and
+    low and each carry occurs. Address 0, which a stuck line confuses with the others, comes last;
+    all words are written before they are read."""
     places = [
         *((1 << n) - 3 for n in range(3, talk.size.bit_length()) if (1 << n) + 4 <= talk.size),
         0,
@@ -268,7 +269,8 @@ def _addresses(talk, rng):
 
 
 def _sums(talk, rng):
-    """Longer than a refresh of the memory chip; all of the info ROM."""
+    """Tests checksums that take longer than a refresh of the memory chip, and one of the whole info
+    ROM."""
     talk.ask(Operation.FILL, 0x400, min(2560, talk.size - 0x400), rng.randbytes(4), 256, 256)
     talk.ask(Operation.CHECKSUM, 0x3FF, min(2560, talk.size - 0x400))
     talk.ask(Operation.CHECKSUM, INFO_BASE, len(talk.model.regions[1].data))
@@ -276,7 +278,8 @@ def _sums(talk, rng):
 
 
 def _bus_errors(talk, rng):
-    """The first failure stops the session, with its address; a new one goes on."""
+    """Tests bus errors: the first one stops the session and is reported with its address; a new
+    session continues."""
     for nonce, operation, length, data in (
         (0x33, Operation.READ, 9, b""),
         (0xC5, Operation.WRITE, 0, rng.randbytes(5)),
@@ -291,8 +294,8 @@ def _bus_errors(talk, rng):
 
 
 def _long(talk, rng):
-    """Blocks of 254 bytes without a zero, both ways; where the line is fast, a frame that is too
-    long, too."""
+    """Tests long frames: blocks of 254 bytes without a zero, both ways; on a fast line also a frame
+    that is too long."""
     data = bytes(rng.randrange(1, 256) for _ in range(64 if talk.slow else 300))
     talk.ask(Operation.WRITE, 0x502, data=data)
     talk.ask(Operation.READ, 0x502, len(data))

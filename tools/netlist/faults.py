@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fault injection: faults in a netlist, one at a time, to measure which of them a check detects."""
+"""Fault injection: single faults in a netlist, to measure how many of them a check detects."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ _SPRAM_OUT = 40
 
 @dataclass(frozen=True)
 class Fault:
-    """A fault: ``kind`` of :data:`KINDS`, name of the ``cell``, and ``what`` was done to it;
-    ``table``, ``bits``: a look-up table and the inputs for which it is wrong; ``place``: of a
+    """A fault: ``kind`` of :data:`KINDS`, name of the ``cell``, and ``what``, its description;
+    ``table``, ``bits``: a look-up table and the inputs for which it is wrong; ``place``: index of a
     flip-flop or hard cell."""
 
     kind: str
@@ -56,9 +56,8 @@ class Fault:
         return faulty
 
     def used(self, simulation: NetlistSimulation) -> bool | None:
-        """Whether the ``simulation`` of the fault-free netlist exercised the fault: the inputs for
-        which a table is wrong, or the row of a memory before it was written; ``None`` if that is
-        not known."""
+        """Whether the fault-free ``simulation`` exercised the fault: the inputs for which a table
+        is wrong, or the row of a memory before it was written; ``None`` if unknown."""
         if self.table >= 0:
             return bool(int(simulation.seen()[self.table]) & self.bits)
         if not self.what.startswith("bit "):
@@ -75,7 +74,7 @@ class Fault:
 
 
 def _other_half(netlist, cell):
-    """Pins of a memory whose halves are exchanged when it is read."""
+    """Pin permutation of a memory whose halves are exchanged when it is read."""
     pins = list(cell.pins)
     for pin in _HALVES[cell.kind]:
         pins[pin] = netlist.inverted(pins[pin])

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reader of iCE40 netlists: yosys' netlist after synthesis, as a :class:`~.netlist.Netlist`."""
+"""Reader of iCE40 netlists: converts yosys' netlist after synthesis to a
+:class:`~.netlist.Netlist`."""
 
 import re
 from fractions import Fraction
@@ -223,7 +224,8 @@ def _mac16(reader, name, cell):
 
 
 def _pad(reader, name, cell):
-    """An I/O cell by its PIN_TYPE: two bits of input, two of output, two of its enable."""
+    """Adds an I/O cell by its PIN_TYPE: two bits for the input, two for the output, two for the
+    output enable."""
     kind = parameter(cell, "PIN_TYPE", "000000").rjust(6, "0")
     if set(kind) - set("01") or number(cell, "NEG_TRIGGER"):
         raise NetlistError(

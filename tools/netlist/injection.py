@@ -55,7 +55,8 @@ class Injected:
 
 @dataclass
 class _Silent:
-    """A silent fault: its place among the results, what differed and the registers it had then."""
+    """A silent fault: its index among the results, the difference, and the register contents at
+    that time."""
 
     place: int
     differences: trails.Differences
@@ -154,8 +155,8 @@ def inject(
 
 
 def _explained(subject, silent, every):
-    """(place, words) of each silent fault: the first register that differed, by one more run of the
-    sound netlist."""
+    """Descriptions of silent faults, (index, text): the first register that differed, found by one
+    more run of the fault-free netlist."""
     cycles = sorted({one.differences.first for one in silent} - {None})
     sound = {}
     if cycles:

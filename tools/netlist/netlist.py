@@ -33,8 +33,8 @@ FALLING, ASYNCHRONOUS, RESET_TO_1, STARTS_AT_1, ENABLE_FIRST = 1, 2, 4, 8, 16
 
 
 class NetlistError(QuintetError):
-    """A netlist contains a cell or mode that the simulation does not support; the message names the
-    cell."""
+    """Error: a netlist contains a cell or mode that the simulation does not support; the message
+    names the cell."""
 
 
 @dataclass(frozen=True)

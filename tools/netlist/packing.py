@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Netlist of a finished build, as nextpnr places it."""
+"""Packed netlist of a finished build, as nextpnr places it."""
 
 import re
 import shlex
@@ -19,7 +19,7 @@ _KEPT = re.compile(r"--(\d+k|um5g-\w+|um-\w+|package|speed|lpf)$")
 
 
 def _packed(folder):
-    """nextpnr's netlist after packing: written once, and again when the synthesised one is
+    """Path of nextpnr's netlist after packing, which is written again if the synthesised one is
     newer."""
     source, packed = folder / f"{TOP}.json", folder / f"{TOP}.packed.json"
     if packed.is_file() and packed.stat().st_mtime >= source.stat().st_mtime:

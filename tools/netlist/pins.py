@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pin roles of a board in the simulation of its netlist, and the netlist's ports that fill them."""
+"""Roles of a board's pins in the simulation of its netlist, and the netlist's ports that fill
+them."""
 
 from __future__ import annotations
 
@@ -72,13 +73,13 @@ def name_pads(netlist: Netlist, board: Board, soc: SoC) -> None:
 
 
 def led_port(led: tuple[str | int, ...]) -> str:
-    """Port name of a LED given as (resource, number) and perhaps the name of a part."""
+    """Port name of a LED given as (resource, number) and, optionally, the name of a subsignal."""
     resource, number, *part = led
     return "__".join([f"{resource}_{number}", *map(str, part)])
 
 
 def connect_pins(simulation: NetlistSimulation, board: Board, soc: SoC) -> None:
-    """Connects all roles that a board has; others stay low.
+    """Connects all pin roles that a board has; others stay low.
 
     Raises
     ------

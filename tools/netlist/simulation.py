@@ -85,7 +85,7 @@ _FUNCTIONS: Functions = {
 
 
 def _library(cache):
-    """The compiled simulator, kept by its sources, the compiler and the flags."""
+    """The compiled simulator library, cached by its sources, the compiler and the flags."""
     compiler = find_compiler()
     sources = {
         path.name: path.read_bytes()
@@ -126,7 +126,7 @@ def _array(rows, kind=np.uint32):
 
 
 class NetlistSimulation(Native):
-    """A simulation of one netlist. ``close`` frees it; it is a context manager.
+    """A simulation of one netlist, a context manager; ``close`` frees it.
 
     Parameters
     ----------
@@ -218,8 +218,8 @@ class NetlistSimulation(Native):
         return masks
 
     def rows_read(self, cell: int) -> np.ndarray:
-        """bool [rows] of hard cell number ``cell``: whether a row's initial contents have been
-        read; empty if it is no block RAM."""
+        """Rows of hard cell number ``cell`` whose initial contents have been read, bool [rows];
+        empty if it is not a block RAM."""
         rows = np.zeros(512, np.uint8)
         return rows[: self.c.netlist_rows(self.handle, cell, rows.ctypes.data)].astype(bool)
 

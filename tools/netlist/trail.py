@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparison of two simulations of nearly the same netlist, register by register: when and where
+"""Comparison of two simulations of nearly the same netlist, register by register: where and when
 they begin to differ."""
 
 import ctypes
@@ -36,8 +36,9 @@ class Trail:
 
 @dataclass(frozen=True)
 class Differences:
-    """Cycles of differences, ``None`` if never. ``first``, ``last``: registers differ, other than
-    those that did from the beginning; ``pins``: the first cycle in which pins do."""
+    """Cycles of differences, ``None`` if never. ``first``, ``last``: cycles in which registers
+    differ, except those that differed from the beginning; ``pins``: the first cycle in which pins
+    differ."""
 
     first: int | None
     last: int | None
@@ -50,7 +51,7 @@ class Differences:
 
 
 def keep(simulation: NetlistSimulation) -> Callable[[], Trail]:
-    """Starts a trail of a simulation that has not run yet. Returns a function that returns the
+    """Starts recording a simulation that has not run yet. Returns a function that returns the
     :class:`Trail` up to its call."""
     start = simulation.c.netlist_state(simulation.handle)
     simulation.c.netlist_keep_trail(simulation.handle)
@@ -96,7 +97,7 @@ def copied(simulation: NetlistSimulation, which: int = 0) -> np.ndarray | None:
 
 
 def register_name(netlist: Netlist, place: int) -> str:
-    """Name of the register at a place of a copy."""
+    """Name of the register at an index of a copy."""
     flops, cells = len(netlist.flops), len(netlist.cells)
     if place < flops:
         return netlist.flops[place][0]

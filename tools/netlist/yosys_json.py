@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reader of netlists in yosys' JSON, which nextpnr also writes."""
+"""Reader of netlists in yosys' JSON format, which nextpnr also writes."""
 
 import json
 from pathlib import Path
@@ -63,7 +63,7 @@ class Reader:
         return self._nets[bit]
 
     def cells(self) -> list[tuple[str, dict[str, Any]]]:
-        """(name, cell) of all cells of the top module."""
+        """All cells of the top module: (name, cell)."""
         return [
             (name, cell)
             for name, cell in self.module["cells"].items()
@@ -85,8 +85,8 @@ class Reader:
         return self.bit(bits[index]) if index < len(bits) and isinstance(bits[index], int) else None
 
     def port_bits(self) -> dict[int | str, tuple[str, int]]:
-        """Bit of the JSON -> (port without Amaranth's suffix, bit of the port); adds the ports to
-        the netlist's pads."""
+        """Ports by bit: bit of the JSON -> (port without Amaranth's suffix, bit of the port); adds
+        the ports to the netlist's pads."""
         found: dict[int | str, tuple[str, int]] = {}
         for name, port in self.module["ports"].items():
             name = name.removesuffix("__io")
@@ -95,7 +95,7 @@ class Reader:
         return found
 
     def name_nets(self, source: str | Path | None = None) -> None:
-        """Names the netlist's nets once all cells are read: (signal, bit) -> net, including names
+        """Names the netlist's nets after all cells are read: (signal, bit) -> net, including names
         invented by autoname.
 
         ``source``: path of the netlist that nextpnr has read. It keeps one name of each net, for
@@ -143,18 +143,19 @@ class Reader:
 
 
 def has_behavioural_model(cell: dict[str, Any]) -> int:
-    """1 for a block RAM instance of the gateware, 0 for one inferred from a plain memory: their
-    simulations of a read during a write differ."""
+    """Whether a block RAM is an instance of the gateware (1) or inferred from a plain memory (0),
+    since their simulations of a read during a write differ."""
     return int("hdlname" in cell.get("attributes", ()))
 
 
 def parameter(cell: dict[str, Any], name: str, default: object = "") -> str:
-    """A parameter as text, without the blank by which the JSON distinguishes texts from numbers."""
+    """A parameter as text, without the trailing blank by which the JSON distinguishes texts from
+    numbers."""
     return str(cell["parameters"].get(name, default)).strip()
 
 
 def number(cell: dict[str, Any], name: str, default: object = 0) -> int:
-    """A parameter as a number: binary digits, or a decimal number."""
+    """A parameter as a number, from binary digits or a decimal number."""
     text = parameter(cell, name, default)
     try:
         return int(text, 2) if set(text) <= set("01") and len(text) > 1 else int(text)

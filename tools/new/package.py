@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Writes the package of a new core or board from its template."""
+"""Generator of the package of a new core or board from its template."""
 
 import importlib.util
 import io
@@ -103,7 +103,7 @@ def _where(kind, name):
 
 
 def _module_file(name):
-    """`` (FILE)``, where Python finds the module; nothing for one without a file."""
+    """Suffix `` (FILE)`` with the file of the module; empty for a module without a file."""
     try:
         spec = importlib.util.find_spec(name)
     except (ImportError, ValueError):
@@ -112,7 +112,8 @@ def _module_file(name):
 
 
 def _tag(name):
-    """Four letters, by which boards say what core they hold; none that another core has."""
+    """Four letters that identify the core in a board's info ROM, different from those of every
+    other core."""
     taken = {open_core(other).isa.ISA.tag for other in core_names()}
     wanted = name.replace("_", "").upper()[:4].ljust(4, "X")
     return next(
@@ -127,7 +128,7 @@ def _tag(name):
 
 
 def files(kind: str, name: str) -> dict[str, bytes]:
-    """Files of the package: path below its folder -> contents.
+    """Files of the package: path within its folder -> contents.
 
     Raises
     ------
@@ -163,7 +164,7 @@ def files(kind: str, name: str) -> dict[str, bytes]:
 
 
 def write(kind: str, name: str, folder: str | Path) -> list[str]:
-    """Writes the package as ``folder``, which must not exist; all of it or nothing.
+    """Writes the package to ``folder``, which must not exist; writes all of it or nothing.
 
     Returns
     -------

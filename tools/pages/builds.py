@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measured builds that the documents show (``tools/build/measured.json``), imported from the
-results of `quintet matrix`."""
+"""Measured builds in the documents (``tools/build/measured.json``), imported from the results of
+`quintet matrix`."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -47,7 +47,7 @@ def read(path: Path = PATH) -> dict[str, dict[str, Any]]:
 
 
 def take_over(known: Mapping[str, dict[str, Any]], folder: str | Path) -> dict[str, dict[str, Any]]:
-    """``known`` updated with the cells that `quintet matrix` wrote to ``folder``.
+    """Merges the cells that `quintet matrix` wrote to ``folder`` into ``known``.
 
     Raises
     ------

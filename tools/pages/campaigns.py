@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Totals of the long test campaigns: ``docs/campaigns.json`` has a row for each build and seed
-base, ``docs/how/campaigns.md`` their totals by build.
+base, ``docs/how/campaigns.md`` shows totals by build.
 
 ``python -m quintet.tools.pages.campaigns`` writes the tables.
 """
@@ -27,13 +27,13 @@ _BLOCK = re.compile(
 
 
 def read(path: Path = PATH) -> dict[str, dict[str, Any]]:
-    """Reads the campaigns: name -> ``of`` (title of a build), ``count`` (what is counted),
+    """Reads the campaigns: name -> ``of`` (title of a build), ``count`` (the counted thing),
     ``runs``: rows of build, seed base and count."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
 def lines(campaign: Mapping[str, Any]) -> Iterator[str]:
-    """Lines of a campaign's table: totals by build, and of all."""
+    """Table lines of a campaign: totals by build, and over all builds."""
     sums: dict[str, int] = {}
     seeds: dict[str, list[int]] = {}
     for build, seed, count in campaign["runs"]:
@@ -47,7 +47,7 @@ def lines(campaign: Mapping[str, Any]) -> Iterator[str]:
 
 
 def page(text: str, campaigns: Mapping[str, dict[str, Any]]) -> str:
-    """``text`` of the page with up-to-date totals."""
+    """Updates the totals in ``text``, the page."""
 
     def block(match):
         if match[2] not in campaigns:
@@ -58,7 +58,7 @@ def page(text: str, campaigns: Mapping[str, dict[str, Any]]) -> str:
 
 
 def write() -> None:
-    """Writes the page."""
+    """Writes the page with current totals."""
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8"), read()), encoding="utf-8")
 
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Block diagrams of the cores: units of the engine that larger FPGAs get, each a class of the code,
-and the data flow between them."""
+"""Descriptions of the cores' block diagrams: units of the engine for larger FPGAs, each a class of
+the code, and the data flow between them."""
 
 __all__ = ["ENGINES"]
 

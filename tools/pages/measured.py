@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tables of builds in the documents: ``python -m quintet.tools.pages.measured DIR...`` imports the
-cells of those folders of `quintet matrix`; then, and without any, it marks the rows that are older
-than their sources, and writes the tables of ``docs/performance/matrix.md`` and the README."""
+"""Tables of builds in the documents. ``python -m quintet.tools.pages.measured DIR...`` imports the
+cells of those folders of `quintet matrix`; then, and also without a folder, it marks the rows that
+are older than their sources, and writes the tables of ``docs/performance/matrix.md`` and the
+README."""
 
 import json
 import sys
@@ -27,7 +28,7 @@ def _number(value):
 
 
 def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
-    """Lines of the tables of all builds, one for each core."""
+    """Table lines of all builds, one table per core."""
     for isa in sorted({cell["isa"] for cell in cells.values()}):
         yield f"### {open_core(isa).isa.ISA.title}"
         yield ""
@@ -55,8 +56,8 @@ def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
 
 
 def _clocks(cell):
-    """The main clock, the others with their names, another router than the usual one, and the state
-    of a build that is not whole."""
+    """Clock column of a build: the main clock, the named other clocks, a router other than the
+    default, and the state of an incomplete build."""
     parts = []
     if cell.get("clock_reached_mhz") is not None:
         parts.append(f"{cell['clock_reached_mhz']:.1f} of {cell['clock_asked_mhz']:g}")
@@ -73,7 +74,7 @@ def _clocks(cell):
 
 
 def page(text: str, cells: Mapping[str, dict[str, Any]]) -> str:
-    """``text`` of docs/performance/matrix.md with an up-to-date table."""
+    """Updates the table in ``text``, the page docs/performance/matrix.md."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows(cells)) + "\n" + END + rest.split(END)[1]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operator tables of ``docs/guides/own-model.md``, by the back ends' own support checks: ``python
+"""Operator tables of ``docs/guides/own-model.md``, from the back ends' own support checks: ``python
 -m quintet.tools.pages.operators`` writes them."""
 
 from collections.abc import Iterator
@@ -120,7 +120,7 @@ EXAMPLES = {
 
 @dataclass(frozen=True)
 class _Rewritten:
-    """An example of an operator that is read as others.
+    """An example of an operator that is rewritten as other operators.
 
     Attributes
     ----------
@@ -213,7 +213,7 @@ REWRITTEN = {
 
 
 def _model(example):
-    """An ONNX model of the example between two layers, as bytes."""
+    """ONNX model of the example between two layers, as bytes."""
     from onnx import TensorProto, helper, numpy_helper
 
     nodes, constants = [], []
@@ -223,7 +223,7 @@ def _model(example):
         return constants[-1].name
 
     def layer(source, channels, result):
-        """A layer that every core runs."""
+        """Appends a layer that every core supports."""
         if len(example.shape) == 4:
             weights = constant(_weights(16, channels, 1, 1))
             nodes.append(helper.make_node("Conv", [source, weights], [result]))
@@ -261,7 +261,7 @@ def _model(example):
 
 
 def rewritten_rows() -> Iterator[str]:
-    """Lines of the table of rewritten operators: for each core what stays on the host."""
+    """Table lines of rewritten operators: for each core, the nodes that stay on the host."""
     isas = backend_names()
     yield "| operator | " + " | ".join(open_core(isa).isa.ISA.title for isa in isas) + " |"
     yield "|---" * (len(isas) + 1) + "|"
@@ -305,7 +305,7 @@ def _graph(kind, shapes, attributes):
 
 
 def rows() -> Iterator[str]:
-    """Lines of the table: the support check of each core, built as its default preset for an
+    """Table lines of operators: the support check of each core, built as its default preset for an
     ECP5-85F."""
     isas, backends = backend_names(), _backends()
     yield "| operator | " + " | ".join(open_core(isa).isa.ISA.title for isa in isas) + " |"
@@ -322,7 +322,7 @@ def _shown(support):
 
 
 def page(text: str) -> str:
-    """``text`` of the document with up-to-date tables."""
+    """Updates the tables in ``text``, the document."""
     for begin, end, lines in (
         (BEGIN, END, rows()),
         (BEGIN_REWRITTEN, END_REWRITTEN, rewritten_rows()),
@@ -333,7 +333,7 @@ def page(text: str) -> str:
 
 
 def write() -> None:
-    """Writes the document's tables."""
+    """Writes the tables into the document."""
     path = Path(__file__).resolve().parents[2] / "docs" / "guides" / "own-model.md"
     path.write_text(page(path.read_text()))
 

@@ -18,9 +18,8 @@ END = "<!-- end boards and cores -->"
 
 
 def rows() -> Iterator[str]:
-    """Lines of the table: a row for each board, with the presets of every core. The default preset
-    is bold; behind each stands the result of its builds. FPGA and memory of a board are on
-    docs/boards.md."""
+    """Table lines, one per board, with the presets of every core. The default preset is bold; each
+    is followed by the result of its builds. FPGA and memory of a board are on docs/boards.md."""
     built = read()
     packages = [package for package in map(open_core, core_names()) if package.has_core]
     yield "| board | " + " | ".join(package.isa.ISA.title for package in packages) + " | state |"
@@ -46,13 +45,13 @@ def rows() -> Iterator[str]:
 
 
 def page(text: str) -> str:
-    """``text`` of the README with an up-to-date table."""
+    """Updates the table in ``text``, the README."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 
 
 def write() -> None:
-    """Writes the README."""
+    """Writes the table into the README."""
     path = Path(__file__).resolve().parents[2] / "README.md"
     path.write_text(page(path.read_text()))
 

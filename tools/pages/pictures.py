@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Diagrams of the architecture and of every core, as SVG: ``python -m
-quintet.tools.pages.pictures`` draws ``docs/pictures``. Names come from the code."""
+quintet.tools.pages.pictures`` draws ``docs/pictures``. Names are read from the code."""
 
 from pathlib import Path
 from xml.sax.saxutils import escape
@@ -44,13 +44,13 @@ text { font: 13px system-ui, sans-serif; fill: #1d2326; }
 
 
 class _Drawing:
-    """Boxes with lines of text, and wires between them; coordinates in pixels."""
+    """SVG drawing of boxes with lines of text and wires between them; coordinates in pixels."""
 
     def __init__(self, width, height, title):
         self.size, self.parts = (width, height), [f"<title>{escape(title)}</title>"]
 
     def box(self, x, y, width, height, *lines, kind="box", align="middle"):
-        """A box; the first line is its name, the others are small."""
+        """Adds a box; the first line is its name, further lines are small."""
         self.parts.append(
             f'<rect class="box {kind}" x="{x}" y="{y}" width="{width}" height="{height}" rx="7"/>'
         )
@@ -63,7 +63,7 @@ class _Drawing:
             )
 
     def wire(self, *points, one=False):
-        """A wire along points, with a tip at both ends, or at its ``one`` end."""
+        """Adds a wire along points, with arrowheads at both ends, or only at its ``one`` end."""
         path = " ".join(f"{'L' if number else 'M'}{x} {y}" for number, (x, y) in enumerate(points))
         self.parts.append(f'<path class="wire{" one" if one else ""}" d="{path}"/>')
 
@@ -169,7 +169,7 @@ def engine(isa: str) -> str:
 
 
 def _way(source, target):
-    """Points of a wire between two boxes."""
+    """Path of a wire between two boxes, as points."""
     (x, y), (u, v), (width, height) = source, target, _BOX
     if y == v:  # side by side
         return (
@@ -192,7 +192,7 @@ def _way(source, target):
 
 
 def pictures() -> dict[str, str]:
-    """All diagrams: name of the file -> SVG text."""
+    """Draws all diagrams: name of the file -> SVG text."""
     return {"architecture.svg": architecture(), **{f"{isa}.svg": engine(isa) for isa in ENGINES}}
 
 

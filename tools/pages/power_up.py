@@ -18,7 +18,7 @@ _COLOURS = {"r": "red", "g": "green", "b": "blue"}
 
 
 def rows() -> Iterator[str]:
-    """Lines of the table."""
+    """Table lines, one per board."""
     yield "| board | into the FPGA | into its flash | the link's cable | busy LED | fault LED |"
     yield "|---|---|---|---|---|---|"
     for board in map(open_board, board_names()):
@@ -51,7 +51,7 @@ def _led(led):
 
 
 def page(text: str) -> str:
-    """``text`` of docs/guides/bring-up.md with an up-to-date table."""
+    """Updates the table in ``text``, the page docs/guides/bring-up.md."""
     before, rest = text.split(BEGIN)
     return before + BEGIN + "\n" + "\n".join(rows()) + "\n" + END + rest.split(END)[1]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Terminal picture of the demo: ``python -m quintet.tools.pages.recording`` runs it and draws
+"""Terminal picture of the demo: ``python -m quintet.tools.pages.recording`` runs the demo and draws
 ``docs/pictures/demo.svg``."""
 
 import io
@@ -21,7 +21,7 @@ _WIDTH = 132
 
 
 def draw(command: str, said: str) -> str:
-    """A terminal of :data:`_WIDTH` columns with ``command`` and its output, as self-contained
+    """Draws a terminal of :data:`_WIDTH` columns with ``command`` and its output, as self-contained
     SVG."""
     console = Console(
         record=True, width=_WIDTH, file=io.StringIO(), force_terminal=True, color_system="truecolor"

@@ -191,7 +191,7 @@ def _parameters(space):
 
 
 def reference_page(package: CorePackage) -> str:
-    """Markdown text of one core's reference page.
+    """Generates the Markdown text of one core's reference page.
 
     Parameters
     ----------
@@ -255,7 +255,7 @@ _RUN = """\
 
 
 def control_block_page() -> str:
-    """Markdown text of ``docs/how/control-block.md``."""
+    """Generates the Markdown text of ``docs/how/control-block.md``."""
     from quintet.gateware.bus.registers import SOC_REGISTERS
     from quintet.gateware.standalone.runlist import RUN_LIST_REGISTERS
 
@@ -333,7 +333,7 @@ _COMMON_FAULTS = (
 
 
 def _pages(names, folder):
-    """Pairs (path, text) of the requested pages."""
+    """Generates the requested pages: pairs (path, text)."""
     for name in names or core_names():
         yield folder / "reference" / f"{name}.md", reference_page(open_core(name))
     if not names:
@@ -341,8 +341,8 @@ def _pages(names, folder):
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Writes all pages (or those of the named cores), or compares them with ``--check``; returns 0
-    if all is well."""
+    """Writes all pages (or those of the named cores), or with ``--check`` compares them; returns 0
+    on success."""
     parser = argparse.ArgumentParser(
         prog="python -m quintet.tools.pages.reference", description=__doc__
     )

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measured figures of the documents: ``docs/results.json``, and the tables and sentences generated
-from it.
+"""Measured figures of the documents: reads ``docs/results.json``, and generates the tables and
+sentences that show them.
 
 ``python -m quintet.tools.pages.results`` writes them again. A document takes figures over in two
 ways, and has no others:
@@ -40,7 +40,8 @@ _SPOKEN = ("MHz", "cycles", "%", "kB/s", "s", "µs", "cycles/s", "cells")
 
 
 def read(path: Path = PATH) -> dict[str, Any]:
-    """Reads the file: ``measurements`` by name, and ``readme``, the rows of the README's table."""
+    """Reads the figures: ``measurements`` by name, and ``readme``, the rows of the README's
+    table."""
     return json.loads(path.read_text(encoding="utf-8"))
 
 
@@ -53,8 +54,8 @@ def _named(row):
 
 
 def figure(data: Mapping[str, Any], name: str, what: str, column: str) -> str:
-    """The figure ``column`` of a row, with its unit where that is spoken. ``what`` names the row,
-    with ``, seed N`` behind it where rows have seeds.
+    """Formats the figure ``column`` of a row, with its unit unless the column names it. ``what``
+    names the row, followed by ``, seed N`` if rows have seeds.
 
     Raises
     ------
@@ -79,7 +80,7 @@ def figure(data: Mapping[str, Any], name: str, what: str, column: str) -> str:
 
 
 def lines(measurement: Mapping[str, Any]) -> Iterator[str]:
-    """Lines of a measurement's table: its method, then its rows."""
+    """Table lines of a measurement: its method, then its rows."""
     rows, columns = measurement["rows"], measurement["columns"]
     seeds, notes = any("seed" in row for row in rows), any("note" in row for row in rows)
     dates = sorted({(row["date"], row["commit"]) for row in rows})
@@ -106,8 +107,8 @@ def lines(measurement: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(measurement, names, seeds, notes):
-    """Lines of a table with the figures ``names`` of all rows; ``seeds`` and ``notes``: they have
-    columns of their own."""
+    """Table lines with the figures ``names`` of all rows; ``seeds`` and ``notes``: whether they get
+    columns."""
     columns = measurement["columns"]
     head = [
         measurement["head"],
@@ -146,7 +147,7 @@ def _readme(data):
 
 
 def page(text: str, data: Mapping[str, Any]) -> str:
-    """``text`` of a document with up-to-date figures."""
+    """Updates the figures in ``text``, a document."""
 
     def block(match):
         name = match[2]
@@ -162,12 +163,12 @@ def page(text: str, data: Mapping[str, Any]) -> str:
 
 
 def unmarked(text: str) -> str:
-    """``text`` without the generated figures."""
+    """Removes the generated figures from ``text``."""
     return _INLINE.sub("", _BLOCK.sub("", text))
 
 
 def documents() -> list[Path]:
-    """The documents that may hold figures."""
+    """Paths of the documents that may hold figures."""
     return [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Roofline of the five cores, as SVG: ``python -m quintet.tools.pages.roofline`` draws
+"""Roofline chart of the five cores, as SVG: ``python -m quintet.tools.pages.roofline`` draws
 ``docs/pictures/roofline.svg`` from the peaks that the cores declare and the networks measured in
 ``docs/results.json``."""
 
@@ -25,7 +25,8 @@ _BOARD, _MEASUREMENT = "ulx3s-85f", "models/roofline"
 
 
 def roofs() -> dict[str, Roof]:
-    """Title of a core -> :class:`~..report.roofline.Roof` of the board's default build."""
+    """Roofs of the cores: title -> :class:`~..report.roofline.Roof` of the board's default
+    build."""
     board, found = open_board(_BOARD), {}
     for isa in core_names():
         package = open_core(isa)
@@ -38,8 +39,7 @@ def roofs() -> dict[str, Roof]:
 
 
 def points(data: Mapping[str, Any]) -> dict[str, list[Point]]:
-    """Title of a core -> points of the networks that were measured on it. Rows are named ``NETWORK,
-    TITLE``."""
+    """Measured networks: title of a core -> points. Rows are named ``NETWORK, TITLE``."""
     found: dict[str, list[Point]] = {}
     for row in data["measurements"][_MEASUREMENT]["rows"]:
         network, _, title = row["what"].rpartition(", ")
@@ -51,7 +51,8 @@ def points(data: Mapping[str, Any]) -> dict[str, list[Point]]:
 
 
 def draw(data: Mapping[str, Any]) -> str:
-    """The picture as self-contained SVG text, which follows the light or dark scheme around it."""
+    """Draws the chart as self-contained SVG text, which follows the light or dark scheme of its
+    page."""
     _, convert = charts.library()
     measured, tops = points(data), roofs()
     rows = [
@@ -94,8 +95,7 @@ def draw(data: Mapping[str, Any]) -> str:
 
 
 def _variables(names):
-    """Declarations of the style sheets' variables ``names``: on a light ground, and on a dark
-    one."""
+    """CSS declarations of the style sheets' variables ``names``, for a light and a dark page."""
     light, dark = [], []
     for sheet in (STYLE, STYLE.with_name("report.css")):
         before, _, rest = sheet.read_text(encoding="utf-8").partition(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""MkDocs hooks (``mkdocs.yml``). On the site, which has no sources, links from documents to sources
-become plain words. Cells of wide tables get the names of their columns, so that a phone can show
+"""MkDocs hooks (``mkdocs.yml``). The site has no sources, so links from documents to sources become
+plain words. Cells of wide tables are labelled with their columns' names, so that a phone can show
 each row as a list."""
 
 import re
@@ -31,8 +31,8 @@ _LINK = re.compile(r"\[([^\]\[]*)\]\((?![a-z]+:|#)([^)\s#]*)(?:#[^)\s]*)?\)")
 
 
 def without_sources(text: str, folder: Path) -> str:
-    """``text`` of a document in ``folder`` without links to files outside ``docs/`` and to
-    folders."""
+    """Removes links to folders and to files outside ``docs/`` from ``text``, a document in
+    ``folder``."""
 
     def kept(match):
         target = (folder / match[2]).resolve()
@@ -48,8 +48,8 @@ def without_sources(text: str, folder: Path) -> str:
 
 
 def without_references(text: str) -> str:
-    """``text`` with neighbouring brackets escaped, as of ``x[i][j]`` or ``NAME [a] [b]``, which
-    MkDocs would read as references. Code stays as it is."""
+    """Escapes neighbouring brackets such as ``x[i][j]`` or ``NAME [a] [b]``, which MkDocs would
+    read as references. Code is unchanged."""
     pieces = re.split(r"(^```.*?^```|`[^`\n]*`)", text, flags=re.S | re.M)
     return "".join(
         piece if number % 2 else re.sub(r"\](\s?)\[", r"]\1\\[", piece)
@@ -58,14 +58,14 @@ def without_references(text: str) -> str:
 
 
 def label_row(row: str, names: list[str]) -> str:
-    """The cells of a table's row, each with the name of its column."""
+    """Cells of a table row, each labelled with the name of its column."""
     columns = iter(names)
     return _CELL.sub(lambda _: f'<td data-label="{next(columns)}"', row)
 
 
 def with_labels(html: str) -> str:
-    """``html`` in which cells of tables with at least ``WIDE`` columns have the name of their
-    column as ``data-label``."""
+    """Adds the column name to cells as ``data-label``, in tables of ``html`` with at least ``WIDE``
+    columns."""
 
     def labelled(match: re.Match[str]) -> str:
         table = match[0]
@@ -82,7 +82,7 @@ def with_labels(html: str) -> str:
 
 
 def on_startup(**_: Any) -> None:
-    """Hook of MkDocs: makes the package available to mkdocstrings under its installed name."""
+    """MkDocs hook: makes the package available to mkdocstrings under its installed name."""
     PACKAGE.mkdir(parents=True, exist_ok=True)
     for name, place in {
         "__init__.py": "tools/package/__init__.py",
@@ -93,10 +93,10 @@ def on_startup(**_: Any) -> None:
 
 
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
-    """Hook of MkDocs: the text of a page for the site."""
+    """MkDocs hook: returns a page's Markdown for the site."""
     return without_references(without_sources(markdown, (DOCS / page.file.src_uri).parent))
 
 
 def on_page_content(html: str, **_: Any) -> str:
-    """Hook of MkDocs: the HTML of a page."""
+    """MkDocs hook: returns a page's HTML for the site."""
     return with_labels(html)

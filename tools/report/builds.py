@@ -21,7 +21,7 @@ _CELL = re.compile(
 
 
 def build_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of a build's report."""
+    """Builds the :class:`~.page.Page` of a build's report."""
     clocks, isa = data.get("clocks") or {}, data.get("isa") or "no core"
     page = Page(
         f"{isa} on {data['board']}",
@@ -97,7 +97,7 @@ def _clocks(clocks):
 
 
 def _path(path):
-    """The longest path in words."""
+    """Describes the longest path."""
     whole = path["logic_ns"] + path["routing_ns"]
     steps = f"through {path['steps']} cells of logic, " if path.get("steps") else ""
     ends = [_CELL.sub("", path[end]).removeprefix("soc.") for end in ("from", "to")]
@@ -109,7 +109,7 @@ def _path(path):
 
 
 def _sdram(chip):
-    """Margins of the memory chip, in nanoseconds."""
+    """Timing margins of the memory chip's lines, in nanoseconds."""
     kinds = [
         (f"{kind} {time}", chip.get(f"{kind}_{time}_ns"))
         for kind in ("write", "read")
@@ -215,7 +215,7 @@ def _roof(data, isa):
 
 
 def matrix_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of a matrix of builds."""
+    """Builds the :class:`~.page.Page` of a matrix of builds."""
     cells = data["cells"]
     states: dict[str, int] = {}
     for cell in cells:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Charts of a report, by Altair: each function returns a Vega-Lite specification. Colours are the
-style sheet's, so that a chart is as light or dark as its page."""
+"""Charts of a report, made with Altair: each function returns a Vega-Lite specification. Colours
+come from the style sheet, so that a chart follows the light or dark scheme of its page."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ from typing import Any
 from ...gateware.requirements import extra_command
 from ..errors import NoDeviceError
 
-__all__ = ["CLASSES", "bars", "classes", "library", "memory_map", "roofline", "script"]
+__all__ = ["CLASSES", "bars", "classes", "library", "memory_map", "roofline", "scatter", "script"]
 
 #: Classes of cycles, in the order of a bar, as counters name them.
 CLASSES = {
@@ -25,7 +25,7 @@ _COLOURS = [f"var(--chart-{number})" for number in range(1, 9)]
 
 
 def library() -> tuple[Any, Any]:
-    """The modules ``altair`` and ``vl_convert``.
+    """Imports the modules ``altair`` and ``vl_convert``.
 
     Raises
     ------
@@ -50,8 +50,7 @@ def script() -> str:
 
 
 def _finished(chart, text, height=None):
-    """The specification of a chart as wide as its page; ``text`` says what it shows to who cannot
-    see it."""
+    """Specification of a chart as wide as its page; ``text`` describes it for screen readers."""
     font = "system-ui, sans-serif"
     quiet = {
         "labelColor": "var(--dim)",
@@ -158,8 +157,8 @@ def roofline(
 
 
 def classes(rows: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]:
-    """Stacked bars of 100 %, one for each name. ``rows``: ``name``, ``class`` (of :data:`CLASSES`'
-    texts), ``cycles``, ``share`` (0 to 1)."""
+    """Stacked bar chart of shares in percent, one bar per name. ``rows``: ``name``, ``class``
+    (texts of :data:`CLASSES`), ``cycles``, ``share`` (0 to 1)."""
     alt, _ = library()
     names = list(CLASSES.values())
     order = [{**row, "order": names.index(row["class"])} for row in rows]
@@ -197,7 +196,7 @@ def bars(
     mark: str | None = None,
 ) -> dict[str, Any]:
     """Bar chart of ``rows``: ``name``, ``value``, ``shown`` (the value as text), and ``mark``, the
-    place of a stroke whose meaning is the argument ``mark``, if given."""
+    position of a tick that the argument ``mark`` explains, if given."""
     alt, _ = library()
     y = alt.Y("name:N", sort=None, axis=alt.Axis(title=None, domain=False, ticks=False))
     told = [alt.Tooltip("name:N", title="what"), alt.Tooltip("shown:N", title=title)]
@@ -216,9 +215,33 @@ def bars(
     return _finished(chart, text, _step(len(rows)))
 
 
+def scatter(rows: Sequence[Mapping[str, Any]], across: str, up: str, text: str) -> dict[str, Any]:
+    """A point for each of ``rows``: ``name``, ``x`` (on a logarithmic axis titled ``across``),
+    ``y`` (titled ``up``), and both as text, ``shown_x`` and ``shown_y``."""
+    alt, _ = library()
+    base = alt.Chart(alt.Data(values=rows)).encode(
+        x=alt.X(
+            "x:Q",
+            scale=alt.Scale(type="log", padding=30),
+            axis=alt.Axis(title=across, format="~s", tickCount=6, labelOverlap=True),
+        ),
+        y=alt.Y(
+            "y:Q", scale=alt.Scale(zero=False, padding=20), axis=alt.Axis(title=up, tickCount=6)
+        ),
+    )
+    told = [
+        alt.Tooltip("name:N", title="what"),
+        alt.Tooltip("shown_x:N", title=across),
+        alt.Tooltip("shown_y:N", title=up),
+    ]
+    marks = base.mark_point(filled=True, size=110, color=_COLOURS[0]).encode(tooltip=told)
+    labels = base.mark_text(dy=-12, fontSize=12, limit=_NAME).encode(text="name:N")
+    return _finished(marks + labels, text, _HEIGHT)
+
+
 def memory_map(places: Sequence[Mapping[str, Any]], text: str) -> dict[str, Any]:
-    """Map of main memory, a row for each kind of contents; ``places``: ``what``, ``kind``, ``at``,
-    ``bytes``."""
+    """Map of main memory, with one row per kind of contents; ``places``: ``what``, ``kind``,
+    ``at``, ``bytes``."""
     alt, _ = library()
     rows = [
         {

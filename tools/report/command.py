@@ -49,7 +49,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
 
 
 def write_page(path: str | Path, kind: str, data: Mapping[str, Any]) -> int:
-    """Writes the page of a result of ``kind``; returns its bytes.
+    """Writes the page of a result of ``kind``; returns its size in bytes.
 
     Raises
     ------

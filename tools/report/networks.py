@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Report pages of networks: a compiled network, one that has run, and one on several cores side by
-side."""
+"""Report pages of networks: a compiled network, an inference run, and a comparison of cores."""
 
 from collections.abc import Mapping
+from math import isfinite
 from typing import Any
 
 from ..targets.ceilings import moved
@@ -18,7 +18,7 @@ def _clock_text(hz):
 
 
 def _layers(rows):
-    """Bars of the layers' cycles, and their table."""
+    """Bar chart and table of the layers' cycles."""
     rows = [row for row in rows if row["where"] != "host"]
     if not rows:
         return ""
@@ -123,7 +123,7 @@ def _plan_facts(data, *more):
 
 
 def plan_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of a compiled network: all cycles are estimates."""
+    """Builds the :class:`~.page.Page` of a compiled network: all cycles are estimates."""
     page = Page(
         f"{data['network']} for {data['isa']}",
         "a compiled network; cycles are the compiler's estimates",
@@ -156,8 +156,8 @@ def plan_page(data: Mapping[str, Any]) -> Page:
 
 
 def infer_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of the output of ``quintet infer --json``; with ``--layers`` it has
-    the layers, each as a point."""
+    """Builds the :class:`~.page.Page` of the output of ``quintet infer --json``; with ``--layers``
+    it shows the layers, each as a point."""
     counters, inputs, rows = data["counters"], max(data["inputs"], 1), data.get("layers") or []
     cycles, clock, rates = (
         counters.get("cycles", 0) / inputs,
@@ -252,8 +252,33 @@ def infer_page(data: Mapping[str, Any]) -> Page:
     return page
 
 
+def _accuracy(found, cells):
+    """Chart of each core's accuracy against its cycles: right inputs where labels were given, else
+    signal to noise; empty if fewer than two cores have both."""
+    labelled = found.correct is not None and found.inputs
+    up = "inputs right" if labelled else "signal to noise, dB"
+    rows = []
+    for cell in cells:
+        value = cell.correct if labelled else cell.snr
+        if value is not None and isfinite(value):
+            rows.append(
+                {
+                    "name": cell.isa,
+                    "x": cell.cycles,
+                    "y": value,
+                    "shown_x": f"{cell.cycles:,}",
+                    "shown_y": f"{value} of {found.inputs}" if labelled else f"{value:.1f} dB",
+                }
+            )
+    if len(rows) < 2:
+        return ""
+    return chart(
+        charts.scatter(rows, "cycles of an input", up, "Accuracy of every core against its cycles")
+    )
+
+
 def compare_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of the output of ``quintet compare --json``."""
+    """Builds the :class:`~.page.Page` of the output of ``quintet compare --json``."""
     from ..compiler.results.comparison import clock_notes, comparison_of, comparison_rows
 
     found = comparison_of(data)
@@ -289,6 +314,7 @@ def compare_page(data: Mapping[str, Any]) -> Page:
         if timed
         else "",
     )
+    page.add("Accuracy against cycles", _accuracy(found, cells))
     pairs = [(_cell_roof(cell), [_cell_point(cell)]) for cell in cells]
     page.add("Roofline", sections.roofline(pairs) if any(roof for roof, _ in pairs) else "")
     page.add(

@@ -50,37 +50,37 @@ class Wrong(str):
 
 @dataclass
 class Page:
-    """A page: ``title``, ``lead``, a line below it, and ``sections``, pairs of a heading and a list
-    of HTML parts."""
+    """An HTML page: ``title``; ``lead``, a line below it; and ``sections``, pairs of a heading and
+    a list of HTML parts."""
 
     title: str
     lead: str
     sections: list[tuple[str, list[str]]] = field(default_factory=list)
 
     def add(self, heading: str, *parts: str | None) -> None:
-        """Adds a section of the non-empty parts; none, if there are none."""
+        """Adds a section with the non-empty ``parts``; does nothing if all are empty."""
         parts = [part for part in parts if part]
         if parts:
             self.sections.append((heading, parts))
 
 
 def escape(words: object) -> str:
-    """Escapes text for a page: markup, and characters that change the direction of writing."""
+    """Escapes text for HTML, including characters that change the direction of writing."""
     return html.escape(visible_lines(str(words)))
 
 
 def text(words: object, kind: str = "") -> str:
-    """A paragraph; ``kind``: ``soft`` or ``warning``."""
+    """HTML of a paragraph; ``kind``: ``soft`` or ``warning``."""
     return f"<p{_class(kind)}>{escape(words)}</p>" if words else ""
 
 
 def items(lines: Iterable[object]) -> str:
-    """A list of lines."""
+    """HTML of a bulleted list."""
     return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>" if lines else ""
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> str:
-    """Pairs of names and values; those whose value is ``None`` are left out."""
+    """HTML of a list of names and values; values of ``None`` are omitted."""
     rows = "".join(
         f"<div><dt>{escape(name)}</dt><dd>{escape(value)}</dd></div>"
         for name, value in pairs
@@ -90,8 +90,8 @@ def facts(pairs: Iterable[tuple[str, object]]) -> str:
 
 
 def table(columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table. A column whose name begins with ``>`` holds numbers; a cell that is :class:`Wrong`
-    is highlighted."""
+    """HTML of a table. A column whose name begins with ``>`` holds numbers; a cell that is
+    :class:`Wrong` is highlighted."""
     if not rows:
         return ""
     numbers = [name.startswith(">") for name in columns]
@@ -121,7 +121,7 @@ def _class(names):
 
 
 def chart(specification: Mapping[str, Any]) -> str:
-    """The container of a chart, with its Vega-Lite specification."""
+    """HTML of a chart: its container and its Vega-Lite specification."""
     inside = json.dumps(_safe(specification), separators=(",", ":"), allow_nan=False).replace(
         "<", "\\u003c"
     )
@@ -129,7 +129,7 @@ def chart(specification: Mapping[str, Any]) -> str:
 
 
 def _safe(value):
-    """A chart's specification without signs that turn the direction of writing."""
+    """Removes characters that change the direction of writing from a chart's specification."""
     if isinstance(value, str):
         return visible_lines(value)
     if isinstance(value, dict):
@@ -138,7 +138,7 @@ def _safe(value):
 
 
 def render(page: Page) -> str:
-    """The page as the text of an HTML file.
+    """Renders the page as the text of an HTML file.
 
     Raises
     ------
@@ -183,5 +183,5 @@ def render(page: Page) -> str:
 
 
 def _inline(code):
-    """A script as it may stand in a page."""
+    """Escapes a script for embedding in a page."""
     return code.replace("</script", "<\\/script").replace("<!--", "<\\!--")

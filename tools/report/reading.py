@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reader of results: recognises the contents of a file or a folder, and refuses anything but the
+"""Reader of results: recognises the contents of a file or folder, and refuses anything except the
 result of a command."""
 
 import json
@@ -193,8 +193,8 @@ KINDS = {
 
 @dataclass(frozen=True)
 class Found:
-    """A result: ``kind`` of :data:`KINDS`, ``data``, the object, and ``origin``, the place that it
-    was read from."""
+    """A recognised result: ``kind`` of :data:`KINDS`, ``data``, the object, and ``origin``, where
+    it was read."""
 
     kind: str
     data: dict[str, Any]

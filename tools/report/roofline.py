@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Roofline model: the peak of a build by arithmetic intensity, and the points of a job and its
-layers below it."""
+layers relative to it."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ __all__ = ["Point", "Roof", "above", "describe", "merged_layers", "roof_lines", 
 
 @dataclass(frozen=True)
 class Roof:
-    """Ceilings of a build in ``macs`` and ``bytes`` per cycle, ``bytes`` ``None`` if main memory is
-    not known; ``uncounted``: traffic that the points' bytes leave out."""
+    """Performance ceilings of a build in ``macs`` and ``bytes`` per cycle, ``bytes`` ``None`` if
+    main memory is unknown; ``uncounted``: traffic that the points' bytes omit."""
 
     name: str
     macs: float
@@ -25,11 +25,11 @@ class Roof:
 
     @property
     def ridge(self) -> float | None:
-        """Arithmetic intensity (MACs per byte) from which on computing is the bound."""
+        """Arithmetic intensity (MACs per byte) from which on the build is compute-bound."""
         return None if not self.bytes else self.macs / self.bytes
 
     def bound(self, point: Point) -> str:
-        """The bound of a point: ``memory`` or ``the array``; empty if that is not known."""
+        """Limiting resource of a point: ``memory`` or ``the array``; empty if unknown."""
         return (
             "" if self.ridge is None else "memory" if point.intensity < self.ridge else "the array"
         )
@@ -52,7 +52,7 @@ class Point:
 
     @property
     def shown(self) -> bool:
-        """Whether it has a place in a picture."""
+        """Whether the point can be shown in a chart."""
         return min(self.macs, self.cycles, self.bytes) > 0
 
     @property
@@ -71,7 +71,7 @@ class Point:
 
 
 def roof_lines(roofs: Iterable[Roof], points: Iterable[Point]) -> list[dict[str, Any]]:
-    """Name, ``x`` and ``y`` of the corners of all roofs, wide enough for the points and the
+    """Corners of all roofs as rows ``name``, ``x`` and ``y``, wide enough for the points and the
     ridges."""
     places = [point.intensity for point in points if point.shown] + [
         roof.ridge for roof in roofs if roof.ridge
@@ -85,7 +85,7 @@ def roof_lines(roofs: Iterable[Roof], points: Iterable[Point]) -> list[dict[str,
 
 
 def describe(roof: Roof, point: Point | None = None) -> str:
-    """Sentences about a roof and a point below it."""
+    """Describes a roof and a point relative to it, in sentences."""
     most = f"This build does at most {roof.macs:,.4g} MACs a cycle"
     if roof.bytes is None:
         said = [f"{most}; what its main memory moves is not known."]
@@ -107,7 +107,7 @@ def describe(roof: Roof, point: Point | None = None) -> str:
 
 
 def uncounted(roof: Roof) -> str:
-    """A sentence on bytes that no counter counts."""
+    """Sentence about memory traffic that no counter counts."""
     return (
         f"Its bytes are without {roof.uncounted}: what moves them in every run belongs further "
         f"left."
@@ -115,8 +115,8 @@ def uncounted(roof: Roof) -> str:
 
 
 def above(roof: Roof, points: Iterable[Point]) -> str:
-    """A sentence on points above their roof, which parts of a program can be, but never a whole
-    one; empty without any."""
+    """Sentence about points above their roof, which is possible for layers of a program but never
+    for a whole one; empty without such points."""
     names = [point.name for point in points if point.shown and point.share(roof) > 1.01]
     return (
         (

@@ -24,7 +24,7 @@ def _point(name, kind, counters, ceilings):
 
 
 def run_page(data: Mapping[str, Any]) -> Page:
-    """The :class:`~.page.Page` of the output of ``quintet run --json``."""
+    """Builds the :class:`~.page.Page` of the output of ``quintet run --json``."""
     counters, ceilings = data["counters"], data.get("ceilings") or {}
     cycles, clock = counters.get("cycles"), ceilings.get("clock_hz") or data.get("clock_hz")
     timed = data.get("time_hz")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts that pages of runs, networks and builds share."""
+"""Sections that pages of runs, networks and builds share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -27,7 +27,7 @@ _NAMED = 12
 
 
 def size_text(size: float) -> str:
-    """A size in bytes with its unit: ``1.5 MiB``."""
+    """Formats a size in bytes with its unit: ``1.5 MiB``."""
     for scale, unit in ((1 << 20, "MiB"), (1 << 10, "KiB")):
         if size >= scale:
             return f"{size / scale:,.4g} {unit}"
@@ -35,7 +35,7 @@ def size_text(size: float) -> str:
 
 
 def roof_of(name: str, ceilings: Mapping[str, Any] | None) -> Roof | None:
-    """The :class:`~.roofline.Roof` of a build's ``ceilings``, or ``None`` if they are not known."""
+    """The :class:`~.roofline.Roof` of a build's ``ceilings``, or ``None`` if they are unknown."""
     return (
         None
         if not ceilings or not ceilings.get("macs")
@@ -46,8 +46,8 @@ def roof_of(name: str, ceilings: Mapping[str, Any] | None) -> Roof | None:
 
 
 def roofline(pairs: Iterable[tuple[Roof | None, Iterable[Point]]], said: str = "") -> str:
-    """Sentences and a chart of pairs (Roof, its points); the first point of each is described.
-    ``said`` comes before."""
+    """Section with a roofline chart of pairs (Roof, its points) and sentences on the first point of
+    each; ``said`` comes first."""
     shown = [
         (roof, [point for point in points if point.shown])
         for roof, points in pairs
@@ -101,7 +101,7 @@ def roofline(pairs: Iterable[tuple[Roof | None, Iterable[Point]]], said: str = "
 
 
 def _roofs(pairs):
-    """Several roofs and the first point of each, as a table."""
+    """Table of several roofs and the first point of each."""
     rows = []
     for roof, points in pairs:
         point = points[0] if points else None
@@ -143,7 +143,7 @@ def _roofs(pairs):
 
 
 def in_classes(name: str, counters: Mapping[str, float]) -> list[dict[str, Any]]:
-    """Rows of :func:`~.charts.classes`: the cycles of ``name`` by class; none if they were not
+    """Rows of :func:`~.charts.classes`: the cycles of ``name`` by class; empty if they were not
     counted."""
     found = {key: counters[key] for key in charts.CLASSES if counters.get(key, 0) > 0}
     total = sum(found.values())
@@ -158,8 +158,8 @@ def in_classes(name: str, counters: Mapping[str, float]) -> list[dict[str, Any]]
 
 
 def classes(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Bars of cycles by class, from rows of :func:`in_classes`, and an explanation of the
-    classes."""
+    """Section with bars of cycles by class, from rows of :func:`in_classes`, and an explanation of
+    the classes."""
     if not rows:
         return ""
     known = "; ".join(f"{shown}: {_MEANINGS[key]}" for key, shown in charts.CLASSES.items())
@@ -169,7 +169,7 @@ def classes(rows: Sequence[Mapping[str, Any]]) -> str:
 
 
 def counters_table(counters: Mapping[str, float], meanings: Mapping[str, str] | None = None) -> str:
-    """Table of counters and their share of the cycles."""
+    """Table of counters and their shares of the cycles."""
     cycles, meanings = counters.get("cycles"), meanings or {}
     rows = [
         (
@@ -188,7 +188,7 @@ def counters_table(counters: Mapping[str, float], meanings: Mapping[str, str] | 
 def memory(
     places: Sequence[Mapping[str, Any]] | None, size: float | None, used: float | None = None
 ) -> str:
-    """The map of main memory, and its table."""
+    """Section with the map of main memory and its table."""
     if not places:
         return ""
     end = max(place["at"] + place["bytes"] for place in places)
@@ -221,8 +221,8 @@ def utilisation(
     work: float | None = None,
     more: Iterable[tuple[str, str, str, float]] = (),
 ) -> str:
-    """Utilisation of a build's peaks: bars, and a table. ``work``: share of the cycles in which the
-    compute unit worked; ``more``: further rows (what, done, of, share)."""
+    """Section on the utilisation of a build's peaks: bars and a table. ``work``: share of cycles in
+    which the compute unit works; ``more``: further rows (what, done, of, share)."""
     rows = []
     if roof is not None and point is not None and point.cycles:
         rows.append(

@@ -13,7 +13,7 @@ _MOST = 1e18
 
 
 class _Kind:
-    """A plain value: ``accepts(value)``, and what it is called."""
+    """A scalar value: ``accepts(value)`` checks it, ``what`` names it in messages."""
 
     def __init__(self, name, accepts):
         self.name, self.accepts = name, accepts
@@ -35,14 +35,14 @@ ANY = _Kind(
 
 
 class Map:
-    """An object with free names, whose values have one shape."""
+    """An object with arbitrary keys, whose values have one shape."""
 
     def __init__(self, shape: Any) -> None:
         self.shape = shape
 
 
 def check(value: Any, shape: Any, origin: object, where: str = "") -> None:
-    """Raises ``InputError`` for a value that does not have this shape.
+    """Checks a value against a shape; raises ``InputError`` if it does not match.
 
     Parameters
     ----------

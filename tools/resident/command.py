@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Write a compiled network as a plan image, which a board reads from flash memory at its start.
+"""Write a compiled network as a plan image, which a board loads from flash memory at its start.
 
 The image holds programs, weights and registers for one build, with a CRC-32 over each part. A board
 refuses an image that is damaged or for another build. See docs/how/standalone.md.

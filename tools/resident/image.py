@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Plan images: a plan as a board's flash memory holds it (docs/how/standalone.md)."""
+"""Plan images: the format of a plan in a board's flash memory (docs/how/standalone.md)."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ __all__ = ["plan_image"]
 
 
 def plan_image(plan: Plan) -> bytes:
-    """The plan image of ``plan``: main memory as a session makes it, double-buffered copies of
-    programs included, then the registers of the first program.
+    """Builds the plan image of ``plan``: main memory as a session writes it, with double-buffered
+    copies of programs, then the registers of the first program.
 
     Raises
     ------
@@ -74,7 +74,8 @@ def plan_image(plan: Plan) -> bytes:
 
 
 def _registers(plan):
-    """Segments that write the registers of the first program, neighbours together."""
+    """Image segments that write the registers of the first program; adjacent registers share a
+    segment."""
     registers = RegisterMap(open_core(plan.isa).isa.ISA)
     words = {}
     for name, value in plan.machine_steps[0].lowered.registers.items():

@@ -81,8 +81,8 @@ def test_core(target: LinkTarget, one: bool = False) -> Iterator[Finding]:
 
 
 def _plan(target, graph):
-    """The plan of a network for this build, or ``None`` where the core has no such operation, or no
-    room for it in one program."""
+    """Compiles a test network for this build; ``None`` if the core lacks the operation, or cannot
+    hold it in one program."""
     info = target.info
     build = TargetBuild(
         info.isa, info.preset, info.params, info.memory_size, info.board, info.clock_hz, target.name
@@ -98,13 +98,13 @@ def _plan(target, graph):
 
 
 def _cycles(plan):
-    """Cycles of a run, estimated."""
+    """Estimated cycles of a run."""
     (step,) = plan.machine_steps
     return sum(layer.cycles for layer in step.lowered.layers)
 
 
 def _bytes(plan):
-    """Bytes that go to the board before the first run."""
+    """Number of bytes that are sent to the board before the first run."""
     (step,) = plan.machine_steps
     lowered = step.lowered
     return (
@@ -116,14 +116,14 @@ def _bytes(plan):
 
 @dataclass(frozen=True)
 class _Run:
-    """A run that ended well: its ``registers`` and ``counters``."""
+    """A successful run: its ``registers`` and ``counters``."""
 
     registers: dict[str, int]
     counters: dict[str, int]
 
 
 def _unit(target, what, graph, plan):
-    """(_Run, Finding) of a network on the target, against the golden model."""
+    """Runs a network on the target and compares it with the golden model: (_Run, Finding)."""
     from ..targets import open_target
 
     (step,) = plan.machine_steps
@@ -158,7 +158,7 @@ def _unit(target, what, graph, plan):
 
 
 def _model(target):
-    """A golden model of the target's build."""
+    """The golden model of the target's build."""
     from ..targets import TargetInfo, open_target
 
     model = open_target(f"model:{target.info.isa}")
@@ -208,7 +208,7 @@ def _plain(target, plain):
 
 
 def _channels(sick, count):
-    """Which channels differ, where that tells something."""
+    """Describes the channels that differ, if only some do."""
     channels = sorted(set(sick.tolist()))
     if len(channels) == count:
         return ", in all channels"
@@ -233,7 +233,8 @@ def _counters(counters):
 
 
 def _fault(target, registers):
-    """A run whose program lies outside its window must end with the golden model's fault."""
+    """Tests a fault: a run whose program lies outside its window must end with the golden model's
+    fault."""
     registers = {
         **registers,
         "window_base": target.info.memory_size - 64,
@@ -256,7 +257,8 @@ def _fault(target, registers):
 
 
 def _interrupt(target, registers):
-    """With its interrupt allowed, a run leaves it pending; taken back, it is gone."""
+    """Tests the interrupt: enabled, a run leaves it pending; after it is acknowledged, it is
+    gone."""
     before = target.soc_word(_SOC_INTERRUPT)
     outcome = target.run({**registers, "irq_enable": 1})
     pending = target.soc_word(_SOC_INTERRUPT)

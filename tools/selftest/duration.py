@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Computes the duration of a physical board's self-test: ``python -m
-quintet.tools.selftest.duration BOARD/ISA ...``
+"""Expected duration of a physical board's self-test: ``python -m quintet.tools.selftest.duration
+BOARD/ISA ...`` computes it.
 
 The test is made on a virtual board with the amounts of a physical one: bytes on the line take what
 the board's rate makes of them, one way after the other; what the board does takes its cycles at its
@@ -45,7 +45,7 @@ class Duration:
     pauses: float = 0
 
     def seconds(self, kept: float) -> float:
-        """Upper bound in seconds if a bridge delays each answer by ``kept`` seconds."""
+        """Upper bound in seconds, if a USB bridge delays each answer by ``kept`` seconds."""
         return (
             self.line * 10 / self.baud
             + self.cycles / self.clock_hz
@@ -55,7 +55,7 @@ class Duration:
 
 
 class _Client(LinkClient):
-    """Counts how often an answer is waited for with nothing else under way."""
+    """Link client that counts the waits for an answer with no other request in flight."""
 
     waits = 0
 
@@ -65,8 +65,8 @@ class _Client(LinkClient):
 
 
 class _Target(LinkTarget):
-    """A virtual board tested like a physical one, but without pauses, and with only a part of large
-    ranges."""
+    """A virtual board tested like a physical one, but without pauses and with a fraction of the
+    large ranges."""
 
     def __init__(self, board, need):
         self._board, self._need = board, need
@@ -105,14 +105,14 @@ class _Target(LinkTarget):
         return result
 
     def used(self):
-        """Bytes of the line, cycles and waits so far."""
+        """Line bytes, cycles and waits so far."""
         return sum(self.client.traffic), self._board.cycle, self.client.waits
 
 
 def duration(
     board: str, isa: str | None = None, progress: Callable[[str], object] | None = None
 ) -> Duration:
-    """The :class:`Duration` of a self-test.
+    """Computes the :class:`Duration` of a self-test.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Result of one test of the self-test."""
+"""Result of one test in the board self-test."""
 
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -9,7 +9,7 @@ __all__ = ["Finding"]
 
 @dataclass(frozen=True)
 class Finding:
-    """Result of one test.
+    """Result of one test: its name, whether it passed, and the measured values in words.
 
     Attributes
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Search for the baud rate of a silent serial port: a board whose clock is a multiple of the built
-one answers at that multiple."""
+"""Search for the baud rate of a silent serial port. A board whose clock is a multiple of the
+expected one answers at the same multiple of its baud rate."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _RATIOS = [
 
 
 def ladder(baud: int) -> list[tuple[int, Fraction | None]]:
-    """Rates to try, as pairs (rate, ratio or ``None``): the boards' rates, highest first, then
+    """Baud rates to try, as pairs (rate, ratio or ``None``): the boards' rates, highest first, then
     multiples of ``baud``."""
     rates = sorted(
         {rate for identity in identities().values() for rate in identity.rates} - {baud},
@@ -49,13 +49,16 @@ def ladder(baud: int) -> list[tuple[int, Fraction | None]]:
 def explain_silence(
     parsed: TargetName, error: LinkError, opener: Callable[[str], Target] = open_target
 ) -> LinkError:
-    """The error of a port that does not answer, extended by what other rates showed; for other
-    targets ``error`` itself."""
+    """Extends the error of a silent serial port by the results at other baud rates; returns
+    ``error`` unchanged for other targets."""
     from ..link.serial_pipe import BAUD
+    from ..link.spi_pipe import SCHEME as SPI_SCHEME
 
     port = parsed.port
     if parsed.kind != "board" or port is None or port == "auto" or "://" in port:
         return error
+    if port.startswith(SPI_SCHEME):
+        return error  # its clock is the host's
     place, rate, _, _ = port_options(port)
     baud = rate.get("baud", BAUD)
     for other, ratio in ladder(baud):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Self-test of the link and the clock: frames that arrived at the first attempt, and the board's
-cycles in a second of the host's time."""
+"""Self-test of the link and the clock: the share of frames that arrived at the first attempt, and
+the board's cycles per second of the host's time."""
 
 from collections.abc import Iterator
 
@@ -28,25 +28,26 @@ _LOST = "shorten the cable, leave out hubs, try another port; then build for a s
 
 
 def _baud(target):
-    """Rate of the target's serial line, ``None`` where its link is none."""
+    """Baud rate of the target's serial line, ``None`` for other links."""
     return target.info.link.get("baud") if isinstance(target.info.link, dict) else None
 
 
 def kind_of(target: LinkTarget) -> str:
-    """``"sim"`` for a simulated board, also a served one, otherwise ``"board"``."""
+    """Kind of a target: ``"sim"`` for a simulated board, also a served one, otherwise
+    ``"board"``."""
     return "sim" if target.simulated else "board"
 
 
 def line_share(target: LinkTarget, amount: int) -> float:
-    """``amount`` of test data, reduced for a slow physical line, so that the test does not take
+    """Reduces an ``amount`` of test data for a slow physical line, so that the test does not take
     longer than all others."""
     baud = _baud(target)
     return amount if baud is None or target.simulated else amount * min(1, baud / _FAST)
 
 
 def test_link(target: LinkTarget, rng: np.random.Generator) -> Iterator[Finding]:
-    """Writes random bytes to main memory and reads them back; counts the frames that had to be sent
-    again."""
+    """Tests the link: writes random bytes to main memory and reads them back; counts retransmitted
+    frames."""
     client = target.client
     repeats, damaged, began = client.repeats, client.damaged, target.now()
     rounds, wrong = max(_LEAST, round(line_share(target, _ROUNDS[kind_of(target)]))), 0
@@ -79,8 +80,8 @@ def test_link(target: LinkTarget, rng: np.random.Generator) -> Iterator[Finding]
 
 
 def test_clock(target: LinkTarget) -> Iterator[Finding]:
-    """Compares the cycles that the board counts in a second of the host's (of a simulated board: of
-    its own) time with its declared clock."""
+    """Tests the clock: compares the cycles that the board counts in a second of the host's time
+    (for a simulated board, of its own) with its declared clock."""
     seconds = SECONDS[kind_of(target)]
     wanted = target.info.clock_hz
     assert wanted is not None  # only a golden model has no clock

@@ -25,7 +25,7 @@ _WIRING = "look at the solder joints and at the pins in the board's file"
 
 @dataclass(frozen=True)
 class _Region:
-    """A part of main memory that lies in one memory: ``size`` bytes from ``base``, in beats of
+    """A range of main memory in a single memory: ``size`` bytes from ``base``, in beats of
     ``lanes`` bits.
 
     ``prefix`` stands before the names of its findings. ``anchor`` is an address of the memory, of
@@ -94,7 +94,7 @@ def _read(target, at, size):
 
 
 def _data_lines(target, region):
-    """Ones and zeros that walk over the lines, in one beat."""
+    """Tests the data lines with walking ones and zeros, within one beat."""
     lanes, wide = region.lanes, region.lanes // 8
     rows = [1 << n for n in range(lanes)] + [(1 << lanes) - 1 ^ 1 << n for n in range(lanes)]
     data = b"".join(row.to_bytes(wide, "little") for row in rows)
@@ -130,8 +130,8 @@ def _data_lines(target, region):
 
 
 def _address_lines(target, region):
-    """A word of its own at the anchor and at every address that differs from it by one line: what
-    two lines confuse is found twice."""
+    """Tests the address lines: writes distinct words to the anchor and to every address that
+    differs from it in one line; lines that are shorted or stuck make two addresses read alike."""
     end = region.base + region.size
     beside = [region.anchor ^ 1 << n for n in range(2, (end - 1).bit_length())]
     places = [region.anchor, *(place for place in beside if region.base <= place < end)]
@@ -193,7 +193,8 @@ def _equal(
 
 
 def _every_byte(target, base, size):
-    """Each byte with ones and zeros in turn, both ways, summed up by the board."""
+    """Tests every byte with alternating ones and zeros, in both polarities, by checksums that the
+    board computes."""
     for value in (0x55, 0xAA):
         target.fill(base, size, value)
         crc, part = 0, bytes([value]) * 65536

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small test networks, each with nodes of one kind, for the units of any core with a compiler back
+"""Small test networks, each with one kind of node, for the units of any core with a compiler back
 end."""
 
 import numpy as np
@@ -14,7 +14,8 @@ CONVOLUTION = "convolution"
 
 
 def networks(seed: int = 0) -> list[tuple[str, g.Graph]]:
-    """Pairs (unit under test, Graph). Weights and inputs are random with a fixed seed."""
+    """Generates the test networks: pairs (unit under test, Graph). Weights and inputs are random
+    with a fixed seed."""
     rng = np.random.default_rng(seed)
 
     def weights(*shape):

@@ -31,7 +31,7 @@ HLT
 
 @dataclass(frozen=True)
 class Plain:
-    """A test program: ``loads`` are (address, bytes) with the program among them; ``registers`` of
+    """A test program: ``loads`` are (address, bytes), with the program among them; ``registers`` of
     the run; ``results``: (address, size) of its output."""
 
     loads: tuple[tuple[int, bytes], ...]
@@ -44,7 +44,7 @@ def _aligned(size):
 
 
 def plain_program(isa: str, params: Mapping[str, Any], memory_size: int) -> Plain | None:
-    """The :class:`Plain` program of a core, or ``None`` if there is none, or if it does not fit in
+    """The :class:`Plain` program of a core; ``None`` if there is none, or if it exceeds
     ``memory_size`` bytes."""
     if isa != "opentpu":
         return None

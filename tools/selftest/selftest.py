@@ -102,7 +102,7 @@ class SelfTest:
             self._tell(finding)
 
     def _made(self, part, name, test):
-        """Records the findings of a test; ``False`` if the board no longer answers."""
+        """Records the findings of a test; returns ``False`` if the board no longer answers."""
         from ..link.errors import BoardError, LinkError
 
         try:
@@ -161,8 +161,8 @@ class SelfTest:
         )
 
     def report(self) -> dict[str, Any]:
-        """The findings and their environment, fit to be published: without names of users, paths or
-        ports."""
+        """The findings and their environment, suitable for publication: without names of users,
+        paths or ports."""
         info = self.target.info
         return {
             "ok": self.ok,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Serves a virtual board to other programs: on a pseudo-terminal, as a serial port, or on a TCP
+"""Server of virtual boards for other programs: on a pseudo-terminal, as a serial port, or on a TCP
 socket (docs/how/link.md)."""
 
 from .errors import ServeError

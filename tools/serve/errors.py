@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Errors of serving."""
+"""Errors of the server of virtual boards."""
 
 from ..errors import NoDeviceError
 
@@ -7,4 +7,4 @@ __all__ = ["ServeError"]
 
 
 class ServeError(NoDeviceError):
-    """The terminal or socket to serve on cannot be opened; the message names it."""
+    """Error: the terminal or socket to serve on cannot be opened; the message names it."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""TCP endpoint for one host at a time; others are refused at once, as are those without the token
-if one is required."""
+"""TCP endpoint for one host at a time; other hosts are refused at once, as are hosts without the
+required token."""
 
 import hmac
 import select
@@ -43,16 +43,16 @@ _HTTP = tuple(
 
 
 def _looks_like_http(data):
-    """Whether a connection that begins with ``data`` speaks HTTP; ``None`` where more bytes will
-    tell."""
+    """Whether a connection that begins with ``data`` speaks HTTP; ``None`` if more bytes are
+    needed."""
     if data.startswith(_HTTP):
         return True
     return None if any(method.startswith(data) for method in _HTTP) else False
 
 
 class _Caller:
-    """A connection that is not served: its token is awaited, or (``refused``) its end, for its
-    words not to get lost."""
+    """A connection that is not served: its token is awaited, or, with ``refused``, its end, so that
+    the refusal is not lost."""
 
     def __init__(self, connection, seconds):
         self.socket, self.until = connection, time.monotonic() + seconds
@@ -101,11 +101,11 @@ class SocketEndpoint:
         return self._client is not None
 
     def publish(self) -> None:
-        """Does nothing: the socket listens already, and early connections wait."""
+        """Does nothing: the socket is listening already, and early connections wait."""
 
     def receive(self, wait: float) -> tuple[bool, bytes]:
         """Waits at most ``wait`` seconds; returns whether the served host has left, and the bytes
-        that it, or else the next host, has sent."""
+        received from it or from the next host."""
         places: list[socket.socket | _Caller] = [
             self._listener,
             *self._callers,
@@ -142,8 +142,8 @@ class SocketEndpoint:
         return True, b""
 
     def _screened(self, data):
-        """Whether the host was sent away, and what goes on to the board: nothing of one that speaks
-        HTTP."""
+        """Checks the first bytes of a host: returns whether it was refused, and the bytes for the
+        board (none from a host that speaks HTTP)."""
         if self._opening is None:
             return False, data
         self._opening += data
@@ -203,7 +203,7 @@ class SocketEndpoint:
             self._judge(caller)
 
     def _judge(self, caller):
-        """By the first frame."""
+        """Accepts or refuses a connection by its first frame."""
         if _looks_like_http(bytes(caller.heard)):
             self._dismiss(caller)
             return
@@ -237,7 +237,8 @@ class SocketEndpoint:
             self._callers.remove(caller)
 
     def send(self, data: BytesLike) -> int:
-        """Number of bytes accepted, perhaps 0; all of them if no host is connected."""
+        """Sends bytes and returns the number accepted, possibly 0; without a host all are
+        accepted."""
         if self._client is None:
             return len(data)
         try:
@@ -248,10 +249,10 @@ class SocketEndpoint:
             return len(data)  # it has gone, which `receive` will find
 
     def forget(self) -> None:
-        """Does nothing: unread bytes went with their connection."""
+        """Does nothing: unread bytes are dropped with their connection."""
 
     def wait_to_send(self, seconds: float) -> None:
-        """Waits until something can be sent, at most ``seconds``."""
+        """Waits until the socket accepts data, at most ``seconds``."""
         if self._client is not None:
             select.select([], [self._client], [], seconds)
 
@@ -264,8 +265,8 @@ class SocketEndpoint:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches ``host``; raises ``ServeError`` if there is no such
-    host."""
+    """Whether ``host`` is reachable only from this machine; raises ``ServeError`` if there is no
+    such host."""
     import ipaddress
 
     try:

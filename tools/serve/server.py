@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Server loop: carries bytes between a virtual board and the hosts that connect to it."""
+"""Server loop: transfers bytes between a virtual board and the hosts that connect to it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ BACKLOG, OUTBOX = 1 << 24, 1 << 16
 
 
 class Endpoint(Protocol):
-    """Endpoint that hosts connect to: a pseudo-terminal or a socket."""
+    """Endpoint to which hosts connect: a pseudo-terminal or a socket."""
 
     @property
     def connected(self) -> bool: ...
@@ -57,8 +57,8 @@ def serve(
     *,
     framed: bool = True,
 ) -> None:
-    """Carries bytes between ``endpoint`` and ``board`` until ``stopped()``, which is called a few
-    times a second.
+    """Transfers bytes between ``endpoint`` and ``board`` until ``stopped()``, which is called a few
+    times per second.
 
     The board runs as fast as the machine simulates it while it has something to do, and rests
     otherwise. A host that says hello receives the board's time. Requests of a host that has left
@@ -82,8 +82,8 @@ def serve(
 
 
 class _Fence:
-    """Discards the board's bytes up to the answer to an identify of our own: all behind it is
-    for the next host.
+    """Filter that discards the board's bytes up to the answer to an identify request of the server;
+    later bytes belong to the next host.
 
     The board answers in order. No host opens sessions of the first byte 0, and each fence asks for
     another number of bytes.
@@ -95,7 +95,7 @@ class _Fence:
         self.request = b"\0" + Request(Operation.IDENTIFY, length=self._length).encode(b"\0\0", 0)
 
     def passes(self, received):
-        """Bytes after the answer, or ``None`` while it has not come."""
+        """Bytes after the answer, or ``None`` before it has arrived."""
         *frames, rest = received.split(b"\0")
         for place, encoded in enumerate(frames):
             for contents in self._decoder.feed(encoded + b"\0"):
@@ -151,8 +151,8 @@ class _Server:
         self._deliver()
 
     def _received(self, data):
-        """Bytes for the board. A hello among them begins a host, whether or not the end of the last
-        was seen."""
+        """Handles bytes for the board. A hello notice among them begins a new host, even if the end
+        of the previous one was not seen."""
         *frames, rest = (self._frame + data).split(b"\0")
         if self._framed:
             for place in reversed(range(len(frames))):
@@ -175,7 +175,7 @@ class _Server:
         self._active = self._board.cycle
 
     def _parted(self):
-        """The host has gone."""
+        """Handles the departure of a host."""
         self._board.pipe.forget()
         self._endpoint.forget()
         # Of the last frame the next host may have a part already: this ends it.
@@ -188,7 +188,7 @@ class _Server:
         self._active = self._quiet = self._board.cycle
 
     def _simulate(self):
-        """Whether the board has sent something for the host."""
+        """Simulates the board; returns whether it has sent bytes for the host."""
         board = self._board
         before, began = board.cycle, time.monotonic()
         board.advance(self._slice, wanted=1 << 15, silence=board.pipe.silence)
@@ -206,7 +206,7 @@ class _Server:
         return bool(answers)
 
     def _discard(self, answers):
-        """Removes answers to a host that has left from the board's output; returns the rest."""
+        """Removes answers to departed hosts from the board's output; returns the rest."""
         board = self._board
         if answers:
             self._quiet = board.cycle

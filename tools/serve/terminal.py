@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pseudo-terminal endpoint: a serial port to the programs that open it."""
+"""Pseudo-terminal endpoint: appears as a serial port to the programs that open it."""
 
 import os
 import select
@@ -46,7 +46,7 @@ class PtyEndpoint:
             self.name = str(link)
 
     def publish(self) -> None:
-        """Creates the link, since the board is ready."""
+        """Creates the link once the board is ready."""
         if self.name == self._device:
             return
         try:
@@ -60,8 +60,8 @@ class PtyEndpoint:
         self._link = self.name
 
     def receive(self, wait: float) -> tuple[bool, bytes]:
-        """Waits at most ``wait`` seconds; returns whether the program that had it open has left,
-        and the bytes that another has sent since."""
+        """Waits at most ``wait`` seconds; returns whether the connected program has closed the
+        terminal, and the bytes received from the next one since."""
         if not self.connected:
             wait = min(wait, LOOK)
             time.sleep(wait)  # a terminal that nobody has open always seems to have something
@@ -101,7 +101,8 @@ class PtyEndpoint:
             pass
 
     def send(self, data: BytesLike) -> int:
-        """Number of bytes accepted, perhaps 0; all of them if no program is connected."""
+        """Sends bytes and returns the number accepted, possibly 0; without a connected program all
+        are accepted."""
         if not self.connected:
             return len(data)
         try:
@@ -112,7 +113,7 @@ class PtyEndpoint:
             return len(data)
 
     def wait_to_send(self, seconds: float) -> None:
-        """Waits until something can be sent, at most ``seconds``."""
+        """Waits until the terminal accepts data, at most ``seconds``."""
         select.select([], [self._master], [], seconds)
 
     def close(self) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Interface of a target (docs/how/contracts.md, section 6)."""
+"""Interface of a target: memory, registers and runs of a core (docs/how/contracts.md, section
+6)."""
 
 from __future__ import annotations
 
@@ -76,7 +77,7 @@ class TargetInfo:
 
 @dataclass(frozen=True)
 class ListOutcome:
-    """End of a list of runs.
+    """Outcome of a list of runs.
 
     Attributes
     ----------
@@ -93,8 +94,8 @@ class ListOutcome:
 
 
 class Target(ABC):
-    """Base class of targets. ``name`` is the name it was opened by; ``info`` a :class:`TargetInfo`;
-    ``package`` the core's package, or ``None``.
+    """Base class of targets. ``name`` is the name by which it was opened; ``info`` a
+    :class:`TargetInfo`; ``package`` the core's package, or ``None``.
 
     Addresses are bytes of the SoC's map (main memory from 0). All calls raise
     :class:`~quintet.tools.errors.TargetError` for what cannot be asked, and the link's
@@ -108,8 +109,8 @@ class Target(ABC):
     _begun: dict[str, int] | None = None
 
     def configure(self, job: Job | None = None, like: TargetInfo | None = None) -> None:
-        """Chooses sizes before a job runs, if the target leaves them open (the model); refuses a
-        job that the target cannot run.
+        """Chooses sizes before a job runs, if the target leaves them open (the golden model does);
+        raises an error for a job that the target cannot run.
 
         Parameters
         ----------
@@ -137,7 +138,7 @@ class Target(ABC):
 
     @abstractmethod
     def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
-        """Writes ``data`` (bytes). ``progress(done, total)`` is called now and then."""
+        """Writes ``data`` (bytes). ``progress(done, total)`` is called from time to time."""
 
     @abstractmethod
     def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
@@ -146,8 +147,8 @@ class Target(ABC):
     def write_runs(
         self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
     ) -> None:
-        """Writes the rows of a uint8 array [count, run], each ``stride`` bytes after the one
-        before; no byte between them is touched. ``progress`` is as for :meth:`write`."""
+        """Writes the rows of a uint8 array [count, run] at addresses ``stride`` bytes apart; no
+        byte between them is written. ``progress`` as for :meth:`write`."""
         rows, _ = self._rows(rows, stride)
         for number, row in enumerate(rows):
             self.write(address + number * stride, row.tobytes())
@@ -157,7 +158,8 @@ class Target(ABC):
     def read_runs(
         self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
     ) -> np.ndarray:
-        """Reads runs of bytes as :meth:`write_runs` writes them: a uint8 array [count, run]."""
+        """Reads strided runs of bytes, the counterpart of :meth:`write_runs`: a uint8 array [count,
+        run]."""
         self._check_runs(run, stride, count)
         rows = np.empty((count, run), np.uint8)
         for number in range(count):
@@ -167,13 +169,14 @@ class Target(ABC):
         return rows
 
     def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
-        """:meth:`write_runs` for each ``(address, rows, stride)`` of ``batch``; a link takes them
-        all at once."""
+        """Writes several sets of runs, each ``(address, rows, stride)`` as for :meth:`write_runs`;
+        a link sends them all at once."""
         for address, rows, stride in batch:
             self.write_runs(address, rows, stride)
 
     def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        """:meth:`read_runs` for each ``(address, run, stride, count)`` of ``batch``, as a list."""
+        """Reads several sets of runs, each ``(address, run, stride, count)`` as for
+        :meth:`read_runs`, and returns them as a list."""
         return [self.read_runs(*piece) for piece in batch]
 
     def fill(
@@ -184,8 +187,8 @@ class Target(ABC):
         self.write(address, bytes([value]) * size, progress)
 
     def _rows(self, rows, stride):
-        """The array, checked, and the bytes from the first of its first run to the last of its
-        last."""
+        """Checks an array of runs; returns it and the number of bytes from the start of its first
+        run to the end of its last."""
         rows = np.asarray(rows)
         if rows.ndim != 2 or rows.dtype != np.uint8:
             raise TargetError(
@@ -208,7 +211,7 @@ class Target(ABC):
             )
 
     def checksum(self, address: int, size: int) -> int:
-        """CRC-32 (as ``zlib.crc32``) of ``size`` bytes, computed by the target."""
+        """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes, computed by the target."""
         return zlib.crc32(self.read(address, size))
 
     @abstractmethod
@@ -218,8 +221,8 @@ class Target(ABC):
 
     @abstractmethod
     def write_register(self, name: str, value: int) -> None:
-        """Writes a register of the core; those of a run are kept for the next one, until a core
-        reset. A value that violates the table (``align``) is refused."""
+        """Writes a register of the core; registers of a run keep their values until a core reset. A
+        value that violates the register table (``align``) is refused."""
 
     def _check_write(self, name, value):
         try:
@@ -231,7 +234,7 @@ class Target(ABC):
 
     @abstractmethod
     def reset_core(self) -> None:
-        """Returns the core to its reset state, from any state. Main memory is kept."""
+        """Resets the core from any state. Main memory keeps its contents."""
 
     @abstractmethod
     def run(
@@ -241,7 +244,7 @@ class Target(ABC):
         trace: MemoryTrace | None = None,
         tick: Callable[[float], object] | None = None,
     ) -> Outcome:
-        """Writes ``registers`` (name -> value), runs the core from start to end and returns the
+        """Writes ``registers`` (name -> value), runs the core to its end and returns the
         ``Outcome``.
 
         Can be repeated without a reset: registers keep their values. Each core's document says what
@@ -259,7 +262,7 @@ class Target(ABC):
         """
 
     def start(self, registers: Mapping[str, int]) -> None:
-        """Begins a run; :meth:`wait` returns its outcome. Until then main memory may be written and
+        """Starts a run; :meth:`wait` returns its outcome. Meanwhile main memory may be written and
         read, except where the run itself reads or writes.
 
         A golden model runs when it is waited for.
@@ -272,45 +275,44 @@ class Target(ABC):
         tick: Callable[[float], object] | None = None,
         counters: bool = True,
     ) -> Outcome:
-        """The ``Outcome`` of what :meth:`start` began; arguments as of :meth:`run`. Without
-        ``counters`` those and the core's own registers may be missing: a link need not carry
-        them."""
+        """Waits for the run that :meth:`start` began and returns its ``Outcome``; arguments as for
+        :meth:`run`. Without ``counters``, counters and the core's own registers may be missing,
+        since a link need not transfer them."""
         registers, self._begun = self._begun, None
         if registers is None:
             raise TargetError(f"{self.name}: wait without a run that start began")
         return self.run(registers, cycle_limit, tick=tick)
 
     def stop(self) -> None:
-        """Ends a run that was begun and not waited for, and forgets it. Harmless if there is
-        none."""
+        """Stops a run that was started and not waited for, and discards its outcome. Does nothing
+        if there is none."""
         self._begun = None
 
     def start_list(self, address: int, size: int) -> None:
-        """Begins a list of runs (docs/how/standalone.md) of ``size`` bytes that has been written to
-        main memory at ``address``; :meth:`wait_list` returns how it ended. Meanwhile memory is as
-        of :meth:`start`. Only where ``info.run_list``.
+        """Starts a list of runs (docs/how/standalone.md), ``size`` bytes in main memory at
+        ``address``; :meth:`wait_list` returns its outcome. Memory accesses meanwhile as for
+        :meth:`start`. Requires ``info.run_list``.
 
         A golden model walks it when it is waited for.
         """
         raise TargetError(f"{self.name}: this build does not walk lists of runs")
 
     def wait_list(self, tick: Callable[[float], object] | None = None) -> ListOutcome:
-        """The :class:`ListOutcome` of what :meth:`start_list` began."""
+        """Waits for the list that :meth:`start_list` began and returns its :class:`ListOutcome`."""
         raise TargetError(f"{self.name}: wait without a list of runs that start_list began")
 
     def wait_ready(self) -> None:
-        """Waits until the board has started from flash memory; raises ``TargetError`` if it has no
-        such start, or has refused the plan image."""
+        """Waits until the board has started from flash memory; raises ``TargetError`` if it cannot
+        start that way, or has refused the plan image."""
         raise TargetError(f"{self.name}: this build does not start from flash memory")
 
     def traffic(self) -> tuple[int, int]:
-        """(bytes to the target, bytes from it) that the link has carried so far, or would have
-        carried in place of a virtual board's backdoor; without repeats and without polls of a busy
-        core."""
+        """Bytes that the link has carried so far (to the target, from it), or would have carried in
+        place of a virtual board's backdoor; without retransmissions and polls of a busy core."""
         return 0, 0
 
     def now(self) -> float:
-        """Seconds of the target's own time: a virtual board's are simulated."""
+        """Current time of the target in seconds; a virtual board counts simulated time."""
         return time.monotonic()
 
     def close(self) -> None:  # noqa: B027  (a target without a device has nothing to give back)

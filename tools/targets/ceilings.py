@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Performance bounds of a build, as results record them: products and bytes per cycle, and the
-clock of its counters."""
+"""Performance ceilings of a build in results: MACs and bytes per cycle, and the clock of its
+counters."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -14,9 +14,9 @@ __all__ = ["board_memory", "ceilings", "info_ceilings", "moved"]
 def ceilings(
     isa: str | None, params: Mapping[str, Any], memory: Mapping[str, Any], clock_hz: float | None
 ) -> dict[str, Any]:
-    """``macs`` and ``bytes`` that a build does at most in a cycle of its counters, ``clock_hz`` of
-    that clock, each ``None`` where it is not known, and ``byte_counters``, names of the counters
-    whose sum are those bytes, with ``uncounted``, in words what they leave out.
+    """Greatest ``macs`` and ``bytes`` of a build per cycle of its counters, and ``clock_hz`` of
+    that clock, each ``None`` if unknown. ``byte_counters`` names the counters whose sum are those
+    bytes; ``uncounted`` describes the traffic that they omit.
 
     Parameters
     ----------
@@ -47,13 +47,13 @@ def ceilings(
 
 
 def info_ceilings(info: TargetInfo) -> dict[str, Any]:
-    """The :func:`ceilings` of a target's ``TargetInfo``."""
+    """Performance :func:`ceilings` from a target's ``TargetInfo``."""
     return ceilings(info.isa, info.params, info.memory, info.clock_hz)
 
 
 def board_memory(name: str | None, size: int) -> dict[str, Any]:
-    """``size``, ``beat_bytes`` and ``kind`` of a board's main memory, for a build that uses
-    ``size`` bytes; empty if ``name`` is ``None``."""
+    """Description of a board's main memory for a build that uses ``size`` bytes: ``size``,
+    ``beat_bytes`` and ``kind``; empty if ``name`` is ``None``."""
     if name is None:
         return {}
     from ...boards import open_board
@@ -63,7 +63,7 @@ def board_memory(name: str | None, size: int) -> dict[str, Any]:
 
 
 def moved(counters: Mapping[str, float], ceilings: Mapping[str, Any] | None) -> float:
-    """Bytes of main-memory traffic by the counters; 0 if none counts them."""
+    """Bytes of main memory traffic, by the counters; 0 if no counter counts them."""
     return sum(
         counters.get(name, 0)
         for name in (ceilings or {}).get("byte_counters") or ("bytes_read", "bytes_written")

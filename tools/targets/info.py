@@ -20,8 +20,8 @@ LONGEST_TEXT = 1 << 16
 
 
 def target_info(header: Info, values: Mapping[str, Any], kind: str) -> TargetInfo:
-    """The :class:`TargetInfo` of a header and its info text; raises ``InfoError`` if the text is
-    damaged."""
+    """Builds the :class:`TargetInfo` from a header and its info text; raises ``InfoError`` if the
+    text is damaged."""
     try:
         return TargetInfo(
             kind=kind,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Target behind the host link: a physical or a virtual board, by the same code."""
+"""Target behind the host link, with the same code for a physical and a virtual board."""
 
 from __future__ import annotations
 
@@ -203,8 +203,8 @@ class LinkTarget(Target):
         self._write_registers({name: value})
 
     def _write_registers(self, values):
-        """Write registers, name -> value, in order, on one way over the link; neighbours in one
-        request, which writes word by word."""
+        """Writes registers, name -> value, in order, in one call of the link; adjacent registers
+        share a request, which writes word by word."""
         pieces = []
         for name, value in values.items():
             offset, width, access = self._place(name)
@@ -238,16 +238,16 @@ class LinkTarget(Target):
         return self.read_register("status")
 
     def _wait(self, seconds, trouble):
-        """Poll until the core is not busy; ``LinkError`` after ``seconds``."""
+        """Polls until the core is not busy; ``LinkError`` after ``seconds``."""
         end = self.now() + seconds
         for _ in self._polls():
             if self.now() > end:
                 raise self._link_error(trouble)
 
     def _polls(self, status=None, busy=BUSY):
-        """Yields the seconds waited, after each look at a core that is still busy (or at whatever
-        ``status`` reads). The pauses grow with the time waited, so that short runs are seen at once
-        and long ones are not disturbed."""
+        """Polls a busy core (or whatever ``status`` reads) and yields the seconds waited. The
+        pauses grow with the time waited, so that short runs end promptly and long runs are rarely
+        disturbed."""
         status = status or self._status
         began, self._seen = self.now(), status()
         while self._seen & busy:
@@ -263,11 +263,11 @@ class LinkTarget(Target):
     # Registers of the SoC
 
     def soc_word(self, offset: int) -> int:
-        """Reads a word of the SoC's registers (gateware/bus/registers.py)."""
+        """Reads a register of the SoC (gateware/bus/registers.py)."""
         return self.client.read_word(self.header.soc_base + offset)
 
     def write_soc_word(self, offset: int, value: int) -> None:
-        """Writes a word of the SoC's registers."""
+        """Writes a register of the SoC."""
         self.client.write_word(self.header.soc_base + offset, value)
 
     def soc_cycles(self) -> int:
@@ -275,7 +275,7 @@ class LinkTarget(Target):
         return self.soc_word(SOC_CYCLES)
 
     def _wait_for_run(self, cycle_limit, tick):
-        """Poll until the run ends; ``False`` if it has been busy for more than ``cycle_limit``
+        """Polls until the run ends; ``False`` if it has been busy for more than ``cycle_limit``
         cycles."""
         seen, passed = None if cycle_limit is None else self.soc_cycles(), 0
         for seconds in self._polls():
@@ -386,7 +386,7 @@ class LinkTarget(Target):
         return self.soc_word(self._list_register("list_status"))
 
     def _stop_list(self):
-        """Stops a list, if one is walked, and the run that it has started."""
+        """Stops a running list, and the run that it has started."""
         self._listing = False
         self.write_soc_word(self._list_register("list_status"), 0)
         for _ in self._polls(self._list_status, ListStatus.BUSY):
@@ -402,7 +402,7 @@ class LinkTarget(Target):
 
     @contextmanager
     def _idle_after_interrupt(self):
-        """Ends the run if the host is interrupted, since the board would stay busy."""
+        """Stops the run if the host is interrupted, since the board would stay busy."""
         try:
             yield
         except KeyboardInterrupt:
@@ -438,8 +438,8 @@ class LinkTarget(Target):
         return Outcome(kind, fault, counters, {name: found[name] for name in own})
 
     def _read_registers(self, names):
-        """Values of registers and counters, name -> value, all requested at once; neighbours are
-        read together."""
+        """Reads registers and counters, name -> value, all requested at once; adjacent ones share a
+        request."""
         places, blocks = {name: self._place(name)[:2] for name in names}, []
         for offset, width in sorted(places.values()):
             end = offset + width // 8

@@ -27,12 +27,12 @@ MEMORY_SIZE = 32 << 20
 
 
 class GoldenModel(Protocol):
-    """A core's golden model, as its ``model.Model`` implements it."""
+    """Interface of a core's golden model, which its ``model.Model`` implements."""
 
     def reset(self) -> None: ...
 
     def clear(self, name: str, value: int) -> None:
-        """Clears the bits ``value`` of a register that is cleared by writing ones."""
+        """Clears the bits ``value`` of a write-one-to-clear register."""
 
     def run(
         self,
@@ -275,7 +275,7 @@ class ModelTarget(Target):
         return ListOutcome(status, runs, last, begun[0] + taken)
 
     def _words(self):
-        """The control block as the bus has it: byte offset -> (name, bit of its lowest)."""
+        """The control block in its bus layout: byte offset -> (name, number of its lowest bit)."""
         found = {}
         for register in self.registers.registers.values():
             for index in range(register.count):
@@ -319,7 +319,7 @@ class ModelTarget(Target):
 
     @staticmethod
     def _bus(access, *arguments):
-        """Accesses main memory; a ``ValueError`` where the bus would answer with an error."""
+        """Accesses main memory; raises ``ValueError`` where the bus would report an error."""
         try:
             return access(*arguments)
         except TargetError as error:

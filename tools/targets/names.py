@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a serial port."""
+"""Opens a target by its name: ``model``, ``sim:<board>/<isa>``, or a port."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class TargetName:
 
 
 def parse_target(text: str) -> TargetName:
-    """Parses a target's name without opening anything.
+    """Parses a target's name without opening it.
 
     Raises
     ------
@@ -124,8 +124,8 @@ def _parse_sim(text):
     if not board or not slash or not isa:
         raise _refused(text, "expected sim:<board>/<isa>, as in sim:ulx3s-85f/opentpu")
     preset, params, options = _query(text, query, SIM_OPTIONS)
-    if options.get("link", "pipe") not in ("pipe", "wire", "uartbone"):
-        raise _refused(text, f"link = {options['link']}: expected pipe, wire or uartbone")
+    if options.get("link", "pipe") not in ("pipe", "wire", "uartbone", "spi"):
+        raise _refused(text, f"link = {options['link']}: expected pipe, wire, uartbone or spi")
     if options.get("load", "link") not in ("link", "direct"):
         raise _refused(text, f"load = {options['load']}: expected link or direct")
     if "on_chip" in options and not options["on_chip"].isdecimal():
@@ -145,7 +145,7 @@ def _parse_sim(text):
 
 
 def open_sim_target(name: str, progress: Callable[[str], object] | None = None) -> SimTarget:
-    """Opens a virtual board by its target name; errors are as for :func:`open_target`."""
+    """Opens a virtual board by its target name; errors as for :func:`open_target`."""
     from .sim import open_sim
 
     return open_sim(parse_target(name), progress)
@@ -159,7 +159,7 @@ def open_target(name: str, progress: Callable[[str], object] | None = None) -> T
     name : str
         ``model``, ``model:<isa>?preset=..&param=..``,
         ``sim:<board>/<isa>?preset=..&param=..&link=wire``, a serial port (``/dev/ttyUSB0``,
-        ``COM3``), ``socket://host:port`` or ``auto``
+        ``COM3``), ``spi:/dev/spidev0.0``, ``socket://host:port`` or ``auto``
     progress : callable(str), optional; receives what takes long (compiling a virtual board)
 
     Raises

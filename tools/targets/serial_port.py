@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Opens a board on a serial port or a socket, or finds one (``auto``)."""
+"""Opens a board on a serial port, SPI wires or a socket, or finds one (``auto``)."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from ...gateware.suggestions import MOST
 from ..errors import NoDeviceError, TargetError, close_names
 
 if TYPE_CHECKING:
@@ -16,13 +17,21 @@ if TYPE_CHECKING:
 
     from .link import LinkTarget
 
-__all__ = ["Identity", "candidates", "identities", "open_port", "port_options", "public_name"]
+__all__ = [
+    "Identity",
+    "candidates",
+    "identities",
+    "meant_targets",
+    "open_port",
+    "port_options",
+    "public_name",
+]
 
 
 @dataclass(frozen=True)
 class Identity:
-    """A USB serial bridge of known boards: its name, the baud rates of the boards that carry it,
-    and the interface that the link uses."""
+    """A USB serial bridge of known boards: its name, the baud rates of boards that use it, and the
+    interface that carries the link."""
 
     name: str
     rates: tuple[int, ...]
@@ -31,8 +40,8 @@ class Identity:
 
 @cache
 def identities() -> dict[tuple[int, int], Identity]:
-    """The known bridges, (vendor, product) -> :class:`Identity`: all of our boards, and our own USB
-    device."""
+    """Known bridges, (vendor, product) -> :class:`Identity`: those of all supported boards, and
+    quintet's own USB device."""
     from ...boards import board_names, open_board
     from ...boards.board import UARTLink
     from ...gateware.link.usb.identity import PRODUCT_ID, VENDOR_ID
@@ -50,8 +59,8 @@ def identities() -> dict[tuple[int, int], Identity]:
 
 
 def candidates() -> list[ListPortInfo]:
-    """Serial ports that may be a known board: those of known bridges, and of a bridge with several
-    interfaces the one of the link."""
+    """Serial ports that may belong to a known board: ports of known bridges; for a bridge with
+    several interfaces only that of the link."""
     from serial.tools import list_ports
 
     found = []
@@ -114,8 +123,8 @@ def _open(port):
 
 
 def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
-    """``/dev/ttyUSB0?baud=115200&timeout=10``: port, another rate than the boards' own, another
-    deadline for answers, a token.
+    """Parses a port with options, ``/dev/ttyUSB0?baud=115200&timeout=10``: port, baud rate,
+    deadline for answers, token. Of ``spi:/dev/spidev0.0?speed=8000000`` the rate is the clock.
 
     Raises
     ------
@@ -125,6 +134,7 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
     from ..link.address import parse_address
     from ..link.notices import TOKEN
     from ..link.socket_pipe import SCHEME
+    from ..link.spi_pipe import SCHEME as SPI_SCHEME
 
     shown = public_name(port)
     place, mark, query = port.rpartition("?")
@@ -133,12 +143,11 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
     pipe, client, token = {}, {}, ""
     for part in filter(None, query.split("&")):
         name, _, value = part.partition("=")
-        if name == "baud":
+        if name == ("speed" if place.startswith(SPI_SCHEME) else "baud"):
             if not (value.isascii() and value.isdigit()) or int(value) == 0:
-                raise TargetError(
-                    f"target {shown}: baud = {value}: expected a number of bits a second"
-                )
-            pipe["baud"] = int(value)
+                unit = "bits a second" if name == "baud" else "Hz"
+                raise TargetError(f"target {shown}: {name} = {value}: expected a number of {unit}")
+            pipe[name] = int(value)
         elif name == "timeout":
             if not re.fullmatch(r"\d+(\.\d+)?", value) or not 0 < float(value) <= 3600:
                 raise TargetError(
@@ -155,7 +164,7 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
         else:
             raise TargetError(
                 f"target {shown}: {name}: expected baud=N or timeout=SECONDS for a port, "
-                f"token=TEXT for a socket"
+                f"speed=HZ for SPI, token=TEXT for a socket"
             )
     if place.startswith(SCHEME):
         try:
@@ -172,7 +181,7 @@ def port_options(port: str) -> tuple[str, dict[str, Any], dict[str, Any], str]:
 def _reason(error, place):
     number = getattr(error, "errno", None)
     if number == errno.ENOENT:
-        return f"no such port{_meant(place)} (quintet doctor lists the ports there are)"
+        return f"no such port{meant_targets(place)} (quintet doctor lists the ports there are)"
     if number in (errno.EACCES, errno.EPERM):
         return "permission denied (quintet doctor says how to get it)"
     if number in (errno.EBUSY, errno.EWOULDBLOCK):
@@ -181,7 +190,7 @@ def _reason(error, place):
     return " ".join((getattr(error, "strerror", None) or str(error)).split())
 
 
-def _meant(place):
+def meant_targets(place: str) -> str:
     """The end of the message about a name that is no port's: the targets that it may stand for,
     such as the virtual board of a board's name."""
     from ...boards import board_names
@@ -189,7 +198,7 @@ def _meant(place):
 
     kind, _, name = place.rpartition(":")  # "simm:" is a misspelt kind of target
     board, slash, isa = name.partition("/")
-    meant = close_names(board, board_names(), 3)
+    meant = close_names(board, board_names(), MOST)
     if meant:
         isas = close_names(isa, core_names(), 1) if slash else []
         core = isas[0] if isas else "ISA"
@@ -201,7 +210,7 @@ def _meant(place):
 
 
 def _ask(port):
-    """The board on a port, at whichever rate of the boards with its bridge it answers.
+    """Identifies the board on a port; tries the baud rates of all boards with its bridge.
 
     Raises
     ------
@@ -222,7 +231,7 @@ def _ask(port):
 
 
 def _shown(port):
-    """A port as a message names it."""
+    """Name of a port in messages."""
     identity = identities().get((port.vid, port.pid))
     return f"{port.device} ({identity.name})" if identity else port.device
 
@@ -249,7 +258,7 @@ def _find():
 
 
 def _others():
-    """The rest of the message where no port is a known bridge's."""
+    """Remainder of the error if no port belongs to a known bridge."""
     from serial.tools import list_ports
 
     others = [port.device for port in list_ports.comports() if port.vid is not None]

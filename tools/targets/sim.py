@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Virtual board as a target: the bitstream's own SoC, compiled, driven by the same link client as a
+"""Target of a virtual board: the bitstream's own SoC, compiled, driven by the same link client as a
 physical board."""
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from ..errors import TargetError
 from ..link.client import LinkClient
 from ..link.pipe import BytesLike
+from ..link.spi_pipe import SPIPipe
 from ..outputs import check_output
 from .base import Progress, Target, runs_view
 from .link import LinkTarget
@@ -24,7 +25,10 @@ if TYPE_CHECKING:
     from ...boards.virtual.native import SimulatedBoard
     from .names import TargetName
 
-__all__ = ["SimTarget", "open_board_of", "open_sim"]
+__all__ = ["OPENING", "SimTarget", "open_board_of", "open_sim"]
+
+#: The first step that is reported of a virtual board.
+OPENING = "opening the virtual board"
 
 #: Deadlines in simulated seconds. Nothing disturbs a virtual board's link, so that they matter only
 #: if gateware is broken; at a board's own two seconds that would take minutes to be seen.
@@ -58,7 +62,7 @@ class SimTarget(LinkTarget):
             self._direct = Backdoor(board)
 
     def _backdoor(self, address, size):
-        """The :class:`Backdoor` where these bytes may be had by it now, else ``None``."""
+        """The :class:`Backdoor` if these bytes can be accessed through it now, else ``None``."""
         if self._direct is None or not self._direct.holds(address, size):
             return None
         if not self.client.quiet:
@@ -146,8 +150,8 @@ class SimTarget(LinkTarget):
 def open_board_of(
     parsed: TargetName, progress: Callable[[str], object] | None = None
 ) -> VirtualBoard:
-    """Starts the virtual board of a :class:`~.names.TargetName` and waits for its memory chip's
-    power-up.
+    """Starts the virtual board of a :class:`~.names.TargetName` and waits for the power-up of its
+    memory chip.
 
     Raises
     ------
@@ -164,6 +168,9 @@ def open_board_of(
     space = package.params.SPACE
     preset = parsed.preset or board.preset_for(package)
     space.resolve(preset, parsed.params)  # before anything that takes time
+    if progress is not None:
+        # A design that is new is elaborated first, which takes seconds without a step of its own.
+        progress(OPENING)
 
     trace = None
     if "trace" in parsed.options:
@@ -203,8 +210,8 @@ def open_board_of(
 
 
 def open_sim(parsed: TargetName, progress: Callable[[str], object] | None = None) -> SimTarget:
-    """The :class:`SimTarget` of a name; errors as :func:`open_board_of`, and ``LinkError`` if it
-    does not answer."""
+    """Opens the :class:`SimTarget` of a name; errors as for :func:`open_board_of`, and
+    ``LinkError`` if it does not answer."""
     from ..link.client import LinkClient
 
     if parsed.options.get("link") == "uartbone":
@@ -216,7 +223,12 @@ def open_sim(parsed: TargetName, progress: Callable[[str], object] | None = None
     try:
         # Sessions are drawn by a fixed seed: a run is the same every time.
         return SimTarget(
-            client=LinkClient(board.pipe, seed=1, timeout=TIMEOUT, retry=RETRY),
+            client=LinkClient(
+                board.pipe if board.spi is None else SPIPipe(board.spi),
+                seed=1,
+                timeout=TIMEOUT,
+                retry=RETRY,
+            ),
             name=parsed.text,
             board=board,
             direct=parsed.options.get("load") == "direct",

@@ -124,20 +124,27 @@ $("#run").addEventListener("click", () => ask(given.kind === "image" ? { ...give
 // Asking
 
 let asked = null;                     // the input of the last question, for the next network
+let questions = 0;                    // asked so far; answers to all but the last are left out
 
 async function ask(input) {
-  const about = network().key;
+  const question = ++questions;
   asked = input;
   const names = [...cards.values()].filter(card => card.on.checked && !card.on.disabled).map(card => card.place.value);
   trouble();
   if (!names.length) return trouble("choose a machine");
-  for (const card of cards.values()) if (names.includes(card.place.value)) blank(card);
+  const waiting = [...cards.values()].filter(card => names.includes(card.place.value));
+  for (const card of waiting) blank(card);
+  request = 0;                        // until the number of this question is known, none is answered
+  const refused = text => {
+    for (const card of waiting) card.answer.textContent = "–";
+    trouble(text);
+  };
   try {
     const response = await fetch("api/recognise", { method: "POST", headers: { "Content-Type": "application/json" },
       body: JSON.stringify({ network: network().key, machines: names, input }) });
     const answer = await response.json();
-    if (network().key !== about) return;               // another network was chosen meanwhile
-    if (!response.ok) return trouble(answer.error);
+    if (question !== questions) return;                // something else was asked meanwhile
+    if (!response.ok) return refused(answer.error);
     request = answer.request;
     document.body.dataset.request = request;
     early.splice(0).forEach(tell);
@@ -146,7 +153,7 @@ async function ask(input) {
       onPaper(answer.pixels);
       $("#truth").textContent = `The data set says ${answer.label}.`;
     }
-  } catch { trouble("the studio does not answer; is it still running?"); }
+  } catch { if (question === questions) refused("the studio does not answer; is it still running?"); }
 }
 
 // Machines
@@ -155,6 +162,7 @@ function blank(card) {
   card.answer.textContent = "…";
   card.shares.replaceChildren();
   card.counters.replaceChildren();
+  card.clocked.hidden = true;
   for (const name of ["cycles", "time", "equal", "wall"]) { card[name].textContent = "–"; card[name].className = name; }
 }
 
@@ -162,7 +170,7 @@ function makeCards(state) {
   const sets = [...new Set(state.machines.map(one => one.isa))];
   for (const isa of sets) {
     const node = $("#card").content.cloneNode(true), article = $("article", node), card = { article };
-    for (const [name, selector] of Object.entries({ on: ".on", place: ".place", state: ".state", answer: ".class", shares: ".shares", cycles: ".cycles", time: ".time",
+    for (const [name, selector] of Object.entries({ on: ".on", place: ".place", state: ".state", answer: ".class", shares: ".shares", cycles: ".cycles", time: ".time", clock: ".clock", clocked: ".clocked",
       equal: ".equal", wall: ".wall", counters: ".counters" })) card[name] = $(selector, article);
     article.dataset.isa = isa;
     $(".isa", article).textContent = state.machines.find(one => one.isa === isa).title;
@@ -181,8 +189,19 @@ function show(card) {
   const one = machines.get(card.place.value);
   card.article.classList.toggle("off", !card.on.checked || card.on.disabled);
   card.state.className = `state ${one.state}`;
-  card.state.textContent = { off: "opens when it is asked", opening: one.text || "opening", ready: "ready", busy: "at work", failed: one.text }[one.state];
+  const text = { off: "opens when it is asked", opening: (one.text || "opening") + elapsed(one), ready: "ready", busy: "at work" + elapsed(one), failed: one.text }[one.state];
+  if (card.state.textContent !== text) card.state.textContent = text;       // else a selection would end
 }
+
+// A state as the server tells it; its beginning by the page's own clock.
+function keep(one) { machines.set(one.machine, { ...one, began: performance.now() - 1000 * one.seconds }); }
+
+// What takes long shows that it goes on: seconds since the state began.
+function elapsed(one) {
+  const seconds = Math.floor((performance.now() - one.began) / 1000);
+  return seconds < 2 ? "" : ` (for ${count(seconds)} s)`;
+}
+setInterval(() => { for (const card of cards.values()) show(card); }, 1000);
 
 function cardOf(event) { return [...cards.values()].find(card => card.place.value === event.machine); }
 
@@ -220,7 +239,11 @@ function result(card, event) {
     }));
   }
   card.cycles.textContent = event.cycles ? count(event.cycles) : "not counted";
-  card.time.textContent = event.microseconds ? `${event.microseconds.toLocaleString("en-US", { maximumFractionDigits: 1 })} µs at ${event.clock_hz / 1e6} MHz` : "–";
+  card.time.textContent = event.microseconds ? `${event.microseconds.toLocaleString("en-US", { maximumFractionDigits: 1 })} µs at ${Number((event.clock_hz / 1e6).toPrecision(4))} MHz`
+    : event.clock_note ? "not known" : "–";
+  // Where the clock of the time is from, or why there is none; golden models have none.
+  card.clock.textContent = event.clock_note;
+  card.clocked.hidden = !event.clock_note;
   card.wall.textContent = `${event.seconds.toFixed(2)} s`;
   if ("equal" in event) {
     card.equal.textContent = event.equal ? "equal, every bit" : "differs";
@@ -245,6 +268,7 @@ function fitNetwork() {
   $("#run").disabled = true;
   given = null;
   request = 0;                        // what is still under way answers another network's question
+  questions++;
   early = [];
   for (const [isa, card] of cards) {
     card.on.disabled = Boolean(one.isa) && one.isa !== isa;
@@ -257,7 +281,7 @@ function fitNetwork() {
 }
 
 function hello(state) {
-  for (const one of state.machines) machines.set(one.machine, one);
+  for (const one of state.machines) keep(one);
   if (!cards.size) {
     networks = state.networks;
     for (const one of networks) $("#network").add(new Option(one.title, one.key));
@@ -275,7 +299,7 @@ stream.addEventListener("message", message => {
   const event = JSON.parse(message.data);
   if (event.kind === "hello") { trouble(); hello(event); }
   else if (event.kind === "state") {
-    machines.set(event.machine, event);
+    keep(event);
     const card = cardOf(event);
     if (card) show(card);
   } else tell(event);

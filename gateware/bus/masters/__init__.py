@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bus masters behind a memory port: Wishbone, AXI4, LiteDRAM's native port."""
+"""Bus masters for a core's memory port: Wishbone, AXI4, LiteDRAM's native port."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""AXI4 master behind a memory port."""
+"""AXI4 master for a memory port."""
 
 from types import SimpleNamespace
 
@@ -30,8 +30,8 @@ NOT_BUFFERABLE = 0b0010
 
 
 class AXI4Master(wiring.Component):
-    """AXI4 master: carries the requests of a memory port out as bursts of incrementing addresses
-    with one identifier.
+    """AXI4 master: carries out the requests of a memory port as incrementing bursts with a single
+    identifier.
 
     A request is cut at multiples of ``burst`` beats, so that no burst crosses 4 KiB. AXI4 orders
     reads and writes among themselves only: a burst waits as long as one of the other direction is
@@ -117,7 +117,8 @@ class AXI4Master(wiring.Component):
         return m
 
     def _cut(self, m, s):
-        """Cuts requests into bursts: of each its address, beats and whether it is the last."""
+        """Splits requests into bursts: address, number of beats, and whether it is the request's
+        last burst."""
         shift, block = exact_log2(self._beat_bytes), exact_log2(self.burst)
         requests = m.submodules.requests = StreamBuffer(shape=RequestLayout())
         connect(m, flipped(self.port.req), requests.i)
@@ -208,7 +209,7 @@ class AXI4Master(wiring.Component):
             m.d.sync += sent.eq(Mux(bus.wlast, 0, sent + 1))
 
     def _collect(self, m):
-        """Answers of the bus, put back into the order of the requests."""
+        """Collects the bus's answers and returns them in the order of the requests."""
         bus, port, head = self.bus, self.port, self._order.o
         answers = m.submodules.answers = self._answers
         written = m.submodules.written = self._written

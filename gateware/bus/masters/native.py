@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Master of LiteDRAM's native port behind a memory port."""
+"""LiteDRAM native master for a memory port."""
 
 from amaranth import Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
@@ -16,8 +16,8 @@ __all__ = ["NativeMaster"]
 
 
 class NativeMaster(wiring.Component):
-    """LiteDRAM master: carries the requests of a memory port out on LiteDRAM's native port, a beat
-    as one command, in order.
+    """LiteDRAM master: carries out the requests of a memory port on LiteDRAM's native port in
+    order, one command per beat.
 
     The controller waits neither for write data nor for a place for read data: a write command is
     issued with its data in the queue, a read command with its data's place reserved. A write is

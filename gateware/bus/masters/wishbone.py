@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Wishbone master behind a memory port."""
+"""Wishbone master for a memory port."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import wiring
@@ -16,8 +16,8 @@ __all__ = ["WishboneMaster"]
 
 
 class WishboneMaster(wiring.Component):
-    """Wishbone master: carries the requests of a memory port out on a Wishbone B4 bus, in order,
-    a beat of the port as one transfer of the bus.
+    """Wishbone master: carries out the requests of a memory port on a Wishbone B4 bus in order, one
+    bus transfer per beat.
 
     A request of several beats is a registered-feedback burst of incrementing addresses (``cti``
     010, the last beat 111), a single beat a classic cycle. A transfer that ends with ``err`` gives

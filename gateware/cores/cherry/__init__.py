@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry: 18-bit floats on 4x4 tiles, address units, independent loops (docs/isa/cherry.md)."""
+"""Cherry core: 18-bit floats on 4x4 tiles, address units, independent loops
+(docs/isa/cherry.md)."""

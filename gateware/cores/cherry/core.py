@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine selection of Cherry: microcoded if all units are serial, else pipelined."""
+"""Engine selection of Cherry: the microcoded engine if all units are serial, else the pipelined
+one."""
 
 from ...isa.parameters import Params
 from ...shell.engine import Engine

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program images, program lists and DMA descriptors of Cherry in main memory (specification,
-sections 3.3, 3.4, 7.2).
+"""Formats of Cherry's program images, program lists and DMA descriptors in main memory
+(specification, sections 3.3, 3.4, 7.2).
 
 One reader serves model, listing and tests: it asks for words by their offset and refuses the first
 wrong one. Pure Python.
@@ -51,8 +51,7 @@ END, IN, OUT, FILL = range(4)
 
 
 class ImageError(Exception):
-    """A word of an image that is refused: ``fault`` by name, ``offset`` of the word that it
-    concerns, the ``word``."""
+    """Error in a word of an image: ``fault`` by name, the word's ``offset`` and the ``word``."""
 
     def __init__(self, fault: str, offset: int, word: int) -> None:
         super().__init__(f"{fault}: word {word:#010x} at offset {offset:#x}")
@@ -61,8 +60,8 @@ class ImageError(Exception):
 
 @dataclass
 class Unit:
-    """Record of an address unit; ``coefficients``: loop -> elements per iteration. All modulo
-    2^18."""
+    """Record of an address unit; ``coefficients``: loop -> elements per iteration. All values
+    modulo 2^18."""
 
     address: int
     stride_x: int
@@ -88,7 +87,7 @@ class ProgramImage:
 
     @property
     def code_word(self) -> int:
-        """Index of the first instruction's word."""
+        """Word index of the first instruction."""
         return (
             HEADER_WORDS
             + 2 * len(self.loops)
@@ -97,7 +96,7 @@ class ProgramImage:
 
     @property
     def size(self) -> int:
-        """Words of the image."""
+        """Size of the image in words."""
         return self.code_word + len(self.words)
 
 
@@ -116,7 +115,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Descriptor:
-    """DMA descriptor: a transfer of ``rows`` x ``cols`` elements. ``main`` of a fill is the
+    """DMA descriptor: a transfer of ``rows`` x ``cols`` elements. For a fill, ``main`` is the
     pattern."""
 
     op: int
@@ -130,7 +129,7 @@ class Descriptor:
     mem_step: int = 1
 
     def to_bytes(self) -> bytes:
-        """The 32 bytes of the descriptor."""
+        """Encodes the descriptor in its 32 bytes."""
         code = FORMATS.index(self.format) if self.op in (IN, OUT) else 0
         return struct.pack(
             "<IIIHHiiiI",
@@ -155,7 +154,7 @@ def row_words(fmt: str, cols: int) -> int:
 
 
 def image_bytes(image: ProgramImage) -> bytes:
-    """The bytes of a :class:`ProgramImage`."""
+    """Encodes a :class:`ProgramImage`."""
     words = [
         IMAGE_MAGIC,
         VERSION | image.size << 16,
@@ -183,8 +182,8 @@ def image_bytes(image: ProgramImage) -> bytes:
 def list_bytes(
     steps: Sequence[tuple[bytes, Step, Sequence[Descriptor], Sequence[Descriptor]]],
 ) -> bytes:
-    """The bytes of a program list: entries, then of each step its in list and out list, then images
-    in order of first use.
+    """Encodes a program list: its entries, each step's in list and out list, then the images in
+    order of first use.
 
     ``steps``: list of (image bytes, Step without offsets, in descriptors, out descriptors); equal
     images lie there once.
@@ -236,7 +235,7 @@ def _magic(word, magic):
 def read_image(
     word: Callable[[int], int], params: Params | None = None, limit: int = 0
 ) -> ProgramImage:
-    """The :class:`ProgramImage` whose words ``word(offset)`` gives, checked in their order.
+    """Reads the :class:`ProgramImage` from the words ``word(offset)``, with all checks in order.
 
     ``params``: of the build, or ``None``: nothing is checked against it. ``limit``: bytes that it
     may take; 0: any.
@@ -303,7 +302,8 @@ def read_image(
 
 
 def read_list_header(word: Callable[[int], int], limit: int = 0) -> tuple[int, int]:
-    """(number of steps, bytes of the list). Raises :class:`ImageError`."""
+    """Reads a program list's header: (number of steps, bytes of the list). Raises
+    :class:`ImageError`."""
     _magic(word, LIST_MAGIC)
     second = word(4)
     steps = second >> 16
@@ -318,7 +318,8 @@ def read_list_header(word: Callable[[int], int], limit: int = 0) -> tuple[int, i
 
 
 def read_step(word: Callable[[int], int], index: int, size: int) -> Step:
-    """Entry ``index`` of a list of ``size`` bytes, a :class:`Step`. Raises :class:`ImageError`."""
+    """Reads entry ``index`` of a list of ``size`` bytes, a :class:`Step`. Raises
+    :class:`ImageError`."""
     base = 4 * (HEADER_WORDS + ENTRY_WORDS * index)
     values = []
     for k in range(ENTRY_WORDS):
@@ -336,7 +337,7 @@ def read_step(word: Callable[[int], int], index: int, size: int) -> Step:
 
 
 def read_descriptor(word: Callable[[int], int]) -> Descriptor | None:
-    """The :class:`Descriptor` of eight words, ``None`` at the end of a list. Raises
+    """Reads a :class:`Descriptor` from eight words; ``None`` at the end of a list. Raises
     :class:`ImageError` (fault descriptor)."""
     words = [word(4 * k) for k in range(8)]
     op, code = words[0] & 0xFF, words[0] >> 8 & 0xFF

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry: encoding, registers and faults (docs/isa/cherry.md, sections 3, 6 and 7). Pure Python."""
+"""Cherry's instruction set: encoding, registers and faults (docs/isa/cherry.md, sections 3, 6 and
+7). Pure Python."""
 
 from ...isa.operands import Modulo
 from ...isa.parameters import Params

@@ -16,8 +16,8 @@ TILE = Named(
 
 
 class DeclaredForm(Form):
-    """Operand form of a loop or address unit: its declared name, or its number, with or without the
-    prefix, where that is declared.
+    """Operand form of a loop or address unit: its declared name, or its number with or without
+    prefix, if that is declared.
 
     What is declared stands in the state of the assembler's section, by ``kind``: a dict of name ->
     number (``asm/assembly.py``). A loop may stand in parentheses.
@@ -27,7 +27,7 @@ class DeclaredForm(Form):
         self.kind, self.prefix, self.what, self.brackets = kind, prefix, what, brackets
 
     def parse(self, cursor: Cursor, field: Field) -> int:
-        """The number written at ``cursor``."""
+        """Parses the number or name at ``cursor``."""
         assert cursor.assembler is not None, "operands are read by an assembler"
         declared = cursor.assembler.section.state.get(self.kind, {})
         closing = self.brackets and cursor.accept("(")
@@ -56,7 +56,7 @@ class DeclaredForm(Form):
         return number
 
     def format(self, value: int) -> str:
-        """The number, which every listing declares."""
+        """Formats the number, which every listing declares."""
         return f"{self.prefix}{value}"
 
 

@@ -11,7 +11,7 @@ _WORD = 4
 
 
 def _check(values):
-    """Combinations that no single range excludes."""
+    """Checks combinations of parameters that their single ranges allow but the core does not."""
     if values["banks"] > 1 << values["log_mem"]:
         raise ParameterError(
             f"parameter banks must be at most {1 << values['log_mem']} elements of MEM, not "
@@ -46,7 +46,7 @@ def cap_size(params: Params) -> int:
 
 
 def cap_feature(params: Params, overlap: bool) -> int:
-    """Value of register ``cap_feature`` of a build; ``overlap``: DMA runs beside programs."""
+    """Value of register ``cap_feature`` of a build; ``overlap``: DMA can overlap programs."""
     return (
         params["sfu_lanes"]
         | params["reduce_axes"] << 4
@@ -63,15 +63,15 @@ _SMALL = _SERIAL | {"log_mem": 11, "sfu_lanes": 1, "reduce_axes": 1, "imem": 256
 
 
 def microcoded(params: Params) -> bool:
-    """Whether a build has the microcoded engine (:mod:`.small`), in which everything is serial."""
+    """Whether a build has the microcoded engine (:mod:`.small`), with serial units only."""
     return params["sfu_lanes"] <= 1 and all(
         params[name] == least for name, least in _SERIAL.items()
     )
 
 
 def _peaks(params):
-    """The small engine adds up four products at a time: eight reads, and fourteen cycles behind the
-    last. DMA converts one word a cycle."""
+    """Peak performance of a build. The small engine sums four products at a time: eight reads, and
+    fourteen cycles of latency. DMA converts one word per cycle."""
     return Peaks(4 / 22 if microcoded(params) else params["macs"], _WORD)
 
 

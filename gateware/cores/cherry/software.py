@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of Cherry: images and program lists, their directives and their disassembly."""
+"""Program formats of Cherry: images and program lists, with their directives and disassembly."""
 
 from ...isa.software import FileForm, Software
 from .asm.assembly import DIRECTIVES, link

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine: bit-serial processing elements beside their memory, as an array of blocks
+"""IMAGine core: an array of blocks of bit-serial processing elements next to their memory
 (docs/isa/imagine.md)."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine: encoding, registers, counters and faults (docs/isa/imagine.md, sections 3, 6 and 7).
-Pure Python.
+"""IMAGine's instruction set: encoding, registers, counters and faults (docs/isa/imagine.md,
+sections 3, 6 and 7). Pure Python.
 
 The text of a program is calls of the assembler class (``statements.py``), not operands by this
 table; decoder, disassembler, random words and reference are made of the table.
@@ -22,7 +22,7 @@ _REGISTERS = 64
 
 
 def _registers(*names, after=()):
-    """Registers of the build; those of ``after`` need the next one too (``after`` of
+    """Register operands of the build; registers in ``after`` need their successor too (``after`` of
     ``mv_movOffset``: rs)."""
 
     def check(values, params):
@@ -349,8 +349,8 @@ REGISTERS = (
 
 
 class ImagineIsa(Isa):
-    """Instruction table of IMAGine; the detail of a word's fault is the word, and submodules
-    have a fault of their own."""
+    """Instruction table of IMAGine; the detail of a word's fault is the word, and submodules have a
+    fault of their own."""
 
     def decode(self, word: int, params: Params | None = None) -> Decoded:
         """Decodes a word; its faults carry the word as their detail."""

@@ -13,7 +13,7 @@ _WORD = 4
 
 
 def _check(values):
-    """Combinations that no single range excludes."""
+    """Checks combinations of parameters that their single ranges allow but the core does not."""
     if values["ram"] == "sdp2" and values["depth"] > 512:
         raise ParameterError(
             f"parameter ram = sdp2 needs a depth of at most 512, not {values['depth']}"
@@ -34,9 +34,9 @@ _FIFO = tuple(1 << k for k in range(4, 11))
 
 
 def _peaks(params):
-    """All PEs multiply at once, bit by bit: N steps of 2N + 2 cycles and one that clears
-    (``mv_MULT`` as built). Words come one a cycle of the main clock, and the array counts in its
-    own."""
+    """Peak performance of a build. All PEs multiply at once, bit by bit: N steps of 2N + 2 cycles
+    and one that clears (``mv_MULT`` as built). Words are issued one per cycle of the main clock,
+    and the array counts in its own clock."""
     n = params["reg_width"]
     ratio = params["clock_ratio"] / 4 if params["own_clock"] else 1.0
     return Peaks(PES * params["rows"] * params["cols"] / (n * (2 * n + 2) + 1), _WORD, ratio)

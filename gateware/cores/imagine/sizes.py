@@ -10,10 +10,11 @@ PES = 16
 
 
 def registers_of(params: Params) -> int:
-    """Number of registers of a PE that words can name: min(64, D/N)."""
+    """Number of registers of a PE that words can address: min(64, D/N)."""
     return min(64, params["depth"] // params["reg_width"])
 
 
 def levels(cols: int) -> int:
-    """Levels of ``mv_accumRow`` that add up a row of ``cols`` block columns: ceil(log2 cols)."""
+    """Number of ``mv_accumRow`` levels that add up a row of ``cols`` block columns: ceil(log2
+    cols)."""
     return (cols - 1).bit_length()

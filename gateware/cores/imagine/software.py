@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of IMAGine: statements are calls of the published assembler class, exports
-are written only."""
+"""Program formats of IMAGine: statements are calls of the published assembler class; export formats
+can only be written."""
 
 from ...isa.software import FileForm, Software
 from .asm.joblint import check_job

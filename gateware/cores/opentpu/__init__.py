@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU: a systolic array of int8, weights first, 14-byte instructions (docs/isa/opentpu.md)."""
+"""OpenTPU core: a systolic array for int8 with stationary weights, and 14-byte instructions
+(docs/isa/opentpu.md)."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine selection of OpenTPU: the small one where it suffices, else the pipelined one."""
+"""Engine selection of OpenTPU: the small engine if it suffices, else the pipelined one."""
 
 from ...isa.parameters import Params
 from ...shell.engine import Engine

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU: encoding, assembly, registers and faults (docs/isa/opentpu.md, sections 3, 6 and 7.2).
-Pure Python."""
+"""OpenTPU's instruction set: encoding, assembly, registers and faults (docs/isa/opentpu.md,
+sections 3, 6 and 7.2). Pure Python."""
 
 from ...isa.operands import Modulo, Named
 from ...isa.parameters import Params
@@ -19,7 +19,7 @@ CFG_MASKS = (0x0003_011F, 0xFFFF_FFFF, 0x00FF_FFFF, 0xFFFF_FFFF)
 
 
 def cfg_built(number: int, params: Params | None) -> bool:
-    """Whether CFG register ``number`` exists with ``params`` (all four do without parameters)."""
+    """Whether CFG register ``number`` exists with ``params`` (without parameters, all four do)."""
     return number < len(CFG_NAMES) and built(params, _CFG_EXTENSION[number])
 
 

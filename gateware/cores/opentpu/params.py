@@ -34,7 +34,8 @@ def _check(values):
 
 
 def _peaks(params):
-    """Every cell of the array multiplies in every cycle, in the small engine too."""
+    """Peak performance of a build: every cell of the array multiplies in every cycle, in the small
+    engine too."""
     return Peaks(params["n"] ** 2)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of OpenTPU: suffixes of their files, warnings about whole programs."""
+"""Program formats of OpenTPU: suffixes of their files, and warnings about whole programs."""
 
 from ...isa.software import FileForm, Software
 from .asm.lint import lint

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU: layers of convolutional networks by load, compute, post-process and store
-(docs/isa/opu.md)."""
+"""OPU core: runs layers of convolutional networks by load, compute, post-process and store
+instructions (docs/isa/opu.md)."""

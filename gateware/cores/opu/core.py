@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Engine selection of the OPU, by the parameter ``engine``."""
+"""Engine selection of the OPU: pipelined or small, by the parameter ``engine``."""
 
 from ...isa.parameters import Params
 from ...shell.engine import Engine

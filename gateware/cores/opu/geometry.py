@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sizes derived from shapes: byte ranges, lines of the buffers, pooled shapes (specification,
-4.5, 4.8, 8.1). Pure Python."""
+"""Sizes derived from shapes: byte ranges, buffer lines, pooled shapes (specification, 4.5, 4.8,
+8.1). Pure Python."""
 
 from collections.abc import Sequence
 
@@ -45,12 +45,12 @@ def ifm_span(shape: Sequence[int], mem_w: int, size: int) -> int:
 
 
 def ker_span(taps: int, ofm_c: int, ifm_c: int, size: int) -> int:
-    """Byte range of ``ld.ker``: all of it is read."""
+    """Byte range of ``ld.ker``, all of which is read."""
     return taps * ofm_c * ifm_c * size
 
 
 def bias_span(ofm_c: int, size: int) -> int:
-    """Byte range of ``ld.bias``: all of it is read."""
+    """Byte range of ``ld.bias``, all of which is read."""
     return ofm_c * size
 
 
@@ -60,12 +60,12 @@ def store_span(rows: int, columns: int, channels: int, mem_w: int, size: int) ->
 
 
 def pad_span(mem_h: int, mem_w: int, width: int, size: int) -> int:
-    """Byte range of ``pad``: the whole map, or nothing where ``width`` is 0."""
+    """Byte range of ``pad``: the whole map, or empty if ``width`` is 0."""
     return mem_h * mem_w * SLOT * size if width else 0
 
 
 def pad_bytes(mem_h: int, mem_w: int, width: int, size: int) -> int:
-    """Bytes that ``pad`` zeroes."""
+    """Number of bytes that ``pad`` zeroes."""
     inside = max(mem_h - 2 * width, 0) * max(mem_w - 2 * width, 0)
     return (mem_h * mem_w - inside) * SLOT * size
 
@@ -95,5 +95,5 @@ def ker_rows(taps: int, ofm_c: int, ifm_c: int, pi: int, po: int) -> int:
 
 
 def kernel_legal(taps: int, ofm_c: int, ifm_c: int) -> bool:
-    """The kernel volume rule of ``ld.ker`` (4.3)."""
+    """Whether a kernel satisfies the volume rule of ``ld.ker`` (4.3)."""
     return taps * max(ifm_c * ofm_c, KERNEL_VOLUME // 36) <= KERNEL_VOLUME

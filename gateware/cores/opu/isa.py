@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The OPU instruction set: words, registers, faults (specification, sections 3, 6 and 7). Pure
+"""OPU's instruction set: words, registers and faults (specification, sections 3, 6 and 7). Pure
 Python."""
 
 from dataclasses import dataclass
@@ -54,13 +54,13 @@ POST_FORMS = {
 
 
 def post_fields(post: int) -> tuple[int, int, int]:
-    """``(act, order, res)`` of the field of ``@post``."""
+    """Fields ``(act, order, res)`` of the value of ``@post``."""
     return post & 3, post >> 2 & 3, post >> 4 & 1
 
 
 @dataclass(frozen=True)
 class _Post(Form):
-    """Operand form of ``@post``: its steps, in order, with commas."""
+    """Operand form of ``@post``: its operations in order, separated by commas."""
 
     commas = True
 

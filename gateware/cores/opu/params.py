@@ -16,7 +16,8 @@ _OFM_VOLUME = 131072
 
 
 def _check(values):
-    """Combinations that no single range excludes; ``out_lanes`` 0 becomes ``po``."""
+    """Checks combinations of parameters that their single ranges allow but the core does not;
+    ``out_lanes`` 0 becomes ``po``."""
     pi, po = values["pi"], values["po"]
     if values["ofm_lines"] > _OFM_VOLUME // po:
         raise ParameterError(
@@ -68,7 +69,7 @@ def _check(values):
 
 
 def buffer_bytes(params: Params) -> dict[str, int]:
-    """Bytes of the buffers ``ifm``, ``ker`` and ``ofm``, all banks, by name."""
+    """Sizes in bytes of the buffers ``ifm``, ``ker`` and ``ofm``, all banks, by name."""
     types = type_set(params)
     return {
         "ifm": params["ifm_banks"] * params["ifm_lines"] * LINE * types.ifm // 8,
@@ -84,8 +85,8 @@ def cap_lanes(params: Params) -> int:
 
 
 def _peaks(params):
-    """A tap of ``po`` output channels over ``pi`` input channels a cycle, in the small engine
-    too."""
+    """Peak performance of a build: one tap of ``po`` output channels over ``pi`` input channels per
+    cycle, in the small engine too."""
     return Peaks(params["pi"] * params["po"])
 
 

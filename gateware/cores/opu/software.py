@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of the OPU: suffixes of their files, warnings about whole programs, checks of jobs."""
+"""Program formats of the OPU: suffixes of their files, warnings about whole programs, and checks of
+jobs."""
 
 from ...isa.software import FileForm, Software
 from .asm.lint import check_job, lint

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Data types of an OPU and the constants that follow from them (specification, section 2.3). Pure
+"""Data types of an OPU, and constants that follow from them (specification, section 2.3). Pure
 Python.
 
 Model, gateware, assembler and tests take these numbers from here and from nowhere else.
@@ -22,7 +22,8 @@ CHANNELS = 64
 
 @dataclass(frozen=True)
 class TypeSet:
-    """Widths in bits of ITYPE, KTYPE, BTYPE and OTYPE, all signed, and what follows from them.
+    """Type set: widths in bits of ITYPE, KTYPE, BTYPE and OTYPE, all signed, and the sizes that
+    follow from them.
 
     Attributes
     ----------
@@ -49,41 +50,41 @@ class TypeSet:
 
     @property
     def ifm_bytes(self) -> int:
-        """Bytes of an element of a feature map: of ``ld.ifm``, ``store`` and ``pad``."""
+        """Bytes per element of a feature map, in ``ld.ifm``, ``store`` and ``pad``."""
         return self.ifm // 8
 
     @property
     def ker_bytes(self) -> int:
-        """Bytes of a weight."""
+        """Bytes per weight."""
         return self.ker // 8
 
     @property
     def bias_bytes(self) -> int:
-        """Bytes of a bias element."""
+        """Bytes per bias element."""
         return self.bias // 8
 
     # Derived numbers
 
     @property
     def store_shift(self) -> int:
-        """Places to the right in ``store``: delta_O - delta_I, positive (8 by default)."""
+        """Right shift of ``store``: delta_O - delta_I, positive (8 by default)."""
         return self.ofm - self.ifm
 
     @property
     def dot_log2(self) -> int:
-        """log2 of the bound on abs(S), S the dot product over at most 64 channels; the bound is
-        reached."""
+        """Base-2 logarithm of the bound on abs(S), where S is the dot product over at most 64
+        channels; the bound is reached."""
         return self.ifm + self.ker + 4
 
     @property
     def dot_bits(self) -> int:
-        """Signed bits that hold every S (22)."""
+        """Number of signed bits that hold every S (22)."""
         return self.ifm + self.ker + 6
 
     @property
     def term_bits(self) -> int:
-        """Signed bits to which the shifted S of ``conv`` and ``conv.acc`` is clamped before ``ofm``
-        is added (18)."""
+        """Number of signed bits to which the shifted S of ``conv`` and ``conv.acc`` is clamped
+        before ``ofm`` is added (18)."""
         return self.ofm + 2
 
     @property
@@ -93,32 +94,34 @@ class TypeSet:
 
     @property
     def right_most(self) -> int:
-        """Right shift of ``conv`` and ``conv.acc`` above which the term is 0 (21)."""
+        """Greatest right shift of ``conv`` and ``conv.acc`` with a nonzero term; above it the term
+        is 0 (21)."""
         return self.ifm + self.ker + 5
 
     @property
     def fraction_bits(self) -> int:
-        """F of ``conv.bias``: fraction bits of the sum (21)."""
+        """Number of fraction bits F of the sum in ``conv.bias`` (21)."""
         return max(self.ifm + self.ker + 4, self.bias - 1) + 1
 
     @property
     def left_cap(self) -> int:
-        """D of ``conv.bias``: left shift of a term above which the sum saturates anyway (22)."""
+        """Greatest left shift D of a term in ``conv.bias``; above it the sum saturates anyway
+        (22)."""
         return max(self.ifm + self.ker + 4, self.bias - 1, self.ofm - 1) + 2
 
     @property
     def ifm_range(self) -> tuple[int, int]:
-        """(least, greatest) value of ITYPE."""
+        """Range of ITYPE: (least, greatest) value."""
         return _range(self.ifm)
 
     @property
     def ofm_range(self) -> tuple[int, int]:
-        """(least, greatest) value of OTYPE."""
+        """Range of OTYPE: (least, greatest) value."""
         return _range(self.ofm)
 
     @property
     def cap_types(self) -> int:
-        """Register ``cap_types``: the four widths, one byte each."""
+        """Value of register ``cap_types``: the four widths, one byte each."""
         return self.ifm | self.ker << 8 | self.bias << 16 | self.ofm << 24
 
 
@@ -134,7 +137,7 @@ TYPE_SETS = {
 
 
 def type_set(params: Params | str) -> TypeSet:
-    """The :class:`TypeSet` of build parameters (a dict as of ``SPACE.resolve``, or a name).
+    """The :class:`TypeSet` of build parameters (a dict from ``SPACE.resolve``, or a name).
 
     Raises
     ------

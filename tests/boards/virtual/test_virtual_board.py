@@ -156,7 +156,7 @@ def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
 
 
 def test_link_must_be_one_of_two():
-    with pytest.raises(ValueError, match="link = 'usb': expected bytes, wire or uartbone"):
+    with pytest.raises(ValueError, match="link = 'usb': expected bytes, wire, uartbone or spi"):
         open_virtual("icebreaker", None, link="usb")
     with pytest.raises(
         BoardError, match="fomu cannot be built with link uart: it has no serial line; there is usb"

@@ -6,6 +6,7 @@ import base64
 import io
 import json
 import queue
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
@@ -18,6 +19,7 @@ pytest.importorskip("onnx")
 
 from starlette.testclient import TestClient
 
+from quintet.boards import open_board
 from quintet.firmware import digits
 from quintet.firmware.studio import application, command
 from quintet.firmware.studio.networks import DigitsNetwork, PlanNetwork
@@ -31,8 +33,13 @@ from quintet.firmware.studio.pictures import (
 from quintet.firmware.studio.places import first_places, list_places
 from quintet.firmware.studio.studio import Studio
 from quintet.firmware.studio.target import StudioTarget
+from quintet.tools import targets
+from quintet.tools.build.reached import reached_clock
 from quintet.tools.cli import main
+from quintet.tools.compiler.backends import backend_class
+from quintet.tools.compiler.target_build import target_build
 from quintet.tools.errors import Exit, InputError
+from quintet.tools.targets.model import ModelTarget
 
 TOKEN, PORT = "a-token", 8765
 OWN = {"Origin": f"http://127.0.0.1:{PORT}"}
@@ -194,6 +201,64 @@ def test_counters_of_a_result_are_those_of_its_run(studio):
     studio.leave(listener)
 
 
+class VirtualBoard(ModelTarget):
+    """The golden model in a virtual board's place; its runs take 8,000 cycles."""
+
+    def __init__(self, name):
+        build = target_build(name)
+        super().__init__(name=name, isa=build.isa, preset=build.preset)
+        on_chip, _ = open_board(build.board).on_chip_memory(self.package, build.preset, {})
+        self.info = replace(
+            self.info,
+            kind="sim",
+            board=build.board,
+            clock_hz=build.clock_hz,
+            memory={"on_chip": {"size": on_chip}},
+        )
+
+    def wait(self, **options):
+        outcome = super().wait(**options)
+        return replace(outcome, counters={**outcome.counters, "cycles": 8000})
+
+
+def _timed(name, monkeypatch):
+    """The answer of a virtual board to a digit."""
+    open_target = targets.open_target
+    monkeypatch.setattr(
+        targets,
+        "open_target",
+        lambda name, *rest: (VirtualBoard if name.startswith("sim:") else open_target)(name),
+    )
+    isa = target_build(name).isa
+    made = Studio([DigitsNetwork("mlp", "Digits", "mlp.onnx")], [(name, isa, "virtual")])
+    listener = made.listen()
+    made.recognise(
+        {"network": "mlp", "machines": [name], "input": {"kind": "example", "number": 3}}
+    )
+    (answer,) = until(listener, "result", 1)
+    made.close()
+    assert answer["cycles"] and answer["equal"]
+    return answer
+
+
+@pytest.mark.parametrize("isa, preset", [("opu", "85f"), ("imagine", "85f")])
+def test_times_are_at_a_clock_that_builds_have_reached(isa, preset, monkeypatch):
+    """IMAGine counts cycles of its array's clock."""
+    answer = _timed(f"sim:ulx3s-85f/{isa}?preset={preset}", monkeypatch)
+    build = target_build(f"sim:ulx3s-85f/{isa}?preset={preset}")
+    reached = reached_clock("ulx3s-85f", isa, preset)
+    ratio = backend_class(isa)(params=build.params, memory_size=build.memory_size).clock_ratio
+    assert answer["clock_note"] == str(reached)
+    assert answer["clock_hz"] == min(build.clock_hz, reached.hz) * ratio
+    assert answer["microseconds"] == pytest.approx(answer["cycles"] / answer["clock_hz"] * 1e6)
+
+
+def test_a_build_that_was_never_routed_has_no_time(monkeypatch):
+    answer = _timed("sim:ulx3s-45f/opu?preset=25f", monkeypatch)
+    assert answer["clock_note"] == "no build of 25f has been routed for ulx3s-45f"
+    assert answer["clock_hz"] is None and answer["microseconds"] is None
+
+
 def test_example_comes_with_its_true_label(studio):
     asked = studio.recognise(
         {"network": "mlp", "machines": ["model:opu"], "input": {"kind": "example", "number": 3}}
@@ -243,6 +308,17 @@ def test_machine_that_cannot_be_opened_says_why():
         and events[2]["request"] == 7
     )
     assert "127.0.0.1:9" in events[2]["error"]
+
+
+def test_a_state_says_how_long_it_has_lasted():
+    """A further step of the same state, such as a compiler, does not begin anew."""
+    target = StudioTarget("sim:ulx3s-85f/opu", "opu", "virtual", lambda event: None)
+    target._become("opening")
+    target._since -= 12
+    target._become("opening", "compiling gateware to C++")
+    assert 12 <= target.described()["seconds"] < 13
+    target._become("ready")
+    assert target.described()["seconds"] < 1
 
 
 def test_closing_does_not_wait_for_what_takes_long(monkeypatch):

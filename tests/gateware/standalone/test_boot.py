@@ -3,6 +3,7 @@
 damaged, and cut off."""
 
 import random
+import zlib
 
 import pytest
 from amaranth import Module
@@ -10,6 +11,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
 from amaranth.sim import Simulator
 
+from quintet.gateware.link.crc import CRC32Check
 from quintet.gateware.standalone.boot import BootEngine
 from quintet.gateware.standalone.chip import FlashChip, FlashViolation, follow_pins
 from quintet.gateware.standalone.flash import FlashPins, FlashReader
@@ -18,6 +20,41 @@ from quintet.gateware.standalone.image import BootReason, Segment, pack
 PERIOD_NS = 1000 / 24
 AT = 0x1234  # of the image in flash memory
 BUILD = 0x89ABCDEF
+
+
+def _differs(data):
+    """Whether the CRC at the end of ``data`` is found to be wrong."""
+    crc, found = CRC32Check(), []
+    sim = Simulator(crc)
+    sim.add_clock(PERIOD_NS * 1e-9)
+
+    async def feed(ctx):
+        ctx.set(crc.init, 1)
+        await ctx.tick()
+        ctx.set(crc.init, 0)
+        ctx.set(crc.step, 1)
+        for number, byte in enumerate(data):
+            ctx.set(crc.data, byte)
+            ctx.set(crc.check, number >= len(data) - 4)
+            for step in range(4):
+                assert ctx.get(crc.number) == step
+                assert ctx.get(crc.pair) == byte >> 2 * step & 3
+                found.append(ctx.get(crc.differs) and ctx.get(crc.check))
+                await ctx.tick()
+
+    sim.add_testbench(feed)
+    sim.run()
+    return any(found)
+
+
+def test_check_finds_every_flipped_bit():
+    data = random.Random(2).randbytes(9)
+    data += zlib.crc32(data).to_bytes(4, "little")
+    assert not _differs(data)
+    for bit in range(8 * len(data)):
+        spoilt = bytearray(data)
+        spoilt[bit // 8] ^= 1 << bit % 8
+        assert _differs(spoilt), bit
 
 
 class _Reader:
@@ -121,12 +158,15 @@ class _Result:
 
     def __init__(self):
         self.written, self.ready, self.reason, self.cycles = [], False, 0, 0
+        self.host = []  # accesses of the host that were answered: (address, word read or None)
 
     def memory(self):
         return dict(self.written)
 
 
-def _boot(image, latency=6, limit=60_000, quad=True, refuses=None, **chip):
+def _boot(image, latency=6, limit=60_000, quad=True, refuses=None, host=(), **chip):
+    """``host``: accesses of the host beside the start, (cycles before it, address, word that is
+    written, or None)."""
     dut, found = _Boot(quad), _Result()
     model = FlashChip(b"\xaa" * AT + image, period_ns=PERIOD_NS, **chip)
     sim = Simulator(dut)
@@ -152,14 +192,38 @@ def _boot(image, latency=6, limit=60_000, quad=True, refuses=None, **chip):
                     busy = 0
                     bad = refuses == 4 * adr
                     ctx.set(line.err if bad else line.ack, 1)
-                    if not bad:
+                    ctx.set(line.dat_r, adr ^ 0x5555_5555)
+                    if not bad and ctx.get(line.we):
                         found.written.append((4 * adr, data))
+            elif not cyc:
+                assert busy == 0, "a bus cycle that ends before its answer"
             if ready or refused:
                 found.ready, found.reason = bool(ready), reason
                 return
 
+    async def access(ctx):
+        line = dut.engine.host
+        for wait, address, word in host:
+            for _ in range(wait):
+                await ctx.tick()
+            for member, value in (
+                (line.adr, address // 4),
+                (line.we, word is not None),
+                (line.dat_w, word or 0),
+                (line.sel, 0xF),
+                (line.cyc, 1),
+                (line.stb, 1),
+            ):
+                ctx.set(member, value)
+            (read,) = await ctx.tick().sample(line.dat_r).until(line.ack)
+            found.host.append((address, None if word is not None else read))
+            ctx.set(line.cyc, 0)
+            ctx.set(line.stb, 0)
+            await ctx.tick()
+
     sim.add_process(follow)
     sim.add_testbench(bus)
+    sim.add_testbench(access, background=True)
     sim.run()
     return found
 
@@ -192,6 +256,36 @@ def test_slow_and_fast_buses_get_the_same(latency):
     assert _boot(IMAGE, latency=latency).memory() == _boot(IMAGE).memory()
 
 
+@pytest.mark.parametrize("latency", [1, 3, 30])
+def test_host_reads_and_writes_beside_the_start(latency):
+    """Every access of the host is answered, with its own data; the image is written as without."""
+    chance = random.Random(latency)
+    host, expected = [], []
+    for number in range(60):
+        address, writes = 0x2000 + 4 * number, chance.random() < 0.5
+        word = chance.getrandbits(32) if writes else None
+        host.append((chance.choice([0, 1, 2, 30]), address, word))
+        expected.append((address, None if writes else (address // 4) ^ 0x5555_5555))
+    found = _boot(IMAGE, latency=latency, host=host)
+    assert found.ready and len(found.host) > 20
+    assert found.host == expected[: len(found.host)]
+    own = {address: word for _, address, word in host if word is not None}
+    assert [entry for entry in found.written if entry[0] not in own] == _boot(IMAGE).written
+    assert all(own[address] == word for address, word in found.written if address in own)
+
+
+def test_host_reads_beside_a_fill_and_writes_behind_it():
+    image = pack(BUILD, [Segment(0x1000, b"\1\2\3\4", 500), Segment(0, b"abcd")])
+    host = [(420, 0x2000, None), (0, 0x2004, None), (0, 0x2008, 77)]
+    found = _boot(image, host=host)
+    assert found.ready and [address for address, _ in found.host] == [0x2000, 0x2004, 0x2008]
+    addresses = [address for address, _ in found.written]
+    filled = [0x1000 + 4 * k for k in range(500)]
+    assert addresses.index(0x2008) >= 500
+    assert [address for address in addresses if address != 0x2008] == [*filled, 0]
+    assert (0x2008, 77) in found.written
+
+
 def test_ready_within_the_time_of_the_clock():
     """4 KiB on four lines, a bus cycle shorter than a word: 5 per cent above the chip's time."""
     image = pack(BUILD, [Segment(0, random.Random(1).randbytes(4096))])
@@ -217,7 +311,7 @@ def test_other_images_are_refused(image, reason):
 
 
 def test_another_version_is_refused(monkeypatch):
-    monkeypatch.setattr("quintet.gateware.standalone.image.VERSION", 2)
+    monkeypatch.setattr("quintet.gateware.standalone.image.VERSION", 1)
     image = pack(BUILD, SEGMENTS)
     monkeypatch.undo()
     found = _boot(image)

@@ -60,7 +60,7 @@ def test_image_of_another_version(monkeypatch):
     monkeypatch.setattr("quintet.gateware.standalone.image.VERSION", 9)
     other = pack(BUILD, SEGMENTS)
     monkeypatch.undo()
-    with pytest.raises(ImageError, match="plan image of version 9: expected 1"):
+    with pytest.raises(ImageError, match="plan image of version 9: expected 2"):
         unpack(other)
 
 

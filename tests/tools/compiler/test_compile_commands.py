@@ -169,6 +169,9 @@ def test_opentpu_of_a_small_board_names_boards_that_take_networks(capsys, tmp_pa
     target = ("compile", digits.FOLDER / "mlp.onnx", "--for", "icebreaker/opentpu", "--dry-run")
     refusal = said(capsys, *target, code=Exit.BAD_INPUT)["error"]
     assert "-P ext_norm=true" in refusal and "ulx3s-85f" in refusal and "icebreaker" not in refusal
+    # A reason that every layer has is said once.
+    assert refusal.count("ext_norm=true") == 1
+    assert "\n  dense2 (MatMul): as dense1; cherry, imagine, opu, pim would run it" in refusal
     assert said(capsys, *target, "-P", "ext_norm=true")["network"] == "digits_mlp"
 
 

@@ -183,6 +183,8 @@ def test_every_field_of_the_steps_is_checked(pim_plan, tmp_path, fields, place):
             changed_json(lambda body, f=field, w=wrong: place(body).update({f.name: w}), tmp_path)
             with pytest.raises(PlanError, match=rf"{field.name} = .*: expected "):
                 load_plan(tmp_path / "net")
+        if not field.required:  # a plan without states does not name them
+            continue
         save_plan(pim_plan, tmp_path / "net")
         changed_json(lambda body, f=field: place(body).pop(f.name), tmp_path)
         with pytest.raises(PlanError, match=f"{field.name} is missing: expected "):

@@ -5,6 +5,7 @@ import os
 import random
 import select
 import socket
+import termios
 import threading
 import tty
 
@@ -110,6 +111,34 @@ def test_ports_that_cannot_be_opened(tmp_path):
         open_pipe("nothing://here")
     with pytest.raises(OSError):
         open_pipe("socket://127.0.0.1:1")
+
+
+def test_bytes_discarded_between_a_look_and_its_read(monkeypatch):
+    """As a served board does with what its last host has not read."""
+    master, slave = os.openpty()
+    tty.setraw(slave)
+    real = select.select
+
+    def flushing(*args):
+        found = real(*args)
+        if discard:
+            termios.tcflush(slave, termios.TCIFLUSH)
+        return found
+
+    monkeypatch.setattr("serial.serialposix.select.select", flushing)
+    with SerialPipe(os.ttyname(slave)) as pipe:
+        for _ in range(3):
+            discard = True
+            os.write(master, b"left over")
+            assert pipe.read(100, 1) == b""
+            discard = False
+            os.write(master, b"fresh")
+            assert pipe.read(100, 1) == b"fresh"
+        os.close(master)
+        with pytest.raises(LinkError, match="went away"):
+            for _ in range(2):
+                pipe.read(100, 1)
+    os.close(slave)
 
 
 def test_line_rate_is_known_for_real_ports_only():

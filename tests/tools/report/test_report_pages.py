@@ -138,6 +138,7 @@ def test_page_of_a_comparison():
     assert headings(page) == [
         "Side by side",
         "Time of one input",
+        "Accuracy against cycles",
         "Roofline",
         "Where the cycles went",
         "opu, 85f",
@@ -151,6 +152,23 @@ def test_page_of_a_comparison():
         and "conv1: too many positions" in said
         and "What bounds this build is not known" in said
     )
+
+
+@pytest.mark.parametrize(
+    "correct, axis, shown",
+    [(9, "inputs right", "9 of 10"), (None, "signal to noise, dB", "31.5 dB")],
+)
+def test_accuracy_against_cycles(correct, axis, shown):
+    data = sample("compare")
+    data["correct"] = correct
+    for cell in data["cells"][:2]:
+        cell |= {"correct": correct, "snr": 31.5}
+    page = str(charts(compare_page(data)))
+    assert axis in page and shown in page
+    # One point compares nothing; infinite ratios have no place on an axis.
+    data["cells"][0]["correct"] = None
+    data["cells"][0]["snr"] = float("inf")
+    assert "Accuracy against cycles" not in headings(compare_page(data))
 
 
 def test_page_of_a_build():

@@ -5,7 +5,7 @@ class and changes nothing else."""
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,9 @@ __all__ = [
     "LoweringError",
     "Placed",
     "Support",
+    "apart",
     "moved",
+    "with_states",
 ]
 
 #: Answers of a support check: by its own instructions, by others of its instructions, on the host
@@ -60,8 +62,9 @@ class Support:
 
 
 class LoweringError(InputError):
-    """A network that a build cannot hold, or a conflict between layers that no support check
-    detects; the text says what is required, what is available, and what requires most.
+    """Error of lowering: a network does not fit a build, or its layers conflict in a way that no
+    support check detects. The text states the requirement, the available amount and the largest
+    consumer.
 
     Attributes
     ----------
@@ -88,7 +91,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class LayerSpan:
-    """A layer's range in a program.
+    """Range of program words that belong to one layer.
 
     Attributes
     ----------
@@ -133,6 +136,8 @@ class Lowered:
     layers : list of LayerSpan
     params : dict, the build parameters that it needs; a target's must be equal in these
     again : dict, registers that differ from the second run on
+    states : dict, tensor name -> Placed; inputs that the program itself writes at its end for the
+        next run, and that are not among ``inputs``
     setup : list of (bytes, byte address): programs that run once,
         after the constants are written, with ``registers`` but their own place
     """
@@ -152,12 +157,42 @@ class Lowered:
     params: Mapping[str, Any] = field(default_factory=dict)
     setup: list[tuple[bytes, int]] = field(default_factory=list)
     again: dict[str, int] = field(default_factory=dict)
+    states: dict[str, Placed] = field(default_factory=dict)
+
+    @property
+    def read(self) -> dict[str, Placed]:
+        """All tensors that a run reads: its inputs and its states."""
+        return {**self.inputs, **self.states}
+
+
+def with_states(lowered: Lowered, kept: Collection[str]) -> Lowered:
+    """``lowered``, whose program writes the inputs ``kept`` at its end for the next run, with these
+    as its states."""
+    if not kept:
+        return lowered
+    inputs = {name: place for name, place in lowered.inputs.items() if name not in kept}
+    states = {name: place for name, place in lowered.inputs.items() if name in kept}
+    return replace(lowered, inputs=inputs, states=states)
+
+
+def apart(
+    pairs: Sequence[tuple[str, str]], span: Callable[[str], tuple[int, int]]
+) -> list[tuple[str, str]]:
+    """Those of ``pairs`` (input, output) that may be copied one after another: whose input lies
+    apart from every output. ``span``: (begin, end) of a tensor in memory."""
+    outputs = [span(output) for _, output in pairs]
+
+    def is_apart(name):
+        begin, end = span(name)
+        return all(end <= first or last <= begin for first, last in outputs)
+
+    return [pair for pair in pairs if is_apart(pair[0])]
 
 
 def moved(lowered: Lowered, by: int, registers: Collection[str], **changes: Any) -> Lowered:
-    """Relocates the tensors of ``lowered`` by ``by`` bytes, together with ``registers`` (names)
-    that point to them. The result has no constants and no setup programs but those in ``changes``,
-    further fields."""
+    """Relocates a lowered segment by ``by`` bytes: its tensors, and the ``registers`` (names) that
+    point to them. The result has no constants and no setup programs except those in ``changes``,
+    which holds replacements of further fields."""
 
     def higher(placed):
         return {
@@ -209,6 +244,12 @@ class Backend(ABC):
     quick = False
     #: Nodes that the host has to run for what only the quantiser knows, name -> why.
     forced_to_host: Mapping[str, str] = {}
+    #: Pairs (tensor of an input, tensor of an output) of states: the program that reads the one and
+    #: makes the other is to leave the output where the next run reads the input
+    #: (:attr:`Lowered.states`), and both get one scale.
+    states: tuple[tuple[str, str], ...] = ()
+    #: Whether programs of this core can do that at all.
+    keeps_states = True
     #: Layers whose clip is to be made by a layer of its own, where the core's clips ask for that
     #: (:attr:`~..quantised.Quantised.apart`).
     apart: frozenset[str] = frozenset()
@@ -225,8 +266,8 @@ class Backend(ABC):
         self.memory_size = memory_size
 
     def is_narrow(self, bits: int | None = None) -> bool:
-        """Whether results have so few bits that a constant in them costs accuracy; ``bits``: as a
-        user asks for them."""
+        """Whether results have so few bits that a constant in them costs accuracy; ``bits`` is the
+        width that the user requested."""
         return not self.floating
 
     @property
@@ -258,10 +299,10 @@ class Backend(ABC):
         return None
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
-        """Raises :class:`LoweringError` where main memory or the core's own memories do not hold
-        the programs of ``parts`` (Quantised, with placeholder numbers), before anything is
-        quantised. What :meth:`lower_all` refuses, unless a machine knows a shorter way to the same
-        answer."""
+        """Raises :class:`LoweringError` if main memory or the core's own memories cannot hold the
+        programs of ``parts`` (Quantised, with placeholder numbers). The check runs before
+        quantisation. It agrees with :meth:`lower_all`, but a back end may override it with a faster
+        way to the same answer."""
         self.lower_all(parts, images)
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic | None:
@@ -303,9 +344,9 @@ class Backend(ABC):
         return 1
 
     def lower_all(self, parts: Sequence[Quantised], images: int = 1) -> list[Lowered]:
-        """Lowers all parts of a network; each part is placed from address 0 on by itself, unless a
-        core places them side by side. ``images``: batch size of a run, at most, as far as the core
-        can."""
+        """Lowers all subgraphs of a network; each is placed from address 0 on by itself, unless a
+        core places them side by side. ``images``: greatest batch size of a run, reduced to the
+        core's own limit."""
         programs = []
         for part in parts:
             taken = min(images, self.most_images(part.graph))

@@ -19,8 +19,8 @@ def turns(graph: Graph, node: Transpose) -> bool:
 
 
 def against_product(graph: Graph, node: MatMul) -> str | None:
-    """Reason why a MatMul is no product of two activation matrices, or of equally many pairs;
-    ``None`` if it is."""
+    """Reason why a MatMul is not a product of two activation matrices, or of equally many pairs of
+    them; ``None`` if it is."""
     first, second = (graph.shape(name) for name in node.inputs)
     if any(graph.tensors[name].data is not None for name in node.inputs):
         return "a product with a constant: expected two tensors that flow"

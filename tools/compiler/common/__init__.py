@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts that the compilers of several cores share."""
+"""Algorithms that the back ends of several cores share."""

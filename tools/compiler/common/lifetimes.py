@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory allocation by lifetimes: buffers that are live at the same step lie apart."""
+"""Memory allocation by lifetimes: buffers that are live at the same step do not overlap."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ class Lifetime(Protocol):
 def first_fit(
     items: Sequence[Lifetime], begin: int, end: int, from_top: Sequence[bool] | None = None
 ) -> list[int]:
-    """Addresses of the first items, in their order: each at the lowest place from ``begin`` to
-    ``end`` that is free during its lifetime. Fewer addresses than items: the next item fits
-    nowhere.
+    """First-fit allocation of items in order: each gets the lowest address from ``begin`` to
+    ``end`` that is free during its lifetime. Returns fewer addresses than items if the next item
+    fits nowhere.
 
     ``from_top``: of each item whether it takes the end of the highest free place instead.
     """

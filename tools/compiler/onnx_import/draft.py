@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Graph builder of the importer: adds nodes under the model's names and brings tensors into the
-axis order that a node needs."""
+"""Graph builder of the importer: adds nodes with the model's names and converts tensors to the axis
+order that a node needs."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ MOST_AXES = 8
 
 
 def _merged(shape, groups):
-    """Axes of a tensor, neighbours joined that are neighbours in one of the groups as well."""
+    """Merges neighbouring axes of a tensor that are also neighbours in one of the groups."""
     follows = {a for group in groups for a, b in zip(group, group[1:], strict=False) if b == a + 1}
     place, lengths = {}, []
     for axis, length in enumerate(shape):
@@ -117,7 +117,7 @@ class Draft:
         return name
 
     def view(self, tensor: str, axes: Sequence[tuple[int, ...]], **flags: Any) -> View:
-        """The :class:`View` of a tensor of the graph."""
+        """The :class:`View` of one of the graph's tensors."""
         return View(
             tensor, self.graph.shape(tensor), tuple(tuple(group) for group in axes), **flags
         )
@@ -125,7 +125,7 @@ class Draft:
     def same(
         self, kind: type[Node], view: View, output: str | None, part: str = "", **attributes: Any
     ) -> View:
-        """Adds an elementwise node; its result has its source's axes."""
+        """Adds an elementwise node, whose result has the axes of its source."""
         return self.view(
             self.add(kind, view.tensor, output=output, part=part, **attributes), view.axes
         )
@@ -133,11 +133,13 @@ class Draft:
     # Orders of axes
 
     def ordered(self, view: View, shape: Sequence[int]) -> str:
-        """Name of a tensor of ``shape`` with the elements of ``view`` in the model's order."""
+        """Name of a tensor of ``shape`` that holds the elements of ``view`` in the model's
+        order."""
         return self._moved(view, view.flat, tuple(shape))
 
     def _moved(self, view, order, shape):
-        """The tensor's axes longer than one in ``order``, then as ``shape``."""
+        """Permutes the tensor's axes longer than one into ``order``, then reshapes it to
+        ``shape``."""
         key = (view.tensor, order, shape)
         if key not in self._arranged:
             tensor = view.tensor
@@ -151,15 +153,15 @@ class Draft:
 
     def arranged(self, view: View, groups: Sequence[tuple[int, ...]]) -> str:
         """Name of a tensor with one axis for each of ``groups``, tuples of the model's axes; axes
-        that are in none must have length one."""
+        outside of all groups must have length one."""
         flat = tuple(axis for group in groups for at in group for axis in view.long(view.axes[at]))
         return self._moved(
             view, flat, tuple(prod(view.lengths[at] for at in group) for group in groups)
         )
 
     def plain(self, view: View, keep: bool = False) -> View:
-        """The view of a tensor whose axes are the model's, without the first if it has length one
-        (the batch axis), unless ``keep``."""
+        """View of a tensor that has the model's axes, without the first if that has length one (the
+        batch axis), unless ``keep``."""
         lengths = view.lengths
         first = 1 if len(lengths) > 1 and lengths[0] == 1 and not keep else 0
         tensor = self.ordered(view, lengths[first:])
@@ -171,8 +173,7 @@ class Draft:
         )
 
     def seen(self, view: View, lengths: Sequence[int]) -> View:
-        """A view with axes of ``lengths``: of the same tensor if possible, else of a reshaped
-        one."""
+        """View with axes of ``lengths``: of the same tensor if possible, else of a reshaped one."""
         if prod(lengths) != prod(view.lengths):
             raise Refused(
                 f"{view.lengths} has {prod(view.lengths)} elements, {tuple(lengths)} has "
@@ -193,8 +194,8 @@ class Draft:
         )
 
     def _split(self, view: View, lengths: Sequence[int]) -> View | None:
-        """A view with axes of ``lengths`` of a tensor whose axes are split or merged where they
-        are, if that saves a Transpose and leaves at most a map's axes, or a channel shuffle's."""
+        """View with axes of ``lengths``, after splitting or merging axes in place, if that saves a
+        Transpose and leaves no more axes than a map or a channel shuffle has."""
         if list(view.flat) == sorted(view.flat):
             return None
         parts = refined([view.shape[axis] for axis in view.flat], lengths)
@@ -217,7 +218,7 @@ class Draft:
         return self.view(tensor, [tuple(g) for g in groups], grid=view.grid, integer=view.integer)
 
     def single_axes(self, view: View, axes: Sequence[int]) -> View:
-        """A view whose tensor has one axis for each of the model's ``axes``."""
+        """View of a tensor that has one axis for each of the model's ``axes``."""
         groups = list(view.axes)
         for at in axes:
             own = view.single(at)
@@ -227,8 +228,8 @@ class Draft:
         return replace(view, axes=tuple(groups))
 
     def _joined(self, view: View, axes: Sequence[int]) -> View | None:
-        """A view whose tensor has one axis for each of the model's that are longer than one, in the
-        order in which the tensor has them now; ``None`` where the model's own order is no worse."""
+        """View of a tensor with one axis for each of the model's axes longer than one, in the
+        tensor's present order; ``None`` if the model's own order is no worse."""
         if list(view.flat) == sorted(view.flat) or any(view.lengths[at] == 1 for at in axes):
             return None
         long = [at for at, length in enumerate(view.lengths) if length > 1]
@@ -243,8 +244,8 @@ class Draft:
         )
 
     def conform(self, operand: View | Constant, target: View) -> str:
-        """Name of a tensor that broadcasts to ``target``'s as the model broadcasts ``operand`` to
-        it."""
+        """Name of a tensor that broadcasts to the tensor of ``target`` as ``operand`` broadcasts to
+        it in the model."""
         operand_lengths = (1,) * (len(target.axes) - len(operand.lengths)) + tuple(operand.lengths)
         shape, order = factored(target, operand_lengths)
         if isinstance(operand, Constant):
@@ -269,8 +270,8 @@ class Draft:
     def input(
         self, value: Value, lengths: Sequence[int], batched: bool, order: Sequence[int]
     ) -> View:
-        """Adds an input of the network; its tensor's axes are in ``order`` of the user's (without
-        the batch axis)."""
+        """Adds an input of the network; the axes of its tensor are the user's (without the batch
+        axis), permuted by ``order``."""
         user = lengths[1:] if batched else lengths
         shape = tuple(user[axis] for axis in order)
         if len(lengths) > MOST_AXES:
@@ -283,7 +284,8 @@ class Draft:
         return self.view(value.name, [()] * batched + seen, integer=value.dtype.kind in "iu")
 
     def set_grid(self, tensor: str, grid: Grid) -> None:
-        """Records the quantisation grid of a tensor; the first grid that the model names wins."""
+        """Records the quantisation grid of a tensor; the first grid in the model takes
+        precedence."""
         found = self.graph.tensors[tensor]
         if found.scale is None:
             found.scale = grid.scale
@@ -292,15 +294,15 @@ class Draft:
             found.signed = grid.signed
 
     def may_be_negative(self, view: View) -> bool:
-        """Whether a tensor may have values less than zero."""
+        """Whether a tensor may have negative values."""
         return view.tensor in self._makers and not never_negative(self._makers.get, view.tensor)
 
     def is_made(self, view: View) -> bool:
-        """Whether a node makes the tensor; else it is an input of the network."""
+        """Whether a node computes the tensor; if not, it is an input of the network."""
         return view.tensor in self._makers
 
     def integer_input(self, tensor: str, grid: Grid | None = None) -> None:
-        """Records what the integers of an input stand for: real numbers on ``grid``, or themselves
+        """Records the meaning of an input's integers: real numbers on ``grid``, or plain integers
         (``None``)."""
         at = next((at for at, port in enumerate(self.graph.inputs) if port.tensor == tensor), None)
         if at is None:
@@ -318,14 +320,14 @@ class Draft:
             self.set_grid(tensor, grid)
 
     def stand_in(self, name: str, lengths: Sequence[int]) -> View:
-        """A placeholder for the result of a refused node, so that the import can go on and report
-        further nodes; the graph is discarded."""
+        """Adds a placeholder for the result of a refused node, so that the import can continue and
+        report further nodes; the graph is then discarded."""
         name = self._unique(name, self.graph.tensors)
         self.graph.tensors[name] = Tensor(name, tuple(lengths))
         return self.view(name, [(axis,) for axis in range(len(lengths))])
 
     def output(self, name: str, view: View, batched: bool) -> None:
-        """Makes ``view`` an output of the network."""
+        """Marks ``view`` as an output of the network."""
         user = view.lengths[1:] if batched else view.lengths
         groups = view.axes[1:] if batched else view.axes
         spare = [axis for axis in range(len(view.shape)) if view.shape[axis] == 1]

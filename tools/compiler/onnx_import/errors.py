@@ -9,12 +9,12 @@ __all__ = ["OnnxError", "Refused", "listed"]
 
 
 class Refused(Exception):
-    """An unsupported node: the text names the attribute or operand and what is supported
-    instead."""
+    """Error of an unsupported node: the text names the attribute or operand and the supported
+    alternatives."""
 
 
 class OnnxError(InputError):
-    """A model that cannot be imported.
+    """Error of a model that cannot be imported.
 
     Attributes
     ----------
@@ -27,5 +27,5 @@ class OnnxError(InputError):
 
 
 def listed(refusals: Iterable[tuple[str, str, str]]) -> str:
-    """Refusals as text, one line each."""
+    """Formats refusals as text, one line each."""
     return "".join(f"\n  {name} ({operator}): {reason}" for name, operator, reason in refusals)

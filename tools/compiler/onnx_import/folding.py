@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Constant folding during import: the operator chains with which exporters compute shapes and
-prepare weights."""
+"""Constant folding during import: evaluates the operator chains with which exporters compute shapes
+and prepare weights."""
 
 from __future__ import annotations
 
@@ -168,7 +168,7 @@ def _elementwise(function):
 
 
 def _of_all(function):
-    """``function`` of two, over any number of operands."""
+    """Extends ``function`` of two operands to any number of operands."""
 
     def apply(step):
         data = [operand.data for operand in step.operands]
@@ -238,7 +238,7 @@ def _split(step):
 
 
 def split_lengths(step: Step, length: int) -> list[int]:
-    """Lengths of the parts into which a Split cuts an axis of ``length``."""
+    """Lengths of the results of a Split of an axis of ``length``."""
     count = len(step.outputs)
     given = step.attribute("split") or step.numbers(1, "split")
     if given is None:
@@ -344,8 +344,8 @@ def _shape(step, lengths):
 
 
 def fold(step: Step) -> Constant | list[Constant] | None:
-    """Evaluates an operator whose operands are all constants: a list if it has several outputs,
-    ``None`` if the operator is not folded."""
+    """Evaluates an operator whose operands are all constants; returns a list if it has several
+    outputs, ``None`` if the operator is not folded."""
     if step.operator not in FOLDED:
         return None
     if None in step.operands[: None if step.operator not in _OPTIONAL else 1]:
@@ -372,7 +372,7 @@ def fold(step: Step) -> Constant | list[Constant] | None:
 
 
 def _moved(step, grid):
-    """The grid of moved elements: its steps, if there are several, are moved with them."""
+    """Quantisation grid after elements are moved: scales per element move with the elements."""
     if not np.ndim(grid.scale):
         return grid
     along = copy(step)

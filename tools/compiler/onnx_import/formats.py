@@ -15,8 +15,8 @@ _KERAS = "load the network in Python and export it with tf2onnx.convert.from_fun
 
 @dataclass(frozen=True)
 class _Format:
-    """``suffixes`` of its files, in small letters; ``starts``: offset and bytes that tell it by
-    its content, ``None`` where another format begins alike."""
+    """A file format of networks. ``suffixes``: its file name suffixes, in lower case; ``starts``:
+    offset and bytes that identify its content, ``None`` if another format starts alike."""
 
     what: str
     export: str
@@ -50,8 +50,8 @@ _FORMATS = (
 
 
 def other_format(name: str, content: bytes) -> str | None:
-    """Recognises the format of the file ``name``, which is no ONNX model: its name, and how to
-    export ONNX from there.
+    """Recognises the format of the file ``name``, which is not an ONNX model: its name, and how to
+    export ONNX from its framework.
 
     Its name's suffix decides, or else how its content begins; ``None`` if neither tells.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Shape inference by the onnx package, for the results of refused nodes. It runs in a subprocess,
-which a broken model may crash."""
+since a broken model may crash it."""
 
 from __future__ import annotations
 

@@ -42,8 +42,8 @@ _THROUGH = {
 
 
 def wanted_order(model: Model, name: str, count: int) -> tuple[int, ...] | None:
-    """Order of the axes of input ``name`` after the batch axis; ``None`` if no consumer asks for
-    another than its own.
+    """Order of the axes of input ``name`` after the batch axis; ``None`` if no consumer needs
+    another order than the model's.
 
     Parameters
     ----------

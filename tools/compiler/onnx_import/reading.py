@@ -92,8 +92,9 @@ def _first_line(error):
 
 
 def read_model(path: str | Path, content: bytes | None = None) -> Model:
-    """Reads the file at ``path`` into a :class:`Model`, or ``content``, which ``path`` then stands
-    for in messages. Raises :class:`OnnxError`, or NoDeviceError if onnx is not installed."""
+    """Reads the file at ``path``, or the bytes ``content`` (then ``path`` only names it in
+    messages), into a :class:`Model`. Raises :class:`OnnxError`, or NoDeviceError if onnx is not
+    installed."""
     onnx = _onnx()
     if content is None:
         path = Path(user_path(path))
@@ -180,7 +181,8 @@ def _opset(path, onnx, proto):
 
 
 def _names(path, graph):
-    """Names are text; those of tensors that nodes, inputs and constants make are each used once."""
+    """Checks names: each is text, and those of tensors that nodes, inputs and constants define are
+    unique."""
     every = [
         name
         for node in graph.node
@@ -202,7 +204,7 @@ def _names(path, graph):
 
 
 def _name_all(graph):
-    """Give every node a name of its own.
+    """Gives every node a unique name.
 
     ONNX has names of nodes as labels: they may be missing, and several nodes may share one. A node
     without a name gets its operator and its number, one whose name is taken gets its number behind
@@ -219,7 +221,7 @@ def _name_all(graph):
 
 
 def _refused(onnx, proto, opset):
-    """Node's name -> why it is no valid node of ONNX's own operators."""
+    """Finds invalid nodes among ONNX's own operators: node name -> reason."""
     context = type(onnx.checker.DEFAULT_CONTEXT)()
     learning = [entry.version for entry in proto.opset_import if entry.domain == _LEARNING]
     context.ir_version, context.opset_imports = (
@@ -245,7 +247,7 @@ def _refused(onnx, proto, opset):
 
 
 def _array(path, onnx, tensor):
-    """Values of a constant: float64, or whole numbers as they are."""
+    """Values of a constant: float64, or integers of their own type."""
     dims = list(tensor.dims)
     if len(dims) > _MOST_AXES or any(length < 0 for length in dims):
         raise OnnxError(
@@ -279,8 +281,7 @@ def _array(path, onnx, tensor):
 
 
 def _bytes(onnx, tensor):
-    """Bytes that the constant's values take, of elements smaller than a byte as many as they
-    need."""
+    """Number of bytes of a constant's values, with elements smaller than a byte packed."""
     bits = {"UINT4": 4, "INT4": 4, "FLOAT4E2M1": 4, "UINT2": 2, "INT2": 2}.get(
         onnx.TensorProto.DataType.Name(tensor.data_type)
     )
@@ -290,8 +291,8 @@ def _bytes(onnx, tensor):
 
 
 def _small(data):
-    """Types that numpy knows by an extension alone: whole numbers of 4 bits and less, floats of 16
-    and less."""
+    """Decodes types for which numpy needs an extension: integers of 4 bits and less, floats of 16
+    bits and less."""
     return (
         data.astype(np.int8)
         if data.dtype.name.startswith(("int", "uint"))
@@ -318,7 +319,7 @@ def _value(path, onnx, value, what):
 
 
 def _length(dimension):
-    """A dimension's number, its name, or ``None``. Some exporters write an open one as -1."""
+    """A dimension's length, its name, or ``None``. Some exporters write an unknown length as -1."""
     if dimension.HasField("dim_value"):
         return None if dimension.dim_value == -1 else dimension.dim_value
     return dimension.dim_param or None
@@ -348,8 +349,7 @@ def _text(value):
 
 
 def _ordered(path, nodes, known):
-    """Nodes each after those whose results it reads; a circle and a tensor that nothing makes are
-    refused."""
+    """Sorts nodes topologically; raises an error for a cycle or a tensor that no node computes."""
     nodes = list(nodes)
     made = {name for node in nodes for name in node.outputs if name}
     for node in nodes:

@@ -80,12 +80,11 @@ class Step:
         return self._attributes.get(name, default)
 
     def operand(self, index: int) -> View | Constant | None:
-        """An operand, ``None`` if it is left out."""
+        """Operand by index, ``None`` if it is omitted."""
         return self.operands[index] if index < len(self.operands) else None
 
     def view(self, index: int = 0, what: str = "its input") -> View:
-        """An operand that must be a tensor of the graph, integers included. Raises
-        :class:`Refused`."""
+        """Operand that must be a tensor of the graph, integer or real. Raises :class:`Refused`."""
         found = self.operand(index)
         if not isinstance(found, View):
             raise Refused(
@@ -94,7 +93,7 @@ class Step:
         return found
 
     def flowing(self, index: int = 0, what: str = "its input") -> View:
-        """An operand that must be a tensor of real numbers. Raises :class:`Refused`."""
+        """Operand that must be a tensor of real numbers. Raises :class:`Refused`."""
         found = self.view(index, what)
         if found.grid is not None:
             raise Refused(
@@ -105,8 +104,8 @@ class Step:
         return found
 
     def fixed(self, index: int, what: str, default: Constant | None = None) -> Constant | None:
-        """An operand that must be a :class:`Constant` of real numbers, ``default`` if it is left
-        out. Raises :class:`Refused`."""
+        """Operand that must be a :class:`Constant` of real numbers, ``default`` if it is omitted.
+        Raises :class:`Refused`."""
         found = self.operand(index)
         if found is None:
             return default
@@ -119,8 +118,8 @@ class Step:
         return found
 
     def numbers(self, index: int, what: str, default: list[int] | None = None) -> list[int] | None:
-        """An operand that must be a constant list of integers (axes, lengths, borders), ``default``
-        if it is left out. Raises :class:`Refused`."""
+        """Operand that must be a constant list of integers (axes, lengths, borders), ``default`` if
+        it is omitted. Raises :class:`Refused`."""
         found = self.operand(index)
         if found is None:
             return default
@@ -134,7 +133,7 @@ class Step:
         return [int(number) for number in found.data.ravel()]
 
     def number(self, index: int, what: str, default: float | None = None) -> float | None:
-        """An operand that must be one constant number, ``default`` if it is left out. Raises
+        """Operand that must be a single constant number, ``default`` if it is omitted. Raises
         :class:`Refused`."""
         found = self.fixed(index, what)
         if found is None:
@@ -146,7 +145,7 @@ class Step:
     def axes(
         self, count: int, default: list[int] | None = None, index: int = 1
     ) -> list[int] | None:
-        """The axes in the attribute ``axes`` or in operand ``index``, for a tensor of ``count``
+        """Axes from the attribute ``axes`` or from operand ``index``, for a tensor with ``count``
         axes, as non-negative numbers."""
         given = (
             self.attribute("axes")
@@ -156,7 +155,7 @@ class Step:
         return default if given is None else self.counted("axes", given, count)
 
     def counted(self, what: str, axes: Iterable[int], count: int) -> list[int]:
-        """``axes`` as non-negative numbers, each at most once. Raises :class:`Refused`."""
+        """Converts ``axes`` to non-negative numbers, each at most once. Raises :class:`Refused`."""
         axes = list(axes)
         if any(not -count <= axis < count for axis in axes) or len(
             {axis % max(count, 1) for axis in axes}
@@ -165,15 +164,16 @@ class Step:
         return [axis % count for axis in axes]
 
     def wants(self, name: str, taken: Sequence[object], default: object) -> Any:
-        """Raises :class:`Refused` if an attribute has another value than ``taken``."""
+        """Raises :class:`Refused` if an attribute differs from ``taken``, the only supported
+        value."""
         value = self.attribute(name, default)
         if value not in taken:
             raise Refused(f"{name} = {value!r}: expected {' or '.join(map(repr, taken))}")
         return value
 
     def only_output(self, *names: str) -> None:
-        """Raises :class:`Refused` if an output beyond the first (they are called ``names``) is
-        used."""
+        """Raises :class:`Refused` if an output beyond the first is used; ``names`` are those of the
+        further outputs."""
         for output, name in zip(self.outputs[1:], names, strict=False):
             if output and output in self.used:
                 raise Refused(f"its output {name} is used: expected the first output alone")
@@ -181,7 +181,7 @@ class Step:
     def rewritten(
         self, operator: str, operands: Sequence[View | Constant | None], **attributes: Any
     ) -> Step:
-        """The node as one of another operator, with other operands; ``attributes`` beside its
+        """Returns the node as another operator with other operands; ``attributes`` are added to its
         own."""
         other = copy(self)
         other.operator, other.operands = operator, list(operands)
@@ -189,13 +189,14 @@ class Step:
         return other
 
     def read_by(self, index: int) -> set[str]:
-        """Operators of the nodes that read an output, "end" for an output of the network."""
+        """Operators of the nodes that read an output; "end" stands for an output of the network."""
         name = self.outputs[index] if index < len(self.outputs) else ""
         return set(self._readers.get(name, ())) if name else set()
 
     def softened(self, constant: Constant) -> Constant:
-        """A constant whose values far below any other are :data:`HIDDEN`, if the node's result goes
-        to Softmax nodes alone, of which both give the same; else as it is."""
+        """Replaces extremely negative values of a constant by :data:`HIDDEN` if only Softmax
+        nodes read the node's result, for which both are equivalent; else returns the constant
+        unchanged."""
         readers = self._readers.get(self.output)
         if not readers or any(kind not in ("Softmax", "end") for kind in readers):
             return constant

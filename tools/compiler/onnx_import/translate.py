@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translation of a model node by node into a graph; unsupported nodes are collected and reported
+"""Translation of a model, node by node, into a graph; unsupported nodes are collected and reported
 together."""
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ _UNKNOWN = object()
 
 
 def import_onnx(path: str | Path, content: bytes | None = None) -> Graph:
-    """Imports the model at ``path``, or the model in ``content``, which ``path`` then stands for in
-    messages.
+    """Imports the model at ``path``, or from the bytes ``content`` (then ``path`` only names it in
+    messages).
 
     Raises
     ------
@@ -71,13 +71,14 @@ class _Translation:
             )
         if self.refusals:
             raise OnnxError(f"{self.path}: cannot be taken:{listed(self.refusals)}", self.refusals)
+        self.draft.graph.recurrent = _recurrent_states(self.model)
         return self.draft.graph
 
     def _refuse(self, name, operator, reason):
         self.refusals.append((name, operator, str(reason)))
 
     def _input(self, value):
-        """Into the graph's tensors; the first axis counts inputs where it is one long or has no
+        """Adds an input to the graph; the first axis is the batch axis if it has length one or no
         number."""
         shape = value.shape
         self.values[value.name] = _UNKNOWN
@@ -183,8 +184,8 @@ class _Translation:
         return OPERATORS[node.operator](step)
 
     def _stand_in(self, name, operands):
-        """For the result of a refused node a tensor of the shape that onnx tells, so that the nodes
-        behind it are looked at as well."""
+        """Adds a placeholder of inferred shape for the result of a refused node, so that the nodes
+        after it are checked as well."""
         if self._inferred is None:
             self._inferred = inferred_shapes(self.path, self.model)
         lengths = self._inferred.get(name)
@@ -193,9 +194,27 @@ class _Translation:
         return self.draft.stand_in(name, lengths)
 
 
+#: Operator -> pairs (operand, result) of a recurrent layer: its first state, its last.
+_STATES = {"RNN": ((5, 1),), "GRU": ((5, 1),), "LSTM": ((5, 1), (6, 2))}
+
+
+def _recurrent_states(model):
+    """Pairs (output, input) of the model's ports that are states of one recurrent layer."""
+    inputs = {value.name for value in model.inputs}
+    outputs = {value.name for value in model.outputs}
+    found = []
+    for node in model.nodes:
+        for first, last in _STATES.get(node.operator, ()):
+            if first < len(node.inputs) and last < len(node.outputs):
+                pair = node.outputs[last], node.inputs[first]
+                if pair[0] in outputs and pair[1] in inputs:
+                    found.append(pair)
+    return found
+
+
 def _readers(model):
-    """Tensor name -> operators of the nodes that read it, "end" for an output of the network; nodes
-    that only pass it on count as those behind them."""
+    """Readers of each tensor: name -> operators of the nodes that read it, "end" for an output of
+    the network. Nodes that only pass the tensor on are replaced by their readers."""
     readers = {value.name: ["end"] for value in model.outputs}
     for node in reversed(model.nodes):
         through = node.operator in ("Identity", "Cast", "CastLike", "Dropout")
@@ -206,7 +225,7 @@ def _readers(model):
 
 
 def _check_elements(operands):
-    """Refuse constants of real numbers without elements."""
+    """Refuses constants of real numbers without elements."""
     for operand in operands:
         if (
             isinstance(operand, Constant)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Values during import: constants, and graph tensors together with the axes under which the model
-sees them.
+"""Values during import: constants, and graph tensors together with their axes in the model.
 
 A model's NCHW tensor is a graph's NHWC tensor seen through an order of axes; Transpose, Flatten,
 Reshape, Squeeze and Unsqueeze mostly change what is seen and not the tensor. So maps stay rows,
@@ -31,8 +30,8 @@ class Grid:
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A constant in the model's axes; in a QDQ model with the ``grid`` of its real numbers.
-    ``whole``: the data are still the grid's integers."""
+    """A constant in the model's axes, in a QDQ model with the ``grid`` of its real numbers.
+    ``whole``: the data are still integers on the grid."""
 
     data: np.ndarray
     grid: Grid | None = None
@@ -40,13 +39,13 @@ class Constant:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Its shape."""
+        """Shape of the constant."""
         return self.data.shape
 
 
 @dataclass(frozen=True)
 class View:
-    """A tensor of the graph as the model sees it.
+    """A tensor of the graph with the axes that it has in the model.
 
     Attributes
     ----------
@@ -80,7 +79,7 @@ class View:
         return tuple(axis for group in self.axes for axis in self.long(group))
 
     def single(self, axis: int) -> int | None:
-        """The tensor's axis that the model's ``axis`` consists of, ``None`` if it consists of
+        """The single tensor axis that corresponds to the model's ``axis``, ``None`` if there are
         several or none."""
         group = self.axes[axis]
         if len(group) == 1:
@@ -93,8 +92,8 @@ class View:
         return replace(self, axes=tuple(self.axes[axis] for axis in order))
 
     def reshaped(self, lengths: Sequence[int]) -> View | None:
-        """The same tensor seen with axes of ``lengths``, ``None`` if an axis of the tensor would
-        have to be split."""
+        """The same tensor with axes of ``lengths``; ``None`` if an axis of the tensor would have to
+        be split."""
         left, axes = list(self.flat), []
         for length in lengths:
             group, reach = [], 1
@@ -107,14 +106,14 @@ class View:
         return replace(self, axes=tuple(axes)) if not left else None
 
     def aligned(self, count: int) -> View:
-        """The view with axes of length one in front, ``count`` axes in all."""
+        """The view extended to ``count`` axes by leading axes of length one."""
         return replace(self, axes=((),) * (count - len(self.axes)) + self.axes)
 
 
 def factored(view: View, lengths: Sequence[int]) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """Factors the axes of an operand of ``lengths``, which is broadcast to ``view``, as the view's
-    axes are: (lengths of the factors, order that brings them into that of the tensor's axes);
-    factors that the view lacks have length one and stand first."""
+    """Factors the axes of an operand of ``lengths``, which broadcasts to ``view``, like the view's
+    axes: (lengths of the factors, permutation to the order of the tensor's axes). Factors that the
+    view lacks have length one and stand first."""
     cut, places = [], []
     for group, length in zip(view.axes, lengths, strict=True):
         for axis in group:
@@ -125,9 +124,9 @@ def factored(view: View, lengths: Sequence[int]) -> tuple[tuple[int, ...], tuple
 
 
 def refined(given: Sequence[int], wanted: Sequence[int]) -> list[list[tuple[int, int]]] | None:
-    """Splits axes of the lengths ``given`` so that axes of the lengths ``wanted`` consist of whole
-    parts: for each given axis its parts, (length, index of the wanted axis). ``None`` if an axis
-    cannot be split so."""
+    """Refines axes of the lengths ``given`` so that axes of the lengths ``wanted`` are products of
+    whole factors: for each given axis its factors, (length, index of the wanted axis). ``None`` if
+    an axis cannot be split in this way."""
     parts: list[list[tuple[int, int]]] = [[] for _ in given]
     group, room = 0, wanted[0] if wanted else 1
     for axis, length in enumerate(given):

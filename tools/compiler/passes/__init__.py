@@ -50,8 +50,8 @@ RULES = {
 
 
 def apply(graph: Graph, rules: Iterable[Callable[[Editor, Node], bool]]) -> Graph:
-    """Applies ``rules`` (of RULES) to a copy of the graph until none of them changes anything, then
-    removes dead nodes."""
+    """Applies ``rules`` (keys of RULES) to a copy of the graph until none of them changes anything,
+    then removes dead nodes."""
     editor = Editor(graph)
     # Every rule takes a node away or moves one towards the outputs; the bound is for a rule that
     # would not.
@@ -68,7 +68,8 @@ def apply(graph: Graph, rules: Iterable[Callable[[Editor, Node], bool]]) -> Grap
 
 
 def simplify(graph: Graph) -> Graph:
-    """Simplifies a graph (returns a new one): constants folded; normalisations, paddings and biases
-    folded into convolutions and dense layers; Transposes eliminated where possible; activations
-    fused. Tensors that stay keep their names; inputs and outputs are found by their ports."""
+    """Simplifies a graph (returns a new one): constants folded; normalisations, paddings and
+    biases folded into convolutions and dense layers; Transposes eliminated where possible;
+    activations fused. Tensors that remain keep their names; inputs and outputs are identified by
+    their ports."""
     return apply(graph, RULES.values())

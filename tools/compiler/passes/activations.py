@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Activation passes: canonicalise, merge, and fuse into the layer in front."""
+"""Activation passes: canonicalise, merge, and fuse into the preceding layer."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _FUSED = {"relu", "leaky", "clip"}
 
 
 def _plain(activation):
-    """The plainest activation that gives the same."""
+    """The simplest activation with the same function."""
     if (
         activation.function == "clip"
         and activation.low == 0
@@ -38,7 +38,7 @@ def _plain(activation):
 
 
 def plainer_activation(editor: Editor, node: Node) -> bool:
-    """Canonicalises limits from zero on, and a leaky relu of slope zero, to relu."""
+    """Canonicalises clips to [0, infinity) and leaky ReLUs of slope zero to relu."""
     if not isinstance(node, Activation) or _plain(node) is node:
         return False
     editor.put(_plain(node))
@@ -46,14 +46,14 @@ def plainer_activation(editor: Editor, node: Node) -> bool:
 
 
 def _limits(activation):
-    """Lowest and highest value, of relu and clip."""
+    """Lower and upper bound of a relu or clip."""
     if activation is None or activation.function not in ("relu", "clip"):
         return None
     return (0.0, np.inf) if activation.function == "relu" else (activation.low, activation.high)
 
 
 def merge_limits(editor: Editor, node: Node) -> bool:
-    """Merges two consecutive limits into one; the first may be fused into a layer."""
+    """Merges two consecutive relus or clips into one; the first may be fused into a layer."""
     if not isinstance(node, Activation) or _limits(node) is None:
         return False
     first = editor.sole_source(node, Activation | Conv | Dense | Binary | Affine)
@@ -74,7 +74,7 @@ def merge_limits(editor: Editor, node: Node) -> bool:
 
 
 def fuse_activation(editor: Editor, node: Node) -> bool:
-    """Fuses relu, leaky relu and limits into the layer whose only reader they are."""
+    """Fuses relu, leaky relu and clips into the layer whose only reader they are."""
     if not isinstance(node, Activation) or node.function not in _FUSED:
         return False
     layer = editor.sole_source(node, Conv | Dense | Binary | Affine)
@@ -85,8 +85,8 @@ def fuse_activation(editor: Editor, node: Node) -> bool:
 
 
 def lift_activation(editor: Editor, node: Node) -> bool:
-    """Moves an activation behind convolutions whose maps are joined and reshaped (the phases of a
-    transposed convolution) into these convolutions."""
+    """Moves an activation into the convolutions whose concatenated and reshaped results it reads
+    (the phases of a transposed convolution)."""
     if not isinstance(node, Activation) or node.function not in _FUSED:
         return False
     last = editor.sole_source(node, Reshape | Concat)
@@ -115,7 +115,7 @@ def lift_activation(editor: Editor, node: Node) -> bool:
 
 
 def _renamed(editor, tensor):
-    """A new tensor of the same shape."""
+    """Copies a tensor under a new name."""
     name = editor.unused(f"{tensor}_activated", editor.tensors)
     editor.tensors[name] = Tensor(name, editor.shape(tensor))
     return name

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes for channelwise scale and shift: recognised in arithmetic with constants, and folded into
-convolutions and dense layers."""
+"""Passes for channelwise scale and shift: recognition in arithmetic with constants, and folding
+into convolutions and dense layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["binary_to_affine", "fold_before", "fold_behind", "merge_affines", "s
 
 
 def binary_to_affine(editor: Editor, node: Node) -> bool:
-    """Converts arithmetic with a constant that is one number, or one per channel, to an Affine."""
+    """Converts arithmetic with a scalar or per-channel constant to an Affine."""
     if not isinstance(node, Binary) or len(node.inputs) != 2:
         return False
     first, second = (editor.data(name) for name in node.inputs)
@@ -64,7 +64,7 @@ def _arrays(editor, node):
 
 
 def merge_affines(editor: Editor, node: Node) -> bool:
-    """Merges two consecutive Affines, or one behind a LayerNorm."""
+    """Merges two consecutive Affines, or one after a LayerNorm."""
     if not isinstance(node, Affine):
         return False
     first = editor.sole_source(node, Affine | LayerNorm)
@@ -84,8 +84,8 @@ def merge_affines(editor: Editor, node: Node) -> bool:
 
 
 def sink_affines(editor: Editor, node: Node) -> bool:
-    """Moves an Affine with one factor and one term behind a Reshape or Transpose where a layer can
-    absorb it."""
+    """Moves an Affine with a single factor and term past a Reshape or Transpose if a layer can
+    absorb it there."""
     affine = editor.sole_source(node, Affine) if isinstance(node, Reshape | Transpose) else None
     if affine is None or affine.activation is not None:
         return False
@@ -113,7 +113,7 @@ def sink_affines(editor: Editor, node: Node) -> bool:
 
 
 def fold_behind(editor: Editor, node: Node) -> bool:
-    """Folds an Affine into the weights and bias of the layer in front."""
+    """Folds an Affine into the weights and bias of the preceding layer."""
     if not isinstance(node, Affine):
         return False
     layer = editor.sole_source(node, Conv | Dense)
@@ -137,8 +137,8 @@ def fold_behind(editor: Editor, node: Node) -> bool:
 
 
 def fold_before(editor: Editor, node: Node) -> bool:
-    """Folds an Affine into the layer behind, if no padding stands between them: zeros of the
-    padding are not shifted."""
+    """Folds an Affine into the following layer, unless that is padded: zeros of the padding are not
+    shifted."""
     if not isinstance(node, Conv | Dense):
         return False
     affine = editor.sole_source(node, Affine)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Branches that an output joins: each fills the numbers of the core, however far their ranges
-lie apart, and the host multiplies by what brings them back together."""
+"""Rescaling of branches that an output concatenates: each uses the core's full number range,
+however different their ranges are, and the host multiplies by the inverse factors."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -32,19 +32,21 @@ _HOMOGENEOUS = ("relu", "leaky")
 
 
 class _Held(Exception):
-    """A branch that no factor can be taken out of."""
+    """Raised if a branch cannot be rescaled by a factor."""
 
 
 @dataclass
 class _Branch:
-    """Channels ``begin`` to ``end`` of an output, and the layer that makes them."""
+    """Channels ``begin`` to ``end`` of an output, and the layer that computes them."""
 
     begin: int
     end: int
     layer: Affine | Conv | Dense
 
 
-def branches_scaled(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
+def branches_scaled(
+    graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
+) -> Graph:
     """The graph with factors in those of its output ports that join branches of ranges far apart
     on their last axis, and without these factors in the branches' last layers.
 
@@ -52,10 +54,12 @@ def branches_scaled(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Grap
     ----------
     graph : Graph, simplified
     calibration : dict, name of every input -> array as the user has it
+    fixed : names of ports that stay as they are
     """
     found = {}
     for port in graph.outputs:
-        if port.scale is not None or graph.tensors[port.tensor].scale is not None:
+        own = port.scale is not None or graph.tensors[port.tensor].scale is not None
+        if own or port.name in fixed:
             continue
         try:
             branches = _branches(graph, port.tensor, is_output=True)
@@ -91,8 +95,8 @@ def branches_scaled(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Grap
 
 
 def _branches(graph, tensor, is_output=False):
-    """A list of :class:`_Branch` of a tensor; ``is_output``: of the network, that nothing reads,
-    else what one node reads. Raises :class:`_Held`."""
+    """Branches of a tensor, a list of :class:`_Branch`; ``is_output``: the tensor is an output of
+    the network and has no other reader. Raises :class:`_Held`."""
     ports = [port for port in graph.outputs if port.tensor == tensor]
     if len(ports) != is_output or len(graph.readers(tensor)) != (not is_output):
         raise _Held
@@ -132,14 +136,14 @@ def _branches(graph, tensor, is_output=False):
 
 
 def _one(branches):
-    """The only branch, in a list. Raises :class:`_Held` where there are several."""
+    """Checks that ``branches`` has a single element. Raises :class:`_Held` if there are several."""
     if len(branches) > 1:
         raise _Held
     return branches
 
 
 def _divided(layer, factor):
-    """The layer whose results are divided by a positive number."""
+    """Returns a layer whose results are divided by a positive number."""
     if isinstance(layer, Affine):
         return replace(layer, scale=layer.scale / factor, shift=layer.shift / factor)
     return replace(

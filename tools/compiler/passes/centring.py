@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Centring: the host subtracts the mean of inputs far from zero, and the first layers' biases
-compensate for it; the last layers leave out the mean of outputs far from zero, and the host adds
-it."""
+"""Centring of inputs and outputs whose mean is far from zero. The host subtracts the mean of an
+input, and the biases of the first layers compensate for it; the last layers omit the mean of an
+output, and the host adds it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -37,7 +37,9 @@ _FEWEST = 16
 _MOST_INPUTS, _MOST_ELEMENTS = 64, 1 << 25
 
 
-def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph, dict[str, str]]:
+def centred(
+    graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
+) -> tuple[Graph, dict[str, str]]:
     """Adds offsets to input ports whose values are far from zero, and compensates for them in the
     layers that read them.
 
@@ -45,6 +47,7 @@ def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph,
     ----------
     graph : Graph, simplified
     calibration : dict, name of every input -> array as the user has it
+    fixed : names of ports that stay as they are
 
     Returns
     -------
@@ -52,6 +55,8 @@ def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph,
     """
     held: dict[str, str] = {}
     for port in graph.inputs:
+        if port.name in fixed:
+            continue
         values = to_graph(port, calibration[port.name])
         own = port.scale is not None or graph.tensors[port.tensor].scale is not None
         for offset in [] if own or values.ndim < 2 else _offsets(values):
@@ -65,13 +70,18 @@ def centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> tuple[Graph,
     return graph, held
 
 
-def results_centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Graph:
+def results_centred(
+    graph: Graph, calibration: Mapping[str, np.ndarray], fixed: Collection[str] = ()
+) -> Graph:
     """Adds offsets to output ports whose values are far from zero, and leaves them out in the
     layers that make them; arguments as in :func:`centred`."""
     own = [
         port
         for port in graph.outputs
-        if port.scale is None and graph.tensors[port.tensor].scale is None and port.order
+        if port.scale is None
+        and graph.tensors[port.tensor].scale is None
+        and port.order
+        and port.name not in fixed
     ]
     able = []
     for port in own:
@@ -105,15 +115,16 @@ def results_centred(graph: Graph, calibration: Mapping[str, np.ndarray]) -> Grap
 
 
 def few_inputs(graph: Graph, calibration: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """As many of the calibration inputs as a run of the whole network has memory and time for."""
+    """Selects as many of the calibration inputs as memory and time allow for a run of the whole
+    network."""
     size = sum(tensor.size for tensor in graph.tensors.values() if tensor.data is None)
     count = max(2, min(_MOST_INPUTS, _MOST_ELEMENTS // max(size, 1)))
     return evenly({name: np.asarray(array) for name, array in calibration.items()}, count)
 
 
 def _left_out(graph, tensor, offset, last=False):
-    """Name -> node of the layers that leave ``offset`` [channels] out of a tensor. ``last``: the
-    tensor is an output that nothing reads, else what one node reads. Raises :class:`Held`."""
+    """Layers with ``offset`` [channels] subtracted from a tensor: name -> node. ``last``: the
+    tensor is an output without readers, else a single node reads it. Raises :class:`Held`."""
     node = graph.maker(tensor)
     ports = [port for port in graph.outputs if port.tensor == tensor]
     if len(ports) != last or len(graph.readers(tensor)) != (not last):
@@ -140,7 +151,7 @@ def _left_out(graph, tensor, offset, last=False):
 
 
 def _left_out_of_parts(graph, node, offset):
-    """As :func:`_left_out`, of a Concat's result."""
+    """Like :func:`_left_out`, for the result of a Concat."""
     changed, begin = {}, 0
     apart = node.axis % len(graph.shape(node.output)) == len(graph.shape(node.output)) - 1
     for name in node.inputs:
@@ -151,7 +162,7 @@ def _left_out_of_parts(graph, node, offset):
 
 
 def _offsets(values, share=_SHARE):
-    """Offsets [channels] worth a try, the best first: of each channel its own, one for all.
+    """Candidate offsets [channels], the best first: one per channel, then one for all.
 
     Values seen that lie next to the mean, so that numbers on a grid stay on it.
     """
@@ -166,13 +177,13 @@ def _offsets(values, share=_SHARE):
 
 
 def _next_to_mean(values):
-    """Of each column of ``values`` the element nearest to the column's mean."""
+    """Element of each column of ``values`` that is nearest to the column's mean."""
     nearest = np.abs(values - values.mean(axis=0)).argmin(axis=0)
     return np.take_along_axis(values, nearest[None], axis=0)[0]
 
 
 def _moved(graph, port, offset):
-    """The graph with ``offset`` taken out of an input. Raises :class:`Held`."""
+    """Returns the graph with ``offset`` subtracted from an input. Raises :class:`Held`."""
     changed, _ = without(graph, port.tensor, offset)
     inputs = [
         replace(one, offset=tuple(map(float, offset))) if one is port else one

@@ -28,7 +28,7 @@ __all__ = ["fold_constants", "remove_no_ops"]
 
 
 def fold_constants(editor: Editor, node: Node) -> bool:
-    """Replaces a node on constants alone by a constant."""
+    """Replaces a node by a constant if all its operands are constants."""
     constants = [editor.data(name) for name in node.inputs]
     values = [value for value in constants if value is not None]
     if len(values) < len(constants) or editor.kept(node.output):
@@ -68,7 +68,7 @@ def _does_nothing(editor, node):
 
 
 def remove_no_ops(editor: Editor, node: Node) -> bool:
-    """Removes a node that returns its source unchanged."""
+    """Removes a node whose result equals its source."""
     if editor.data(node.inputs[0]) is not None or not _does_nothing(editor, node):
         return False
     editor.bypass(node, node.inputs[0])

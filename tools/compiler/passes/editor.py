@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mutable graph for passes, which keeps the maker and readers of every tensor up to date."""
+"""Mutable graph for passes, which keeps the producer and readers of every tensor up to date."""
 
 from collections.abc import Container
 from dataclasses import replace
@@ -56,7 +56,7 @@ class Editor:
         return self.tensors[tensor].data
 
     def maker(self, tensor: str, kind: Any = object) -> Any:
-        """The node that makes a tensor, if it is of class ``kind``, else ``None``."""
+        """The node that computes a tensor, if it is of class ``kind``, else ``None``."""
         node = self.nodes.get(self.makers.get(tensor, ""))
         return node if isinstance(node, kind) else None
 
@@ -69,23 +69,23 @@ class Editor:
         return [self.nodes[name] for name in self._readers.get(tensor, ())]
 
     def sole_reader(self, tensor: str) -> Any:
-        """The only node that reads a tensor, if it reads it once and the tensor is no output; else
-        ``None``."""
+        """The only node that reads a tensor, if it reads it once and the tensor is not an output;
+        else ``None``."""
         readers = self.readers(tensor)
         if len(readers) != 1 or self.kept(tensor) or readers[0].inputs.count(tensor) != 1:
             return None
         return readers[0]
 
     def sole_source(self, node: Node, kind: Any) -> Any:
-        """The node of class ``kind`` that makes the first operand of ``node`` and of no other node,
-        else ``None``."""
+        """The node of class ``kind`` that computes the first operand of ``node`` and has no other
+        reader, else ``None``."""
         made = self.maker(node.inputs[0], kind)
         return made if made is not None and self.sole_reader(made.output) is node else None
 
     # Changes
 
     def put(self, node: Node) -> None:
-        """Adds a node, or replaces the one of the same name."""
+        """Adds a node, or replaces the node with the same name."""
         old = self.nodes.get(node.name)
         if old is not None:
             self._forget(old)
@@ -106,8 +106,8 @@ class Editor:
         del self.nodes[node.name]
 
     def join(self, first: Node, second: Node, **changes: Any) -> None:
-        """Fuses ``second``, the reader of its result, into ``first``, which then makes that node's
-        tensor, with ``changes``."""
+        """Fuses ``second``, the reader of its result, into ``first``, which gets that node's output
+        and the ``changes``."""
         self.remove(second)
         origin = (
             first.origin
@@ -117,8 +117,8 @@ class Editor:
         self.put(replace(first, output=second.output, origin=origin, **changes))
 
     def swallow(self, first: Node, second: Node, **changes: Any) -> None:
-        """Fuses ``first``, the maker of its first operand, into ``second``, which then reads that
-        node's operand, with ``changes``."""
+        """Fuses ``first``, the producer of its first operand, into ``second``, which gets that
+        node's operand and the ``changes``."""
         origin = (
             second.origin
             if not first.origin or second.origin == first.origin
@@ -154,14 +154,14 @@ class Editor:
         ]
 
     def put_before(self, node: Node, added: Node) -> None:
-        """Inserts the node ``added`` in front of ``node``; its result gets a tensor."""
+        """Inserts the node ``added`` before ``node`` and adds a tensor for its result."""
         self.tensors[added.output] = Tensor(
             added.output, node_shape(added, *(self.shape(name) for name in added.inputs))
         )
         self._put_at(list(self.nodes).index(node.name), added)
 
     def put_behind(self, node: Node, added: Node) -> None:
-        """Inserts the node ``added`` behind ``node``; its result has a tensor."""
+        """Inserts the node ``added`` after ``node``; its result tensor must exist."""
         self._put_at(list(self.nodes).index(node.name) + 1, added)
 
     def _put_at(self, place, added):
@@ -171,7 +171,7 @@ class Editor:
             self.nodes[name] = self.nodes.pop(name)
 
     def unused(self, wanted: str, names: Container[str]) -> str:
-        """A unique name: ``wanted``, with a number behind it if ``names`` contains it."""
+        """Makes a name unique: ``wanted``, with a number appended if ``names`` contains it."""
         name, number = wanted, 1
         while name in names:
             name, number = f"{wanted}_{number}", number + 1
@@ -184,7 +184,7 @@ class Editor:
         return name
 
     def drop_dead(self) -> None:
-        """Removes nodes whose results nobody reads."""
+        """Removes nodes whose results are unused."""
         for node in reversed(list(self.nodes.values())):
             if not self.readers(node.output) and not self.kept(node.output):
                 self.remove(node)

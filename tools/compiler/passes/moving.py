@@ -58,8 +58,8 @@ def merge_transposes(editor: Editor, node: Node) -> bool:
 
 
 def sink_transposes(editor: Editor, node: Node) -> bool:
-    """Moves a Transpose behind an elementwise operation, where it may meet another one, a dense
-    layer or an output."""
+    """Moves a Transpose past an elementwise operation, towards another Transpose, a dense layer or
+    an output that may absorb it."""
     if not isinstance(node, Activation | Binary):
         return False
     flowing = [name for name in node.inputs if editor.data(name) is None]
@@ -108,8 +108,8 @@ def sink_transposes(editor: Editor, node: Node) -> bool:
 
 
 def move_into_dense(editor: Editor, node: Node) -> bool:
-    """Removes a Reshape in front of a dense layer, which reads all elements; folds a Transpose into
-    its weights."""
+    """Removes a Reshape before a dense layer, which reads all elements; folds a Transpose into its
+    weights."""
     if not isinstance(node, Dense) or node.steps:
         return False
     move = editor.maker(node.inputs[0], Reshape | Transpose)
@@ -127,8 +127,8 @@ def move_into_dense(editor: Editor, node: Node) -> bool:
 
 
 def move_into_ports(editor: Editor, node: Node) -> bool:
-    """Absorbs a Transpose of an input without other readers, or one that makes an output, into the
-    port's axis order."""
+    """Absorbs a Transpose of an input without other readers, or of an output, into the port's axis
+    order."""
     if not isinstance(node, Transpose):
         return False
     source = node.inputs[0]

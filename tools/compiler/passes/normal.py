@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recognition of layer normalisation that a model computes by means, differences and roots."""
+"""Recognition of layer normalisations that a model computes by means, differences and roots."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _binary(editor, tensor, function):
 
 
 def _mean(editor, tensor):
-    """Source of a mean over the last axis, that stays."""
+    """Source of a mean over the last axis with the axis kept; else ``None``."""
     node = editor.maker(tensor, Reduce)
     if node is None or node.function != "mean" or not node.keep:
         return None
@@ -32,7 +32,7 @@ def _mean(editor, tensor):
 
 
 def _epsilon(editor, tensor):
-    """Source and number of an addition of one small number."""
+    """Source and addend of an addition of a small number."""
     node = editor.maker(tensor, Affine)
     if (
         node is not None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Folding of Pad nodes into the windows behind them."""
+"""Folding of Pad nodes into the padding of convolutions and pools."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["fold_padding"]
 
 
 def fold_padding(editor: Editor, node: Node) -> bool:
-    """Folds a Pad into the padding of a convolution or pool."""
+    """Folds a Pad into the padding of the following convolution or pool."""
     if not isinstance(node, Conv | AveragePool | MaxPool):
         return False
     pad = editor.sole_source(node, Pad)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers that make up for the offset of a tensor: their biases take it."""
+"""Compensation for the offset of a tensor in its readers: their biases absorb it."""
 
 from dataclasses import replace
 
@@ -24,13 +24,13 @@ __all__ = ["Held", "without"]
 
 
 class Held(Exception):
-    """A layer that cannot take an offset: its name and why."""
+    """Error of a layer that cannot absorb an offset: its name and the reason."""
 
 
 def without(
     graph: Graph, tensor: str, offset: np.ndarray
 ) -> tuple[dict[str, Node], dict[str, np.ndarray]]:
-    """Changes of the layers behind a tensor from which ``offset`` [channels] is subtracted.
+    """Changes to the readers of a tensor after ``offset`` [channels] is subtracted from it.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def without(
 
 
 def _through(graph, node, offset):
-    """Offset of the result of a node that only moves or gathers elements."""
+    """Offset of the result of a node that only moves or pools elements."""
     if isinstance(node, MaxPool):
         return offset
     if isinstance(node, AveragePool):
@@ -80,7 +80,8 @@ def _through(graph, node, offset):
 
 
 def _taken(node, offset):
-    """A layer that reads its operand without ``offset`` and gives the same."""
+    """Returns a layer that gives the same results when ``offset`` is subtracted from its
+    operand."""
     if isinstance(node, Affine):
         return replace(node, shift=node.shift + node.scale * offset)
     if isinstance(node, Lstm):

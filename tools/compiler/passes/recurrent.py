@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recurrent layers whose last state alone is used."""
+"""Simplification of recurrent layers of which only the last state is read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ __all__ = ["take_last_state"]
 
 
 def take_last_state(editor: Editor, node: Node) -> bool:
-    """Makes a recurrent layer return its last state only, if nothing else is read."""
+    """Makes a recurrent layer return only its last state, if no other state is read."""
     if not isinstance(node, Slice):
         return False
     layer = editor.sole_source(node, Lstm | Gru)

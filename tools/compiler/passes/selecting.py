@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes for nodes that only choose or reorder channels: they become convolutions with a one for
-each channel, which are folded into their neighbours."""
+"""Passes for nodes that only select or reorder channels: they become convolutions with a single one
+per result channel, which are then folded into their neighbours."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ __all__ = [
 
 
 def recognise_shuffle(editor: Editor, node: Node) -> bool:
-    """Recognises a channel shuffle, a Reshape into groups, a Transpose and a Reshape back, as a
-    convolution that chooses channels."""
+    """Recognises a channel shuffle (Reshape into groups, Transpose, Reshape back) as a convolution
+    that selects channels."""
     if not isinstance(node, Reshape):
         return False
     turn = editor.sole_source(node, Transpose)
@@ -57,8 +57,8 @@ _MOST_ROWS, _MOST_CHANNELS = 8, 512
 
 
 def rows_to_channels(editor: Editor, node: Node) -> bool:
-    """Recognises a map that becomes a sequence of its columns, the features of a step all channels
-    of all rows, as a convolution over all rows that chooses them."""
+    """Recognises a map that becomes a sequence of its columns, with all channels of all rows as
+    features, as a convolution over all rows that selects them."""
     if not isinstance(node, Reshape):
         return False
     turn = editor.sole_source(node, Transpose)
@@ -92,8 +92,7 @@ def rows_to_channels(editor: Editor, node: Node) -> bool:
 
 
 def _chosen(node: Node | None) -> np.ndarray | None:
-    """The source's channel that each channel of the result is, of a convolution that only chooses;
-    else ``None``."""
+    """Source channel of each result channel, for a convolution that only selects; else ``None``."""
     if (
         not isinstance(node, Conv)
         or node.weights.shape[1:3] != (1, 1)
@@ -114,7 +113,7 @@ def _chosen(node: Node | None) -> np.ndarray | None:
 
 
 def _of_channels(node: Conv, chosen: np.ndarray) -> dict[str, np.ndarray | None]:
-    """What is left of a convolution's arrays if ``chosen`` of its channels are computed."""
+    """Restricts a convolution's arrays to the channels ``chosen``."""
     return {
         name: None if array is None else array[chosen]
         for name, array in (
@@ -126,7 +125,7 @@ def _of_channels(node: Conv, chosen: np.ndarray) -> dict[str, np.ndarray | None]
 
 
 def merge_selections(editor: Editor, node: Node) -> bool:
-    """Folds a choice of channels into the convolution in front of it, or into the one behind it."""
+    """Folds a channel selection into the preceding convolution or the following one."""
     if not isinstance(node, Conv) or node.groups != 1 or len(node.inputs) > 1:
         return False
     first = editor.sole_source(node, Conv)
@@ -143,7 +142,7 @@ def merge_selections(editor: Editor, node: Node) -> bool:
 
 
 def _channels(editor: Editor, node: Node) -> np.ndarray | None:
-    """The channels that a node takes out of a map, if it does nothing else."""
+    """Channels of a map that a node selects, if it does nothing else."""
     if isinstance(node, Conv):
         return _chosen(node)
     if not isinstance(node, Slice) or len(node.start) != 3:
@@ -155,8 +154,8 @@ def _channels(editor: Editor, node: Node) -> np.ndarray | None:
 
 
 def split_channels(editor: Editor, node: Node) -> bool:
-    """Splits a convolution of which every reader takes some channels, none of them twice: each of
-    the readers becomes a convolution of its own."""
+    """Splits a convolution whose readers select disjoint channels: each reader becomes a
+    convolution of its own."""
     chosen = _channels(editor, node)
     first = editor.maker(node.inputs[0], Conv) if chosen is not None else None
     if first is None or first.groups != 1 or len(first.inputs) > 1 or editor.kept(first.output):
@@ -183,7 +182,7 @@ def split_channels(editor: Editor, node: Node) -> bool:
 
 
 def cut_into_padding(editor: Editor, node: Node) -> bool:
-    """Folds a Slice that takes away the border of a convolution's results into less padding."""
+    """Folds a Slice that removes the border of a convolution's results into a smaller padding."""
     if not isinstance(node, Slice) or len(node.start) != 3 or any(s != 1 for s in node.step):
         return False
     first = editor.sole_source(node, Conv)

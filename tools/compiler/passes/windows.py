@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reductions over rows and columns as pooling over the whole map."""
+"""Recognition of reductions over rows and columns as global pooling."""
 
 from __future__ import annotations
 

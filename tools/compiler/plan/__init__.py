@@ -2,6 +2,14 @@
 """Plans: compiled networks as objects, and the folders that store them."""
 
 from .folder import load_plan, save_plan
-from .plan import HostStep, MachineStep, Plan, PlanError
+from .plan import HostStep, MachineStep, Plan, PlanError, drop_unread
 
-__all__ = ["HostStep", "MachineStep", "Plan", "PlanError", "load_plan", "save_plan"]
+__all__ = [
+    "HostStep",
+    "MachineStep",
+    "Plan",
+    "PlanError",
+    "drop_unread",
+    "load_plan",
+    "save_plan",
+]

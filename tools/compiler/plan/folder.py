@@ -16,7 +16,7 @@ from ...jobs.arrays import encode
 from ...outputs import place_below, write_places
 from ...toml_files import TomlError, read_toml
 from ..backends.base import LayerSpan, Lowered, Placed
-from ..graph import Graph, Port
+from ..graph import Graph, Port, State
 from ..layout import layout_of
 from .plan import HostStep, MachineStep, Plan, PlanError
 from .schema import LOWERED, STEPS, SUMMARY, check_fields
@@ -25,11 +25,13 @@ from .stored import of_stored, stored
 __all__ = ["load_plan", "save_plan"]
 
 _FORMAT = 2
+#: Of a plan with states, which a reader of format 2 would run without them.
+_STATE_FORMAT = 3
 _FILE = "plan.toml"
 
 
 def save_plan(plan: Plan, folder: str | Path) -> None:
-    """Writes ``plan`` into ``folder``, which is made if it does not exist; all files or none.
+    """Writes ``plan`` into ``folder``, which is created if needed; writes all files or none.
 
     Raises
     ------
@@ -56,9 +58,11 @@ def save_plan(plan: Plan, folder: str | Path) -> None:
                 entry["twin"] = _lowered(step.buffered_copy, f"{number}_twin", files)
         steps.append(entry)
     ports = {key: stored(getattr(plan, key))[0] for key in ("inputs", "outputs")}
-    files["steps.json"] = json.dumps(
-        {"steps": steps, **ports, "choices": plan.choices, "notes": plan.notes}, default=_number
-    ).encode()
+    body = {"steps": steps, **ports, "choices": plan.choices, "notes": plan.notes}
+    if plan.states:
+        body["states"], found = stored(plan.states)
+        arrays.update({f"states.{key}": value for key, value in found.items()})
+    files["steps.json"] = json.dumps(body, default=_number).encode()
     files["network.npz"] = encode(arrays)
     files[_FILE] = _summary(plan, files).encode()
     # The summary comes last: without it there is no plan.
@@ -77,7 +81,7 @@ def _number(value):
 
 
 def _lowered(lowered, number, files):
-    """A program as JSON has it; its bytes become ``files``, named by ``number``."""
+    """Serialises a program for JSON; its bytes are added to ``files``, in names with ``number``."""
     files[f"program_{number}.bin"] = lowered.program
     files.update({f"setup_{number}_{n}.bin": data for n, (data, _) in enumerate(lowered.setup)})
     if lowered.text:
@@ -87,7 +91,8 @@ def _lowered(lowered, number, files):
     )
     placed = {
         key: [[name, p.tensor, p.layout.as_dict()] for name, p in getattr(lowered, key).items()]
-        for key in ("inputs", "outputs", "tensors")
+        for key in ("inputs", "outputs", "tensors", "states")
+        if key != "states" or lowered.states
     }
     return {
         "program_at": lowered.program_at,
@@ -105,11 +110,11 @@ def _lowered(lowered, number, files):
 
 
 def _summary(plan, files):
-    """The text of ``plan.toml``."""
+    """Generates the text of ``plan.toml``."""
     quoted = json.dumps
     lines = [f"# {line}" for line in plan.notes]
     lines += [
-        f"format = {_FORMAT}",
+        f"format = {_STATE_FORMAT if plan.states else _FORMAT}",
         f"network = {quoted(plan.network)}",
         f"isa = {quoted(plan.isa)}",
     ]
@@ -167,8 +172,10 @@ def load_plan(folder: str | Path) -> Plan:
         ) from None
     except TomlError as error:
         raise PlanError(str(error)) from None
-    if summary.get("format") != _FORMAT:
-        raise PlanError(f"{path}: format = {summary.get('format')!r}: expected {_FORMAT}")
+    if summary.get("format") not in (_FORMAT, _STATE_FORMAT):
+        raise PlanError(
+            f"{path}: format = {summary.get('format')!r}: expected {_FORMAT} or {_STATE_FORMAT}"
+        )
     check_fields(path, summary, SUMMARY)
     files = {name: _file(folder, name, digest) for name, digest in summary["sha256"].items()}
     try:
@@ -224,6 +231,14 @@ def _plan(summary, files, folder):
     for port in (*ports["inputs"], *ports["outputs"]):
         _check_numbers(port, "offset")
         _check_numbers(port, "factor")
+    own = {
+        key.removeprefix("states."): value
+        for key, value in arrays.items()
+        if key.startswith("states.")
+    }
+    states = of_stored(body.get("states", []), own)
+    for state in states:
+        _check_state(state)
     params = dict(summary["params"])
     if params_hash(params) != summary["params_hash"]:
         raise ValueError("params_hash does not belong to these params")
@@ -240,11 +255,28 @@ def _plan(summary, files, folder):
         choices=body["choices"],
         notes=body["notes"],
         snr=summary.get("snr"),
+        states=states,
     )
 
 
+def _check_state(state):
+    """Refuses a state without ports or with an initial value of another shape."""
+    if not (
+        isinstance(state, State)
+        and isinstance(state.input, Port)
+        and isinstance(state.output, Port)
+        and isinstance(state.initial, np.ndarray)
+    ):
+        raise ValueError("a state has no input, output or initial value")
+    if state.initial.shape != state.input.shape or not np.isfinite(state.initial).all():
+        raise ValueError(
+            f"initial value of {state.input.name}: expected finite numbers of the shape "
+            f"{list(state.input.shape)}"
+        )
+
+
 def _check_numbers(port, field):
-    """Refuses an offset or a factor that does not fit the last axis of a port."""
+    """Checks that an offset or factor fits the last axis of a port."""
     numbers = getattr(port, field)
     if numbers is None:
         return
@@ -261,7 +293,8 @@ def _of_lowered(entry, number, files, folder):
     )
     placed = {
         key: {name: Placed(tensor, layout_of(layout)) for name, tensor, layout in entry[key]}
-        for key in ("inputs", "outputs", "tensors")
+        for key in ("inputs", "outputs", "tensors", "states")
+        if key in entry
     }
     layers = [
         LayerSpan(

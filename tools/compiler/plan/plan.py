@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A compiled network: steps for the core and for the host in execution order, with the quantised
-network that they were made from."""
+"""A compiled network: core and host steps in execution order, with the quantised network from which
+they were generated."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from ..quantised import Quantised
 
 if TYPE_CHECKING:
     from ...targets.base import TargetInfo
-    from ..graph import Graph, Port
+    from ..graph import Graph, Port, State
 
-__all__ = ["HostStep", "MachineStep", "Plan", "PlanError"]
+__all__ = ["HostStep", "MachineStep", "Plan", "PlanError", "drop_unread"]
 
 
 class PlanError(InputError):
@@ -27,9 +27,9 @@ class PlanError(InputError):
 
 @dataclass(eq=False)
 class MachineStep:
-    """A program for the core: ``part``, the quantised nodes that it computes, ``lowered``, the
-    program, and ``buffered_copy``, its double-buffered copy with other places for inputs and
-    outputs, or ``None``."""
+    """A step on the core: ``part``, the quantised nodes that it computes; ``lowered``, its program;
+    and ``buffered_copy``, a copy of the program with other addresses for inputs and outputs, or
+    ``None``."""
 
     part: Quantised
     lowered: Lowered
@@ -43,7 +43,7 @@ class MachineStep:
 
 @dataclass(eq=False)
 class HostStep:
-    """Nodes that the host computes in floating point: ``graph``, whose inputs and outputs are
+    """A step on the host, in floating point: ``graph`` is a subgraph whose inputs and outputs are
     tensors of the whole network."""
 
     graph: Graph
@@ -65,6 +65,7 @@ class Plan:
     params : dict, build parameters that it was made for
     memory_size : bytes of main memory of the target that it was made for
     inputs, outputs : list of Port, as the user sees them
+    states : list of State, whose ports are none of ``inputs`` and ``outputs``
     steps : list of MachineStep and HostStep
     target : name of the target that it was made for
     choices : list of dict, what the quantiser chose
@@ -86,6 +87,11 @@ class Plan:
     choices: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     snr: float | None = None
+    states: list[State] = field(default_factory=list)
+
+    def on_board(self, state: State) -> bool:
+        """Whether a state stays in the target's memory from one run to the next."""
+        return any(state.input.tensor in step.lowered.states for step in self.machine_steps)
 
     @property
     def machine_steps(self) -> list[MachineStep]:
@@ -99,7 +105,7 @@ class Plan:
 
     @property
     def memory_overlapped(self) -> int | None:
-        """Bytes of main memory with the double-buffered copies; ``None`` if it has none."""
+        """Bytes of main memory with the double-buffered copies; ``None`` if the plan has none."""
         copies = [
             step.buffered_copy.memory
             for step in self.machine_steps
@@ -124,12 +130,12 @@ class Plan:
         return [(step, span) for step in self.machine_steps for span in step.lowered.layers]
 
     def clock(self, clock_hz: float | None) -> float | None:
-        """Frequency in Hz of the clock that the plan's cycles count, on a target whose main clock
-        is ``clock_hz``; ``None`` if that is not known."""
+        """Frequency in Hz of the clock that counts the plan's cycles, on a target whose main clock
+        is ``clock_hz``; ``None`` if it is unknown."""
         return None if clock_hz is None else clock_hz * self.backend().clock_ratio
 
     def backend(self) -> Backend:
-        """The back end that compiled it, for the same build."""
+        """The back end that compiled the plan, for the same build."""
         return backend_class(self.isa)(params=self.params, memory_size=self.memory_size)
 
     def check_target(self, info: TargetInfo, name: str) -> None:
@@ -157,3 +163,19 @@ class Plan:
                 f"{name} has {info.memory_size:,} bytes of main memory; the plan of "
                 f"{self.network} takes {self.memory:,}"
             )
+
+
+def drop_unread(plan: Plan) -> None:
+    """Leaves out of each program's outputs those that are read for a state alone which the program
+    itself keeps: they need not go over the link."""
+    for number, step in enumerate(plan.steps):
+        if not isinstance(step, MachineStep):
+            continue
+        wanted = {port.tensor for port in plan.outputs}
+        wanted |= {state.output.tensor for state in plan.states if not plan.on_board(state)}
+        for later in plan.steps[number + 1 :]:
+            graph = later.part.graph if isinstance(later, MachineStep) else later.graph
+            wanted |= {port.tensor for port in graph.inputs}
+        for name in [name for name in step.lowered.outputs if name not in wanted]:
+            if step.lowered.states:
+                del step.lowered.outputs[name]

@@ -15,14 +15,14 @@ __all__ = ["LOWERED", "STEPS", "SUMMARY", "check_fields"]
 
 
 class Kind(NamedTuple):
-    """A type of value: whether a value is of it, and what a message says was expected."""
+    """A type of value: a check, and its description for messages."""
 
     holds: Callable[[Any], bool]
     expected: str
 
 
 class Field(NamedTuple):
-    """A field of a table: its name, its kind, and whether it must be there."""
+    """A field of a table: its name, its kind, and whether it is required."""
 
     name: str
     kind: Kind
@@ -140,6 +140,7 @@ STEPS = (
     Field("outputs", Kind(lambda value: isinstance(value, list), "a list")),
     Field("choices", Kind(lambda value: _is_list(value, _is_mapping), "a list of objects")),
     Field("notes", Kind(lambda value: _is_list(value, lambda n: type(n) is str), "texts")),
+    Field("states", Kind(lambda value: _is_list(value, _is_mapping), "a list of objects"), False),
 )
 
 #: A program in ``steps.json``.
@@ -171,14 +172,15 @@ LOWERED = (
     Field("inputs", _PLACED),
     Field("outputs", _PLACED),
     Field("tensors", _PLACED),
+    Field("states", _PLACED, required=False),
 )
 
 
 def check_fields(
     origin: object, values: object, fields: tuple[Field, ...], within: str = ""
 ) -> None:
-    """Refuses ``values``, a table of the file ``origin``, unless each of ``fields`` is there and of
-    its kind; ``within`` is the table's name in messages, with a dot behind it.
+    """Checks ``values``, a table of the file ``origin``: each of ``fields`` must be present and of
+    its kind. ``within`` is the table's name in messages, with a trailing dot.
 
     Raises
     ------

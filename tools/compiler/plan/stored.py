@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Serialisation of quantised networks as a JSON object with arrays beside it. Reading creates
-objects of this compiler's classes only."""
+"""Serialisation of quantised networks as a JSON object with arrays beside it. Deserialisation
+creates only objects of this compiler's classes."""
 
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
@@ -54,8 +54,8 @@ def _plain(value, arrays):
 
 
 def of_stored(value: Any, arrays: Mapping[str, np.ndarray]) -> Any:
-    """Inverse of :func:`stored`. Raises ``ValueError`` for an object that :func:`stored` never
-    gives."""
+    """Deserialises a value, the inverse of :func:`stored`. Raises ``ValueError`` for an object that
+    :func:`stored` never gives."""
     if isinstance(value, list):
         return [of_stored(part, arrays) for part in value]
     if not isinstance(value, dict):

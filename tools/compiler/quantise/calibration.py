@@ -85,8 +85,7 @@ def evenly(values: Mapping[str, np.ndarray], count: int) -> dict[str, np.ndarray
 
 
 def fewer(graph: Graph, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Selects as many of the inputs as memory allows for a run that holds whole layers of all of
-    them."""
+    """Selects as many of the inputs as memory allows for computing whole layers on all of them."""
     return evenly(
         values,
         max(

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Channel classes: tensors whose channels can be scaled together, one layer dividing and its
-readers multiplying."""
+"""Channel classes: tensors whose channels can be rescaled together, with the factors compensated in
+the layers that write and read them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _HOMOGENEOUS = ("relu", "leaky")
 
 @dataclass(eq=False)
 class ChannelClass:
-    """Tensors that share channels, each of which has one factor everywhere.
+    """Tensors that share channels; each channel can have one factor in all of them.
 
     Attributes
     ----------
@@ -47,8 +47,8 @@ def _homogeneous(node):
 
 
 def _passes(graph, node):
-    """Whether a factor of each channel goes through the node as it is; its operands' channels and
-    its result's are the same."""
+    """Whether a per-channel factor passes through the node unchanged, with the same channels in its
+    operands and result."""
     if not _homogeneous(node):
         return False
     if isinstance(node, Reduce):
@@ -67,7 +67,7 @@ def _passes(graph, node):
 
 
 def _flattened(graph, node):
-    """Whether the node only flattens a map for layers that are fully connected."""
+    """Whether the node only flattens a map for fully connected layers."""
     readers = graph.readers(node.output)
     return (
         isinstance(node, Reshape)
@@ -79,7 +79,7 @@ def _flattened(graph, node):
 
 
 def channel_classes(graph: Graph, fixed: Collection[str] = ()) -> list[ChannelClass]:
-    """Every :class:`ChannelClass` of a graph that has free factors.
+    """Finds every :class:`ChannelClass` of a graph in which factors can be chosen.
 
     Parameters
     ----------
@@ -121,13 +121,13 @@ def channel_classes(graph: Graph, fixed: Collection[str] = ()) -> list[ChannelCl
 
 
 def _join(joined, flowing, names):
-    """Makes the channels of tensors of one number of channels the same."""
+    """Merges the channels of tensors with equally many channels."""
     for channel in range(flowing[names[0]]):
         joined.join((name, channel) for name in names)
 
 
 def _join_parts(joined, flowing, graph, node):
-    """Makes the channels of a Concat's operands those of its result."""
+    """Merges the channels of a Concat's operands with those of its result."""
     begin, rank = 0, len(graph.shape(node.output))
     for name in node.inputs:
         for channel in range(flowing[name]):
@@ -136,7 +136,7 @@ def _join_parts(joined, flowing, graph, node):
 
 
 def _classes(joined, flowing, held):
-    """Tensor -> its :class:`ChannelClass`, of those that are not held altogether."""
+    """Channel class of each tensor; classes without any free factor are omitted."""
     together = UnionFind(flowing)
     homes = {}
     for name, channel in joined.names():

@@ -18,7 +18,8 @@ _ACTIVE = 0.05
 
 
 def mean_error(real: np.ndarray, whole: np.ndarray, scale: Scale) -> np.ndarray:
-    """Bias correction of each channel in real numbers, float64 [out].
+    """Bias correction of each channel, the mean error of its results in real numbers, float64
+    [out].
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scale of a network's input: the one that changes the float network's results least."""
+"""Scale of a network's input: the scale that changes the float network's results least."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ _INPUTS, _HALVING, _TRIED, _VALUES = 48, 5, 9, 1 << 12
 
 
 def _grid(values):
-    """Unit of which all ``values`` are multiples (they come from a sensor, or from a quantised
-    model's set), or ``None``."""
+    """Greatest scale at which all ``values`` are integers (as those of a sensor or a quantised data
+    set are), or ``None``."""
     found = np.unique(values)
     if not 1 < len(found) <= _VALUES:
         return None

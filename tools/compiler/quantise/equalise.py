@@ -44,7 +44,7 @@ EXPONENTS = [
 
 
 class _Layer:
-    """Weights of a layer by channels read and channels written.
+    """Weights of a layer, arranged by channels read and channels written.
 
     Attributes
     ----------
@@ -69,15 +69,15 @@ class _Layer:
         self.levels = (1 << numbers.weight_bits - 1) - 1
 
     def steps(self, most):
-        """Unit of each row's weights whose greatest sizes are ``most`` [out]."""
+        """Scale of the weights of each row, given their greatest sizes ``most`` [out]."""
         group = np.zeros(self.of[-1] + 1)
         np.maximum.at(group, self.of, most)
         return (group / self.levels)[self.of]
 
 
 class _Cost:
-    """Cost of a class: error in the network's results from rounding in it, and in the layers
-    before and behind it."""
+    """Cost function of a channel class: error in the network's results from rounding in the class's
+    tensors, and in the weights of the layers that write and read them."""
 
     def __init__(self, found, graph, nodes, seen, weight, arithmetic, ranges, levels, far):
         self.range, self.levels, self.readers, self.writers = ranges, levels, [], []
@@ -116,11 +116,11 @@ class _Cost:
             )
 
     def before(self):
-        """Greatest weight a channel in the layers before."""
+        """Greatest weight per channel in the layers that write the class."""
         return _greatest(len(self.range), [(at, most) for _, at, _, most in self.writers])
 
     def behind(self):
-        """Greatest weight a channel in the layers behind."""
+        """Greatest weight per channel in the layers that read the class."""
         return _greatest(
             len(self.range), [(at, reader.most.max(axis=1)) for reader, at, *_ in self.readers]
         )
@@ -140,7 +140,7 @@ class _Cost:
 
 
 def _greatest(channels, parts):
-    """Greatest value of each of the ``channels`` among ``parts``, (channel of each, values)."""
+    """Greatest value of each channel among ``parts``, pairs (channel of each value, values)."""
     result = np.zeros(channels)
     for at, values in parts:
         np.maximum.at(result, at, values)
@@ -148,8 +148,8 @@ def _greatest(channels, parts):
 
 
 def _best(cost):
-    """Best factors of the form range^a * before^b / behind^c, [channels]; those that are held are
-    1, and the others count from there."""
+    """Best factors of the form range^a * before^b / behind^c, [channels]; fixed channels have
+    factor 1, and the others are relative to them."""
     tiny = 1e-12
     logs = [
         np.log(np.maximum(values, max(values.max(), tiny) * 1e-4))
@@ -166,20 +166,20 @@ def _best(cost):
 
 
 def _bias(node):
-    """Bias of a layer, 0 where it has none."""
+    """Bias of a layer, 0 if it has none."""
     bias = node.shift if isinstance(node, Affine) else node.bias
     return 0.0 if bias is None else bias
 
 
 def _likely(values):
-    """Range of each channel of a tensor on other inputs: one that few of these spoke in may well
-    speak louder."""
+    """Expected range of each channel on other inputs: greater than the range seen, by a margin that
+    shrinks with the number of inputs that activated the channel."""
     return values.channel_most * (1 + _UNSEEN / np.sqrt(values.channel_inputs + 1))
 
 
 def _scaled(node, rows, columns):
-    """A layer with its rows multiplied by ``rows`` [out] and what it reads by ``columns`` [channels
-    read], either ``None``."""
+    """Returns a layer with its rows multiplied by ``rows`` [out] and its columns by ``columns``
+    [channels read]; either may be ``None``."""
     bias = node.shift if isinstance(node, Affine) else node.bias
     weights = rows_of(node)
     if rows is not None:
@@ -201,7 +201,7 @@ def equalised(
     fixed: Collection[str] = (),
     far: Mapping[str, np.ndarray] | None = None,
 ) -> tuple[list[Node], dict[str, np.ndarray]]:
-    """Equalises a graph: the nodes with other weights, and the factors used.
+    """Equalises a graph: the nodes with changed weights, and the factors.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Groups of tensors that must have one scale, and their widths."""
+"""Groups of tensors that must share one scale, and the width of each group."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class UnionFind:
         self._above = {name: name for name in names}
 
     def find(self, name: Any) -> Any:
-        """The representative of the set of ``name``."""
+        """Representative of the set that contains ``name``."""
         while self._above[name] != name:
             self._above[name] = name = self._above[self._above[name]]
         return name
@@ -53,11 +53,11 @@ class UnionFind:
             self._above[self.find(name)] = self.find(names[0])
 
     def names(self) -> list[Any]:
-        """All names, in their order."""
+        """All names, in insertion order."""
         return list(self._above)
 
     def sets(self) -> dict[Any, list[Any]]:
-        """All sets, representative -> names, in their order."""
+        """All sets, representative -> names, in insertion order."""
         result: dict[Any, list[Any]] = {}
         for name in self._above:
             result.setdefault(self.find(name), []).append(name)
@@ -65,7 +65,7 @@ class UnionFind:
 
 
 def tied(node: Node, arithmetic: Arithmetic) -> list[str]:
-    """Names of the tensors of ``node`` that must have one scale."""
+    """Names of the tensors of ``node`` that must share one scale."""
     if isinstance(node, Affine | Conv | Dense):
         return [*node.inputs[1:], node.output] if arithmetic.equal_scales else []
     free = (
@@ -92,16 +92,25 @@ class Groups:
     ----------
     graph : Graph, legalised
     arithmetic : dict, node name -> Arithmetic
+    states : pairs of tensors that are one from an inference to the next
 
     Attributes
     ----------
     members : dict, name that stands for a group -> its tensors, constants among them
     """
 
-    def __init__(self, graph: Graph, arithmetic: Mapping[str, Arithmetic]):
+    def __init__(
+        self,
+        graph: Graph,
+        arithmetic: Mapping[str, Arithmetic],
+        states: Iterable[tuple[str, str]] = (),
+    ):
         self._joined = UnionFind(graph.tensors)
         for node in graph.nodes:
             self._joined.join(tied(node, arithmetic[node.name]))
+        for pair in states:
+            if all(name in graph.tensors for name in pair):
+                self._joined.join(pair)
         self.members = self._joined.sets()
 
     def of(self, tensor: str) -> str:
@@ -116,8 +125,8 @@ def _read(arithmetic):
 def widths(
     graph: Graph, arithmetic: Mapping[str, Arithmetic], groups: Groups, bits: int | None = None
 ) -> dict[str, int]:
-    """Chooses the width of every group, by its representative: one that its makers offer and its
-    readers accept, in the makers' order of preference.
+    """Chooses the width of every group, by its representative: one that its producers offer and its
+    readers accept, in the producers' order of preference.
 
     Parameters
     ----------

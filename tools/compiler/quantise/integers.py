@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Integer weights of a layer: a shift for each group of channels, rounding, bias."""
+"""Integer weights of a layer: a shift for each group of channels, rounded weights and an integer
+bias."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ _NOTHING = 0.01
 
 
 def shift_groups(out: int, size: int | None) -> np.ndarray:
-    """Group index of every one of ``out`` channels, ``size`` in each (``None``: all in one), int64
+    """Group index of each of ``out`` channels, ``size`` per group (``None``: one group), int64
     [out]."""
     return np.arange(out) // (size or out)
 
@@ -40,17 +41,17 @@ def _limits(bits):
 
 
 def round_nearest(rows: np.ndarray, step: np.ndarray, bits: int) -> np.ndarray:
-    """Rounds ``rows`` [groups, out, products] in units of ``step`` [groups, out] to the nearest
-    integer, clamped to ``bits``."""
+    """Rounds ``rows`` [groups, out, products] to the nearest multiples of the scale ``step``
+    [groups, out], as integers clamped to ``bits``."""
     return np.clip(np.rint(rows / step[..., None]), *_limits(bits))
 
 
 def round_with_feedback(
     rows: np.ndarray, step: np.ndarray, bits: int, seen: np.ndarray
 ) -> np.ndarray:
-    """Rounds with error feedback (GPTQ): as :func:`round_nearest`, but the rounding error of a
-    weight is compensated by the weights that follow, as far as their inputs correlate: columns in
-    turn, by the Cholesky factor of the inverse of the inputs' second moments.
+    """Rounds with error feedback (GPTQ): like :func:`round_nearest`, but later weights compensate
+    for the rounding errors of earlier ones, as far as their inputs correlate. Columns are processed
+    in turn, by the Cholesky factor of the inverse of the inputs' second moments.
 
     Parameters
     ----------
@@ -80,7 +81,7 @@ def round_with_feedback(
 
 
 def _most_shift(bias, result_step, numbers):
-    """Highest shift with which a bias fits its width."""
+    """Greatest shift with which a bias fits its width."""
     most = np.abs(bias).max(initial=0.0)
     if most == 0 or numbers.bias_in_result:
         return numbers.shifts[1]
@@ -161,7 +162,7 @@ def fit_shifts(
 def integer_bias(
     bias: np.ndarray, shift: np.ndarray, result_step: float, numbers: Arithmetic
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Integer bias: (int64 [out], its shift above the products' unit, int64 [out])."""
+    """Integer bias: (int64 [out], its shift relative to the products' scale, int64 [out])."""
     of = shift_groups(len(bias), numbers.shift_group)
     unit = result_step * 2.0 ** -shift.astype(np.float64)
     low, high = numbers.bias_shifts

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Offsets of hidden tensors: what is common to a layer's results stays out of their 8 bits, and the
-layers that read them add it to their biases.
+"""Offsets of hidden tensors: a layer's results are stored without their common mean, which would
+waste part of the 8-bit range; the biases of the reading layers add it.
 
 A tensor holds ``x - offset``, one offset for each channel. Without an activation any offset will
 do. With a relu the offset of every channel is at least as large as the least number: the end of the
@@ -50,9 +50,9 @@ def _is_relu(activation):
 
 
 def movable(graph: Graph, node: Node, arithmetic: Mapping[str, Arithmetic], scales: Scales) -> bool:
-    """Whether the result of a layer may hold an offset less: it saturates, shares its scale with
-    nothing that would not hold the offset less too, has a scale of few bits that nobody gives and a
-    range that no model was trained for, and all that read it can make up for the offset."""
+    """Whether an offset can be subtracted from a layer's result: it saturates, every tensor that
+    shares its scale can hold the offset too, its scale has few bits and is not prescribed, its
+    range is not trained, and all its readers can compensate for the offset."""
     numbers = arithmetic[node.name]
     if (
         not isinstance(node, Conv | Dense)
@@ -88,14 +88,14 @@ def _channels(graph, node):
 
 
 def far_channels(seen: Seen, node: Conv | Dense) -> np.ndarray:
-    """Channels of a layer's result whose range an offset can narrow: after a relu those that
-    never reached zero, else all; bool [channels]. ``seen``:
-    :class:`~.statistics.Seen`."""
+    """Channels of a layer's result whose range an offset can narrow: after a relu those that never
+    reached zero, else all; bool [channels]. ``seen``: :class:`~.statistics.Seen`."""
     return np.ones(len(seen.channel_low), bool) if node.activation is None else seen.channel_low > 0
 
 
 def without_middle(seen: Seen, node: Conv | Dense, far: np.ndarray) -> Seen:
-    """:class:`~.statistics.Seen` of a layer's result whose channels ``far`` hold their middle less.
+    """Statistics (:class:`~.statistics.Seen`) of a layer's result after subtraction of the middle
+    of the range, in the channels ``far``.
 
     A relu's channel that meets its zero counts by its greatest value, though with its offset half
     of that will do; so the width of another is what compares with it.
@@ -111,7 +111,8 @@ def without_middle(seen: Seen, node: Conv | Dense, far: np.ndarray) -> Seen:
 
 
 class Centred(Wish):
-    """Wish of a tensor that may hold an offset less.
+    """Data for choosing the scale of a tensor (a :class:`Wish`) from which an offset may be
+    subtracted.
 
     Parameters
     ----------
@@ -144,13 +145,13 @@ class Centred(Wish):
         self.layers, self.percentile = plain.layers, plain.percentile
 
     def without_offset(self, plain: Wish) -> Wish:
-        """The Wish ``plain`` of this tensor alone, without others of its group."""
+        """The data ``plain`` for this tensor alone, without others of its group."""
         alone = copy(plain)
         alone.samples = [self._values]
         return alone
 
     def offset(self, step: float) -> np.ndarray:
-        """Offset of each channel, float64 [channels], where the unit is ``step``."""
+        """Offset of each channel, float64 [channels], for the scale ``step``."""
         return np.maximum(self.middle, (self.top + 1) * step) if self.relu else self.middle
 
     def greatest(self) -> float:
@@ -176,8 +177,8 @@ class Centred(Wish):
 
 @dataclass(frozen=True)
 class Chosen:
-    """Unit of a tensor, why, the mean of the squared error with it, and the offset of each of the
-    tensor's channels, ``None`` where it has none."""
+    """Chosen scale of a tensor: the scale, the reason, the mean squared error with it, and the
+    offset of each channel, ``None`` without offsets."""
 
     step: float
     why: str
@@ -186,8 +187,8 @@ class Chosen:
 
 
 def choose(plain: Wish, centred: Centred) -> list[Chosen]:
-    """A tensor without an offset and with one, and the second only if it loses much less: a list of
-    :class:`Chosen`.
+    """Chooses a tensor's scale without an offset and with one; the second is offered only if its
+    error is much smaller. Returns a list of :class:`Chosen`.
 
     ``plain``: :class:`~.steps.Wish` of its group; ``centred``: :class:`Centred`.
     """
@@ -218,19 +219,22 @@ class Reader:
     without: float
 
     def lost(self, chosen: Chosen) -> float:
-        """Mean of the squared error of its results: that of the tensor, and of their rounding."""
+        """Mean squared error of the layer's results: from the tensor's error, and from their own
+        rounding."""
         room = self.without if chosen.offset is None else self.with_offset
         return self.gain * chosen.lost + np.square(max(room, self.size) / 128) / 12
 
 
 def is_worth_it(plain: Chosen, centred: Chosen, readers: list[Reader]) -> bool:
-    """Whether the offset gains more than the readers' partial sums lose by it, which begin at their
-    bias; ``plain``, ``centred``: :class:`Chosen`; ``readers``: list of :class:`Reader`."""
+    """Whether an offset gains more accuracy than the readers lose: their partial sums start at the
+    bias and saturate earlier. ``plain``, ``centred``: :class:`Chosen`; ``readers``: list of
+    :class:`Reader`."""
     return all(one.lost(centred) < _SHARE * one.lost(plain) for one in readers)
 
 
 def moved(node: Conv | Dense, offset: np.ndarray) -> Conv | Dense:
-    """The layer whose result holds ``offset`` less; where it had a relu, saturation is the relu."""
+    """Returns the layer with ``offset`` subtracted from its result; saturation then replaces a
+    relu."""
     return replace(
         node,
         bias=(0 if node.bias is None else node.bias) - offset,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Placeholder numbers: a network with the widths and sizes that the quantiser would give it, made
-without calibration inputs, to see whether a machine holds its program."""
+without calibration inputs, for checking whether a core can hold its program."""
 
 from __future__ import annotations
 
@@ -30,12 +30,13 @@ _RANGE = 8.0
 
 
 class ValuesNeeded(Exception):
-    """Whether a machine takes a network, or what its program is, depends on values of tensors."""
+    """Raised if values of tensors decide whether a core supports a network, or the shape of its
+    program."""
 
 
 def placeholder(graph: Graph, backend: Backend, bits: int | None = None) -> Quantised:
-    """:class:`~..quantised.Quantised` of a part of a network as the back end prepares it: weights
-    are rounded to the nearest, all tensors have the range of the same real numbers.
+    """Placeholder :class:`~..quantised.Quantised` of a legalised subgraph: weights are rounded to
+    the nearest, and all tensors are assumed to have the same range.
 
     ``bits``: as of :func:`~.quantiser.quantise`.
 
@@ -53,7 +54,7 @@ def placeholder(graph: Graph, backend: Backend, bits: int | None = None) -> Quan
 
 
 class _Scales(Scales):
-    """Scales of the range :data:`_RANGE`, but for those that the model or the core gives."""
+    """Scales for the range :data:`_RANGE`, except those that the model or the core prescribes."""
 
     def choose(self, tensor, layer=None, sums=()):
         if tensor not in self.of:
@@ -75,7 +76,7 @@ class _Scales(Scales):
 
 
 class _NoWalk:
-    """Stands for the :class:`~.walk.Walk` of a network that is not computed."""
+    """Replaces the :class:`~.walk.Walk` for a network that is not computed."""
 
     def run_whole(self, node, quantised):
         return None
@@ -90,7 +91,7 @@ class _Placeholder(Quantiser):
         pass
 
     def made(self):
-        """The placeholder numbers of the whole graph."""
+        """Computes the placeholder numbers of the whole graph."""
         for port in self.graph.inputs:
             self.scales.choose(port.tensor)
         for node in self.graph.nodes:

@@ -90,14 +90,14 @@ def quantise(
 
 
 def check_percentile(percentile: float | None) -> None:
-    """Raises InputError where ``percentile`` is none (:func:`quantise`)."""
+    """Raises InputError if ``percentile`` is out of range (:func:`quantise`)."""
     if percentile is not None and not 0 < percentile <= 100:
         raise InputError(f"percentile is {percentile!r}, expected a number above 0, at most 100")
 
 
 def check_bits(bits: int | None, parts: Sequence[Quantised]) -> None:
-    """Raises InputError if ``bits`` was asked for and no tensor of ``parts``, all quantised parts
-    of a network, could have this width."""
+    """Raises InputError if ``bits`` was requested and no tensor of ``parts``, all quantised
+    subgraphs of a network, can have this width."""
     taken = {
         part.scales[name].bits
         for part in parts
@@ -140,7 +140,7 @@ class Quantiser:
         self.result.choices.append({"name": name, "what": what, "value": value, "why": why})
 
     def run(self, equalise: bool) -> Quantised:
-        """The network quantised."""
+        """Quantises all nodes and returns the network."""
         self.scales.seen = collect(self.graph, self.values)
         if equalise:
             self._equalise()
@@ -159,7 +159,7 @@ class Quantiser:
         return self.result
 
     def _input(self, name):
-        """Chooses the scale of an input that shares it with no other tensor."""
+        """Chooses the scale of an input that shares its scale with no other tensor."""
         if self.scales.percentile is None and self.scales.alone(name):
             chosen = input_step(self.graph, self.values, name, self.scales.width(name))
             if chosen is not None:
@@ -168,8 +168,8 @@ class Quantiser:
     # Equalisation
 
     def _sums(self):
-        """Greatest size of each channel's partial sums, as a range of the result, of layers whose
-        partial sums saturate."""
+        """Greatest magnitude of each channel's partial sums, at the scale of the result, for layers
+        whose partial sums saturate."""
         layers = [
             node
             for node in self.graph.nodes
@@ -247,7 +247,7 @@ class Quantiser:
         self._note(node.name, "shift", int(shift), why)
 
     def _multipliers(self, node, numbers):
-        """An addition whose operands have factors, or a mean with one."""
+        """Quantises an addition whose operands have factors, or a mean that has one."""
         if isinstance(node, Binary) and node.function in ("add", "sub"):
             count = 1
         elif isinstance(node, AveragePool):
@@ -279,8 +279,8 @@ class Quantiser:
         self._note(node.name, "shift", _few(integer.shift), "finest weights that fit")
 
     def _without_offset(self, node, layer, sums):
-        """The layer, with an offset taken out of its result where that is of use, so that the
-        layers behind have other biases; the unit of its result is chosen with it.
+        """Quantises a layer and, where useful, subtracts an offset from its result, for which the
+        readers' biases compensate; the scale of the result is chosen with it.
 
         ``layer``: as :meth:`Scales.choose` takes it; ``sums``: :class:`~.scales.Sums`, or ``None``.
         """
@@ -313,8 +313,8 @@ class Quantiser:
         return changed[node.name]
 
     def _carried(self, first, names, values):
-        """Values of the tensors ``names``, in their order, all of which only move elements of the
-        ``first``: dict, tensor name -> array."""
+        """Values of the tensors ``names`` in order, all of which only move elements of the first:
+        tensor name -> array."""
         found = {first: values}
         for node in self.graph.nodes:
             if node.output in names and node.output != first:
@@ -322,8 +322,8 @@ class Quantiser:
         return found
 
     def _readers(self, node, offset):
-        """A list of :class:`~.offsets.Reader`, of the layers that read a layer's result and whose
-        partial sums saturate; ``offset`` of that result."""
+        """Readers (:class:`~.offsets.Reader`) of a layer's result whose partial sums saturate;
+        ``offset``: that of the result."""
         real = self.walk.real[node.output]
         few = real[np.linspace(0, len(real) - 1, min(len(real), _FEW)).round().astype(int)]
         changed, offsets = without(self.graph, node.output, offset)
@@ -421,6 +421,6 @@ def _lost(integer, rows, mean, unit):
 
 
 def _few(shift):
-    """A shift for the report: the one, or the least and greatest."""
+    """A shift for the report: the common shift, or the least and the greatest."""
     least, most = int(shift.min()), int(shift.max())
     return least if least == most else [least, most]

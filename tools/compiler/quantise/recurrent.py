@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Quantisation of recurrent layers: the gates' sums have a scale of their own, and two sets of
-weights lead to it."""
+"""Quantisation of recurrent layers: the gates' sums have a scale of their own, which the products
+of both weight matrices share."""
 
 from dataclasses import replace
 
@@ -16,8 +16,8 @@ __all__ = ["recurrent_integer"]
 
 
 def _parts(node, values):
-    """Sums of the gates on ``values`` [inputs, steps, features]: of the input, of the recurrence,
-    each with its bias, and the states before each step; [inputs, steps, ...]."""
+    """Gate sums on ``values`` [inputs, steps, features]: the input products and the recurrent
+    products, each with its bias, and the states before each step; [inputs, steps, ...]."""
     states = run_node(replace(node, last=False), values)
     states = states[:, ::-1] if node.reverse else states
     first = np.broadcast_to(node.initial, (len(values), 1, states.shape[2]))

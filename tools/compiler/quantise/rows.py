@@ -28,7 +28,7 @@ def rows_of(node: Conv | Dense | Affine) -> np.ndarray:
 
 
 def of_rows(node: Conv | Dense | Affine, rows: np.ndarray) -> np.ndarray:
-    """Inverse of :func:`rows_of`: ``rows`` in the shape of the node's weights."""
+    """Reshapes ``rows`` to the shape of the node's weights, the inverse of :func:`rows_of`."""
     return rows.reshape((node.scale if isinstance(node, Affine) else node.weights).shape)
 
 
@@ -43,7 +43,7 @@ def with_weights(
 
 
 def _maps(node, values, random):
-    """Some neighbourhoods of a convolution: [positions, rows, columns, channels]."""
+    """Random windows of a convolution's source: [positions, rows, columns, channels]."""
     high, wide = node.weights.shape[1:3]
     inputs, rows, columns, channels = values.shape
     top, left, bottom, right = node.padding

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Choice of scales: one for each group of tensors that share it, chosen when its first maker is
-processed."""
+"""Choice of scales: one for each group of tensors that share it, chosen when the first producer of
+the group is processed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from ..backends.base import Backend, LoweringError
 from ..evaluate import run_node
-from ..graph import Activation, Conv, Graph, Gru, Lstm, MatMul, Node
+from ..graph import Activation, Binary, Conv, Graph, Gru, Lstm, MatMul, Node
 from ..quantised import Arithmetic, Scale
 from .groups import Groups, widths
 from .statistics import SAMPLES
@@ -30,7 +30,8 @@ _SUMS, _RESULTS = 1 << 15, 1 << 19
 
 
 def _table_steps(graph, arithmetic, members):
-    """Steps that tables of the core ask of the tensors ``members``: step -> name of a node."""
+    """Scales that the core's tables require for the tensors ``members``: scale -> name of a
+    node."""
     found = {}
     for node in graph.nodes:
         numbers = arithmetic[node.name]
@@ -48,9 +49,9 @@ def _table_steps(graph, arithmetic, members):
 
 @dataclass(frozen=True)
 class Sums:
-    """Partial sums of some of a layer's results, in real numbers: ``values`` float64 [steps,
-    elements], of each element its ``channel`` [elements], and the ``limit`` of a partial sum in
-    units of the result."""
+    """Samples of a layer's partial sums in real numbers: ``values`` float64 [steps, elements], with
+    the ``channel`` [elements] of each element, and the ``limit`` of a partial sum in multiples of
+    the result's scale."""
 
     values: np.ndarray
     channel: np.ndarray
@@ -58,12 +59,12 @@ class Sums:
 
 
 def activated(node: Node, sums: Sums | None) -> list[tuple[Any, ...]]:
-    """The partial sums of a node as :class:`~.steps.Wish` takes them; of ``None`` an empty list."""
+    """Partial sums of a node in the form of :class:`~.steps.Wish`; an empty list for ``None``."""
     return [] if sums is None else [(sums.values, partial(_activated, node), sums.limit)]
 
 
 def _activated(node, values):
-    """Sums behind the activation of a node."""
+    """Partial sums after the activation of a node."""
     activation = getattr(node, "activation", None)
     return values if activation is None else run_node(activation, values)
 
@@ -74,7 +75,7 @@ def bounded(activation: Activation | None) -> bool:
 
 
 class Scales:
-    """The scales of a network, chosen one after another.
+    """Scales of a network, chosen one group at a time.
 
     Parameters
     ----------
@@ -102,7 +103,8 @@ class Scales:
         note: Callable[..., None],
     ):
         self.graph, self.backend, self.arithmetic, self._note = graph, backend, arithmetic, note
-        self.groups = Groups(graph, arithmetic)
+        self.groups = Groups(graph, arithmetic, backend.states)
+        self._products = self._rounded(backend.states)
         self.bits = widths(graph, arithmetic, self.groups, bits)
         self.percentile = percentile
         self.quantised = {
@@ -115,12 +117,25 @@ class Scales:
         self._random = np.random.default_rng(2)
         self._given = {group: self._own(group) for group in self.groups.members}
 
+    def _rounded(self, states):
+        """Groups of states that hold the product of two tensors, which has a shift only: steps that
+        are powers of two suit operands whose steps are."""
+        products = {
+            self.groups.of(node.output)
+            for node in self.graph.nodes
+            if isinstance(node, MatMul) or isinstance(node, Binary) and node.function == "mul"
+        }
+        known = self.graph.tensors
+        return products & {
+            self.groups.of(name) for pair in states for name in pair if name in known
+        }
+
     def width(self, tensor: str) -> int:
         """Width of a tensor in bits."""
         return self.bits[self.groups.of(tensor)]
 
     def alone(self, tensor: str) -> bool:
-        """Whether the tensor shares its scale with no other, and none is prescribed."""
+        """Whether the tensor has a scale of its own that nothing prescribes."""
         group = self.groups.of(tensor)
         return len(self.groups.members[group]) == 1 and self._given[group] is None
 
@@ -129,8 +144,7 @@ class Scales:
         return self.groups.members[self.groups.of(tensor)]
 
     def taken(self) -> set[str]:
-        """Names of the tensors whose scale is prescribed, by the model itself or by a table of the
-        core."""
+        """Names of the tensors whose scale the model itself or a table of the core prescribes."""
         return {
             name
             for group, given in self._given.items()
@@ -139,7 +153,7 @@ class Scales:
         }
 
     def _own(self, group):
-        """(step, why) that the model or the core gives a group, or ``None``."""
+        """Prescribed scale of a group, by the model or the core: (scale, reason), or ``None``."""
         members = set(self.groups.members[group])
         tables = _table_steps(self.graph, self.arithmetic, members)
         if len(tables) > 1:
@@ -193,13 +207,13 @@ class Scales:
         )
 
     def resample(self, tensor: str, values: np.ndarray) -> None:
-        """Takes ``values`` for those that calibration saw of a tensor."""
+        """Replaces the calibration sample of a tensor by ``values``."""
         flat = np.ravel(values)
         kept = flat if flat.size <= SAMPLES else self._random.choice(flat, SAMPLES, replace=False)
         self.seen[tensor] = replace(self.seen[tensor], sample=kept)
 
     def _sample(self, name):
-        """Elements of a tensor, cut as the model itself cuts them."""
+        """Sample of a tensor's elements, clipped as the model itself clips them."""
         tensor = self.graph.tensors[name]
         sample = self.seen[name].sample if tensor.data is None else tensor.data.ravel()
         if tensor.scale is None or tensor.data is not None:
@@ -237,7 +251,7 @@ class Scales:
         layer: tuple[Any, ...] | None = None,
         sums: Sequence[tuple[Any, ...]] = (),
     ) -> Scale:
-        """The :class:`Scale` of a tensor; if its group has none yet, one is chosen.
+        """Returns the :class:`Scale` of a tensor, and chooses it if its group has none yet.
 
         Parameters
         ----------
@@ -256,7 +270,8 @@ class Scales:
         layer: tuple[Any, ...] | None = None,
         sums: Sequence[tuple[Any, ...]] = (),
     ) -> Wish:
-        """The :class:`~.steps.Wish` of a tensor's group; arguments as in :meth:`choose`."""
+        """Data for choosing the scale of a tensor's group, a :class:`~.steps.Wish`; arguments as in
+        :meth:`choose`."""
         wish = self._wish(self.groups.of(tensor))
         wish.layers += [layer] if layer is not None else []
         wish.sums += sums
@@ -265,6 +280,8 @@ class Scales:
     def fix(self, tensor: str, step: float, why: str) -> None:
         """Sets the scale of the tensor's group to ``step``."""
         group = self.groups.of(tensor)
+        if group in self._products and self._given[group] is None:
+            step = 2.0 ** np.ceil(np.log2(step))
         for name in self.groups.members[group]:
             self.of[name] = Scale(float(step), self.bits[group])
             self._note(name, "scale", float(step), f"{self.bits[group]} bits, {why}")
@@ -305,11 +322,11 @@ class Scales:
         return self.of[node.output], shift
 
     def partial_sums(self, node: Node, walk: Walk) -> list[tuple[Any, ...]]:
-        """Partial sums of a layer whose partial sums saturate, as :class:`Wish` takes them."""
+        """Partial sums of a layer whose partial sums saturate, in the form of :class:`Wish`."""
         return activated(node, self.sampled_sums(node, walk))
 
     def sampled_sums(self, node: Node, walk: Walk) -> Sums | None:
-        """:class:`Sums` of a layer whose partial sums saturate, else ``None``."""
+        """Samples of a layer's partial sums (:class:`Sums`) if they saturate, else ``None``."""
         numbers = self.arithmetic[node.name]
         if numbers.partial_bits is None:
             return None

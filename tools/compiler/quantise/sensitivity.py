@@ -24,16 +24,16 @@ def _positions(graph, name):
 
 
 def _fold(values, channels):
-    """``values`` of other channels as those of a tensor of ``channels``: means where they repeat,
-    copies where they are few."""
+    """Adapts per-channel ``values`` to a tensor of ``channels``: means if the channels repeat,
+    copies if they are too few."""
     if len(values) % channels == 0:
         return values.reshape(-1, channels).mean(axis=0)
     return np.full(channels, values.mean())
 
 
 def _through_layer(node, channels, weight, together):
-    """Of a layer with weights: what an error of the source's ``channels`` weighs, were there one
-    result for each position of it."""
+    """Propagates sensitivity through a layer with weights to the source's ``channels``, as if each
+    source position had a single result."""
     rows = rows_of(node)
     groups, out, products = rows.shape
     taps = rows.reshape(groups, out, -1, channels // groups)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statistics of a network's tensors on the calibration inputs: samples, extremes, sizes by
+"""Statistics of a network's tensors on the calibration inputs: samples, extremes, magnitudes by
 channel."""
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SAMPLES = 1 << 16
 
 @dataclass(eq=False)
 class Seen:
-    """Statistics of one tensor.
+    """Statistics of one tensor on the calibration inputs.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ class Seen:
 
 
 def collect(graph: Graph, values: Mapping[str, np.ndarray], seed: int = 0) -> dict[str, Seen]:
-    """Collects :class:`Seen` of every activation tensor, by name; ``values`` as
-    :func:`~.calibration.check_calibration` gives them.
+    """Collects :class:`Seen` of every activation tensor, by name; ``values``: result of
+    :func:`~.calibration.check_calibration`.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Choice of the scale of a group of tensors: minimises the total loss by rounding, clipping and the
-layer's weights."""
+"""Choice of the scale of a group of tensors: minimises the total loss from rounding, clipping and
+the layer's weights."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ _SUMS = 1 << 16
 
 
 class Wish:
-    """Data for the choice of one group's scale.
+    """Data for choosing one group's scale: samples of its tensors, their weights in the loss, and
+    limits.
 
     Parameters
     ----------
@@ -70,7 +71,7 @@ class Wish:
         )
 
     def candidates(self, greatest: float) -> np.ndarray:
-        """Candidate scales."""
+        """Candidate scales, between which the search decides."""
         if self.wraps or self.bits >= WIDE:
             room = ROOM.get(self.bits, 1.5) if self.wraps else SPARE
             return greatest * room / self.top * 2.0 ** (np.arange(OCTAVE + 1) / OCTAVE)
@@ -90,7 +91,7 @@ class Wish:
         return np.concatenate([steps, exact[(exact <= steps[0]) & (exact >= steps[-1])]])
 
     def rounding(self, step: float) -> float:
-        """Mean squared error of rounding and cutting the tensors' elements."""
+        """Mean squared error of rounding and clipping the tensors' elements."""
         low, high = -self.top - 1, self.top
         return sum(
             float(np.mean(np.square(sample - step * np.clip(np.rint(sample / step), low, high))))
@@ -105,7 +106,7 @@ class Wish:
         return total + self.saturation(step)
 
     def saturation(self, step: float) -> float:
-        """Mean squared error that the partial sums' limits cause, all layers together."""
+        """Mean squared error from saturation of partial sums, over all layers."""
         return sum(
             saturating(values, activation, limit * step) for values, activation, limit in self.sums
         )
@@ -114,7 +115,7 @@ class Wish:
 def saturating(
     values: np.ndarray, activation: Callable[[np.ndarray], np.ndarray], limit: float
 ) -> float:
-    """Mean of the squared error of sums that are limited at every step."""
+    """Mean squared error of sums that saturate after every term."""
     total = np.zeros_like(values[0])
     before = total
     for now in values:

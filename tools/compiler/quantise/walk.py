@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layer-by-layer execution in float and in the core's integers side by side: each layer is
-quantised on the core's results of those before it."""
+"""Execution of a network layer by layer, in float and in the core's integers side by side: each
+layer is quantised on the core's results of the preceding layers."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..quantised import Quantised
 if TYPE_CHECKING:
     from ..backends.base import Backend
 
-__all__ = ["Walk", "alone", "copy_of"]
+__all__ = ["Walk", "alone", "copy_of", "run_alone"]
 
 
 def alone(graph: Graph, node: Node) -> Graph:
-    """The graph of one node of ``graph``: its activation inputs, its output."""
+    """A graph of a single node of ``graph``, with its activation inputs and its output."""
     tensors = {name: graph.tensors[name] for name in [*node.inputs, node.output]}
     flowing = list(dict.fromkeys(name for name in node.inputs if tensors[name].data is None))
 
@@ -31,8 +31,19 @@ def alone(graph: Graph, node: Node) -> Graph:
     return Graph(node.name, [port(name) for name in flowing], [port(node.output)], [node], tensors)
 
 
+def run_alone(
+    backend: Backend, quantised: Quantised, node: Node, numbers: Mapping[str, np.ndarray]
+) -> np.ndarray:
+    """Result of one node in the core's numbers, by the back end's reference on a graph of this node
+    alone; ``numbers`` of the activations that it reads."""
+    single = alone(quantised.graph, node)
+    one = Quantised(graph=single, scales=quantised.scales, layers=quantised.layers)
+    result = backend.reference(one, {port.tensor: numbers[port.tensor] for port in single.inputs})
+    return np.asarray(result[node.output])
+
+
 class Walk:
-    """Values of the tensors that are still to be read.
+    """Values of all tensors that later nodes still read.
 
     Parameters
     ----------
@@ -57,25 +68,19 @@ class Walk:
         return self.real[name] if data is None else data[None]
 
     def run_real(self, node: Node) -> None:
-        """Computes the node in float."""
+        """Computes a node in floating point."""
         with np.errstate(all="ignore"):
             value = run_node(node, *(self.operand(name) for name in node.inputs))
         count = len(next(iter(self.real.values())))
         self.real[node.output] = np.broadcast_to(value, (count, *value.shape[1:]))
 
     def run_whole(self, node: Node, quantised: Quantised) -> np.ndarray:
-        """Computes the node in the core's integers, by the back end's reference on a graph of this
-        node alone."""
-        single = alone(self.graph, node)
-        one = Quantised(graph=single, scales=quantised.scales, layers=quantised.layers)
-        result = self.backend.reference(
-            one, {port.tensor: self.whole[port.tensor] for port in single.inputs}
-        )
-        self.whole[node.output] = np.asarray(result[node.output])
+        """Computes the node in the core's integers (:func:`run_alone`)."""
+        self.whole[node.output] = run_alone(self.backend, quantised, node, self.whole)
         return self.whole[node.output]
 
     def forget(self, index: int) -> None:
-        """Drops tensors that no node behind the one of this ``index`` reads."""
+        """Drops tensors that no node after ``index`` reads."""
         node = self.graph.nodes[index]
         for name in {*node.inputs, node.output}:
             if self._last.get(name, index) <= index:
@@ -84,6 +89,6 @@ class Walk:
 
 
 def copy_of(graph: Graph) -> Graph:
-    """A copy of the graph with lists and tensors of its own."""
+    """A copy of the graph whose lists and tensors can be changed independently."""
     tensors = {name: Tensor(**vars(tensor)) for name, tensor in graph.tensors.items()}
     return Graph(graph.name, list(graph.inputs), list(graph.outputs), list(graph.nodes), tensors)

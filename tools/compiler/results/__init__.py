@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reports on compiled networks: plans as tables, accuracy, comparison of cores."""
+"""Reports on compiled networks: tables of plans, accuracy, comparison of cores."""

@@ -44,7 +44,7 @@ def classified(
     outputs: Mapping[str, np.ndarray], labels: np.ndarray | None = None
 ) -> dict[str, Any]:
     """Top-1 ``classes`` of the inputs, if the network has one output of several numbers, and the
-    number ``correct`` of ``labels``."""
+    number of inputs whose class equals their label in ``labels`` (``correct``)."""
     arrays = list(outputs.values())
     if len(arrays) != 1 or arrays[0][0].size < 2:
         return {}

@@ -78,12 +78,13 @@ class Cell:
 
     @property
     def milliseconds(self) -> float | None:
-        """Time per input, ``None`` if cycles or clock are not known."""
+        """Time per input in milliseconds, ``None`` if cycles or clock are unknown."""
         return None if not self.cycles or not self.time_hz else self.cycles / self.time_hz * 1e3
 
     @property
     def bytes_of_an_input(self) -> float | None:
-        """Bytes of main memory traffic per input: counted, else the compiler's estimate."""
+        """Bytes of main memory traffic per input: counted by the target, else estimated by the
+        compiler."""
         counted = (
             moved(self.counters, self.build.get("ceilings")) / (self.build.get("inputs") or 1)
             if self.measured
@@ -94,7 +95,7 @@ class Cell:
 
 @dataclass
 class NetworkComparison:
-    """Comparison of all cores: ``cells``, ``inputs`` that they were judged by, ``correct`` of the
+    """Comparison of all cores: ``cells``, the ``inputs`` used for accuracy, and ``correct`` of the
     float network."""
 
     network: str
@@ -105,7 +106,7 @@ class NetworkComparison:
     notes: list[str]
 
     def as_dict(self) -> dict[str, Any]:
-        """The comparison as JSON can hold it."""
+        """Serialises the comparison for JSON."""
         return {
             **asdict(self),
             "cells": [{**asdict(cell), "milliseconds": cell.milliseconds} for cell in self.cells],
@@ -126,7 +127,7 @@ def comparison_of(values: Mapping[str, Any]) -> NetworkComparison:
 
 
 def _cell_of(values):
-    """The :class:`Cell` of its fields, as ``asdict`` gave them."""
+    """Restores a :class:`Cell` from the fields that ``asdict`` gave."""
     return Cell(
         **{
             each.name: values[each.name]
@@ -344,7 +345,7 @@ def comparison_rows(found: NetworkComparison) -> tuple[tuple[str, ...], list[tup
 
 
 def clock_notes(found: NetworkComparison) -> list[str]:
-    """For each core, the clock that its times are computed with, or why it has none."""
+    """For each core, the clock from which its times are computed, or why it has none."""
     return [
         f"{cell.isa} {cell.preset or ''}".rstrip() + f": {cell.clock_note}"
         for cell in found.cells

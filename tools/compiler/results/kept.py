@@ -41,8 +41,8 @@ _MOST_STATE = 1 << 26
 
 
 class _Kept:
-    """A folder with what is done so far of one command, whose plan, inputs and options
-    ``identity`` is a digest of."""
+    """Checkpoint folder of one command, identified by ``identity``, a digest of its plan, inputs
+    and options."""
 
     #: For messages: what the folder may hold instead of what is gone on with.
     OTHER = ""
@@ -58,7 +58,7 @@ class _Kept:
         shutil.rmtree(self._partial, ignore_errors=True)
 
     def _read_state(self, read):
-        """Calls ``read(state)`` where there is one."""
+        """Reads the saved state by ``read(state)``, if there is one."""
         path = self._partial / _STATE
         try:
             state = json.loads(read_bytes(path, _MOST_STATE))
@@ -77,8 +77,7 @@ class _Kept:
         )
 
     def _write(self, files, **state):
-        """Writes ``files`` (name -> bytes) and the state, which comes last: without it they do not
-        count."""
+        """Writes ``files`` (name -> bytes), then the state, which makes them valid."""
         state = {"identity": self._identity, **state}
         write_places(
             {place_below(self._partial, name): data for name, data in files.items()}
@@ -121,7 +120,7 @@ class KeptResults(_Kept):
         return len(self.results)
 
     def add(self, name: str, result: object) -> None:
-        """Writes the next result, which JSON can hold."""
+        """Writes the next result, a JSON value."""
         self.results[name] = result
         self._write({}, results=self.results)
 
@@ -239,7 +238,7 @@ def plan_identity(plan_folder: str | Path, inputs: dict[str, np.ndarray]) -> str
 
 
 def digest_of(*parts: object) -> str:
-    """SHA digest of bytes, of arrays by name, and of anything else by its text."""
+    """SHA digest of a list of values: bytes, arrays by name, and the text of any other value."""
     digest = hashlib.sha256()
     for part in parts:
         if isinstance(part, dict):

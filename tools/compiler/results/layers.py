@@ -108,8 +108,8 @@ def layer_counters(
 
 
 def _counters(session, step, values, cut=()):
-    """Counters of a step's runs on ``values``, which get its results; ``cut``: how its program ends
-    early."""
+    """Counters of a step's runs on ``values``, which the results are added to; ``cut``: patches
+    that end the program early."""
     lowered, target = step.lowered, session.target
     session.report = SessionReport()
     pieces = [(at, bytes.fromhex(data)) for at, data in cut]

@@ -16,9 +16,9 @@ __all__ = ["build_object", "plan_places"]
 
 
 def plan_places(plan: Plan) -> list[dict[str, Any]]:
-    """Memory map in order of addresses: ``what``, ``kind`` (program, constants, input, output,
-    tensor), ``at``, ``bytes``. Tensors may overlap since not all are live at once; with several
-    programs the name says which."""
+    """Memory map in address order: ``what``, ``kind`` (program, constants, input, output, tensor),
+    ``at``, ``bytes``. Tensors may overlap since not all are live at once; with several programs
+    each name says its program."""
     found = []
     for number, step in enumerate(plan.machine_steps):
         lowered, prefix = step.lowered, f"program {number}: " if len(plan.machine_steps) > 1 else ""

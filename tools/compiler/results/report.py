@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Summary of a plan as tables and as a JSON object: layers, cycles, memory, core or host."""
+"""Summary of a plan as tables and as a JSON object: layers, cycles, memory, and whether the core or
+the host runs each layer."""
 
 from __future__ import annotations
 
@@ -14,9 +15,19 @@ if TYPE_CHECKING:
     from ...build.reached import TimeClock
     from ...console import Console
     from ..plan.plan import Plan
+    from .noise import NoiseReport
 
-__all__ = ["clock_object", "plan_object", "plan_rows", "show_layers", "show_plan"]
+__all__ = [
+    "clock_object",
+    "plan_object",
+    "plan_rows",
+    "show_layers",
+    "show_noise",
+    "show_plan",
+]
 
+#: Layers of a noise report that a terminal shows.
+_NOISIEST = 10
 #: What rows may have besides, and its column.
 _MORE = {"measured": ">measured", "snr": ">SNR dB"}
 
@@ -47,7 +58,8 @@ def plan_rows(
                 for node in step.graph.nodes
             ]
             continue
-        kinds = {node.name: node.kind for node in step.part.graph.nodes}
+        kinds = dict.fromkeys(step.lowered.states, "state")
+        kinds |= {node.name: node.kind for node in step.part.graph.nodes}
         for place, span in enumerate(step.lowered.layers):
             kind = "+".join(kinds.get(name, "?") for name in span.nodes) or kinds.get(
                 span.name, "?"
@@ -76,8 +88,8 @@ def plan_rows(
 def plan_object(
     plan: Plan, clock_hz: float | None = None, clock: TimeClock | None = None
 ) -> dict[str, Any]:
-    """A plan's summary as a JSON object, for a main clock of ``clock_hz``; its clocks are those
-    that its cycles count. ``clock``: that times are computed with."""
+    """A plan's summary as a JSON object, for a main clock of ``clock_hz``. Its clocks are those
+    that count the plan's cycles; ``clock``: result of :func:`clock_object`."""
     rows = plan_rows(plan)
     return {
         "network": plan.network,
@@ -97,8 +109,8 @@ def plan_object(
 
 
 def clock_object(plan: Plan, clock: TimeClock | None) -> dict[str, Any]:
-    """The clock that times are computed with, as results store it: ``time_hz`` of the clock that a
-    plan's cycles count, or ``None``, and ``clock_note``."""
+    """Clock from which times are computed, as a JSON object: ``time_hz`` of the clock that counts a
+    plan's cycles, or ``None``, and ``clock_note``."""
     return {
         "time_hz": None if clock is None else plan.clock(clock.hz),
         "clock_note": "" if clock is None else clock.note,
@@ -129,6 +141,34 @@ def show_plan(console: Console, plan: Plan, clock: TimeClock | None = None) -> N
         console.out(f"signal to noise against floating point: {ratio}")
 
 
+def show_noise(console: Console, report: NoiseReport) -> None:
+    """Prints the noisiest layers as a table, with advice."""
+    rows = [row for row in report.layers if row.share > 0]
+    if not rows:
+        console.out("no layer adds noise to the outputs")
+        return
+    console.out(
+        f"noise of each layer alone at the outputs, on {report.inputs} "
+        f"input{'s' * (report.inputs > 1)}:"
+    )
+    console.table(
+        ("layer", "what", ">share %", ">SNR dB", ">rounding %", ">clipped %"),
+        [
+            (
+                _short(row.layer),
+                row.kind,
+                f"{100 * row.share:.1f}",
+                f"{row.snr:.1f}",
+                f"{100 * row.rounding:.0f}",
+                f"{100 * row.clipped:.2g}",
+            )
+            for row in rows[:_NOISIEST]
+        ],
+    )
+    for text in report.advice:
+        console.out(f"advice: {text}")
+
+
 def show_layers(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
     """Prints rows of :func:`plan_rows` as a table."""
     more = [key for key in _MORE if any(key in row for row in rows)]
@@ -139,7 +179,7 @@ def show_layers(console: Console, rows: Sequence[Mapping[str, Any]]) -> None:
 
 
 def _gathered(rows):
-    """The same with host steps in a row as one."""
+    """Merges consecutive host steps into one row."""
     found = []
     for row in rows:
         if row["where"] == "host" and found and found[-1]["where"] == "host":

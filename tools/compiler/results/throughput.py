@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Throughput in inferences per second: bounds by core and by link, which of them limits, and the
+"""Throughput in inferences per second: upper bounds by core and link, the limiting one, and the
 measured rate."""
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ __all__ = ["on_the_line", "throughput", "throughput_rows"]
 
 
 def on_the_line(info: TargetInfo, options: Mapping[str, Any]) -> bool:
-    """Whether transfers take real time: on a board, and on a virtual one whose ``options`` simulate
-    the link's wires and load nothing past them."""
+    """Whether transfers take simulated or real time: on a board, and on a virtual board whose
+    ``options`` simulate the link and load nothing past it."""
     return info.kind == "board" or options.get("link") == "wire" and options.get("load") != "direct"
 
 
 def throughput(
     report: SessionReport, plan: Plan, info: TargetInfo, on_the_line: bool
 ) -> dict[str, Any]:
-    """Inferences per second as a dict, ``None`` for figures that are not known.
+    """Inferences per second as a dict, ``None`` for unknown figures.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Execution by lists of runs: the board takes several inputs in a row, without the host
+"""Execution by run lists: the board processes several inputs in a row without the host
 (docs/how/standalone.md)."""
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ _ALIGN = 64
 
 @dataclass(frozen=True)
 class Chunk:
-    """Place of one list: its address, and that of what waits for each of its runs."""
+    """Memory of one run list: its address, and the address of the queued inputs and outputs of its
+    runs."""
 
     address: int
     slots: tuple[int, ...]
@@ -42,7 +43,7 @@ def _aligned(number):
 
 
 class ListPlaces:
-    """Memory for lists of runs behind a plan's programs.
+    """Memory for run lists after a plan's programs.
 
     Parameters
     ----------
@@ -87,11 +88,11 @@ class ListPlaces:
             )
 
     def _size(self, slot, count):
-        """Bytes of a list of ``count`` runs and of what waits for them."""
+        """Bytes of a list of ``count`` runs and of their queued inputs and outputs."""
         return _aligned(self._longest(count)) + count * slot
 
     def _longest(self, count):
-        """An upper bound of the bytes of a list: each run writes all registers, one by one."""
+        """Upper bound in bytes of a list: each run writes all registers, one by one."""
         lowered = self.programs[0]
         registers = 16 * (len(lowered.registers) + len(lowered.again))
         copies = sum(
@@ -102,8 +103,8 @@ class ListPlaces:
         return 64 + count * (registers + copies + 16)
 
     def _copied_by_words(self, lowered):
-        """Whether all runs begin at a word, a command can say their distances, and no input lies
-        between the elements of another."""
+        """Whether copy commands can move all tensors: their runs of bytes begin at words, the
+        strides fit a command, and no input lies between the elements of another."""
         spans = sorted((p.layout.first, p.layout.end) for p in lowered.inputs.values())
         if any(before[1] > after[0] for before, after in zip(spans, spans[1:], strict=False)):
             return False
@@ -120,13 +121,13 @@ class ListPlaces:
         )
 
     def waiting(self, chunk: Chunk, number: int, kind: str, name: str) -> int:
-        """Address where a tensor of run ``number`` of a list waits; ``kind`` is ``"in"`` or
+        """Queue address of a tensor of run ``number`` of a list; ``kind`` is ``"in"`` or
         ``"out"``."""
         return chunk.slots[number] + self._offsets[kind, name]
 
     def copy(self, work: RunList, chunk: Chunk, number: int, kind: str, program: Lowered) -> None:
-        """Adds to a list the copies of the inputs of a run, from where they wait, or of its outputs
-        back there."""
+        """Adds the copy commands of a run to a list: inputs from the queue to the program, or
+        outputs back."""
         for (of, name), placed in _tensors(program):
             if of != kind:
                 continue
@@ -151,8 +152,8 @@ def _tensors(lowered: Lowered) -> Iterator[tuple[tuple[str, str], Placed]]:
 def build_list(
     session: Session, places: ListPlaces, chunk: Chunk, count: int, again: bool
 ) -> RunList:
-    """The list of ``count`` runs whose tensors wait in ``chunk``; ``again``: the program has run
-    before.
+    """Builds the list of ``count`` runs whose tensors are queued in ``chunk``; ``again``: the
+    program has run before.
 
     With two programs the next input and the output before are copied beside a run.
     """
@@ -179,7 +180,7 @@ def build_list(
 
 
 def _words(session, registers):
-    """Registers as words of the control block: byte offset -> value."""
+    """Register values as words of the control block: byte offset -> value."""
     words = {}
     for name, value in registers.items():
         register, offset = session.target.registers.find(name)
@@ -194,8 +195,8 @@ def in_lists(
     places: ListPlaces,
     batches: Sequence[Mapping[str, np.ndarray]],
 ) -> list[dict[str, np.ndarray]]:
-    """Executes ``batches`` by lists of runs. Beside a list the outputs of the one before are read
-    and the inputs of the next one written."""
+    """Executes ``batches`` by run lists. While a list runs, the host reads the outputs of the
+    previous list and writes the inputs of the next."""
     parts: list[dict[str, np.ndarray]] = []
     report, now, lowered = session.report, session.target.now, step.lowered
     report.overlapped = True

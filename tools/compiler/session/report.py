@@ -9,7 +9,7 @@ __all__ = ["SessionReport"]
 
 @dataclass
 class SessionReport:
-    """Statistics of a session.
+    """Statistics of a session: inputs, runs, cycles, bytes and seconds.
 
     Attributes
     ----------
@@ -48,11 +48,11 @@ class SessionReport:
 
     @property
     def cycles(self) -> int | None:
-        """Cycles of all runs, ``None`` if the target counts none."""
+        """Total cycles of all runs, ``None`` if the target has no counters."""
         return self.counters.get("cycles")
 
     def as_dict(self) -> dict[str, Any]:
-        """The statistics as JSON can hold them."""
+        """Serialises the statistics for JSON."""
         return {
             "inputs": self.inputs,
             "overlapped": self.overlapped,

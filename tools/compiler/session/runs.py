@@ -24,7 +24,7 @@ EVERY = 16
 
 
 class RunFailed(QuintetError):
-    """A program of a plan that ended with a fault; ``outcome`` says how."""
+    """Error of a program that ended with a fault, described by ``outcome``."""
 
     code = Exit.FAULT
 
@@ -55,8 +55,8 @@ class Runs:
         self, step: MachineStep, lowered: Lowered, number: int, counted: bool = True
     ) -> Iterator[None]:
         """Context manager around run ``number`` of a step's program: starts it, executes the body
-        beside it and waits at the end; the core is idle afterwards whatever happens in the body.
-        ``counted``: the core's counters are read."""
+        meanwhile and waits at the end; the core is idle afterwards even if the body raises.
+        ``counted``: read the core's counters."""
         # What a run has left in the core serves the next, as long as it ended well and no other
         # program comes between.
         registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
@@ -79,18 +79,19 @@ class Runs:
             self._sums.update(outcome.counters)
 
     def is_last(self, step: MachineStep) -> bool:
-        """Whether the last run was one of ``step``, so that it finds what that has left."""
+        """Whether the last run was of ``step``, so that its constants and registers are still in
+        place."""
         return self._last is step
 
     def start_list(self, lowered: Lowered, address: int, size: int, number: int) -> None:
-        """Begins a list of runs, the first of which is run ``number`` of a step's program."""
+        """Starts a list of runs, the first of which is run ``number`` of a step's program."""
         self._last = None
         with self.about(lowered, number, "begun"):
             self.target.start_list(address, size)
 
     def wait_list(self, step: MachineStep, number: int, count: int) -> None:
         """Waits for a list of ``count`` runs, the first of which is run ``number``; raises
-        :class:`RunFailed` if one of them met a fault. The counters of the last one stand for
+        :class:`RunFailed` if any of them ended with a fault. The counters of the last run represent
         all."""
         from ....gateware.standalone.runlist import ListStatus
         from ...link.errors import LinkError
@@ -114,7 +115,7 @@ class Runs:
         self._sums.update(found.last.counters)
 
     def setup(self, lowered: Lowered, data: bytes, address: int) -> None:
-        """Runs a setup program once."""
+        """Executes a setup program once."""
         outcome = self.target.run(
             {**lowered.registers, "program_address": address, "program_length": len(data)}
         )
@@ -130,8 +131,8 @@ class Runs:
 
     @contextmanager
     def about(self, lowered: Lowered, number: int, what: str) -> Iterator[None]:
-        """Context manager that adds to a link error which input it happened with and ``what`` was
-        being done."""
+        """Context manager that adds to a link error which input it concerned and ``what`` was being
+        done."""
         from ...link.errors import LinkError
 
         try:
@@ -141,7 +142,7 @@ class Runs:
             raise
 
     def check(self, lowered: Lowered, outcome: Outcome, number: int | None = None) -> None:
-        """Raises :class:`RunFailed` unless the run ended well."""
+        """Raises :class:`RunFailed` unless the run ended without a fault."""
         if outcome.status == "done":
             return
         network = self.network if number is None else self._inputs(lowered, number)

@@ -13,11 +13,12 @@ import numpy as np
 from ...errors import suggestion
 from ..evaluate import run_graph
 from ..plan import MachineStep, PlanError
-from ..ports import from_graph
+from ..ports import from_graph, to_graph
 from ..values import check_inputs, to_numbers, to_values
 from .listed import ListPlaces, in_lists
 from .report import SessionReport
 from .runs import Runs
+from .states import States
 from .transfer import Transfer
 from .turns import in_turns, one_by_one
 
@@ -78,8 +79,11 @@ class Session:
             Transfer(target, SessionReport(), progress, resident=resident),
             Runs(plan.network, target),
         )
+        #: Inputs of a call behind which the states begin anew, ``None``: never.
+        self.reset_every: int | None = None
         #: For progress: inputs in all (``None``: those of a call), and inputs before this call.
         self.expected, self.behind = None, 0
+        self.states = States(plan)
         self._overlap = (
             overlap
             and plan.memory_overlapped is not None
@@ -94,10 +98,59 @@ class Session:
         if side_by_side([step.lowered for step in plan.machine_steps]):
             for step in plan.machine_steps:
                 self._load(step)
+        self.reset()
+
+    # States
+
+    def reset(self) -> None:
+        """Gives every state its initial value: what comes next is the first of a sequence."""
+        self.states.valid = True
+        for state in self.plan.states:
+            self._set_state(state, state.initial)
+
+    @property
+    def state(self) -> dict[str, np.ndarray]:
+        """The states as they are now, name of the input -> array of its shape: what the next
+        inference reads. Such a dict may be assigned, to go on from there; states that it leaves out
+        stay. Raises :class:`~.states.StateInvalid` behind a run that failed."""
+        self.states.check()
+        return {state.input.name: self._get_state(state) for state in self.plan.states}
+
+    @state.setter
+    def state(self, values: Mapping[str, np.ndarray]) -> None:
+        arrays = self.states.checked(values)
+        if len(arrays) == len(self.plan.states):
+            self.states.valid = True
+        self.states.check()
+        for state in self.plan.states:
+            if state.input.name in arrays:
+                self._set_state(state, arrays[state.input.name])
+
+    def _set_state(self, state, array):
+        tensor = state.input.tensor
+        values = to_graph(state.input, np.asarray(array)[None])
+        self.states.values[tensor] = values
+        report, self.report = self.report, SessionReport()  # no bytes of an input
+        for step in self.plan.machine_steps:
+            placed = step.lowered.states.get(tensor)
+            if placed is not None:
+                numbers = to_numbers(step.part, tensor, values)
+                self._memory.put(step.lowered, placed.layout, numbers)
+        self.report = report
+
+    def _get_state(self, state):
+        tensor, values = state.input.tensor, self.states.values[state.input.tensor]
+        report, self.report = self.report, SessionReport()
+        for step in self.plan.machine_steps:
+            placed = step.lowered.states.get(tensor)
+            if placed is not None:
+                values = to_values(step.part, tensor, self._memory.get(placed.layout))
+        self.report = report
+        return from_graph(state.input, values)[0]
 
     @property
     def report(self) -> SessionReport:
-        """The :class:`SessionReport` of all runs so far; it may be replaced for a while."""
+        """The :class:`SessionReport` of all runs so far; it can be replaced temporarily."""
         return self._memory.report
 
     @report.setter
@@ -112,11 +165,11 @@ class Session:
         self.report.load_seconds += time.monotonic() - began
 
     def _hold(self, lowered, first):
-        """Writes a program and what it needs; a double-buffered copy uses the constants of
-        ``first``."""
+        """Writes a program with its constants to the target; a double-buffered copy shares the
+        constants of ``first``."""
         for address, size in lowered.zeros:
             self.target.fill(address, size)
-        for placed in lowered.inputs.values():
+        for placed in lowered.read.values():
             self._memory.clear(placed.layout)
         if lowered is first or lowered.program_at != first.program_at:
             self._memory.hold(
@@ -129,7 +182,7 @@ class Session:
             self.runs.setup(lowered, data, address)
 
     def _programs(self, step):
-        """The programs of a step that take turns."""
+        """The programs of a step that alternate."""
         return [step.lowered, step.buffered_copy] if self._overlap else [step.lowered]
 
     # Runs
@@ -139,15 +192,35 @@ class Session:
         return found if len(found) > 1 else next(iter(found.values()))
 
     def outputs(self, *arrays: Any, **named: Any) -> dict[str, np.ndarray]:
-        """Computes the outputs of the network, name -> array, the first axis counts inputs."""
+        """Computes the outputs of the network, name -> array, whose first axis counts inputs."""
         inputs = self.check(*arrays, **named)
-        values = self.run_steps(inputs)
-        self.report.inputs += len(next(iter(inputs.values())))
+        count = len(next(iter(inputs.values())))
+        values = _joined(
+            [
+                self._sequence({name: array[part] for name, array in inputs.items()}, part.start)
+                for part in self._sequences(count)
+            ]
+        )
+        self.report.inputs += count
         return {port.name: from_graph(port, values[port.tensor]) for port in self.plan.outputs}
 
+    def _sequences(self, count):
+        """The parts of ``count`` inputs between which the states begin anew."""
+        length = count
+        if self.plan.states and self.reset_every is not None:
+            length = self.reset_every
+        return [slice(at, min(at + length, count)) for at in range(0, count, length)]
+
+    def _sequence(self, inputs, first):
+        """The tensors between steps of the inputs of one sequence; the one from input 0 on takes
+        the states as they are."""
+        if first:
+            self.reset()
+        return self.run_steps(inputs)
+
     def check(self, *arrays: Any, **named: Any) -> dict[str, np.ndarray]:
-        """Checks the arguments of a call and converts them: tensor name -> float64, the first axis
-        counts inputs.
+        """Checks the arguments of a call and converts them: tensor name -> float64, whose first
+        axis counts inputs.
 
         Arrays in the order of the network's inputs, by name, or one dict of name -> array.
         Raises :class:`PlanError`.
@@ -171,8 +244,8 @@ class Session:
     def run(
         self, output_names: Sequence[str] | None, inputs: Mapping[str, np.ndarray]
     ) -> list[np.ndarray]:
-        """Computes outputs as onnxruntime's sessions do: those of ``output_names`` (``None``: all)
-        in their order, of a dict of inputs."""
+        """Computes outputs from a dict of inputs, with the signature of onnxruntime's sessions:
+        those of ``output_names`` (``None``: all), in that order."""
         found = self.outputs(dict(inputs))
         names = list(found) if output_names is None else list(output_names)
         for name in names:
@@ -193,6 +266,37 @@ class Session:
         keep : dict, filled with tensor name -> numbers as they lay in memory,
             of all tensors that each step's program keeps
         """
+        if not self.plan.states:
+            return self._run_together(inputs, keep)
+        with self.states.running():
+            hosted = [state for state in self.plan.states if not self.plan.on_board(state)]
+            if not hosted:
+                return self._run_together(inputs, keep)
+            return self._run_in_order(inputs, hosted, keep)
+
+    def _run_in_order(self, inputs, hosted, keep):
+        """Runs inputs one by one; states that are ``hosted`` go from the outputs of one to the
+        inputs of the next."""
+        found: list[dict[str, np.ndarray]] = []
+        kept: list[dict[str, np.ndarray]] = []
+        count = len(next(iter(inputs.values())))
+        for number in range(count):
+            one = {name: array[number : number + 1] for name, array in inputs.items()}
+            one |= {state.input.tensor: self.states.values[state.input.tensor] for state in hosted}
+            own: dict[str, np.ndarray] = {}
+            values = self._run_together(one, None if keep is None else own)
+            for state in hosted:
+                self.states.values[state.input.tensor] = to_graph(
+                    state.input, from_graph(state.output, values[state.output.tensor])
+                )
+            found.append(values)
+            kept.append(own)
+        if keep is not None:
+            keep.update(_joined(kept))
+        return _joined(found)
+
+    def _run_together(self, inputs, keep):
+        """Runs all steps on all inputs, step by step."""
         values = dict(inputs)
         for step in self.plan.steps:
             if isinstance(step, MachineStep):
@@ -213,7 +317,7 @@ class Session:
         values: dict[str, np.ndarray],
         keep: dict[str, np.ndarray] | None = None,
     ) -> None:
-        """Runs a step on the core and adds its outputs to ``values``; the rest as in
+        """Runs a step on the core and adds its outputs to ``values``; other arguments as in
         :meth:`run_steps`."""
         if step not in self._resident:
             self._resident.clear()
@@ -257,7 +361,7 @@ class Session:
                 keep[placed.tensor] = numbers
 
     def _list_places(self, programs, runs, keep):
-        """Memory for lists of runs, where the target walks them and has space for two runs."""
+        """Memory for run lists, if the target executes them and has space for two runs."""
         if not self._lists or runs < 2 or keep is not None:
             return None
         taken = [step.lowered.memory for step in self.plan.machine_steps]
@@ -281,7 +385,7 @@ class Session:
         waiting: Mapping[str, int] | None = None,
     ) -> None:
         """Writes the inputs of run ``number`` of a program, tensor name -> numbers; a short batch
-        is filled up with zeros. ``waiting``: addresses at which they wait for it, packed."""
+        is padded with zeros. ``waiting``: queue addresses to which they are written, packed."""
         with self.runs.about(lowered, number, "written"):
             for name, placed in lowered.inputs.items():
                 at = None if waiting is None else waiting[name]
@@ -294,8 +398,8 @@ class Session:
         keep: dict[str, np.ndarray] | None = None,
         waiting: Mapping[str, int] | None = None,
     ) -> dict[str, np.ndarray]:
-        """Reads the outputs of run ``number`` of a program, by name. ``waiting``: addresses at
-        which they wait for the host, packed."""
+        """Reads the outputs of run ``number`` of a program, by name. ``waiting``: queue addresses
+        from which they are read, packed."""
         with self.runs.about(lowered, number, "read"):
             return {
                 name: self._memory.get(placed.layout, None if waiting is None else waiting[name])
@@ -304,7 +408,7 @@ class Session:
 
     @staticmethod
     def _read(lowered, keep):
-        """The tensors that are read after a run."""
+        """Tensors to read after a run."""
         return {**lowered.outputs, **(lowered.tensors if keep is not None else {})}
 
     def close(self) -> None:
@@ -318,16 +422,21 @@ class Session:
         self.close()
 
 
+def _joined(parts):
+    """Arrays of several runs as one each."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
 def side_by_side(programs: Sequence[Lowered]) -> bool:
-    """Whether no two programs take the same memory, tensors included: a program that stays in
-    memory must not lie where another one writes its results."""
+    """Whether no two programs overlap in memory, tensors included: a program that stays in memory
+    must not lie where another writes its results."""
     spans = sorted((_lowest(program), program.memory) for program in programs)
     return all(before[1] <= after[0] for before, after in zip(spans, spans[1:], strict=False))
 
 
 def _lowest(program: Lowered) -> int:
     """Lowest byte address that a program takes."""
-    places = (*program.inputs.values(), *program.outputs.values(), *program.tensors.values())
+    places = (*program.read.values(), *program.outputs.values(), *program.tensors.values())
     return min(
         [
             program.program_at,
@@ -353,7 +462,7 @@ def _info(plan, target):
 
 
 def _padded(array, images):
-    """The inputs of a run, zeros behind the last ones."""
+    """The inputs of a run, padded with zeros to the batch size."""
     return (
         np.concatenate([array, np.zeros((images - len(array), *array.shape[1:]), array.dtype)])
         if len(array) < images

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Transfer of constants and tensors between host and target; writes and reads no more bytes than
-needed."""
+"""Transfer of constants and tensors between host and target, with as few bytes as possible."""
 
 from __future__ import annotations
 
@@ -50,7 +49,8 @@ class Transfer:
         self._known: dict[Layout, list[_Piece]] = {}
 
     def hold(self, address: int, data: np.ndarray, what: str) -> None:
-        """Writes constant bytes and verifies them by reading back; messages call them ``what``."""
+        """Writes constant bytes and verifies them by reading back; ``what`` names them in
+        messages."""
         if not len(data):
             return
         content = data.tobytes()
@@ -84,7 +84,8 @@ class Transfer:
             self._target.fill(layout.first, layout.end - layout.first)
 
     def packed(self, layout: Layout | BitPlanes) -> Packed:
-        """A tensor outside its place: its runs one behind the other, or its whole span."""
+        """Layout of a tensor in a queue: its contiguous runs one after another, or its whole
+        span."""
         pieces = self.pieces(layout) if isinstance(layout, Layout) else []
         if not pieces:
             span = layout.end - layout.first
@@ -103,8 +104,8 @@ class Transfer:
         values: np.ndarray,
         at: int | None = None,
     ) -> None:
-        """Writes a tensor. The bytes between its elements belong to it and are zero, or are the
-        program's. ``at``: address where it is written :meth:`packed`, instead of its place."""
+        """Writes a tensor. The gaps between its elements are zero, or belong to the program.
+        ``at``: queue address to which it is written :meth:`packed`, instead of its own."""
         waiting = None if at is None else (at, self.packed(layout))
         first, end = layout.first, layout.end
         pieces = self.pieces(layout) if isinstance(layout, Layout) else []
@@ -142,8 +143,8 @@ class Transfer:
         self.report.input_bytes += memory.size
 
     def pieces(self, layout: Layout) -> list[_Piece]:
-        """Splits a layout into requests if these take fewer bytes on the link than the whole span;
-        else returns none."""
+        """Splits a layout into requests if they take fewer bytes on the link than the whole span;
+        else returns an empty list."""
         if layout not in self._known:
             pieces = _joined(layout.strips())
             self._known[layout] = (
@@ -155,8 +156,8 @@ class Transfer:
         return self._known[layout]
 
     def get(self, layout: Layout, at: int | None = None) -> np.ndarray:
-        """Reads a tensor, an array of its layout's shape. ``at``: address where it lies
-        :meth:`packed`."""
+        """Reads a tensor as an array of its layout's shape. ``at``: queue address from which it is
+        read :meth:`packed`."""
         pieces = self.pieces(layout)
         packed = self.packed(layout)
         if pieces:
@@ -188,8 +189,8 @@ class Transfer:
 
 @dataclass(frozen=True)
 class PackedPiece:
-    """Runs of a packed tensor: ``count`` of ``run`` bytes, ``stride`` apart from ``address`` on;
-    packed from ``packed_at`` on, each at a word."""
+    """Strided runs of a packed tensor: ``count`` runs of ``run`` bytes, ``stride`` apart from
+    ``address`` on; packed from ``packed_at`` on, each at a word."""
 
     packed_at: int
     address: int
@@ -200,21 +201,21 @@ class PackedPiece:
 
 @dataclass(frozen=True)
 class Packed:
-    """A packed tensor: its pieces and its bytes."""
+    """A packed tensor: its strided runs and its size in bytes."""
 
     pieces: tuple[PackedPiece, ...]
     size: int
 
 
 def _whole(run):
-    """Bytes of the words that a run takes."""
+    """Size of a run, rounded up to whole words."""
     return -(-run // 4) * 4
 
 
 @dataclass
 class _Piece:
-    """Runs of a request: ``count`` of ``run`` bytes, ``stride`` apart, from ``offset`` on; those
-    that hold elements as (first, number), the others zero."""
+    """A transfer request: ``count`` runs of ``run`` bytes, ``stride`` apart, from ``offset`` on.
+    ``filled``: the runs that hold elements, as (first, number); the others are zero."""
 
     offset: int
     run: int
@@ -224,8 +225,8 @@ class _Piece:
 
 
 def _joined(strips):
-    """Pieces of strips (offset, run, stride, count), in order: two that a few runs would make one
-    become one, since a request takes more bytes."""
+    """Merges strips (offset, run, stride, count), in order, into requests: two strips become one if
+    only a few runs lie between them, since a further request costs more bytes."""
     found = []
     for offset, run, stride, count in strips:
         if found and (run, stride) == (found[-1].run, found[-1].stride):

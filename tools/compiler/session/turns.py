@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Order of transfers and runs: sequential, or double-buffered with transfers beside the core's
+"""Order of transfers and runs: sequential, or double-buffered with transfers during the core's
 run."""
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def one_by_one(
     batches: Sequence[Mapping[str, np.ndarray]],
     keep: dict[str, np.ndarray] | None = None,
 ) -> list[dict[str, np.ndarray]]:
-    """Sequential execution: main memory belongs to one run at a time. Returns the outputs of every
-    batch; ``keep`` receives all tensors that the program keeps."""
+    """Sequential execution: each run has main memory to itself. Returns the outputs of every batch;
+    ``keep`` receives all tensors that the program keeps."""
     parts, lowered, report, now = [], step.lowered, session.report, session.target.now
     for number, batch in enumerate(batches):
         session.tell(number, lowered)
@@ -49,7 +49,7 @@ def in_turns(
     programs: Sequence[Lowered],
     batches: Sequence[Mapping[str, np.ndarray]],
 ) -> list[dict[str, np.ndarray]]:
-    """Double-buffered execution: beside a run the output before is read and the next input
+    """Double-buffered execution: during a run the previous output is read and the next input
     written."""
     parts: list[dict[str, np.ndarray]] = []
     before: Lowered | None = None

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements of the host link: its rate on the UART's and on USB's wires, in compiled
-simulation."""
+"""Measurements of the host link: transfer rates over UART and USB, in compiled simulation."""
 
 from .. import Measure
 from .rates import rate_rows

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bench of the link: the compiled link with a main memory, and 256 KiB of words at 0x8000_0000 on
-its bus."""
+"""Test bench of the link: the compiled link with a main memory, and 256 KiB of words at 0x8000_0000
+on its bus."""
 
 from __future__ import annotations
 
@@ -33,8 +33,8 @@ WORDS_BASE = 0x8000_0000
 
 
 class LinkTop(wiring.Component):
-    """Bridge, memory front and block RAM; ``wire`` is ``(clock_hz, baud)``, or ``None`` for byte
-    streams."""
+    """Top level of the bench: bridge, memory front end and block RAM; ``wire`` is ``(clock_hz,
+    baud)``, or ``None`` for byte streams."""
 
     def __init__(self, *, wire: tuple[int, int] | None = None, **arguments: Any) -> None:
         self._wire, self._arguments = wire, arguments
@@ -92,7 +92,7 @@ class LinkTop(wiring.Component):
 
 @cache
 def _library(wire, **arguments):
-    """Elaborated once for all benches of a process."""
+    """The compiled bench, elaborated once per process."""
     return build_library(
         LinkTop(wire=wire, **arguments),
         harness=HERE / "harness.cpp",
@@ -148,13 +148,14 @@ class Bench(Simulation):
         return buffer.raw[:count]
 
     def run_cycles(self, count: int, *, to_frame: bool = False) -> None:
-        """Simulates ``count`` cycles, or until a frame has been received."""
+        """Simulates ``count`` cycles, or until a complete frame was received."""
         self.c.link_run(self.handle, count, to_frame)
         self._settled = False
         self.check()
 
     def run(self, sent: BytesLike, quiet: int = 10_000) -> bytes:
-        """Sends bytes; returns the answer once the link has been quiet for ``quiet`` cycles."""
+        """Sends bytes and simulates; returns the answer once the link has been quiet for ``quiet``
+        cycles."""
         self.push(sent)
         answer = b""
         for _ in range(1000):
@@ -166,14 +167,14 @@ class Bench(Simulation):
         raise AssertionError(f"the link never becomes quiet; {len(answer)} bytes were answered")
 
     def log(self) -> list[tuple[int, ...]]:
-        """Writes above main memory since the last call: (address, word, byte enables)."""
+        """Bus writes above main memory since the last call: (address, word, byte enables)."""
         buffer = (ctypes.c_uint32 * (3 << 16))()
         count = self.c.link_log(self.handle, buffer, len(buffer))
         return [tuple(buffer[at : at + 3]) for at in range(0, count, 3)]
 
 
 class BenchPipe(Pipe):
-    """A pipe to a bench, in simulated time."""
+    """Byte pipe to a bench, in simulated time."""
 
     def __init__(self, bench: Bench, *, rate: float | None = None) -> None:
         self.bench, self.name, self.bytes_per_second = bench, "bench", rate

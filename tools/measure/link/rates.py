@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rates of the link: payload to the board and back, through a bench's UART or USB device, contents
-checked."""
+"""Transfer rates of the link: payload to the board and back, through a bench's UART or USB device,
+with the contents checked."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ _PIECE = 1 << 16
 
 
 def open_wire(clock_hz: int, **arguments: Any) -> tuple[Bench, LinkClient]:
-    """``(bench, client)`` of the UART."""
+    """Opens a bench with a UART: ``(bench, client)``."""
     from .bench import Bench, BenchPipe
 
     bench = Bench(wire=(clock_hz, BAUD), header=HEADER, **arguments)
@@ -65,7 +65,8 @@ def open_wire(clock_hz: int, **arguments: Any) -> tuple[Bench, LinkClient]:
 
 
 def open_usb(clock_hz: int = 24_000_000, **arguments: Any) -> tuple[USBBench, LinkClient]:
-    """``(bench, client)`` of the USB device; ``arguments`` are the simulated host's."""
+    """Opens a bench with a USB device: ``(bench, client)``; ``arguments`` configure the simulated
+    host."""
     from .usb_bench import USBBench, USBPipe
 
     bench = USBBench(clock_hz=clock_hz)
@@ -77,7 +78,7 @@ def open_usb(clock_hz: int = 24_000_000, **arguments: Any) -> tuple[USBBench, Li
 
 
 def _seconds(link, data):
-    """Simulated seconds of ``data`` to the board and back."""
+    """Simulated seconds of transferring ``data`` to the board and back."""
     times = [link.pipe.now()]
     link.write(0, data)
     times.append(link.pipe.now())
@@ -92,7 +93,7 @@ def _seconds(link, data):
 
 
 def wire_shares(link: LinkClient, size: int) -> list[float]:
-    """Payload rate over line rate to the board and back, the minimum of all pieces."""
+    """Payload rate divided by line rate, to the board and back; the minimum over all transfers."""
     data = random.Random(size).randbytes(size)
     pieces = [data[at : at + _PIECE] for at in range(0, size, _PIECE)]
     shares = [
@@ -102,12 +103,12 @@ def wire_shares(link: LinkClient, size: int) -> list[float]:
 
 
 def usb_rates(link: LinkClient, size: int) -> list[float]:
-    """Payload bytes per second to the board and back."""
+    """USB transfer rates: payload bytes per second to the board and back."""
     return [size / seconds for seconds in _seconds(link, random.Random(size).randbytes(size))]
 
 
 def rate_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of both kinds of link, in both directions."""
+    """Measured rows of both kinds of link, in both directions."""
     size, clock_hz = choice.settings["size"], 1_000_000 * choice.settings["mhz"]
     for name in choice.presets:
         more = {"main clock, MHz": choice.settings["mhz"], "bytes": size}

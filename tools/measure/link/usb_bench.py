@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bench of the USB link: a host on D+ and D- of the compiled link, with a SoC without a core behind
-it; one cycle is 48 MHz."""
+"""Test bench of the USB link: a host on D+ and D- of the compiled link, with a SoC without a core
+behind it; one cycle is 48 MHz."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ STEPS_HZ = 48_000_000
 
 
 class _Inner(wiring.Component):
-    """Link, and behind it a SoC or, with ``loop``, a wire from its receiving to its sending
-    side."""
+    """Design under test: the link and, behind it, a SoC or, with ``loop``, a loopback from its
+    receiving to its sending side."""
 
     def __init__(self, *, clock_hz, loop):
         self._loop, self._clock_hz = loop, clock_hz
@@ -62,7 +62,7 @@ class _Inner(wiring.Component):
 
 
 class USBTop(wiring.Component):
-    """Top of the bench: ``clk`` is the clock of 48 MHz; that of 12 MHz is an enable of it;
+    """Top level of the bench. ``clk`` is the 48 MHz clock; the 12 MHz clock is an enable of it;
     ``second_clk`` is the SoC's."""
 
     def __init__(self, **arguments: Any) -> None:
@@ -83,18 +83,18 @@ class USBTop(wiring.Component):
 
 @cache
 def _library(clock_hz, loop):
-    """Elaborated once for all benches of a process."""
+    """The compiled bench, elaborated once per process."""
     return build_library(
         USBTop(clock_hz=clock_hz, loop=loop), harness=HERE / "usb_harness.cpp", include=[HOST]
     )
 
 
 class TransferError(Exception):
-    """A control transfer was stalled or not answered."""
+    """Error: a control transfer was stalled or not answered."""
 
 
 class USBBench(Simulation):
-    """An instance of the bench, powered and connected, not yet enumerated."""
+    """A bench instance, powered and connected, not yet enumerated."""
 
     FUNCTIONS: Functions = {
         "usb_setup": (None, [ctypes.c_void_p, ctypes.c_uint64, ctypes.c_uint, ctypes.c_uint]),
@@ -134,9 +134,9 @@ class USBBench(Simulation):
         self.run_steps(4000)
 
     def host(self, *, seed: int = 1, spoil: int = 0, nak_rest: int = 0) -> None:
-        """Sets the host's behaviour: one packet in ``spoil`` is damaged, in either direction (0:
-        none); ``nak_rest`` bits pass until an IN endpoint without data is asked again while there
-        is something to send."""
+        """Configures the simulated host. ``spoil``: one packet in so many is damaged, in either
+        direction (0: none). ``nak_rest``: bit times before an IN endpoint without data is polled
+        again while there is data to send."""
         self.c.usb_setup(self.handle, seed, spoil, nak_rest)
 
     def run_steps(self, count: int, until: int = 0) -> None:
@@ -155,7 +155,7 @@ class USBBench(Simulation):
         data: bytes = b"",
         limit: float = 0.05,
     ) -> bytes:
-        """Makes a control transfer; returns the data read, or ``b""``.
+        """Performs a control transfer; returns the data read, or ``b""``.
 
         Raises
         ------
@@ -178,7 +178,7 @@ class USBBench(Simulation):
         return buffer.raw[:count]
 
     def reset_bus(self, milliseconds: float = 1.0) -> None:
-        """Resets the bus: SE0 (at least 10 ms on a real bus), and the time after it."""
+        """Resets the bus: SE0 (at least 10 ms on a real bus), and the recovery time after it."""
         self.c.usb_reset(self.handle, int(milliseconds * 12_000))
         self.run_steps(int((milliseconds + 0.2) * 48_000))
 
@@ -193,9 +193,9 @@ class USBBench(Simulation):
         self.run_steps(2 * 48_000)
 
     def configure(self, address: int = 5, lose: int = 0) -> tuple[bytes, bytes]:
-        """Enumerates the device as a host does before a serial port appears; returns the device's
-        descriptor and that of its configuration. ``lose``: as the method, before the configuration
-        is set."""
+        """Enumerates the device as a host does before a serial port appears; returns the
+        descriptors of device and configuration. ``lose``: see :meth:`lose`, applied before the
+        configuration is set."""
         self.reset_bus()
         device = self.descriptor(1, length=64)
         self.address(address)
@@ -216,11 +216,11 @@ class USBBench(Simulation):
         return buffer.raw[:count]
 
     def polling(self, polls: bool) -> None:
-        """Sets whether the host polls the device for bytes."""
+        """Sets whether the host polls the device for data."""
         self.c.usb_polls(self.handle, polls)
 
     def lose(self, acknowledgements: int) -> None:
-        """Loses the host's next ``acknowledgements`` acknowledgements."""
+        """Drops the host's next ``acknowledgements`` acknowledgements."""
         self.c.usb_lose(self.handle, acknowledgements)
 
     def unplug(self, unplugged: bool) -> None:
@@ -229,7 +229,7 @@ class USBBench(Simulation):
 
     @property
     def waiting(self) -> int:
-        """Bytes that wait for the device."""
+        """Number of bytes queued for the device."""
         return self.c.usb_waiting(self.handle)
 
     @property

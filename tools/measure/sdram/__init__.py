@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurements of the SDRAM controller with the chip's model."""
+"""Measurements of the SDRAM controller with the memory chip's model."""
 
 from .. import Measure
 from .patterns import PATTERNS, pattern_rows

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Burst patterns on the SDRAM controller, in Amaranth's simulator."""
+"""Bandwidth of burst patterns on the SDRAM controller, in Amaranth's simulator."""
 
 from collections.abc import Iterator
 
@@ -22,7 +22,7 @@ PATTERNS: dict[str, tuple[str, int | None]] = {
 
 
 def pattern_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of the patterns at each clock."""
+    """Measured rows of the patterns at each clock."""
     from ....gateware.memory.sdram.bench import measure
     from ....gateware.memory.sdram.parts import PARTS
 

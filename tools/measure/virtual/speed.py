@@ -15,8 +15,8 @@ __all__ = ["compiled_rate", "pysim_rate", "speed_rows"]
 
 
 def _requests():
-    """Bytes that open a session and write memory; what the board answers does not matter to the
-    gateware's work."""
+    """Link bytes that open a session and write memory; the gateware's work does not depend on the
+    answers."""
     return bytes(range(256)) * 64
 
 
@@ -67,7 +67,7 @@ def pysim_rate(board: str, isa: str | None, cycles: int) -> float:
 
 
 def speed_rows(choice: Choice) -> Iterator[Row]:
-    """Rows of a SoC compiled and in Amaranth's simulator."""
+    """Measured rows of a SoC, compiled and in Amaranth's simulator."""
     chosen = choice.settings
     soc = chosen["board"], chosen["isa"]
     fast = compiled_rate(*soc, chosen["cycles"])

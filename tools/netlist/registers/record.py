@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Record of register contents in a simulation, cycle by cycle from power-up: checksums, kept or
-compared, and copies of all bits."""
+"""Record of register contents in a simulation, cycle by cycle from power-up: checksums (stored, or
+compared with stored ones), and copies of all bits."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -53,20 +53,20 @@ def watch_netlist(simulation: Native, matched: Matched) -> None:
 
 
 def keep(simulation: Native) -> None:
-    """Keeps the sums of all cycles from now on."""
+    """Starts recording the checksum of every cycle."""
     simulation.c.registers_keep(simulation.handle)
 
 
 def sums(simulation: Native, begin: int) -> Sums:
-    """The :class:`Sums` that were kept, from cycle ``begin`` on."""
+    """Recorded :class:`Sums`, from cycle ``begin`` on."""
     values = np.zeros(simulation.c.registers_sums(simulation.handle, None), np.uint64)
     simulation.c.registers_sums(simulation.handle, values.ctypes.data)
     return Sums(begin, values)
 
 
 def expect(simulation: Native, expected: Sums) -> None:
-    """Compares a netlist's simulation with :class:`Sums`: it fails, and copies all bits, in the
-    first cycle in which it differs."""
+    """Compares a netlist's simulation with :class:`Sums`: in the first cycle that differs, it fails
+    and copies all bits."""
     simulation.c.registers_expect(
         simulation.handle, expected.begin, len(expected.values), expected.values.ctypes.data
     )
@@ -85,14 +85,14 @@ def copy(simulation: Native, cycles: Iterable[int]) -> None:
 
 
 def copied(simulation: Native, matched: Matched) -> np.ndarray:
-    """The copies, bool [copies, matched]."""
+    """Recorded copies of all bits, bool [copies, matched]."""
     bits = np.zeros(simulation.c.registers_copies(simulation.handle, None), np.uint8)
     simulation.c.registers_copies(simulation.handle, bits.ctypes.data)
     return bits.reshape(-1, len(matched)).astype(bool)
 
 
 def levels(simulation: Native, matched: Matched) -> np.ndarray:
-    """Present levels of all bits, bool [matched]."""
+    """Current levels of all bits, bool [matched]."""
     bits = np.zeros(len(matched), np.uint8)
     simulation.c.registers_levels(simulation.handle, bits.ctypes.data)
     return bits.astype(bool)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Reference run of the virtual board, with its registers, and the comparison of a netlist with
+"""Reference run of the virtual board with its registers, and the comparison of a netlist with
 it."""
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class Reference:
 
     @property
     def count(self) -> dict[str, int]:
-        """Number of bits of the gateware's registers that are compared, and that are not."""
+        """Number of register bits of the gateware that are compared, and that are not."""
         return {"compared": len(self.matched), "without a name": len(self.matched.unnamed)}
 
 
@@ -69,7 +69,7 @@ class Difference:
 def make_reference(
     subject: Subject, every: bool = False, progress: Callable[[str], object] | None = None
 ) -> Reference:
-    """Holds the conversation with the virtual board of a
+    """Runs the conversation with the virtual board of a
     :class:`~quintet.tools.netlist.check.Subject`; ``every``: with all units of the core."""
     matched: Matched | None = None
     levels: np.ndarray | None = None
@@ -100,8 +100,8 @@ def follow(
     prepare: Callable[[NetlistSimulation], object] = lambda simulation: None,
     look: Callable[[NetlistSimulation], object] = lambda simulation: None,
 ) -> tuple[Outcome, Difference | None]:
-    """Holds the same conversation with the netlist, or another one, whose state that the chip does
-    not define is set as on a virtual board.
+    """Runs the same conversation with the netlist, or another one; state that the chip does not
+    define is initialised as on a virtual board.
 
     ``prepare(simulation)`` is called before it runs, ``look(simulation)`` afterwards. It ends where
     a register is another one.
@@ -134,9 +134,9 @@ def follow(
 
 
 def _free(subject, matched):
-    """bool [matched], what may start at another level: bits that synthesis made constant, since the
-    output of a table of which a bit is the same in all words has no initial value, and an iCE40's
-    I/O cells, which start at 0 whatever the gateware says."""
+    """Register bits, bool [matched], that may have another initial level. These are bits that
+    synthesis made constant, since a table output that is constant over all words has no initial
+    value, and an iCE40's I/O cells, which always start at 0."""
     pads = [subject.board.family == "ice40" and name.startswith("pads__") for name in matched.names]
     return np.isin(matched.nets, (LOW, HIGH)) | np.array(pads, bool)
 
@@ -144,8 +144,8 @@ def _free(subject, matched):
 def words(
     subject: Subject, reference: Reference, differences: Sequence[Difference], every: bool = False
 ) -> Iterator[str]:
-    """Each of ``differences`` in words: the first register, by its name, and how many there are; by
-    one more run of the virtual board."""
+    """Describes each of ``differences`` by the first register's name and the number of registers;
+    needs one more run of the virtual board."""
     cycles = sorted({one.cycle for one in differences} - {0})
     found = {0: reference.levels}
     if cycles:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Template: a board with an iCE40 UP5K, whose SPRAM is main memory, and the pins of an iCEBreaker,
-to change into your own."""
+"""Template of a board: an iCE40 UP5K with SPRAM as main memory and the pins of an iCEBreaker, to be
+changed into your own."""
 
 from quintet.boards.board import SPRAM, Board, Bridge, UARTLink
 

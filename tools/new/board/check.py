@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Template: the pins that it names exist, its clock can be made, its SoC elaborates, and a core
-fits."""
+"""Tests of the template board: its pins exist, its clock can be generated, its SoC elaborates, and
+a core fits."""
 
 from template import BOARDS
 
@@ -13,7 +13,7 @@ from quintet.tools.build.flash import PROGRAMMERS
 
 
 def test_the_platform_has_what_the_board_names() -> None:
-    """All resources that the board names exist on the platform."""
+    """Checks that all resources named by the board exist on the platform."""
     platform = BOARD.platform_class()()
     assert len(BOARD.name) <= 16 and BOARD.fpga in FPGAS
     assert platform.lookup(BOARD.oscillator).clock.frequency == BOARD.oscillator_hz

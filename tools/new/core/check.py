@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Template: the gateware against its golden model, on random programs and a memory that stalls at
-random."""
+"""Tests of the template core: the gateware against its golden model, on random programs and a
+memory that stalls at random."""
 
 import random
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ SIZE = 4096
 
 
 def test_polynomial_on_the_model() -> None:
-    """y = 3 x^2 + 5 x - 7 of x = 12."""
+    """Computes y = 3 x^2 + 5 x - 7 for x = 12 on the golden model."""
     memory = np.zeros(SIZE, np.uint8)
     code = np.frombuffer(
         assemble(PACKAGE.software.SOFTWARE, PROGRAMS / "polynomial.s").data, np.uint8
@@ -39,8 +39,8 @@ def test_polynomial_on_the_model() -> None:
 
 
 def programs(count: int, seed: int = 6) -> Iterator[tuple[np.ndarray, dict[str, int]]]:
-    """Random programs: mostly legal words, data at the edge of the window now and then, ends that
-    are missing."""
+    """Random programs: mostly legal words, sometimes data at the edge of the window or a missing
+    end."""
     rng = random.Random(seed)
     for _ in range(count):
         words = [

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The engine of Template: one instruction after another, a memory access at a time."""
+"""Engine of the template core: executes one instruction after another, with one memory access at a
+time."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -22,8 +23,8 @@ class _Step(enum.Enum):
 
 
 class TemplateEngine(Engine):
-    """Beats of 2 bytes: a word each. An instruction is retired, and its bytes counted, when it is
-    complete."""
+    """Engine with beats of 2 bytes, one word each. An instruction retires, and its bytes are
+    counted, when it is complete."""
 
     BEATS = (2,)
 
@@ -128,8 +129,8 @@ class TemplateEngine(Engine):
         return m
 
     def _ask(self, m, asked, sent, outside, stop):
-        """One access of the word at ``address``, refused outside the window; an error of the memory
-        ends the run."""
+        """Accesses the word at ``address``; an address outside the window or a memory error ends
+        the run with a fault."""
         port = self.memory[0]
         m.d.comb += [
             port.req.valid.eq(~asked & ~outside),
@@ -148,5 +149,5 @@ class TemplateEngine(Engine):
 
 
 def variant(params: Mapping[str, Any], beat_bytes: int) -> type[Engine]:
-    """Engine class of a build: there is only one."""
+    """Selects the engine class of a build; the template has one."""
     return TemplateEngine

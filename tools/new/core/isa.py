@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Template: encoding, registers and faults. Pure Python."""
+"""Instruction set of the template core: encoding, registers and faults. Pure Python."""
 
 from quintet.gateware.isa.operands import Signed
 from quintet.gateware.isa.registers import Fault, Register

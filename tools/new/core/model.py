@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of Template. Pure Python and numpy."""
+"""Golden model of the template core. Pure Python and numpy."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,7 +14,7 @@ __all__ = ["Model"]
 
 
 class Model(GoldenModel):
-    """The golden model: runs a program on the accumulator and main memory."""
+    """Golden model: runs a program on the accumulator and main memory."""
 
     ISA = ISA
 
@@ -66,7 +66,7 @@ class Model(GoldenModel):
         return int(self.memory[address]) | int(self.memory[address + 1]) << 8
 
     def _execute(self, pc, mnemonic, values, counts):
-        """Carries an instruction out; whether it was the last."""
+        """Executes an instruction; returns whether it was the last."""
         if mnemonic == "ldi":
             self.acc = values["imm"] & 0xFFFF
         elif mnemonic != "end":

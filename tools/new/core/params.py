@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sizes and presets of Template: there are none to choose. Pure Python."""
+"""Sizes and presets of the template core, which has no choices. Pure Python."""
 
 from quintet.gateware.isa.parameters import ParameterSpace, Preset
 from quintet.gateware.isa.peaks import Peaks
@@ -8,7 +8,7 @@ __all__ = ["SPACE"]
 
 
 def _peaks(params):
-    """Peak of a build: an operation per instruction, and an instruction per cycle."""
+    """Peak performance of a build: one operation per instruction, and one instruction per cycle."""
     return Peaks(1)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of Template: ``.s`` is assembled, ``.bin`` is loaded as it is."""
+"""Program formats of the template core: ``.s`` is assembled, ``.bin`` is loaded unchanged."""
 
 from quintet.gateware.isa.software import Software
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A core as a module of a LiteX SoC (docs/guides/own-soc.md)."""
+"""LiteX module of a core (docs/guides/own-soc.md)."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _MASTER = {
 
 
 class QuintetCore(LiteXModule):
-    """A core in a LiteX SoC: registers on its bus, a master for its memory, an interrupt, the
-    Verilog among the sources.
+    """A core in a LiteX SoC: registers on its bus, a bus master for its memory, an interrupt, and
+    its Verilog among the sources.
 
     Software finds the registers at the region `name`, their offsets as constants
     ``NAME_REGISTER_OFFSET``, and the interrupt in the event manager of the module's CSRs.
@@ -150,7 +150,7 @@ class QuintetCore(LiteXModule):
 
 
 def _native(port: Any) -> Iterator[tuple[str, Any]]:
-    """Connections of LiteDRAM's port."""
+    """Connections to LiteDRAM's native port."""
     for stream, outputs, inputs in (
         ("cmd", ("valid", "last", "we", "addr"), ("ready",)),
         ("wdata", ("valid", "data", "we"), ("ready",)),

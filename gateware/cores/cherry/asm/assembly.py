@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Directives of the Cherry assembler, and the linker that makes an image or a program list of a
+"""Directives of the Cherry assembler, and its linker, which makes an image or a program list from a
 source (specification, section 3.2). Pure Python."""
 
 import math
@@ -50,7 +50,7 @@ class _StepSource:
 
 
 def _number(cursor, what, legal):
-    """An expression without blanks, inside ``legal``."""
+    """Reads an expression without blanks and checks that it lies in ``legal``."""
     place = cursor.place
     if cursor.at_end:
         cursor.fail(f"{what} is missing")
@@ -66,7 +66,7 @@ def _number(cursor, what, legal):
 
 
 def _declare(assembler, cursor, kind, prefix, name, limit, what):
-    """Gives ``name`` a number: the one written, else the lowest free."""
+    """Declares ``name`` with the number in the source, or the lowest free one."""
     state = assembler.section.state
     names = state.setdefault(kind, {})
     place = cursor.place
@@ -174,7 +174,7 @@ def _needs(assembler, cursor):
 
 
 def _options(cursor, legal):
-    """``name=value`` up to the end; ``legal``: name -> range."""
+    """Reads options ``name=value`` up to the end of the statement; ``legal``: name -> range."""
     found = {}
     while not cursor.at_end:
         place = cursor.place
@@ -199,7 +199,7 @@ def _steps(assembler):
 
 
 def _list_of(assembler, cursor, op):
-    """The list that a DMA line goes to."""
+    """DMA list to which a DMA statement belongs."""
     steps = _steps(assembler)
     if not steps:
         # A file without .step: one step that runs its program.
@@ -236,8 +236,8 @@ def _transfer(op):
 
 
 def _finite(cursor, token):
-    """The element of a number with a point or exponent; one that would round to infinity is
-    refused."""
+    """Element nearest to a number with a point or exponent; raises an error for a number that would
+    round to infinity."""
     text = token.text.replace("_", "")
     # Powers of ten that a float does not hold are never computed exactly: they may have any size.
     if not token.value:
@@ -253,7 +253,7 @@ def _finite(cursor, token):
 
 
 def _pattern(cursor):
-    """The value of a fill: a number with a point or exponent, inf, nan, or a pattern."""
+    """Reads the value of a fill: a number with a point or exponent, inf, nan, or a bit pattern."""
     place = cursor.place
     negative = False
     if cursor.token is not None and cursor.token.text in "+-" and cursor.token.kind == "sign":
@@ -364,7 +364,7 @@ DIRECTIVES = (
 
 
 def _image(assembler, section):
-    """A section's :class:`ProgramImage`, checked."""
+    """Builds the :class:`ProgramImage` of a section and checks it."""
     state, items = section.state, section.items
     names = {number: name for name, number in state.get("loop", {}).items()}
     units = state.get("units", {})
@@ -408,7 +408,7 @@ def _image(assembler, section):
 
 
 def link(assembler: Assembler) -> bytes:
-    """Linker: the bytes of a source, a bare image or a program list."""
+    """Links a source: the bytes of a bare image or of a program list."""
     sections = [s for s in assembler.sections.values() if s.name is not None or s.items or s.state]
     programs = {
         s.name or "main": (s, _image(assembler, s)) for s in sections or [assembler.sections[None]]

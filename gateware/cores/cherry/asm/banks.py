@@ -28,7 +28,7 @@ _WORTH = 100
 
 
 def access_cycles(stride_x: int, stride_y: int, len_y: int, len_x: int, banks: int) -> int:
-    """Cycles of a tile access: distinct addresses in the fullest bank."""
+    """Cycles of a tile access: the greatest number of distinct addresses in one bank."""
     addresses = {y * stride_y + x * stride_x & _LOW18 for y in range(len_y) for x in range(len_x)}
     return max(Counter(a % banks for a in addresses).values())
 
@@ -37,8 +37,8 @@ def access_cycles(stride_x: int, stride_y: int, len_y: int, len_x: int, banks: i
 def better_pitch(
     stride_x: int, stride_y: int, len_y: int, len_x: int, banks: int
 ) -> tuple[int, int] | None:
-    """(pitch, cycles with it) of the next larger pitch with which the access takes the fewest
-    cycles; ``None`` if it takes no more than a whole tile has to, or as few as with any other.
+    """Finds the next larger pitch with the fewest access cycles: (pitch, cycles). ``None`` if the
+    present pitch already has the minimum of a whole tile, or no pitch is better.
 
     The pitch is the larger stride; the others keep their values. Multiples of four come first,
     since matrices are of whole tiles.
@@ -64,8 +64,8 @@ def _is_pitch_down(stride_x, stride_y, len_y, len_x):
 
 
 def _runs(access, ordered, independent, unit, counts, contexts):
-    """How often the core makes an access: once for a group where a load is the same for all of its
-    contexts."""
+    """How often the core makes an access; a load that is the same for all contexts of a group is
+    made once."""
     runs = prod(counts[loop] for loop in ordered)
     if independent is None:
         return runs
@@ -90,7 +90,7 @@ def warn_of_banks(
     warn: Callable[[Place, str], object],
 ) -> None:
     """Warns of address units whose pitch causes bank conflicts that cost at least half of a step's
-    own time; at the first such unit.
+    other time; reports only the first.
 
     ``accesses``: triples (item, indices of ordered loops around it, of the independent one or
     ``None``); ``units``: index -> (:class:`~..image.Unit`, name, place); ``counts``: index ->

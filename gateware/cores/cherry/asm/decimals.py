@@ -7,8 +7,8 @@ __all__ = ["element", "value"]
 
 
 def element(number: int | float | str | Fraction) -> int:
-    """The element nearest to ``number`` (anything that ``Fraction`` takes), ties to even; overflow
-    to infinity, below the smallest to zero (specification, section 2.1)."""
+    """Element nearest to ``number`` (any argument of ``Fraction``), ties to even; overflow to
+    infinity, underflow to zero (specification, section 2.1)."""
     exact = Fraction(number)
     sign = exact < 0
     exact = abs(exact)
@@ -29,7 +29,7 @@ def element(number: int | float | str | Fraction) -> int:
 
 
 def value(pattern: int) -> Fraction:
-    """The number that a finite element is, as a ``Fraction``."""
+    """Exact value of a finite element, as a ``Fraction``."""
     sign, exponent, fraction = pattern >> 17, pattern >> 9 & 0xFF, pattern & 0x1FF
     if not exponent:
         return Fraction(0)

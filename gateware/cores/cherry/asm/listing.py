@@ -36,7 +36,7 @@ def _signed18(value):
 
 
 def _words(data, base=0):
-    """Words of ``data`` by their offset from ``base``."""
+    """Words of ``data``, by offset from ``base``."""
 
     def word(offset):
         if base + offset + 4 > len(data):
@@ -51,7 +51,7 @@ def _words(data, base=0):
 def listing(
     software: Software, data: bytes, params: Params | None, text: Callable[..., str]
 ) -> str:
-    """Text of an image or list.
+    """Assembly text of an image or list.
 
     Raises
     ------
@@ -117,12 +117,12 @@ def _undeclared(values, image):
 
 
 class _NotNested(Exception):
-    """Loops that are not properly nested, for which there is no text."""
+    """Error: loops are not properly nested, so that the program has no text."""
 
 
 def _is_nested(isa, image):
-    """Whether starts and ends match as the assembler demands; else they are raw words, of records
-    without a body."""
+    """Whether loop starts and ends nest as the assembler requires; otherwise they are printed as
+    raw words."""
 
     def fail(place, message, expected=""):
         raise _NotNested

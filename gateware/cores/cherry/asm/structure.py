@@ -25,8 +25,8 @@ _DEEPEST = 8
 
 
 def sources(name: str, values: dict[str, int]) -> tuple[tuple[int, ...], int | None]:
-    """Tile registers whose private copies decide whether an instruction is uniform (rule 2 of
-    section 4.6), and the one it writes.
+    """Tile registers that an instruction reads, whose private copies decide whether it is uniform
+    (rule 2 of section 4.6), and the register that it writes.
 
     ``name``: mnemonic; ``values``: its fields. The result register is ``None`` where there is none.
     """
@@ -54,7 +54,7 @@ class _Open:
 
 @dataclass
 class Checker:
-    """Loop checker: walks over one program's items.
+    """Loop checker: analyses the items of one program.
 
     ``items``: the assembler's, in order; ``loops``: index -> name; ``counts``: index -> iterations;
     ``units``: index -> (name, loops with a coefficient that is not 0, place); ``persistent``:
@@ -77,8 +77,8 @@ class Checker:
     # Nesting
 
     def _nest(self):
-        """The program as nested lists: items, and (loop, independent, list) for what a loop
-        encloses."""
+        """The program as nested lists: items, and (loop, independent, list) for the body of a
+        loop."""
         opened, blocks = [], [[]]
         for index, item in enumerate(self.items):
             name = (
@@ -163,7 +163,7 @@ class Checker:
     # Registers and address units
 
     def look(self) -> None:
-        """Warns of statements that are likely not meant."""
+        """Warns of statements that are likely mistakes."""
         used: dict[int, set[int | None]] = {}
         for item, ordered, independent in self.accesses():
             used.setdefault(item.values["apu"], set()).update((*ordered, independent))
@@ -192,8 +192,8 @@ class Checker:
                 )
 
     def _walk_ordered(self, block, private):
-        """Follows ``private``: whether a register may have private copies. Returns the state at the
-        end."""
+        """Propagates ``private``, the registers that may have private copies, through a block.
+        Returns the state at its end."""
         for entry in block:
             if isinstance(entry, tuple):
                 private = self._walk_loop(*entry, private)
@@ -211,8 +211,8 @@ class Checker:
         return private
 
     def _walk_loop(self, loop, independent, body, private):
-        """The state after a loop's iterations; those of an independent one are taken for groups of
-        one."""
+        """State after a loop's iterations; an independent loop is analysed as groups of one
+        iteration."""
         count = self.counts[loop]
         if not count:
             return private

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipelined Cherry engine, unit by unit."""
+"""Pipelined Cherry engine, with a package for each stage."""

@@ -122,8 +122,8 @@ class PipelinedEngine(Engine):
         )
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline: the thread of the steps, and the operations under way in each
-        unit."""
+        """Rows of the activity timeline: the thread of the steps, and the operations in flight in
+        each unit."""
         traced, issued, finished = self._sequencer.traced, self.front.issued, self.front.finished
         found = {
             "images": Activity(traced.phase == Phase.FETCH, number=traced.entry),
@@ -141,7 +141,7 @@ class PipelinedEngine(Engine):
         return found
 
     def _units(self, m, front, tiles, scratchpad):
-        """The four units between the front end, the tile file and MEM."""
+        """Instantiates the four units between front end, tile file and MEM."""
         params, family = self.params, self.family
         self._lsu = lsu = (PairLoadStore if in_pairs(params) else LoadStore)(params=params)
         self._dot = dot = DotPath(
@@ -254,7 +254,7 @@ class PipelinedEngine(Engine):
         ]
 
     def _classes(self, m, front, sequencer):
-        """The class of a cycle: the first that applies (section 7.6)."""
+        """Class of a cycle: the first condition that holds (section 7.6)."""
         works = Signal()
         phase = sequencer.phase
         m.d.comb += works.eq(

@@ -21,16 +21,16 @@ __all__ = ["floorplan"]
 
 
 def floorplan(device: str, params: Params) -> dict[str, str]:
-    """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where there is no
-    plan: for less than 32 multipliers or 16 banks, and for FPGAs without four rows of block
-    RAMs."""
+    """Fixed placements, name of the DSP or block RAM in the engine -> nextpnr's site. Empty
+    without a plan: for less than 32 multipliers or 16 banks, and for FPGAs without four rows of
+    block RAMs."""
     rams, dsps = ram_rows(device), dsp_rows(device)
     if params["macs"] < 32 or params["banks"] != 16 or len(rams) < 4:
         return {}
     found = {}
 
     def tiles(row, *registers):
-        """Registers in one row of block RAMs, their blocks in turn."""
+        """Places tile registers in one row of block RAMs, interleaving their blocks."""
         names = [
             [
                 f"tiles.tiles_{reg}.{name}"

@@ -44,7 +44,7 @@ POSITION = 9
 
 
 class Unit(enum.Enum, shape=2):
-    """Units of the engine, in the order of all arrays over them."""
+    """Units of the engine, in the order of all arrays that have an element per unit."""
 
     LSU = 0
     DOT = 1
@@ -53,7 +53,7 @@ class Unit(enum.Enum, shape=2):
 
 
 class DotKind(enum.Enum, shape=3):
-    """Instructions of the dot unit."""
+    """Operation codes of the dot unit."""
 
     MATMUL = 0
     MULACC = 1
@@ -64,7 +64,7 @@ class DotKind(enum.Enum, shape=3):
 
 
 class AluKind(enum.Enum, shape=3):
-    """Instructions of the vector ALU."""
+    """Operation codes of the vector ALU."""
 
     RELU = 0
     GTZ = 1
@@ -74,7 +74,7 @@ class AluKind(enum.Enum, shape=3):
 
 
 class SfuKind(enum.Enum, shape=2):
-    """Instructions of the special-function lanes."""
+    """Operation codes of the special-function lanes."""
 
     DIV = 0
     POW = 1
@@ -83,8 +83,8 @@ class SfuKind(enum.Enum, shape=2):
 
 
 def tile_elements(params: Params) -> int:
-    """Number of elements in a word of the tile file: a whole tile, a row of one, or in the small
-    engine one."""
+    """Number of elements in a word of the tile file: a whole tile, one row, or in the small engine
+    a single element."""
     return 16 if params["macs"] >= 32 else 1 if microcoded(params) else 4
 
 
@@ -95,8 +95,8 @@ def element_bits(params: Params) -> int:
 
 
 def unhurried(params: Params) -> bool:
-    """Whether a product of tiles takes eight cycles or more, so that the preparation of the next
-    slot, or operation, is not on the critical path."""
+    """Whether a product of tiles takes eight cycles or more, so that preparing the next slot or
+    operation is not on the critical path."""
     return params["macs"] <= 8
 
 
@@ -106,8 +106,8 @@ def entries(params: Params) -> int:
 
 
 class ProgressLayout(data.ArrayLayout):
-    """Progress counters of all units, an element for each of :class:`Unit`: ``fetched`` and
-    ``finished``, slots since the program's start."""
+    """Progress counters of all units, an element for each of :class:`Unit`: numbers of slots
+    ``fetched`` and ``finished`` since the program's start."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -116,8 +116,8 @@ class ProgressLayout(data.ArrayLayout):
 
 
 class _Wait(data.StructLayout):
-    """Wait condition of slots: slot c waits until a unit's progress less ``base`` is at least
-    min(c + 1, ``size``), where ``valid``. ``size`` 0: all slots wait for progress as far as
+    """Wait condition of slots. If ``valid``, slot c waits until a unit's progress minus ``base`` is
+    at least min(c + 1, ``size``); with ``size`` 0 all slots wait until the progress reaches
     ``base``."""
 
     def __init__(self):
@@ -125,7 +125,7 @@ class _Wait(data.StructLayout):
 
 
 class Waits(data.ArrayLayout):
-    """Wait conditions of an operation: for each unit one on its ``fetched`` and one on its
+    """Wait conditions of an operation: for each unit, one on its ``fetched`` and one on its
     ``finished`` slots."""
 
     def __init__(self) -> None:
@@ -179,14 +179,14 @@ def _reduce():
 
 
 def dot_op() -> data.StructLayout:
-    """Layout of an operation of the dot unit; the fields of a reduce are those of ``sum``
+    """Layout of an operation of the dot unit; the fields of a reduction are those of ``sum``
     (``count`` 1 to 4)."""
     return data.StructLayout(header() | {"kind": DotKind} | _reduce())
 
 
 def alu_op() -> data.StructLayout:
-    """Layout of an operation of the vector ALU; ``dst``, ``src`` of copy and zero, the fields of
-    a reduce of ``max``."""
+    """Layout of an operation of the vector ALU: ``dst`` and ``src`` for copy and zero; the fields
+    of a reduction for ``max``."""
     return data.StructLayout(
         header() | {"kind": AluKind, "dst": unsigned(2), "src": unsigned(2)} | _reduce()
     )
@@ -198,7 +198,7 @@ def sfu_op() -> data.StructLayout:
 
 
 class TileRead(Signature):
-    """Read interface of the tile file, as seen by a unit.
+    """Read interface of the tile file, seen from a unit.
 
     Members
     -------
@@ -231,9 +231,8 @@ class TileRead(Signature):
 
 
 class TileWrite(Signature):
-    """Write interface of the tile file, as seen by a unit: a stream of ``reg``, ``entry``,
-    ``word``, ``data``. A request accepted in one cycle is seen by a read that is accepted in the
-    next."""
+    """Write interface of the tile file, seen from a unit: a stream of ``reg``, ``entry``, ``word``,
+    ``data``. A read accepted in the cycle after a write sees its data."""
 
     def __init__(self, params: Params) -> None:
         word = element_bits(params) * tile_elements(params)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of Cherry. Pure Python and numpy."""
+"""Golden model of Cherry. Pure Python and numpy."""
 
 from .model import Model
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sums of products, comparisons and reduces of Cherry floats (specification, sections 4.1 to 4.3),
-on numpy arrays of patterns."""
+"""Sums of products, comparisons and reductions of Cherry floats (specification, sections 4.1 to
+4.3), on numpy arrays of bit patterns."""
 
 import numpy as np
 
@@ -16,7 +16,7 @@ GUARD = 4
 def dot(
     a: np.ndarray, b: int | np.ndarray, addend: np.ndarray | None = None, frac: int = FRAC
 ) -> np.ndarray:
-    """The sum of the products a[..., i] * b[..., i] and ``addend``, rounded once (section 4.1).
+    """Sum of the products a[..., i] * b[..., i] and ``addend``, rounded once (section 4.1).
 
     Parameters
     ----------
@@ -75,7 +75,7 @@ def dot(
 
 
 def _join(terms, further):
-    """The addend's values beside the products'."""
+    """Appends the addend's values to those of the products."""
     shape = np.broadcast_shapes(terms.shape[:-1], further.shape[:-1])
     return np.concatenate(
         [np.broadcast_to(terms, (*shape, terms.shape[-1])), np.broadcast_to(further, (*shape, 1))],
@@ -84,35 +84,35 @@ def _join(terms, further):
 
 
 def add(x: int | np.ndarray, y: int | np.ndarray) -> np.ndarray:
-    """x + y, correctly rounded."""
+    """Correctly rounded sum x + y."""
     return dot(np.stack(np.broadcast_arrays(x, y), -1), ONE)
 
 
 def sub(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """x - y, correctly rounded."""
+    """Correctly rounded difference x - y."""
     return dot(np.stack(np.broadcast_arrays(x, np.asarray(y) ^ 1 << 17), -1), ONE)
 
 
 def mul(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """x * y, correctly rounded."""
+    """Correctly rounded product x * y."""
     return dot(np.asarray(x)[..., None], np.asarray(y)[..., None])
 
 
 def relu(x: np.ndarray) -> np.ndarray:
-    """x where it is positive, else +0; NaN stays NaN."""
+    """Rectified linear unit: x if it is positive, else +0; NaN stays NaN."""
     sign, exponent, _ = split(x)
     return np.where(is_nan(x), NAN, np.where((sign == 1) | (exponent == 0), 0, x))
 
 
 def gtz(x: np.ndarray) -> np.ndarray:
-    """1.0 where x is positive, else +0, for NaN too."""
+    """Greater-than-zero indicator: 1.0 if x is positive, else +0, also for NaN."""
     sign, exponent, _ = split(x)
     return np.where(is_nan(x) | (sign == 1) | (exponent == 0), 0, ONE)
 
 
 def maximum(x: np.ndarray, axis: int) -> np.ndarray:
-    """IEEE maximum along ``axis``: NaN wins, +0 is above -0, an exponent of 0 is a zero of its
-    sign."""
+    """IEEE maximum along ``axis``: NaN wins, +0 is greater than -0, and an exponent of 0 means a
+    zero of its sign."""
     x = np.asarray(x, np.int64)
     sign, exponent, _ = split(x)
     clean = np.where(exponent == 0, sign << 17, x)

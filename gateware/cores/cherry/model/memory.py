@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Main memory of the golden model: words inside the memory window."""
+"""Main memory of the golden model, with checks against the memory window."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ __all__ = ["MainMemory"]
 
 
 class MainMemory(MemoryWindow):
-    """Main memory, word by word.
+    """Main memory, accessed by words.
 
     Methods take ``pc``, the byte address that a fault names, and raise
     :class:`~quintet.gateware.isa.outcome.RunFault`: ``window`` with the first byte address outside;
@@ -18,7 +18,7 @@ class MainMemory(MemoryWindow):
     """
 
     def check(self, address: int, words: int, pc: int) -> None:
-        """Raises a fault for a range that is not inside the window."""
+        """Raises a fault for a range outside the window."""
         for name, bad in (
             ("window", self.outside(address, 4 * words)),
             ("bus", self.beyond(address, 4 * words)),

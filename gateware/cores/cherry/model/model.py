@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of Cherry: program lists, programs, DMA, every fault, in integers
-(specification, sections 4, 6 and 7)."""
+"""Golden model of Cherry: program lists, programs, DMA and all faults, in integers (specification,
+sections 4, 6 and 7)."""
 
 from collections.abc import Callable, Mapping
 
@@ -25,7 +25,7 @@ _LOW32 = 0xFFFF_FFFF
 
 
 class Model(GoldenModel):
-    """Golden model of Cherry, instruction by instruction in canonical order.
+    """Golden model of Cherry, which executes instructions one by one in canonical order.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Model(GoldenModel):
         self._races, self._shuffle = races, shuffle
 
     def reset(self) -> None:
-        """Core reset. MEM is undefined after it; here it is +0."""
+        """Core reset. It leaves MEM undefined in hardware; here MEM becomes +0."""
         self.mem = np.zeros(1 << self.params["log_mem"], np.int64)
 
     def run(
@@ -63,7 +63,7 @@ class Model(GoldenModel):
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:
-        """One run from start to end (docs/how/contracts.md, section 6).
+        """Executes one run from start to end (docs/how/contracts.md, section 6).
 
         Raises
         ------
@@ -105,11 +105,11 @@ class _Run:
         self._shuffle = None if model._shuffle is None else np.random.default_rng(model._shuffle)
 
     def pc_of(self, index):
-        """Byte address of an instruction of the program that runs."""
+        """Byte address of an instruction of the running program."""
         return self._code + 4 * index & _LOW32
 
     def read_only(self, done):
-        """Read-only registers when stopped."""
+        """Values of the read-only registers after the run."""
         program = None if done else self.program
         loops = [_LOW32] * LOOPS if program is None else program.loop_variables()
         context = _LOW32
@@ -141,7 +141,7 @@ class _Run:
         return lambda offset: self.main.word(base + offset & _LOW32, pc)
 
     def _image(self, address, pc, limit):
-        """The image at ``address``; ``pc``: address that a fault of the window names."""
+        """Reads the image at ``address``; ``pc``: address that a window fault reports."""
         try:
             image = read_image(self._words(address, pc), self.params, limit)
         except ImageError as error:

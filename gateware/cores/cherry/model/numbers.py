@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry floats: bits 31:14 of an IEEE binary32 (specification, section 2.1), and the one rounding
-of all arithmetic (4.1).
+"""Cherry floats, which are bits 31:14 of an IEEE binary32 (specification, section 2.1), and the
+rounding of all arithmetic (4.1).
 
 Everything works on numpy arrays of int64 that hold bit patterns; nothing is computed in floating
 point. ``frac`` is the number of fraction bits: 9 of an element, 17 of one of ACC in a build with
@@ -15,7 +15,7 @@ __all__ = ["bit_length", "is_nan", "narrow", "pack", "round_value", "significand
 
 
 def split(x: np.ndarray, frac: int = FRAC) -> tuple[np.ndarray, ...]:
-    """Sign, exponent field and fraction of patterns."""
+    """Splits bit patterns into sign, exponent field and fraction."""
     x = np.asarray(x, np.int64)
     return x >> frac + 8 & 1, x >> frac & 0xFF, x & (1 << frac) - 1
 
@@ -23,18 +23,18 @@ def split(x: np.ndarray, frac: int = FRAC) -> tuple[np.ndarray, ...]:
 def pack(
     sign: np.ndarray, exponent: int | np.ndarray, fraction: int | np.ndarray, frac: int = FRAC
 ) -> np.ndarray:
-    """The pattern of sign, exponent field and fraction."""
+    """Builds a bit pattern from sign, exponent field and fraction."""
     return sign << frac + 8 | exponent << frac | fraction
 
 
 def is_nan(x: np.ndarray, frac: int = FRAC) -> np.ndarray:
-    """Whether patterns are NaN."""
+    """Whether bit patterns are NaN."""
     _, exponent, fraction = split(x, frac)
     return (exponent == 255) & (fraction != 0)
 
 
 def significand(x: np.ndarray, frac: int = FRAC) -> np.ndarray:
-    """Significand with the hidden one, 0 where the exponent field is 0."""
+    """Significand with the hidden one; 0 if the exponent field is 0."""
     _, exponent, fraction = split(x, frac)
     return np.where(exponent == 0, 0, fraction | 1 << frac)
 
@@ -48,9 +48,9 @@ def bit_length(x: np.ndarray) -> np.ndarray:
 def round_value(
     sign: np.ndarray, magnitude: np.ndarray, exponent: np.ndarray | int, frac: int = FRAC
 ) -> np.ndarray:
-    """The pattern of (-1)^sign * magnitude * 2^exponent: nearest, ties to even, with unbounded
-    exponent; then overflow to infinity and flush to zero (section 4.1, step 5). ``magnitude`` is 1
-    to 2^53 - 1."""
+    """Bit pattern of (-1)^sign * magnitude * 2^exponent, rounded to nearest, ties to even, with
+    unbounded exponent; then overflow to infinity and flush to zero (section 4.1, step 5).
+    ``magnitude`` is 1 to 2^53 - 1."""
     sign, magnitude, exponent = np.broadcast_arrays(
         *(np.asarray(v, np.int64) for v in (sign, magnitude, exponent))
     )
@@ -69,12 +69,12 @@ def round_value(
 
 
 def widen(x: np.ndarray, frac: int) -> np.ndarray:
-    """Elements as patterns with ``frac`` fraction bits: zeros are appended."""
+    """Converts elements to patterns with ``frac`` fraction bits by appending zeros."""
     return np.asarray(x, np.int64) << frac - FRAC
 
 
 def narrow(x: np.ndarray, frac: int) -> np.ndarray:
-    """Patterns with ``frac`` fraction bits as elements: nearest, ties to even, overflow to
+    """Rounds patterns with ``frac`` fraction bits to elements: nearest, ties to even, overflow to
     infinity."""
     x = np.asarray(x, np.int64)
     if frac == FRAC:

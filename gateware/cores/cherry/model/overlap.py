@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Overlap checker: prefetched and deferred transfers must not touch data of the program that
-runs beside them (specification, section 7.3)."""
+"""Overlap checker: prefetched and deferred transfers must not touch data of the program that runs
+at the same time (specification, section 7.3)."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ __all__ = ["Overlap", "Promises", "Touched"]
 
 
 class Overlap(UndefinedResult):
-    """A prefetched or deferred step touches data of what runs beside it: a core's result would
-    depend on timing."""
+    """Error: a prefetched or deferred transfer touches data of the overlapping program, so that a
+    core's result would depend on timing."""
 
 
 class Touched:
-    """Footprint of a list or a program: elements of MEM, ranges of main memory."""
+    """Memory footprint of a list or program: elements of MEM, ranges of main memory."""
 
     def __init__(self, elements: int) -> None:
         self.mem_read, self.mem_written = np.zeros(elements, bool), np.zeros(elements, bool)
@@ -38,7 +38,8 @@ class Touched:
 
 
 class Promises:
-    """Overlap checker of a run: gets the footprint of each part, in the order of their meaning."""
+    """Overlap checker of a run: receives the footprint of each list and program, in program
+    order."""
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
@@ -49,12 +50,12 @@ class Promises:
         self._deferred: Touched | None = None
 
     def new(self) -> Touched:
-        """Makes the :class:`Touched` of the next list or program."""
+        """Creates the :class:`Touched` of the next list or program."""
         return Touched(self._elements)
 
     def in_list(self, step: int, prefetch: bool, touched: Touched) -> None:
-        """Enters the in list of ``step``; refuses it where it is prefetched and touches data of
-        what runs beside it."""
+        """Records the in list of ``step``; raises an error if it is prefetched and touches data of
+        the overlapping program."""
         if prefetch and self._program is not None and self._out is not None:
             mem = touched.mem_read | touched.mem_written
             beside = (
@@ -79,7 +80,7 @@ class Promises:
                         )
 
     def program(self, step: int, touched: Touched) -> None:
-        """Enters the program of ``step``."""
+        """Records the program of ``step``."""
         if self._deferred is not None:
             out = self._deferred
             for both, does, other in (
@@ -95,6 +96,6 @@ class Promises:
         self._program = touched
 
     def out_list(self, defer: bool, touched: Touched) -> None:
-        """Enters the out list of the step whose program was entered last."""
+        """Records the out list of the step whose program was recorded last."""
         self._out = touched
         self._deferred = touched if defer else None

@@ -33,8 +33,8 @@ _SHARED = (0, 0, 0, 0)
 
 @dataclass
 class Work:
-    """Counters of a run: ``instructions``, ``operations`` (element operations), bytes; ``limit``
-    of instructions or ``None``."""
+    """Counters of a run: ``instructions``, ``operations`` (of elements), bytes; ``limit`` of
+    instructions or ``None``."""
 
     instructions: int = 0
     operations: int = 0
@@ -45,7 +45,7 @@ class Work:
 
 @dataclass
 class _Loop:
-    """An active loop; of an independent one ``iteration`` is that of context 0."""
+    """An active loop; for an independent loop, ``iteration`` is that of context 0."""
 
     index: int
     start: int
@@ -100,7 +100,7 @@ class ProgramRun:
         self._decoded: dict[int, Any] = {}
 
     def loop_variables(self) -> list[int]:
-        """Iteration of each loop record, all ones where it is not active."""
+        """Iteration of each loop record, all ones if the loop is not active."""
         found = [0xFFFF_FFFF] * LOOPS
         for loop in self.stack:
             found[loop.index] = loop.iteration + (self.context or 0 if loop.independent else 0)
@@ -184,14 +184,13 @@ class ProgramRun:
         return pc + 1
 
     def _size(self, loop):
-        """Iterations that run at a time."""
+        """Number of iterations that run together as a group."""
         return min(self.params["contexts"], loop.count - loop.iteration) if loop.independent else 1
 
     # Groups
 
     def _group(self, pc):
-        """One pass of a group through the body of the independent loop, its end included; the next
-        pc."""
+        """Ends one pass of a group through the body of an independent loop; returns the next pc."""
         loop = self.stack[-1]
         size = self._size(loop)
         waiting = []  # instructions that contexts may run in any order
@@ -245,8 +244,8 @@ class ProgramRun:
         self.context, self.iteration = context, self.stack[-1].iteration + context
 
     def _run_waiting(self, waiting, size):
-        """Runs instructions of all contexts: side by side, or shuffled one context after
-        another."""
+        """Runs the pending instructions of all contexts: together, or one context after another in
+        shuffled order."""
         if self.shuffle is None or len(waiting) == 0:
             for entry in waiting:
                 self._execute(*entry[:3], 0, size, entry[3])
@@ -259,8 +258,8 @@ class ProgramRun:
     # Effects
 
     def _execute(self, pc, name, values, first, last, copies=None):
-        """An instruction in contexts ``first`` to ``last`` - 1, which see private tiles as
-        ``copies`` says; without it once for all."""
+        """Executes an instruction in contexts ``first`` to ``last`` - 1, with private tiles as
+        ``copies`` says; without ``copies``, once for all contexts."""
         if name == "load":
             self._load(pc, values, first, last, copies)
         elif name == "store":
@@ -297,8 +296,8 @@ class ProgramRun:
         return start[:, None, None] + rows * unit.stride_y + columns * unit.stride_x & _LOW18
 
     def _outside(self, pc, addresses, first):
-        """Number of contexts before the one whose access leaves MEM, and the fault; all and
-        ``None`` if none does. Notes the context."""
+        """First access outside MEM: the number of contexts before it, and the fault; all contexts
+        and ``None`` if there is none. Records the context."""
         wrong = addresses >= len(self.mem)
         if not wrong.any():
             return len(addresses), None
@@ -308,8 +307,8 @@ class ProgramRun:
         return bad, RunFault("mem_range", int(addresses[bad][wrong[bad]][0]), pc)
 
     def _note_accesses(self, kind, pc, addresses, first):
-        """Tells :class:`~.races.Races` of an access in contexts from ``first`` on (``None``: once
-        for all)."""
+        """Reports an access to :class:`~.races.Races`, in contexts from ``first`` on (``None``:
+        once for all)."""
         if self.races is None or not self.stack_is_independent:
             return
         try:

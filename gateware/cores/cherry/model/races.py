@@ -13,8 +13,8 @@ _ALL, _NONE = -1, 0
 
 
 class Race(UndefinedResult):
-    """Two iterations of an independent loop share an element of MEM, and one of them writes it: its
-    result is not defined. ``index``: the access, an instruction of the program that runs."""
+    """Error: two iterations of an independent loop access the same element of MEM, and at least one
+    writes it, so that the result is undefined. ``index``: instruction of the access."""
 
     index: int
 
@@ -36,13 +36,13 @@ class Races:
         self._loop = 0
 
     def start(self, count: int) -> None:
-        """Begins an independent loop of ``count`` iterations."""
+        """Starts an independent loop of ``count`` iterations."""
         self._base = self._next
         self._next = self._base + count
         self._loop += 1
 
     def read(self, addresses: np.ndarray, iteration: int | None) -> None:
-        """Records a read of ``addresses`` by ``iteration``; ``None``: once for all."""
+        """Records a read of ``addresses`` by ``iteration``; ``None``: by all together."""
         mark = _ALL if iteration is None else self._base + iteration
         writer = self._writer[addresses]
         self._refuse(

@@ -17,7 +17,7 @@ _SIGN = 1 << 17
 
 
 def _expcore(sign, negative, t):
-    """(-1)^sign * 2^(+-t / 2^24), rounded to an element."""
+    """Power of two (-1)^sign * 2^(+-t / 2^24), rounded to an element."""
     t = np.where(negative, -t, t)
     low, index = t & 0x7FFF, t >> 15 & 0x1FF
     c = low * LNC >> 16
@@ -26,13 +26,13 @@ def _expcore(sign, negative, t):
 
 
 def _rounded_shift(value, right):
-    """value >> right, the last bit shifted out added; ``right`` at least 1."""
+    """Right shift, value >> right, with the last bit shifted out added; ``right`` is at least 1."""
     right = np.minimum(right, 62)
     return (value >> right) + (value >> right - 1 & 1)
 
 
 def exp(x: int | np.ndarray) -> np.ndarray:
-    """e^x, correctly rounded."""
+    """Correctly rounded exponential e^x."""
     x = np.asarray(x, np.int64)
     sign, exponent, _ = split(x)
     # Below 2^7 the shift is at least 6.
@@ -44,13 +44,13 @@ def exp(x: int | np.ndarray) -> np.ndarray:
 
 
 def _log_value(x):
-    """log2 |x| with 32 fraction bits, for finite nonzero x."""
+    """Logarithm log2 |x| with 32 fraction bits, for finite nonzero x."""
     _, exponent, fraction = split(x)
     return (exponent - BIAS << 32) + logt()[fraction]
 
 
 def log(x: np.ndarray) -> np.ndarray:
-    """log2 x, correctly rounded."""
+    """Correctly rounded base-2 logarithm of x."""
     x = np.asarray(x, np.int64)
     sign, exponent, _ = split(x)
     v = _log_value(x)
@@ -64,7 +64,7 @@ def log(x: np.ndarray) -> np.ndarray:
 
 
 def div(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """x / y, correctly rounded."""
+    """Correctly rounded quotient x / y."""
     x, y = np.broadcast_arrays(np.asarray(x, np.int64), np.asarray(y, np.int64))
     (sx, ex, _), (sy, ey, fy) = split(x), split(y)
     sign = sx ^ sy
@@ -86,8 +86,7 @@ def _integer(y):
 
 
 def power(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """|x|^y with the sign of x^y, by the integer algorithm; at most 0.55 ulp from the exact
-    power."""
+    """Power |x|^y with the sign of x^y, by the integer algorithm; error at most 0.55 ulp."""
     x, y = np.broadcast_arrays(np.asarray(x, np.int64), np.asarray(y, np.int64))
     (sx, ex, _), (sy, ey, _) = split(x), split(y)
     magnitude = x & _SIGN - 1

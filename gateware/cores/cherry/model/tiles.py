@@ -31,8 +31,8 @@ _TWO = ("add", "sub", "mul", "div", "pow")
 
 
 class Tiles:
-    """Tile register file of the model: four registers, with a uniform copy and ``contexts`` private
-    ones each.
+    """Tile register file of the model: four registers, each with a uniform copy and ``contexts``
+    private copies.
 
     Elements of ACC have ``acc_frac`` fraction bits, all others 9.
 
@@ -50,37 +50,36 @@ class Tiles:
         self.copies = [0] * 4
 
     def read(self, register: int, first: int, last: int, copies: Sequence[int]) -> np.ndarray:
-        """Reads the tiles of contexts ``first`` to ``last`` - 1, private where ``copies`` says
-        so, shape (contexts, 4, 4)."""
+        """Reads the tiles of contexts ``first`` to ``last`` - 1, shape (contexts, 4, 4); ``copies``
+        says which are private."""
         seen = min(max(copies[register], first), last)
         shared = np.broadcast_to(self.uniform[register], (last - seen, 4, 4))
         return np.concatenate([self.private[register, first:seen], shared])
 
     def write_uniform(self, register: int, tile: np.ndarray) -> None:
-        """Writes the uniform copy: all private ones are dropped."""
+        """Writes the uniform copy and drops all private copies."""
         self.uniform[register] = tile
         self.copies[register] = 0
 
     def write_private(self, register: int, first: int, tiles: np.ndarray) -> None:
-        """Writes the private copies of contexts from ``first`` on; ``copies`` is the program's
-        affair."""
+        """Writes the private copies of contexts from ``first`` on; the caller updates
+        ``copies``."""
         self.private[register, first : first + len(tiles)] = tiles
 
     def narrowed(self, register: int, tiles: np.ndarray) -> np.ndarray:
-        """Tiles of ``register`` as elements."""
+        """Converts tiles of ``register`` to elements."""
         return narrow(tiles, self.acc_frac) if register == ACC else tiles
 
     def widened(self, register: int, tiles: np.ndarray) -> np.ndarray:
-        """Elements as tiles of ``register``."""
+        """Converts elements to tiles of ``register``."""
         return widen(tiles, self.acc_frac) if register == ACC else tiles
 
 
 def compute(
     name: str, values: dict[str, int], tiles: Tiles, first: int, last: int, copies: Sequence[int]
 ) -> tuple[int, np.ndarray] | None:
-    """Semantics of an instruction other than load, store and loops, for contexts ``first`` to
-    ``last`` - 1 with private tiles as ``copies`` says: (register, tiles), or ``None`` if it has
-    no result."""
+    """Result of an instruction except load, store and loops, for contexts ``first`` to ``last`` - 1
+    with private tiles as ``copies`` says: (register, tiles), or ``None`` if it has no result."""
 
     def read(register):
         return tiles.read(register, first, last, copies)
@@ -110,7 +109,8 @@ def compute(
 
 
 def _reduce(name, values, output, acc, frac):
-    """ACC after ``max`` or ``sum`` (section 4.2); ``output``, ``acc``: (contexts, 4, 4)."""
+    """New ACC after the reduction ``max`` or ``sum`` (section 4.2); ``output``, ``acc``: (contexts,
+    4, 4)."""
     axis, count, target, keep = values["axis"], values["count"], values["target"], values["acc"]
     if axis == 1:
         # Along the rows is down the columns of the transposed tiles.
@@ -134,7 +134,7 @@ def _reduce(name, values, output, acc, frac):
 
 
 def _sum(terms, old, frac):
-    """Sum over the last axis, with ``old``."""
+    """Sum over the last axis, added to ``old``."""
     return arithmetic.dot(terms, 0x0FE00, old, frac)
 
 

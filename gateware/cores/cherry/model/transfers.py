@@ -47,7 +47,7 @@ def _to_bf16(x):
 
 
 def _unpack(words, bits, cols):
-    """``cols`` fields of ``bits`` bits of a row's little-endian bit string."""
+    """Unpacks ``cols`` fields of ``bits`` bits from a row's little-endian bit string."""
     string = np.unpackbits(words.astype("<u4").view(np.uint8), bitorder="little")
     return (string[: cols * bits].reshape(cols, bits).astype(np.int64) << np.arange(bits)).sum(1)
 
@@ -59,7 +59,7 @@ def _pack_bits(fields, bits, words):
 
 
 def from_words(fmt: str, words: np.ndarray, cols: int) -> np.ndarray:
-    """The ``cols`` elements of a row whose words lie in main memory."""
+    """Decodes the ``cols`` elements of a row from its words in main memory."""
     fields = _unpack(np.asarray(words, np.int64), BITS[fmt], cols)
     if fmt == "fp32":
         return _from_fp32(fields)
@@ -67,22 +67,22 @@ def from_words(fmt: str, words: np.ndarray, cols: int) -> np.ndarray:
 
 
 def to_words(fmt: str, elements: np.ndarray) -> np.ndarray:
-    """The words of a row; unused bits are 0."""
+    """Encodes a row's elements as words; unused bits are 0."""
     elements = np.asarray(elements, np.int64)
     fields = elements << 14 if fmt == "fp32" else _to_bf16(elements) if fmt == "bf16" else elements
     return _pack_bits(fields, BITS[fmt], row_words(fmt, len(elements)))
 
 
 def _word_of(memory: MainMemory, here: int, offset: int) -> int:
-    """Word of the descriptor at ``here``."""
+    """Word at ``here`` of the descriptor."""
     return memory.word(here + offset & _LOW32, here)
 
 
 def run_list(
     address: int, memory: MainMemory, mem: np.ndarray, work: Work, touched: Touched | None = None
 ) -> None:
-    """Executes the descriptors from ``address`` on, row by row. Of a row its range in main memory
-    is checked first, then its addresses in MEM; a row that faults moves nothing.
+    """Executes the descriptors from ``address`` on, row by row. For each row the main memory range
+    is checked first, then its MEM addresses; a row with a fault moves nothing.
 
     ``memory``: :class:`~.memory.MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`;
     ``touched``:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load/store unit of the small engine, beside the microprogram: a tile between MEM and the table,
-and MEM's address for DMA."""
+"""Load/store unit of the small engine, controlled by the microprogram: moves a tile between MEM and
+the table, and provides MEM's address for DMA."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -10,9 +10,9 @@ __all__ = ["AccessLayout", "TileAccess"]
 
 
 class AccessLayout(data.StructLayout):
-    """A load's or store's operation, lowest bits first: those of the instruction's word but the
-    address unit's, in whose place stand ``of_uniform`` and ``to_uniform``: the entry that is read,
-    or written by a load, is the uniform one. ``load`` is a bit of the opcode."""
+    """Operation of a load or store, lowest bits first: the fields of the instruction word, with the
+    address unit's replaced by ``of_uniform`` and ``to_uniform``, which select the uniform entry for
+    reading or, by a load, for writing. ``load`` is a bit of the opcode."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -31,8 +31,8 @@ class AccessLayout(data.StructLayout):
 
 
 class TileAccess(wiring.Component):
-    """Tile access unit: moves a tile between MEM and the table, an element per cycle, after a check
-    of all of its addresses, 34 cycles; outside of that it serves the microprogram's DMA.
+    """Tile access unit: checks all addresses of a tile, then moves it between MEM and the table at
+    one element per cycle, in 34 cycles; otherwise it serves the microprogram's DMA.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector ALU of the small engine: relu, gtz, max, copy and zero, element by element."""
+"""Vector ALU of the small engine: relu, gtz, max, copy and zero, one element at a time."""
 
 from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import enum
@@ -15,7 +15,7 @@ __all__ = ["SerialAlu"]
 
 
 class _Role(enum.Enum, shape=2):
-    """Role of an element that is read."""
+    """Role of an element read by the vector ALU."""
 
     COMPARE = 0  # it may be the maximum
     PASS = 1  # it goes through the operation, to the result
@@ -105,7 +105,7 @@ class SerialAlu(ElementUnit):
         return ResetInserter(self.clear)(m)
 
     def _result(self, m, reader, held, taken):
-        """Gathers the maximum, or the one element; returns the result."""
+        """Collects the maximum, or a single element; returns the result."""
         self._best, self._value = Signal(18, reset_less=True), Signal(18, reset_less=True)
         element = reader.value
         with m.If(reader.valid):

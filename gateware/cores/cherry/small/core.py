@@ -36,7 +36,7 @@ __all__ = ["SmallEngine"]
 
 
 class SmallEngine(MicroEngine):
-    """Small Cherry engine, for builds of which :func:`~..params.microcoded` is true.
+    """Small Cherry engine, for builds that :func:`~..params.microcoded` selects.
 
     Members
     -------
@@ -112,8 +112,8 @@ class SmallEngine(MicroEngine):
         return Row("program"), Row("dot unit"), Row("vector ALU")
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline: the program, whose instruction is found by its number and the address
-        of the code."""
+        """Rows of the activity timeline: the program, with instructions identified by their index
+        and the address of the code."""
         machine = self.machine
         written, begins = machine.register_write.data, machine.writes("INDEX")
         return {
@@ -130,7 +130,7 @@ class SmallEngine(MicroEngine):
         }
 
     def _connect(self, m, table, mem):
-        """The load/store unit between machine, table and MEM."""
+        """Connects the load/store unit to machine, table and MEM."""
         machine, access, above = (
             self.machine,
             self._access,
@@ -164,7 +164,8 @@ class SmallEngine(MicroEngine):
             ]
 
     def _units(self, m, table):
-        """Dot unit and vector ALU, of which one works at a time; returns whether one does."""
+        """Instantiates the dot unit and the vector ALU, only one of which works at a time; returns
+        whether either does."""
         params, machine = self.params, self.machine
         m.submodules.dot = self._dot = dot = SerialDot(
             params=params, multiplier=params["multiplier"], family=self.family

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dot unit of the small engine: matmul, mulacc, add, sub, mul and sum, element by element."""
+"""Dot unit of the small engine: matmul, mulacc, add, sub, mul and sum, one element at a time."""
 
 from amaranth import Const, Module, Mux, ResetInserter, Signal
 from amaranth.lib import enum
@@ -15,7 +15,7 @@ __all__ = ["SerialDot"]
 
 
 class _Role(enum.Enum, shape=3):
-    """Role of an element that is read."""
+    """Role of an element read by the dot unit."""
 
     FACTOR = 0  # first factor of a product, kept
     PRODUCT = 1  # second factor
@@ -72,7 +72,7 @@ class SerialDot(ElementUnit):
         self._terms(m, reader, factor, held)
 
         def begin():
-            """The next element's sum."""
+            """Starts the sum of the next element."""
             m.d.comb += total.start.eq(1)
             m.d.sync += step.eq(0)
             m.next = "READ"
@@ -131,8 +131,8 @@ class SerialDot(ElementUnit):
         return ResetInserter(self.clear)(m)
 
     def _steps(self, m, ask, held, place, step, taken, column, first, second):
-        """Operand read of a step: two for each product, then the addend. Returns whether the step
-        reads one."""
+        """Operand read of a step: two steps for each product, then the addend. Returns whether the
+        step reads an operand."""
         y, x, k, half, last = place[2:], place[:2], step[1:3], step[0], step[3]
         needed = Signal()
         with m.Switch(held.kind):
@@ -178,7 +178,7 @@ class SerialDot(ElementUnit):
         return needed
 
     def _terms(self, m, reader, factor, held):
-        """Elements read become terms of the sum."""
+        """Turns the elements read into terms of the sum."""
         total, value = self._sum, reader.value
         other = value ^ Mux(held.kind == DotKind.SUB, 1 << 17, 0)
         with m.If(reader.valid):

@@ -15,15 +15,16 @@ __all__ = ["AskLayout", "ElementReader", "ElementUnit", "ElementWriter"]
 
 
 class AskLayout(data.StructLayout):
-    """Element request: element (``y``, ``x``) of the tile in ``entry`` of register ``reg``;
-    ``tag`` comes back with it."""
+    """Element request: element (``y``, ``x``) of the tile in ``entry`` of register ``reg``; ``tag``
+    is returned with it."""
 
     def __init__(self, params: Params, tag: ShapeLike) -> None:
         super().__init__({"reg": 2, "entry": range(entries(params)), "y": 2, "x": 2, "tag": tag})
 
 
 class ElementReader(wiring.Component):
-    """Element reader, one per cycle; ``tag`` is the shape of what comes back with each.
+    """Element reader, one per cycle; ``tag`` is the shape of the tag that is returned with each
+    element.
 
     Members
     -------
@@ -86,7 +87,7 @@ class ElementReader(wiring.Component):
 
 
 class ElementWriter(wiring.Component):
-    """Element writer of tiles, row by row from (0, 0) on.
+    """Element writer of tiles, row by row from (0, 0).
 
     Members
     -------
@@ -136,7 +137,7 @@ class ElementWriter(wiring.Component):
 
 
 class ElementUnit(wiring.Component):
-    """Base class of element-serial units; a slot is fetched when it is finished.
+    """Base class of element-serial units; a slot counts as fetched when it is finished.
 
     Parameters
     ----------
@@ -171,8 +172,8 @@ class ElementUnit(wiring.Component):
         )
 
     def _parts(self, m):
-        """Context iterator, :class:`ElementReader` and :class:`ElementWriter` of the slot at work;
-        register and value of what is written are left open."""
+        """Context iterator, :class:`ElementReader` and :class:`ElementWriter` of the current slot;
+        the caller drives register and value of the writes."""
         m.submodules.walk = walk = ContextIterator(
             params=self.params, layout=self._layout, own=self._own
         )
@@ -191,7 +192,7 @@ class ElementUnit(wiring.Component):
         return walk, reader, writer
 
     def _reduced(self, held, place):
-        """Whether the element at ``place`` is one that a reduction computes."""
+        """Whether a reduction computes the element at ``place``."""
         y, x = place[2:], place[:2]
         here = y == held.target
         return (

@@ -10,9 +10,10 @@ __all__ = ["MACHINE", "Count", "Sink", "Source"]
 
 
 class Source(enum.IntEnum):
-    """Sources besides registers: TABLE at P; MEM at the address of loads and stores, FLOAT: as
-    fp32; PLACE: that address, and in bit 31 whether the last load or store found one outside.
-    OPCODE to LOOP: fields of the instruction in A; UPPER: A's upper half."""
+    """Operand sources besides registers. TABLE: the table at P; MEM: MEM at the address of loads
+    and stores, FLOAT: the same as fp32; PLACE: that address, with bit 31 set if the last load or
+    store had an address out of bounds. OPCODE to LOOP: fields of the instruction in A; UPPER: upper
+    half of A."""
 
     (
         WINDOW_BASE,
@@ -35,10 +36,10 @@ class Source(enum.IntEnum):
 
 
 class Sink(enum.IntEnum):
-    """Sinks of A: TABLE at P. FINISH: the run is over, A is the fault's detail until the next.
-    PLACE, ALONG, DOWN: address in MEM and steps of loads and stores; MEM, FLOAT: an element is
-    written there, an fp32 as one, and the address goes on along; NEXT: it goes on. CAME, SENT:
-    as FLOAT and NEXT, and the four bytes count."""
+    """Destinations (sinks) of A. TABLE: the table at P. FINISH: end of the run with A as the
+    fault's detail. PLACE, ALONG, DOWN: address in MEM and strides of loads and stores; MEM, FLOAT:
+    write an element, or an fp32 as one, and advance the address; NEXT: advance only. CAME, SENT:
+    like FLOAT and NEXT, and count four bytes."""
 
     (
         X,
@@ -61,7 +62,7 @@ class Sink(enum.IntEnum):
 
 
 class Count(enum.IntFlag):
-    """Counters of CNT: an instruction, element operations, bytes."""
+    """Counters of instruction CNT: an instruction, element operations, bytes."""
 
     RETIRED, OPS16, OPS64, READ4, READ32, WRITTEN4 = 1, 2, 8, 16, 32, 64
 

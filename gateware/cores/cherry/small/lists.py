@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: runs, program lists and images (specification, sections 3.3,
+"""Microprogram of the small engine for runs, program lists and images (specification, sections 3.3,
 3.4, 6 and 7.3). Pure Python."""
 
 from ....isa.parameters import Params
@@ -17,12 +17,12 @@ TILE_WORDS = 128
 
 
 def tile_table(params: Params) -> int:
-    """Base of the tiles in that table, behind the instructions."""
+    """Base address of the tiles in the table, after the instructions."""
     return CODE_TABLE + max(params["imem"], TILE_WORDS)
 
 
 def lists(params: Params, codes: dict[str, int]) -> str:
-    """Source text of the microprogram's part; ``codes``: fault codes by name."""
+    """Source text of this part of the microprogram; ``codes``: fault codes by name."""
     # Flags of the image that this build lacks: a wide ACC, special functions, axes.
     lacking = (
         0x400 | (0 if params["sfu_lanes"] else 0x100) | (0 if params["reduce_axes"] else 0x200)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: a program's instructions (specification, sections 3.1, 4 and
-6). Pure Python.
+"""Microprogram of the small engine for the instructions of a program (specification, sections 3.1,
+4 and 6). Pure Python.
 
 An iteration of an independent loop is a group of its own. A tile of register r has two entries, the
 private one and the uniform one.
@@ -32,7 +32,7 @@ _ENTRY, _REGISTER = 16, TILE_WORDS // 4
 
 
 def _info():
-    """Of each opcode: bits that must be 0, and the constant part of its operation."""
+    """Table by opcode: bits that must be 0, and the constant bits of its operation."""
     entries = [0] * 32
     for instruction in ISA.instructions:
         name = instruction.mnemonic
@@ -50,7 +50,7 @@ def _info():
 
 
 def _handlers(params):
-    """Opcode -> the label that carries it out."""
+    """Handler labels by opcode."""
     labels = {}
     for instruction in ISA.instructions:
         name = instruction.mnemonic

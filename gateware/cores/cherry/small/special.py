@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: exp, log, div and pow, element by element (specification,
+"""Microprogram of the small engine for exp, log, div and pow, one element at a time (specification,
 section 4.4). Pure Python.
 
 The tables of the specification are worked out where one is asked for an entry, of eight entries and
@@ -82,8 +82,8 @@ TABLES = {
 
 
 def special(tiles: int, entry: int, register: int) -> str:
-    """Source text of the microprogram's part; ``tiles``: base of the tiles in the table,
-    ``entry`` and ``register``: elements of an entry and of a register."""
+    """Source text of this part of the microprogram; ``tiles``: base of the tiles in the table,
+    ``entry`` and ``register``: elements per entry and per register."""
     exp, power = ISA.opcodes["exp"], ISA.opcodes["pow"]
     return f"""
 .also FROM ISIZE; .also Y_FROM LIMIT; .also TO LEFT  // tiles; magnitudes, exponents, signs

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: lists of DMA descriptors and their transfers (specification,
+"""Microprogram of the small engine for lists of DMA descriptors and their transfers (specification,
 sections 6 and 7.2). Pure Python."""
 
 from ....isa.parameters import Params
@@ -9,8 +9,8 @@ __all__ = ["transfers"]
 
 
 def transfers(params: Params, memory_size: int, codes: dict[str, int]) -> str:
-    """Source text of the microprogram's part; ``memory_size`` in bytes, ``codes``: fault codes
-    by name."""
+    """Source text of this part of the microprogram; ``memory_size`` in bytes, ``codes``: fault
+    codes by name."""
     log_mem = params["log_mem"]
     # Beyond what 32 bits address nothing can lie.
     top = min(memory_size, 0xFFFF_FFFF)

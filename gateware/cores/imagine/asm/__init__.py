@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""IMAGine assembler: the published assembler class, its text form and exports. Pure Python."""
+"""IMAGine assembler: the published assembler class, its text form and its exports. Pure Python."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The Python assembler: the published class, its instance and functions
+"""Python assembler of IMAGine: the published class, its instance and functions
 (docs/cores/imagine-assembler.md; section 3.4).
 
 A script written for the published assembler runs after changing its import line::
@@ -31,7 +31,7 @@ _OVERFLOWS = ("wrap", "raise", "saturate")
 
 
 class IMAGineAsm(MacroMethods):
-    """The assembler of one program: parameters, and a cache of what was called.
+    """Assembler of one program: parameters, and a cache of the calls made.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ class IMAGineAsm(MacroMethods):
 
     @property
     def size(self) -> int:
-        """Words in the cache."""
+        """Number of words in the cache."""
         return self._size
 
     @property
@@ -160,30 +160,30 @@ class IMAGineAsm(MacroMethods):
     # The cache
 
     def reset(self) -> None:
-        """Empties the cache; parameters stay. To be called between an export and the next program
-        of a script."""
+        """Empties the cache; parameters are kept. Call it between an export and the next program of
+        a script."""
         self._entries.clear()
         self._size = 0
         self._assembled = True
 
     def as_addComment(self, comment: str) -> None:
-        """A line of text, or several, that the exports show."""
+        """Appends a comment of one or several lines, which the exports show."""
         if not isinstance(comment, str):
             raise IMAGineError("comment", comment, "a string")
         self._append("comment", (), "", comment)
 
     def as_addWord(self, word: int) -> None:
-        """A raw word, legal or not."""
+        """Appends a raw word, legal or not."""
         word = check_range("word", word, 0, 0xFFFF_FFFF)
         self._append("raw", (word,), f"AS_WORD 0x{word:08X}", None)
 
     def words(self) -> list[int]:
-        """All words, a list of integers."""
+        """All words of the program as integers."""
         return [word for entry in self._entries for word in entry.words]
 
     def assemble(self, verbose: bool = False) -> None:
-        """Assembles the cached calls; ``verbose`` lists every entry on standard error. (Arguments
-        were checked when the mnemonics were called; exports do this themselves.)"""
+        """Assembles the cached calls; ``verbose`` lists every entry on standard error. Arguments
+        are checked when mnemonics are called, and exports assemble by themselves."""
         if verbose:
             at = 0
             for entry in self._entries:
@@ -215,13 +215,13 @@ class IMAGineAsm(MacroMethods):
             ) from None
 
     def verilogBin(self, comment: bool = True, source: bool = True, separator: str = "_") -> str:
-        """The text of :meth:`export_verilogBin`."""
+        """Text of :meth:`export_verilogBin`."""
         return verilog_binary(
             self._entries_to_export(), comment=comment, source=source, separator=separator
         )
 
     def CprogHex(self, progname: str, comment: bool = True, source: bool = True) -> str:
-        """The text of :meth:`export_CprogHex`."""
+        """Text of :meth:`export_CprogHex`."""
         if not isinstance(progname, str) or not progname.isidentifier() or not progname.isascii():
             raise IMAGineError("progname", progname, "a name as in C")
         return c_program(
@@ -235,7 +235,7 @@ class IMAGineAsm(MacroMethods):
         source: bool = True,
         separator: str = "_",
     ) -> None:
-        """Binary digits for ``$readmemb``, to a file or standard output."""
+        """Writes binary digits for ``$readmemb`` to a file or standard output."""
         self._deliver(
             self.verilogBin(comment, source, separator),
             filename,
@@ -249,7 +249,7 @@ class IMAGineAsm(MacroMethods):
         comment: bool = True,
         source: bool = True,
     ) -> None:
-        """A C file that defines ``progname``, to a file or standard output."""
+        """Writes a C file that defines ``progname`` to a file or standard output."""
         self._deliver(
             self.CprogHex(progname, comment, source),
             filename,
@@ -257,12 +257,12 @@ class IMAGineAsm(MacroMethods):
         )
 
     def export_CprogHeader(self, filename: str | Path | None = None) -> None:
-        """The C header that the C files include (as ``imagine_prog.h``), to a file or standard
-        output."""
+        """Writes the C header that the C files include (as ``imagine_prog.h``) to a file or
+        standard output."""
         self._deliver(c_header(), filename, ("C-Header", "End of C-Header"))
 
     def export_bin(self, filename: str | Path) -> None:
-        """Raw little-endian words: a job's program."""
+        """Writes raw little-endian words, the form of a job's program."""
         self._entries_to_export()
         self._deliver(b"".join(word.to_bytes(4, "little") for word in self.words()), filename, None)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The published export formats, byte for byte (section 3.5). Pure Python."""
+"""Published export formats, reproduced byte for byte (section 3.5). Pure Python."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Entry:
     comment: str = ""
 
     def info(self, comment: bool, source: bool) -> str:
-        """Comment text behind a word."""
+        """Comment text after a word."""
         parts = [self.source] if source and self.source else []
         if comment and self.comment:
             parts.append(self.comment.replace("\n", " "))
@@ -96,7 +96,7 @@ def _fields(word, widths, separator):
 
 
 def verilog_binary(entries: list[Entry], *, comment: bool, source: bool, separator: str) -> str:
-    """Binary digits, one word a line, for ``$readmemb``."""
+    """Formats words as binary digits for ``$readmemb``, one word per line."""
 
     def word_text(word, entry):
         vector = word >> 30 == 1 and entry.kind != "raw"
@@ -108,7 +108,7 @@ def verilog_binary(entries: list[Entry], *, comment: bool, source: bool, separat
 def c_program(
     entries: list[Entry], target: Target, name: str, *, comment: bool, source: bool
 ) -> str:
-    """A C file that defines the program ``name`` of the header's type. Raises
+    """Formats a C file that defines the program ``name`` with the header's type. Raises
     :class:`~.target.IMAGineError` for a comment that C would continue on the next line."""
     lines = ['#include "imagine_prog.h"', "", "", "static const uint32_t word_arr[] = {"]
     for line in _lines(entries, lambda word, entry: f"    0x{word:08X}, ", "    ", comment, source):
@@ -141,10 +141,10 @@ def c_program(
 
 
 def c_header() -> str:
-    """The C header with the type of programs."""
+    """Formats the C header with the type of programs."""
     return _HEADER
 
 
 def hex_words(words: Iterable[int]) -> str:
-    """One word of eight digits a line, for ``$readmemh``."""
+    """Formats words as eight hexadecimal digits for ``$readmemh``, one word per line."""
     return "".join(f"{word:08x}\n" for word in words)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixed-point conversion: numbers to register bits, and these to words of block RAM rows
+"""Fixed-point conversion: numbers to register bits, and register bits to words of block RAM rows
 (section 3.3). Numpy."""
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ def _array(name, values):
 
 
 def vector_of(name: str, values: Any) -> np.ndarray:
-    """``values`` as an array of one dimension."""
+    """Converts ``values`` to a one-dimensional array."""
     if not isinstance(values, (list, tuple, np.ndarray)):
         raise IMAGineError(name, values, _NUMBERS)
     array = _array(name, values)
@@ -42,7 +42,7 @@ def vector_of(name: str, values: Any) -> np.ndarray:
 
 
 def matrix_rows(name: str, values: Any) -> list[np.ndarray]:
-    """The rows of ``values``, arrays of one dimension and of any length each."""
+    """Rows of ``values``, as one-dimensional arrays, each of any length."""
     if (
         not isinstance(values, (list, tuple, np.ndarray))
         or isinstance(values, np.ndarray)
@@ -62,9 +62,8 @@ def matrix_rows(name: str, values: Any) -> list[np.ndarray]:
 
 
 def matrix_blocks(matrix: Any, target: Target) -> np.ndarray | None:
-    """Rows of block RAM of a whole ``matrix`` at once, [rows, blocks, width] as of
-    :func:`words_of`; ``None`` where it is no array of floats that all fit, and is to be looked at
-    row by row."""
+    """Block RAM rows of a whole ``matrix`` at once, [rows, blocks, width] as in :func:`words_of`;
+    ``None`` unless it is an array of floats that all fit, so that it must be checked row by row."""
     if not isinstance(matrix, np.ndarray) or matrix.ndim != 2 or matrix.dtype.kind != "f":
         return None
     scaled, half = matrix.astype(np.float64) * (1 << target.fracWidth), 1 << target.regWidth - 1
@@ -77,8 +76,8 @@ def matrix_blocks(matrix: Any, target: Target) -> np.ndarray | None:
 def to_fixed(
     name: str, array: np.ndarray, target: Target, overflow: str, warn: Callable[[str], object]
 ) -> np.ndarray:
-    """The integers, int64, of ``array``: times 2**fracWidth, truncated toward zero, brought into N
-    bits.
+    """Converts ``array`` to int64 integers: times 2**fracWidth, truncated toward zero, and reduced
+    to N bits.
 
     Parameters
     ----------
@@ -131,8 +130,8 @@ def to_fixed(
 
 
 def words_of(integers: np.ndarray, width: int) -> np.ndarray:
-    """Rows of block RAM for a row of elements: an array [blocks, width], bit p of a word being PE
-    p's; of an array of rows [..., blocks, width]."""
+    """Block RAM rows for a row of elements: an array [blocks, width] in which bit p of a word
+    belongs to PE p; for an array of rows, [..., blocks, width]."""
     *rows, length = integers.shape
     blocks = -(-length // PES)
     padded = np.zeros((*rows, blocks * PES), np.int64)

@@ -25,24 +25,25 @@ class InstructionMethods(ABC):
 
     @abstractmethod
     def _check_comment(self, comment: str | None) -> None:
-        """Raises :class:`~.target.IMAGineError` for a comment that is no text."""
+        """Raises :class:`~.target.IMAGineError` for a comment that is not a string."""
 
     def _one(self, mnemonic, source, comment, **values):
         self._append("instruction", (ISA.encode(mnemonic, **values),), source, comment)
 
     def _register(self, name, value, skip=False, pair=False):
-        """``value``, a register's number; of a ``pair`` the next one is needed too."""
+        """Checks a register number; for a ``pair`` the next register must exist too."""
         highest = 63 if skip else self.params.regCnt - 1
         return check_range(name, value, 0, highest - pair)
 
     # The GEMV array
 
     def mv_nop(self, *, comment: str | None = None) -> None:
-        """Nothing, for a cycle."""
+        """Appends a no-operation of one cycle for the array."""
         self._one("mv_nop", "MV_NOP", comment)
 
     def mv_write(self, addr: int, data: int, *, comment: str | None = None) -> None:
-        """Row ``addr`` of every selected block := ``data``, one bit of each of its 16 PEs."""
+        """Appends a write of ``data`` to row ``addr`` of every selected block, one bit for each of
+        its 16 PEs."""
         addr = check_range("addr", addr, 0, self.params.pimDepth - 1)
         data = check_range("data", data, 0, 0xFFFF)
         self._one(
@@ -58,7 +59,7 @@ class InstructionMethods(ABC):
         *,
         comment: str | None = None,
     ) -> None:
-        """One Booth step: {ppreg+1, ppreg} gets bit ``bitNo`` of ``multiplier`` times
+        """Appends one Booth step: {ppreg+1, ppreg} gets bit ``bitNo`` of ``multiplier`` times
         ``multiplicand``."""
         values = self._product(ppreg, multiplicand, multiplier, "ppreg", False)
         bitNo = check_range("bitNo", bitNo, 0, self.params.regWidth - 1)
@@ -89,7 +90,8 @@ class InstructionMethods(ABC):
         return low, *operands
 
     def mv_blockFold(self, fold: int, rd: int, rs: int, *, comment: str | None = None) -> None:
-        """PE i < H = 16 >> ``fold``: rd := rs[i] + rs[i+H]; the others rd := rs[i]."""
+        """Appends a fold within blocks. PE i < H = 16 >> ``fold``: rd := rs[i] + rs[i+H]; the
+        others rd := rs[i]."""
         fold = check_range("fold", fold, 1, self.params.maxFold)
         rd, rs = self._register("rd", rd), self._register("rs", rs)
         self._one(
@@ -102,8 +104,8 @@ class InstructionMethods(ABC):
         )
 
     def mv_accumRow(self, level: int, reg: int, *, comment: str | None = None) -> None:
-        """PE 0 of ``reg`` of block columns c with c mod 2^(level+1) = 0 += that of block column
-        c+2^level."""
+        """Appends an accumulation along block rows: PE 0 of ``reg`` of block columns c with c mod
+        2^(level+1) = 0 += that of block column c+2^level."""
         level = check_range("level", level, 0, self.params.maxLevel)
         reg = self._register("reg", reg)
         self._one(
@@ -111,11 +113,11 @@ class InstructionMethods(ABC):
         )
 
     def mv_add(self, rd: int, rs1: int, rs2: int, *, comment: str | None = None) -> None:
-        """rd := rs1 + rs2."""
+        """Appends an addition, rd := rs1 + rs2."""
         self._sum("mv_add", "MV_ADD", rd, rs1, rs2, comment)
 
     def mv_sub(self, rd: int, rs1: int, rs2: int, *, comment: str | None = None) -> None:
-        """rd := rs1 - rs2."""
+        """Appends a subtraction, rd := rs1 - rs2."""
         self._sum("mv_sub", "MV_SUB", rd, rs1, rs2, comment)
 
     def _sum(self, mnemonic, text, rd, rs1, rs2, comment):
@@ -135,12 +137,12 @@ class InstructionMethods(ABC):
         return number
 
     def mv_selectCol(self, colID: int, *, comment: str | None = None) -> None:
-        """Selects all blocks of a block column for ``mv_write``."""
+        """Appends a selection of all blocks of a block column for ``mv_write``."""
         col = self._id("colID", colID, 1)
         self._one("mv_selectCol", f"MV_SELECT_COL colID={col}", comment, colID=col)
 
     def mv_selectBlk(self, rowID: int, colID: int, *, comment: str | None = None) -> None:
-        """Selects one block."""
+        """Appends a selection of one block for ``mv_write``."""
         row, col = self._id("rowID", rowID, 0), self._id("colID", colID, 1)
         self._one(
             "mv_selectBlk",
@@ -151,16 +153,16 @@ class InstructionMethods(ABC):
         )
 
     def mv_selectRow(self, rowID: int, *, comment: str | None = None) -> None:
-        """Selects all blocks of a block row."""
+        """Appends a selection of all blocks of a block row for ``mv_write``."""
         row = self._id("rowID", rowID, 0)
         self._one("mv_selectRow", f"MV_SELECT_ROW rowID={row}", comment, rowID=row)
 
     def mv_selectAll(self, *, comment: str | None = None) -> None:
-        """Selects all blocks."""
+        """Appends a selection of all blocks for ``mv_write``."""
         self._one("mv_selectAll", "MV_SELECT_ALL", comment)
 
     def mv_mov(self, rd: int, rs: int, *, comment: str | None = None) -> None:
-        """rd := rs."""
+        """Appends a copy, rd := rs."""
         self._mov(rd, rs, comment, False)
 
     def _mov(self, rd, rs, comment, skip):
@@ -170,8 +172,8 @@ class InstructionMethods(ABC):
     def mv_movOffset(
         self, offset: int, rd: int, rs: int, *, comment: str | None = None, skipChecks: bool = False
     ) -> None:
-        """rd := low bits of {rs+1, rs} >> ``offset``. ``skipChecks``: registers up to 63, whatever
-        regCnt is."""
+        """Appends a shifted copy, rd := low bits of {rs+1, rs} >> ``offset``. ``skipChecks``:
+        allows registers up to 63 for any regCnt."""
         offset = check_range("offset", offset, 0, self.params.regWidth - 1)
         rd = self._register("rd", rd, skipChecks)
         rs = self._register("rs", rs, skipChecks, pair=bool(offset))
@@ -187,23 +189,24 @@ class InstructionMethods(ABC):
         )
 
     def mv_clrmbit(self, *, comment: str | None = None) -> None:
-        """Previous multiplier bits := 0: what ``mv_MULT`` begins with."""
+        """Appends a clear of the previous multiplier bits, the first step of ``mv_MULT``."""
         self._one("mv_clrmbit", "MV_CLRMBIT", comment)
 
     # The column shift registers
 
     def vv_nop(self, *, comment: str | None = None) -> None:
-        """Nothing, for a cycle."""
+        """Appends a no-operation of one cycle for the column registers."""
         self._one("vv_nop", "VV_NOP", comment)
 
     def vv_serialEn(self, *, comment: str | None = None) -> None:
-        """From now on the column registers take what is written to PE 0 of block column 0."""
+        """Appends the start of serial capture: the column registers take all later writes to PE 0
+        of block column 0."""
         self._one("vv_serialEn", "VV_SERIAL_EN", comment)
 
     def vv_parallelEn(self, *, comment: str | None = None) -> None:
-        """Shifts the column registers out, row 0 first; they are 0 then."""
+        """Appends the shift-out of the column registers, row 0 first, which leaves them 0."""
         self._one("vv_parallelEn", "VV_PARALLEL_EN", comment)
 
     def vv_shiftOff(self, *, comment: str | None = None) -> None:
-        """The column registers hold."""
+        """Appends the stop of capture: the column registers keep their values."""
         self._one("vv_shiftOff", "VV_DISABLE_SHIFT", comment)

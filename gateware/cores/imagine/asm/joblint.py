@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Job checks of IMAGine, applied by the runner before a run. Pure Python."""
+"""Job checks of IMAGine, which the runner makes before a run. Pure Python."""
 
 from collections.abc import Mapping
 
@@ -10,8 +10,8 @@ __all__ = ["check_job"]
 
 
 def check_job(program: Program, registers: Mapping[str, int], params: Params) -> None:
-    """Refuses an output area that overlaps the program, and a source made for another array
-    (sections 3.6 and 7).
+    """Raises an error for an output area that overlaps the program, or a source made for another
+    array (sections 3.6 and 7).
 
     Raises
     ------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Multi-word methods (macros) of the assembler class (section 3.3). Numpy is imported by the
-LOAD macros alone."""
+"""Multi-word methods (macros) of the assembler class (section 3.3). Only the LOAD macros import
+numpy."""
 
 from functools import lru_cache
 from typing import Any
@@ -17,7 +17,7 @@ _DATA = ISA.encode("mv_write", addr=0, data=1) - ISA.encode("mv_write", addr=0, 
 
 @lru_cache(None)
 def _write(addr):
-    """``mv_write`` without data: programs are made of such words nearly alone."""
+    """Encodes ``mv_write`` with data 0; most words of a program are of this kind."""
     return ISA.encode("mv_write", addr=addr, data=0)
 
 
@@ -27,18 +27,19 @@ def _select(row, column):
 
 
 class MacroMethods(InstructionMethods):
-    """Macros. Each appends one cache entry, or one per macro where it is made of others."""
+    """Macros of the assembler class. Each appends one cache entry, or one per macro that it
+    consists of."""
 
     def _macro(self, source, comment, *words):
         self._append("macro", words, source, comment)
 
     def _words(self, mnemonic, repeated, **values):
-        """Words of an instruction; ``repeated`` is (name of a field, its values)."""
+        """Encodes an instruction as words; ``repeated`` is (name of a field, its values)."""
         name, numbers = repeated
         return [ISA.encode(mnemonic, **values, **{name: number}) for number in numbers]
 
     def _from(self, text, comment):
-        """Comment of a part of a macro."""
+        """Comment for a component of a macro."""
         self._check_comment(comment)
         return f"From macro call: {text}; {comment or ''}"
 
@@ -53,8 +54,8 @@ class MacroMethods(InstructionMethods):
         comment: str | None = None,
         skipChecks: bool = False,
     ) -> None:
-        """{rd+1, rd} := multiplicand * multiplier, signed and exact. ``skipChecks``: registers up
-        to 63."""
+        """Appends a signed and exact multiplication, {rd+1, rd} := multiplicand * multiplier.
+        ``skipChecks``: allows registers up to 63."""
         rd, a, b = self._product(rd, multiplicand, multiplier, "rd", skipChecks)
         self._macro(
             f"MV_MULT rd={rd}, multiplicand={a}, multiplier={b}",
@@ -72,8 +73,8 @@ class MacroMethods(InstructionMethods):
     def mv_MULTFXP(
         self, rd: int, multiplicand: int, multiplier: int, *, comment: str | None = None
     ) -> None:
-        """rd := low N bits of multiplicand * multiplier >> fracWidth, rounded toward minus
-        infinity."""
+        """Appends a fixed-point multiplication, rd := low N bits of multiplicand * multiplier >>
+        fracWidth, rounded toward minus infinity."""
         params = self.params
         if params.resvRegCnt < 2:
             raise IMAGineError("resvRegCnt", params.resvRegCnt, "at least 2 for mv_MULTFXP")
@@ -96,7 +97,7 @@ class MacroMethods(InstructionMethods):
             self.mv_movOffset(params.fracWidth, rd, base, comment=comment, skipChecks=True)
 
     def mv_BLOCKACCUM(self, rd: int, rs: int, *, comment: str | None = None) -> None:
-        """PE 0 of rd := sum of the 16 PEs of rs, in every block."""
+        """Appends a sum over the PEs of each block: PE 0 of rd := sum of the 16 PEs of rs."""
         rd, rs = self._register("rd", rd), self._register("rs", rs)
         folds = range(2, self.params.maxFold + 1)
         self._macro(
@@ -107,8 +108,8 @@ class MacroMethods(InstructionMethods):
         )
 
     def mv_RNGACCUM(self, colCnt: int, rd: int, rs: int, *, comment: str | None = None) -> None:
-        """PE 0 of block column 0 of rd := sum of PEs 0 to colCnt-1 of rs; colCnt is 16, 32 ...
-        16*2^(maxLevel+1)."""
+        """Appends a sum over part of a row: PE 0 of block column 0 of rd := sum of PEs 0 to
+        colCnt-1 of rs; colCnt is 16, 32 ... 16*2^(maxLevel+1)."""
         legal = [PES << i for i in range(self.params.maxLevel + 2)]
         expected = "one of " + ", ".join(str(v) for v in legal)
         colCnt = integer("colCnt", colCnt, expected)
@@ -117,7 +118,8 @@ class MacroMethods(InstructionMethods):
         self._accumulate(f"MV_RNGACCUM colCnt={colCnt}, ", legal.index(colCnt), rd, rs, comment)
 
     def mv_ALLACCUM(self, rd: int, rs: int, *, comment: str | None = None) -> None:
-        """PE 0 of block column 0 of rd := sum of all PEs of the row of rs."""
+        """Appends a sum over whole rows: PE 0 of block column 0 of rd := sum of all PEs of the row
+        of rs."""
         self._accumulate("MV_ALLACCUM ", self.params.maxLevel + 1, rd, rs, comment)
 
     def _accumulate(self, text, levels, rd, rs, comment):
@@ -130,11 +132,13 @@ class MacroMethods(InstructionMethods):
     # Barriers
 
     def mv_SYNC(self, *, comment: str | None = None) -> None:
-        """Barrier: later instructions start after the last ``mv_`` instruction has finished."""
+        """Appends a barrier: later instructions start after the last ``mv_`` instruction has
+        finished."""
         self._macro("MV_SYNC", comment, *[ISA.encode("mv_nop")] * 2)
 
     def vv_SYNC(self, *, comment: str | None = None) -> None:
-        """Barrier: later instructions start after the last ``vv_`` instruction has finished."""
+        """Appends a barrier: later instructions start after the last ``vv_`` instruction has
+        finished."""
         self._macro("VV_SYNC", comment, ISA.encode("vv_nop"))
 
     # Loads
@@ -144,7 +148,7 @@ class MacroMethods(InstructionMethods):
         return range(reg * self.params.regWidth, (reg + 1) * self.params.regWidth)
 
     def mv_CLRREG(self, reg: int, *, comment: str | None = None) -> None:
-        """reg := 0 in all PEs; all blocks are selected then."""
+        """Appends a clear of reg in all PEs; afterwards all blocks are selected."""
         reg = self._register("reg", reg)
         self._macro(
             f"MV_CLRREG reg={reg}",
@@ -164,7 +168,7 @@ class MacroMethods(InstructionMethods):
         return words_of(integers, self.params.regWidth).tolist()
 
     def _writes(self, reg, rows, select, **block):
-        """Words that select blocks and write ``rows``; none where all are zero."""
+        """Words that select blocks and write ``rows``; empty if all rows are zero."""
         writes = [
             _write(addr) + data * _DATA
             for addr, data in zip(self._rows(reg), rows, strict=True)
@@ -173,7 +177,7 @@ class MacroMethods(InstructionMethods):
         return [ISA.encode(select, **block), *writes] if writes else []
 
     def _block_writes(self, reg, blocks):
-        """The words of :meth:`_writes` for all ``blocks`` [rows, columns, bits] of a matrix."""
+        """Words of :meth:`_writes` for all ``blocks`` [rows, columns, bits] of a matrix."""
         import numpy as np
 
         rows, columns, _ = blocks.shape
@@ -191,8 +195,8 @@ class MacroMethods(InstructionMethods):
             raise IMAGineError(f"{what} of {name}", size, f"at most {limit} ({why})")
 
     def mv_LOADMAT(self, reg: int, matrix: Any, *, comment: str | None = None) -> None:
-        """Element k of row r of ``matrix`` to PE k mod 16 of block (r, k div 16) of reg; 0 to all
-        others."""
+        """Appends the load of a matrix: element k of row r goes to PE k mod 16 of block (r, k div
+        16) of reg, and 0 to all others."""
         from .fixedpoint import matrix_blocks, matrix_rows
 
         reg = self._register("reg", reg)
@@ -214,8 +218,8 @@ class MacroMethods(InstructionMethods):
         self._load(reg, "MV_LOADMAT", f"Mat({len(rows)}, {longest})", words, comment)
 
     def mv_LOADVEC_ROW(self, reg: int, vector: Any, *, comment: str | None = None) -> None:
-        """Element k of ``vector`` to PE k mod 16 of block column k div 16 of reg, in every row; 0
-        to all others."""
+        """Appends the load of a row vector: element k goes to PE k mod 16 of block column k div 16
+        of reg, in every row, and 0 to all others."""
         from .fixedpoint import vector_of
 
         reg = self._register("reg", reg)
@@ -227,7 +231,8 @@ class MacroMethods(InstructionMethods):
         self._load(reg, "MV_LOADVEC_ROW", f"Vec({len(vector)})", words, comment)
 
     def mv_LOADVEC_COL(self, reg: int, vector: Any, *, comment: str | None = None) -> None:
-        """Element r of ``vector`` to all PEs of block row r of reg; 0 to all others."""
+        """Appends the load of a column vector: element r goes to all PEs of block row r of reg, and
+        0 to all others."""
         from .fixedpoint import vector_of
 
         reg = self._register("reg", reg)

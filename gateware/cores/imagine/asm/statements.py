@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Statement reader: the textual form, calls of the assembler class (section 3.6). Pure Python but
-for arrays in files."""
+"""Statement reader: the textual form, whose statements are calls of the assembler class (section
+3.6). Pure Python, except for arrays in files."""
 
 import difflib
 import inspect
@@ -49,7 +49,7 @@ def _mnemonics():
 
 
 class StatementReader:
-    """One source. Errors are the assembler's, at the column of the argument."""
+    """Reader of one source. Errors are the assembler's, reported at the column of the argument."""
 
     def __init__(self, assembler: Assembler) -> None:
         from .assembler import IMAGineAsm
@@ -66,7 +66,7 @@ class StatementReader:
         self._exports: list[tuple[Any, ...]] = []
 
     def statement(self, name: str, cursor: Cursor, place: Place) -> None:
-        """Executes one statement; ``cursor`` stands behind ``name``."""
+        """Executes one statement; ``cursor`` stands after ``name``."""
         self._place = place
         if name == ".word":
             self._word(cursor, place)
@@ -101,7 +101,7 @@ class StatementReader:
         self._note(place)
 
     def _note(self, place):
-        """Records ``place`` as the source line of the instructions that were just added."""
+        """Records ``place`` as the source line of the instructions just added."""
         added = self.asm.size - len(self._places)
         if added:
             self._places += [place] * added
@@ -140,7 +140,7 @@ class StatementReader:
         return self._assembler.folder / name
 
     def _load(self, name, cursor, place):
-        """The array of ``"file.npy"`` or ``"file.npz:key"``."""
+        """Loads the array of ``"file.npy"`` or ``"file.npz:key"``."""
         file, key = name, None
         if ".npz:" in name:
             file, key = name.rsplit(":", 1)
@@ -162,8 +162,8 @@ class StatementReader:
             )
 
     def _export(self, method, place):
-        """A function of the export's arguments that keeps its text until the whole source is
-        assembled."""
+        """Returns a function of the export's arguments that keeps its text until the whole source
+        is assembled."""
         folder = self._assembler.folder
 
         def keep(filename=None, **values):
@@ -180,8 +180,8 @@ class StatementReader:
         return keep
 
     def finish(self) -> dict[str, Any]:
-        """Emits the words; writes the exports, if the assembler is to. ``"imagine"``: parameters
-        that words were made with; ``"assembler"``."""
+        """Emits the words, and writes the exports if requested. Returns ``"imagine"``, the
+        parameters for which the words were made, and ``"assembler"``."""
         for word, place in zip(self.asm.words(), self._places, strict=True):
             self._assembler.emit_word(word, place)
         for place, path, text, titles in self._exports if self._assembler.exports else ():
@@ -193,7 +193,8 @@ class StatementReader:
 
 
 def write_export(software: Software, program: Program, path: str | Path) -> None:
-    """Writes ``program`` as the suffix of ``path`` says. Raises ``ValueError``, ``OSError``."""
+    """Writes ``program`` in the form that the suffix of ``path`` names. Raises ``ValueError``,
+    ``OSError``."""
     from .assembler import IMAGineAsm
 
     path = Path(path)
@@ -214,8 +215,8 @@ def write_export(software: Software, program: Program, path: str | Path) -> None
 def listing(
     software: Software, data: bytes, params: Params | None, text: Callable[..., str] | None = None
 ) -> str:
-    """The disassembly: the parameters, and a statement a word; what the assembler would refuse is a
-    ``.word``."""
+    """Disassembly: the parameters, and one statement per word; a word that the assembler would
+    refuse becomes a ``.word``."""
     from .assembler import IMAGineAsm
 
     given = {"regCnt": 64}

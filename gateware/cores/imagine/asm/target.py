@@ -15,8 +15,8 @@ _DEPTHS = (64, 128, 256, 512, 1024)
 
 
 class IMAGineError(ValueError):
-    """A parameter or argument that the assembler refuses. ``name`` is the parameter or argument,
-    ``value`` what it was."""
+    """Error of a parameter or argument: ``name`` is that of the parameter or argument, ``value``
+    its value."""
 
     def __init__(self, name: str, value: object, expected: str) -> None:
         self.name, self.value, self.expected = name, value, expected
@@ -24,13 +24,13 @@ class IMAGineError(ValueError):
 
 
 def shown(value: object) -> str:
-    """``value`` as messages show it, on one line."""
+    """Formats ``value`` on one line, for messages."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
 def integer(name: str, value: Any, expected: str) -> int:
-    """``value`` as a Python integer (numpy integers are accepted too); raises
+    """Converts ``value`` to a Python integer (numpy integers are accepted); raises
     :class:`IMAGineError`."""
     if not isinstance(value, bool):
         try:
@@ -41,7 +41,7 @@ def integer(name: str, value: Any, expected: str) -> int:
 
 
 def check_range(name: str, value: Any, low: int, high: int) -> int:
-    """``value`` as an integer from ``low`` to ``high``; raises :class:`IMAGineError`."""
+    """Converts ``value`` to an integer from ``low`` to ``high``; raises :class:`IMAGineError`."""
     expected = f"an integer from {low} to {high}" if low <= high else "nothing: there is none"
     number = integer(name, value, expected)
     if not low <= number <= high:
@@ -51,8 +51,8 @@ def check_range(name: str, value: Any, low: int, high: int) -> int:
 
 @dataclass(frozen=True)
 class Target:
-    """Assembly target: checked parameters; names and defaults are the published ones, ``pimDepth``
-    is ours.
+    """Assembly target: checked parameters. Names and defaults are the published ones; ``pimDepth``
+    is an addition.
 
     Parameters
     ----------
@@ -126,23 +126,23 @@ class Target:
 
     @property
     def capacity(self) -> int:
-        """Registers of a PE."""
+        """Number of registers of a PE."""
         return min(64, self.pimDepth // self.regWidth)
 
     @property
     def recommended_level(self) -> int | None:
-        """Highest level that adds anything: ceil(log2 block columns) - 1; ``None`` without
+        """Highest level that adds up anything: ceil(log2 block columns) - 1; ``None`` without
         mvBlockDim."""
         return None if self.mvBlockDim is None else levels(self.mvBlockDim[1]) - 1
 
     @property
     def mvMaxRow(self) -> int | None:
-        """Rows of a matrix; ``None`` without mvBlockDim."""
+        """Greatest number of rows of a matrix; ``None`` without mvBlockDim."""
         return None if self.mvBlockDim is None else self.mvBlockDim[0]
 
     @property
     def mvMaxCol(self) -> int | None:
-        """Columns of a matrix; ``None`` without mvBlockDim."""
+        """Greatest number of columns of a matrix; ``None`` without mvBlockDim."""
         return None if self.mvBlockDim is None else PES * self.mvBlockDim[1]
 
     @property
@@ -151,7 +151,7 @@ class Target:
         return self.regCnt if self.resvRegCnt else None
 
     def warnings(self) -> Iterator[str]:
-        """Warnings about parameters that are legal, and likely not meant."""
+        """Warnings about parameters that are legal but likely mistakes."""
         best = self.recommended_level
         if best is not None and self.mvBlockDim is not None and self.maxLevel > best:
             yield (
@@ -161,7 +161,8 @@ class Target:
             )
 
     def check_target(self, params: Params) -> None:
-        """Refuses a build with ``params`` that a program for these parameters cannot run on.
+        """Raises an error for a build with ``params`` that cannot run a program for these
+        parameters.
 
         Raises
         ------

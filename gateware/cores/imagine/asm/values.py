@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arguments in the textual form: the values of section 3.6, read at a cursor of the assembler. Pure
+"""Reader of arguments in the textual form (section 3.6), at a cursor of the assembler. Pure
 Python."""
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ _VALUE = 'a number, a "string", True, False, None, a list or a tuple'
 def read_arguments(
     cursor: Cursor, method: str, parameters: Sequence[tuple[str, bool, bool]]
 ) -> tuple[dict[str, Any], dict[str, Place]]:
-    """Arguments up to the end of the statement: ``(values by name, places by name)``.
+    """Reads arguments up to the end of the statement: ``(values by name, places by name)``.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def read_arguments(
 
 
 def read_value(cursor: Cursor) -> Any:
-    """One value; raises the assembler's error at its column."""
+    """Reads one value; raises the assembler's error at its column."""
     token = cursor.token
     if token is not None and token.kind == "string":
         cursor.advance()
@@ -102,7 +102,8 @@ def _items(cursor, end):
 
 
 def _is_tuple(cursor):
-    """Whether the bracket at ``cursor`` is a tuple's: empty, or with a comma of its own."""
+    """Whether the bracket at ``cursor`` begins a tuple: it is empty or contains a comma at its own
+    level."""
     tokens, depth = cursor.statement.tokens, 0
     for index in range(cursor.index, len(tokens)):
         token = tokens[index]
@@ -120,7 +121,7 @@ def _is_tuple(cursor):
 
 
 def _number(cursor):
-    """A float with its signs, or an integer expression."""
+    """Reads a float with its signs, or an integer expression."""
     tokens, index, negative = cursor.statement.tokens, cursor.index, False
     while index < len(tokens) and tokens[index].kind == "sign" and tokens[index].text in "+-":
         negative ^= tokens[index].text == "-"

@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The IMAGine engine, unit by unit."""
+"""IMAGine engine: the GEMV array, its controller, and DMA."""

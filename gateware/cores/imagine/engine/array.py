@@ -147,7 +147,7 @@ class Array(wiring.Component):
         return m
 
     def _kept(self, m, name, shape, value):
-        """A copy of ``value``, one cycle later."""
+        """Register that delays ``value`` by one cycle and is not merged with others."""
         copy = Signal(shape, name=name)
         bits = Cat(copy)
         register = m.submodules[f"kept_{name}"] = KeptRegister(width=len(bits), family=self.family)

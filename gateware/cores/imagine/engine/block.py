@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A bank: one block RAM and the bit-serial processing elements beside it (specification, section
-9).
+"""Memory bank: one block RAM with the bit-serial processing elements next to it (specification,
+section 9).
 
 A PE is two operand registers X and Y, a sum bit, a carry (a borrow in subtractions), the previous
 multiplier bit, and two bits of operation: ``add`` lets the second operand in, ``invert`` inverts
@@ -65,7 +65,7 @@ class ControlLayout(data.StructLayout):
 
 
 class Bank(wiring.Component):
-    """Bank: one RAM and the 16 PEs of each of its blocks.
+    """Memory bank: one block RAM and the 16 PEs of each of its blocks.
 
     Parameters
     ----------
@@ -141,8 +141,8 @@ class Bank(wiring.Component):
         return m
 
     def _pes(self, m, h, first, second, total):
-        """Processing elements of the block: ``first`` is the memory port of X and of the
-        multiplier's bits, ``second`` that of Y."""
+        """Processing elements of a block: ``first`` is the memory port of X and of the multiplier's
+        bits, ``second`` that of Y."""
         c, two_ports = self.control, self.mapping.two_ports
         x, y, carry, previous, add, invert = (
             Signal(PES, name=f"{name}_{h}", reset_less=True)

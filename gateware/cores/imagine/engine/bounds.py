@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bounds checker of a run and its fault report (specification, section 6): one adder, used step by
-step.
+"""Bounds checker of a run, and its fault report (specification, section 6), with a single adder
+that is used step by step.
 
 A run begins and ends rarely, and nothing waits for a single cycle of either; so all sums and
 comparisons of addresses take turns at one adder with registers on both sides. While the run lasts,
@@ -41,7 +41,8 @@ class _Y(enum.Enum, shape=3):
 
 
 class Bounds(wiring.Component):
-    """Bounds checker: checks of a start, space for results, place and detail of a fault.
+    """Bounds checker: checks a start and the space for results, and computes address and detail of
+    a fault.
 
     Parameters
     ----------
@@ -133,7 +134,7 @@ class Bounds(wiring.Component):
             ]
 
         def ask(left, right, does=_Op.ADD):
-            """Its answer is there two steps later."""
+            """Requests a comparison, whose result is valid two steps later."""
             return [first.eq(left), second.eq(right), op.eq(does), asks.eq(1)]
 
         step = Signal(4)

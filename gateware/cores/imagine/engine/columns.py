@@ -14,7 +14,8 @@ _GROUP = 8
 
 
 class ColumnRegisters(wiring.Component):
-    """Column shift registers: R registers of N bits. They have no reset: R moves upward clear them.
+    """Column shift registers: R registers of N bits. They have no reset; R upward shifts clear
+    them.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ _SETTLE = 16
 
 
 class RootLayout(data.StructLayout):
-    """Control word from the controller to the array, aligned in time.
+    """Control word from the controller to the array, with all fields aligned in time.
 
     Members
     -------
@@ -52,7 +52,7 @@ class RootLayout(data.StructLayout):
 
 
 class Controller(wiring.Component):
-    """Controller of an array: decoded operations to control signals, slot by slot.
+    """Controller of an array: turns decoded operations into control signals, slot by slot.
 
     After a reset it clears every row of every RAM, selects all blocks and clears the previous
     multiplier bits.
@@ -108,8 +108,7 @@ class Controller(wiring.Component):
             ]
 
     def _steps(self, m):
-        """The state of the operation under way, slot by slot, and the events of this slot by
-        name."""
+        """State of the current operation, slot by slot, and the events of this slot by name."""
         mapping, op, go = self.mapping, self.op, self.go[0]
         bits = mapping.address_bits
         x, target = (Signal(bits, name=f"{n}_row") for n in ("x", "target"))
@@ -222,7 +221,7 @@ class Controller(wiring.Component):
         }
 
     def _emit(self, m, current, now):
-        """Delays every event to the cycle in which the blocks want it."""
+        """Delays every event to the cycle in which the blocks need it."""
         mapping = self.mapping
         read, one, two = mapping.read, mapping.write, mapping.write_two
         root = Signal(RootLayout(mapping), reset_less=True)
@@ -321,8 +320,8 @@ class Controller(wiring.Component):
         later(root.passes, DelayLine(m, transmitters, "transmits")[read])
 
     def _roles(self, m, current):
-        """The columns that write results, and those that feed the network, of the operation under
-        way."""
+        """Columns that write results, and columns that feed the network, for the current
+        operation."""
         cols = self.mapping.cols
         receivers, transmitters = Signal(cols), Signal(cols)
         sends = Array(

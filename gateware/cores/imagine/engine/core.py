@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The IMAGine engine.
+"""Top level of the IMAGine engine.
 
 ::
 
@@ -112,8 +112,8 @@ class ArrayEngine(Engine):
 
     @staticmethod
     def floorplan(device: str, params: Params) -> dict[str, str]:
-        """Places of the block RAMs of a large array: columns of blocks side by side, so that
-        each column's control tree stays in it."""
+        """Placement of the block RAMs of a large array: columns of blocks side by side, so that the
+        control tree of each column stays within it."""
         mapping = Mapping.of(params)
         return {
             f"dispatch.array*.bank_{column}_{bank}.ram.cell": place
@@ -123,7 +123,7 @@ class ArrayEngine(Engine):
 
     @staticmethod
     def domains(params: Params) -> dict[str, Fraction]:
-        """Clock domain of the array, if it has one of its own."""
+        """Clock domain of the array, if it is not the main clock's."""
         return {_FAR: Fraction(params["clock_ratio"], 4)} if params["own_clock"] else {}
 
     def elaborate(self, platform: object) -> Module:
@@ -249,7 +249,7 @@ class ArrayEngine(Engine):
         return Row("class", domain=_FAR), Row("array", domain=_FAR)
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline, in the array's clock."""
+        """Rows of the activity timeline, in the array's clock."""
         dispatch = self._dispatch
         now = dict(zip(EVENTS, dispatch.event, strict=True))
         others = {"write": Stall.WRITE, "other": Stall.OTHER, "fetch": Stall.FETCH}
@@ -336,7 +336,7 @@ class ArrayEngine(Engine):
                 m.d.sync += state.eq(_State.IDLE)
 
     def _counts(self, m, dispatch, drain):
-        """Events of the array's clock, counted by the shell."""
+        """Events of the array's clock that the shell counts."""
         control = self.control
         counts = m.submodules.counts = CountCrossing(
             events=len(EVENTS), bits=self._bits, domain=_FAR

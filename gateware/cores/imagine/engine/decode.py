@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoder: words to operations and their faults (specification, sections 3 and 6).
+"""Decoder: turns words into operations, with all checks of their bits (specification, sections 3
+and 6).
 
 Five stages, a word a cycle: fields are compared with constants, faults are told apart, each
 operation is compared with the last one of several slots before it in the program, and what that
@@ -26,15 +27,15 @@ _FIELDS = ("mv_write", "mv_updatepp", "mv_movOffset", "mv_blockFold", "mv_accumR
 
 
 class WordLayout(data.StructLayout):
-    """Entry of the input FIFO: a word, whether the memory answered it with an error; or the
-    ``end`` of the stream."""
+    """Entry of the input FIFO: a word with the memory's error flag, or the ``end`` of the
+    stream."""
 
     def __init__(self) -> None:
         super().__init__({"word": 32, "error": 1, "end": 1})
 
 
 class Decoder(wiring.Component):
-    """Instruction decoder: words to operations and their faults.
+    """Instruction decoder: turns words into operations and faults.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class Decoder(wiring.Component):
 
         def stage(on):
             def later(name, value):
-                """``value``, a stage later."""
+                """Value delayed by a stage."""
                 held = (
                     Signal.like(value, name=name, reset_less=True)
                     if isinstance(value, data.View)
@@ -151,8 +152,8 @@ class Decoder(wiring.Component):
         }
 
     def _terms(self, m, stage, f, valid):
-        """Stage 2: each fault on its own; rows of the operands; what the hazards compare, and
-        whether it is what they compare with."""
+        """Stage 2: each fault separately; rows of the operands; the keys that hazards compare, and
+        whether they take part."""
         mapping, w = self.mapping, f["word"]
         write, step, move, fold, accumulate, _ = (fields_of(ISA, name, w) for name in _FIELDS)
         op, fn = f["op"], f["fn"]
@@ -261,7 +262,7 @@ class Decoder(wiring.Component):
         }
 
     def _operation(self, m, t, op):
-        """The operation, of the second stage's terms."""
+        """Assembles the operation from the terms of the second stage."""
         mapping = self.mapping
         m.d.comb += [
             op.end.eq(t["end"]),
@@ -321,8 +322,8 @@ class Decoder(wiring.Component):
         }
 
     def _known(self, m, on, t):
-        """Gates and hazards by kinds: only what reads the bits in the order in which the one before
-        writes them may overlap it."""
+        """Start conditions and hazards by kind. An operation may overlap its predecessor only if it
+        reads bits in the order in which the predecessor writes them."""
         mapping = self.mapping
         op = self.ops.op
         kinds = Signal(GateLayout(), reset_less=True)
@@ -367,8 +368,8 @@ class Decoder(wiring.Component):
             m.d.sync += [last.eq(t["c"]), follows.eq(t["bit"] + 1), stepped.eq(t["is_step"])]
 
     def _compared(self, m, stage, on, t, op):
-        """Comparisons with the last operation before this one that writes late (stage 3), what they
-        mean (4), and what follows (5)."""
+        """Compares an operation with its latest predecessor that writes late (stage 3), evaluates
+        the result (4) and derives the start conditions (5)."""
         mapping = self.mapping
         last, high, follows = (
             Signal(n, name=f"last_{name}", reset_less=True)
@@ -438,8 +439,8 @@ class Decoder(wiring.Component):
             ]
 
     def _early(self, m, on, t, last, high, stepped):
-        """Whether it would come too early behind the last operation but one, the last being one of
-        one operand (:attr:`~.mapping.Mapping.looks_back`)."""
+        """Whether an operation would start too early after the last operation but one, if the last
+        has a single operand (:attr:`~.mapping.Mapping.looks_back`)."""
         low_before, high_before, stepped_before, short = (
             Signal.like(value, name=f"{name}_before", reset_less=True)
             for name, value in (
@@ -470,8 +471,8 @@ class Decoder(wiring.Component):
 
 
 def _registers(word):
-    """Registers that a word names, from the low end; all instructions have theirs at these
-    places."""
+    """Register numbers in a word, from the low end; all instructions have them at the same
+    positions."""
     add = fields_of(ISA, "mv_add", word)
     return add.rs1, add.rs2, add.rd
 
@@ -481,7 +482,7 @@ def _at_least(value, limit):
 
 
 def _follows(x, y):
-    """x = y + 1 modulo their range: x + ~y is 0, which no carry has to run for."""
+    """Test for x = y + 1 modulo their range: x + ~y is 0, which needs no carry chain."""
     low = ~y
     return ~Cat(
         x[k] ^ low[k] ^ ((x[k - 1] | low[k - 1]) if k else Const(0, 1)) for k in range(len(x))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dispatch: a run on the array, from input FIFO to output FIFO (specification, sections 4 and 6).
+"""Dispatch: executes a run on the array, from input FIFO to output FIFO (specification, sections 4
+and 6).
 
 Everything here is in one clock domain, the array's. A run comes as a level, its words as a stream
 that ends with a mark; what leaves are the words of the shift-outs, each shift-out followed by the
@@ -32,8 +33,8 @@ _LOW = 8
 
 
 class Kind(enum.Enum, shape=unsigned(2)):
-    """Kinds of entries of the output FIFO: a word, the last of a vector, half an address, the
-    end of the run."""
+    """Kinds of output FIFO entries: a word, the last word of a vector, half an address, the end of
+    the run."""
 
     WORD = 0
     LAST = 1
@@ -42,16 +43,15 @@ class Kind(enum.Enum, shape=unsigned(2)):
 
 
 class ItemLayout(data.StructLayout):
-    """Entry of the output FIFO: ``value``, of a word the N bits of its row, of a place 16 bits
-    of the number of the word, low half first."""
+    """Entry of the output FIFO: ``value`` holds the N bits of a row or, for an address, 16 bits of
+    a word's number, low half first."""
 
     def __init__(self) -> None:
         super().__init__({"value": 16, "kind": Kind})
 
 
 def place_parts(address_bits: int) -> int:
-    """Number of output FIFO entries that the number of a word of a program takes, where
-    addresses have so many bits."""
+    """Number of output FIFO entries for a word number, given the width of addresses."""
     return -(-(address_bits - 2) // 16)
 
 
@@ -69,7 +69,7 @@ _STATES = (
 
 
 class Dispatch(wiring.Component):
-    """Dispatch: decoder, issue, controller and array, and the control of a run.
+    """Dispatch: decoder, issue stage, controller and array, with the control of a run.
 
     Parameters
     ----------
@@ -274,7 +274,7 @@ class Dispatch(wiring.Component):
         return m
 
     def _columns(self, m, cut, clear):
-        """The shift-out: (a row moves or need not wait, one is under way)."""
+        """State of the shift-out: (a row moves or need not wait, a shift-out is in progress)."""
         rows, controller, array, issue = self.mapping.rows, self.controller, self.array, self.issue
         emitting, moving, allowed = Signal(), Signal(), Signal()
         left = Signal(range(rows + 1), reset_less=True)
@@ -321,7 +321,7 @@ class Dispatch(wiring.Component):
         return shift | ~moving, emitting
 
     def _leave(self, m, ends):
-        """Writes to FIFO-out: result words, for which space was reserved, and ends."""
+        """Writes to the output FIFO: result words, for which space was reserved, and ends."""
         items = self.items
         word = Signal(ItemLayout(), reset_less=True)
         there = Signal()
@@ -338,8 +338,8 @@ class Dispatch(wiring.Component):
             ]
 
     def _fits(self, m, idle):
-        """Whether the next shift-out's words may be written; found out in three cycles after the
-        last one started."""
+        """Whether the words of the next shift-out may be written; computed in three cycles after
+        the start of the previous one."""
         left = Signal.like(self.allowance, reset_less=True)
         less = Signal(len(left) + 1, reset_less=True)
         known, anew, clear = Signal(2, reset_less=True), Signal(), Signal()

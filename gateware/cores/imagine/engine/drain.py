@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output DMA: FIFO-out to main memory (specification, sections 4, 6 and 7)."""
+"""Output DMA: writes the output FIFO to main memory (specification, sections 4, 6 and 7)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, enum, stream, wiring
@@ -23,7 +23,7 @@ class _State(enum.Enum):
 
 class Drain(wiring.Component):
     """Output DMA: writes the words of shift-outs to consecutive addresses, in bursts of a vector or
-    64 words, one at a time.
+    64 words, one burst at a time.
 
     The array's side never holds back a vector that it has begun but for an abort, so a burst is
     asked for with its first word; what an abort cuts off is paid with beats of mask 0.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program fetch: main memory to the input FIFO, in bursts for which the FIFO has space
+"""Program fetch: reads main memory into the input FIFO, in bursts for which the FIFO has space
 (specification, sections 7 and 9)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal

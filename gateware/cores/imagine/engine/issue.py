@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Issue: start times of decoded operations (specification, sections 4, 9 and 10).
+"""Issue stage: start times of decoded operations (specification, sections 4, 9 and 10).
 
 In order, one a cycle at most. An operation of the array occupies the controller for a number of
 slots; the writes of its last bits land up to ``drain`` slots after them. What follows starts at
@@ -215,8 +215,8 @@ class Issue(wiring.Component):
         return m
 
     def _state(self, m, go, starts, emits, said):
-        """``go``: of the array; the others are what starts in this cycle, ``started`` a cycle
-        later."""
+        """State of the issue stage. ``go``: start enable of the array; the other signals tell which
+        operation starts in this cycle, ``started`` a cycle later."""
         mapping, may = self.mapping, self.may
         free, drained, stored, counts, ends, dual, even, odd, plain, started, slots, landing = (
             self.state.values()

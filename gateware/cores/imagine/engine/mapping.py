@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Mapping of blocks to block RAMs, and the pipeline depths that follow (specification, section 9).
+"""Mapping of blocks to block RAMs, and the resulting pipeline depths (specification, section 9).
 
 A **slot** is a cycle of the controller. What the controller says in slot k reaches the blocks some
 cycles later, the same number for all signals; cycles below count from there.
@@ -65,7 +65,7 @@ class Mapping:
 
     @property
     def two_ports(self) -> bool:
-        """Whether operands come from two ports of the RAM (``tdp``)."""
+        """Whether the operands are read through two ports of the RAM (``tdp``)."""
         return self.ram == "tdp"
 
     @property
@@ -75,13 +75,13 @@ class Mapping:
 
     @property
     def banks(self) -> int:
-        """Number of RAMs (with their blocks) in a column."""
+        """Number of RAMs (with their blocks) per column."""
         return -(-self.rows // self.halves)
 
     @property
     def read(self) -> int:
-        """Cycles from an address to the operand behind the RAM's registers, those of the bank
-        (``tdp``, ``sdp2``) among them."""
+        """Cycles from an address to the operand after the RAM's registers, the bank's included
+        (``tdp``, ``sdp2``)."""
         return _READ[self.ram]
 
     @property
@@ -96,7 +96,7 @@ class Mapping:
 
     @property
     def drain(self) -> int:
-        """Slots after the last of an instruction until all it wrote may be read."""
+        """Slots after the last slot of an instruction until all its results may be read."""
         return self.write
 
     @property
@@ -111,7 +111,7 @@ class Mapping:
 
     @property
     def registers(self) -> int:
-        """Number of registers of a PE that words can name."""
+        """Number of registers of a PE that words can address."""
         return min(64, self.depth // self.width)
 
     @property
@@ -123,35 +123,35 @@ class Mapping:
 
     @property
     def slots_add(self) -> int:
-        """add, sub. With two ports the last slot of the last bit is free."""
+        """Slots of add and sub. With two ports the last slot of the last bit is free."""
         return 2 * self.width - (1 if self.two_ports else 0)
 
     @property
     def looks_back(self) -> bool:
         """Whether registers are so narrow that the last bit of a result is still in flight two
-        instructions later. An operation that begins then must not read it in its first slot, nor
-        overwrite it; two operands wait longer anyway."""
+        instructions later. An operation that starts then must not read that bit in its first slot,
+        nor overwrite it; operations with two operands start later anyway."""
         return self.width < self.drain
 
     @property
     def slots_updatepp(self) -> int:
-        """updatepp: the slot of the multiplier's bit, N bits, and the one on held signs."""
+        """Slots of updatepp: the multiplier bit, N bits, and the sign extension."""
         return 2 * self.width + (2 if self.two_ports else 3)
 
     @property
     def deep(self) -> bool:
-        """Whether the array's clock is far above the main clock, as in an ECP5."""
+        """Whether the array's clock is much faster than the main clock, as in an ECP5."""
         return self.ram != "sdp1"
 
     @property
     def small(self) -> bool:
-        """Whether the array has so few blocks, and the chip is so slow, that fewer stages of
-        registers in the decoder and in the tree are no loss."""
+        """Whether the array is so small, and the chip so slow, that fewer register stages in
+        decoder and broadcast tree cost no speed."""
         return self.ram == "sdp1" and self.banks * self.cols <= 16
 
     @property
     def tiny(self) -> bool:
-        """Whether there is no broadcast tree at all."""
+        """Whether the broadcast tree is omitted."""
         return self.ram == "sdp1" and self.banks * self.cols <= 8
 
     @property

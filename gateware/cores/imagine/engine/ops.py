@@ -26,7 +26,7 @@ FAULTS = {
 
 
 def fault_code(bits: Value) -> Value:
-    """The number of the first fault of ``bits``, one for each of ``FAULTS``; 0: none."""
+    """Number of the first fault in ``bits``, which has one bit for each of ``FAULTS``; 0: none."""
     code = Const(0, 5)
     for bit, name in reversed(list(zip(bits, FAULTS.values(), strict=True))):
         code = Mux(bit, ISA.fault_codes[name], code)
@@ -34,7 +34,7 @@ def fault_code(bits: Value) -> Value:
 
 
 class OpLayout(data.StructLayout):
-    """Decoded word. Of a word that faults only ``fault`` and ``word`` mean anything.
+    """Decoded word. For a word with a fault only ``fault`` and ``word`` are valid.
 
     Members
     -------
@@ -88,7 +88,7 @@ class OpLayout(data.StructLayout):
 
 
 class GateLayout(data.StructLayout):
-    """Start conditions of an operation; all low in one that faults, but for ``stop``.
+    """Start conditions of an operation; for one with a fault all are low except ``stop``.
 
     Members
     -------
@@ -123,8 +123,8 @@ class GateLayout(data.StructLayout):
 
 
 class Decoded(wiring.Signature):
-    """Output interface of the decoder: gates, and for each of them an operation, in the same order,
-    in or before its cycle.
+    """Output interface of the decoder: start conditions, and in the same order the operations, each
+    in the same cycle or earlier.
 
     Members
     -------

@@ -16,7 +16,8 @@ _IS_DATA, _IS_LAST = 1 << 24, 1 << 25
 
 
 class ArrayState:
-    """State of section 2, and one method per instruction, called with its fields by name.
+    """State of the array (section 2), with one method per instruction, called with the
+    instruction's fields by name.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class ArrayState:
         self.reset()
 
     def reset(self) -> None:
-        """Core reset: everything to its reset value, the RAM included."""
+        """Core reset: sets all state to its reset value, the RAM included."""
         self.registers = np.zeros(self._shape, np.uint16)
         self.prevm = np.zeros(self._shape[1:], np.uint8)
         self.selected = slice(None), slice(None)
@@ -62,8 +63,8 @@ class ArrayState:
         self.mode = OFF
 
     def execute(self, mnemonic: str, values: dict[str, int]) -> np.ndarray | None:
-        """Executes one instruction; ``None``, or of ``vv_parallelEn`` the output FIFO's words
-        (uint32 [R])."""
+        """Executes one instruction; returns ``None``, or for ``vv_parallelEn`` the output FIFO's
+        words (uint32 [R])."""
         result = getattr(self, mnemonic)(**values)
         if mnemonic not in MULTI_CYCLE:
             return result
@@ -74,12 +75,12 @@ class ArrayState:
         return None
 
     def values(self, number: int) -> np.ndarray:
-        """Register ``number`` as signed integers, int32 [R, 16*C]: element k of a row is PE k mod
-        16 of block column k div 16."""
+        """Values of register ``number`` as signed integers, int32 [R, 16*C]: element k of a row is
+        PE k mod 16 of block column k div 16."""
         return self._signed(self.registers[number]).reshape(self.rows, self.cols * PES)
 
     def ram(self) -> np.ndarray:
-        """The rows of the blocks' RAMs, uint16 [D, R, C]: bit p of a row is PE p's."""
+        """Contents of the blocks' RAMs, uint16 [D, R, C]: bit p of a row belongs to PE p."""
         bits = (
             self.registers[:, None] >> np.arange(self.width, dtype=np.uint16)[:, None, None, None]
             & 1
@@ -204,7 +205,8 @@ class ArrayState:
         self.mode = OFF
 
     def vv_parallelEn(self) -> np.ndarray:
-        """Shifts the column registers out: the output FIFO's words, which leave them 0."""
+        """Shifts the column registers out and returns the output FIFO's words; the registers become
+        0."""
         self.mode = PARALLEL
         words = self._signed(self.columns).astype(np.uint32) & np.uint32(0xFFFF) | np.uint32(
             _IS_DATA

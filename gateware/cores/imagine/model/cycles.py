@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycle formulas of instructions, macros and kernels (section 10). Numpy is imported by
-:func:`estimate` alone.
+"""Cycle formulas of instructions, macros and kernels (section 10). Only :func:`estimate` imports
+numpy.
 
 Array cycles, from dispatch to dispatch, with FIFO-in never empty and FIFO-out never full. ``width``
 is N, the bits of a register; ``levels`` the levels of a row's accumulation.
@@ -33,7 +33,7 @@ _ADDRESS = ISA.encode("mv_write", addr=0x3FF, data=0) ^ _LOAD
 
 
 def instruction(mnemonic: str, width: int, level: int = 0) -> int:
-    """Cycles of one instruction; ``level`` of ``mv_accumRow``."""
+    """Cycles of one instruction; ``level``: that of ``mv_accumRow``."""
     if mnemonic in ("mv_add", "mv_sub"):
         return 2 * width + 1
     if mnemonic in ("mv_mov", "mv_movOffset", "mv_blockFold"):
@@ -63,7 +63,7 @@ def blockaccum(width: int, folds: int = 4) -> int:
 
 
 def allaccum(width: int, levels: int, folds: int = 4) -> int:
-    """Cycles of ``mv_ALLACCUM`` or ``mv_RNGACCUM`` of so many levels."""
+    """Cycles of ``mv_ALLACCUM`` or ``mv_RNGACCUM`` with this number of levels."""
     return blockaccum(width, folds) + sum(
         instruction("mv_accumRow", width, level) for level in range(levels)
     )
@@ -94,8 +94,8 @@ def gemv(width: int, rows: int, cols: int) -> tuple[int, int]:
 
 
 def tiled(width: int, rows: int, cols: int, height: int, length: int) -> int:
-    """Cycles of GEMV and bias of a ``height`` x ``length`` matrix that lies in the array, tile
-    by tile (kernels alone)."""
+    """Cycles of GEMV and bias for a ``height`` x ``length`` matrix stored in the array, tile by
+    tile (kernels alone)."""
     tall, wide = -(-height // rows), -(-length // (16 * cols))
     passed = (
         wide * (multfxp(width) + instruction("mv_add", width))
@@ -107,7 +107,8 @@ def tiled(width: int, rows: int, cols: int, height: int, length: int) -> int:
 
 
 def estimate(words: Iterable[int], params: Params) -> int:
-    """Cycles of a program's ``words``, one dispatched a cycle, up to the last of its work.
+    """Cycles of a program's ``words``, dispatched one per cycle, up to the end of its last
+    operation.
 
     The array and the shift-out overlap as the dispatch rules of section 4 allow; transfers are not
     counted. A word that faults ends the program.
@@ -140,9 +141,9 @@ def estimate(words: Iterable[int], params: Params) -> int:
 
 
 def _runs(words, params):
-    """Pairs (word, count): of each stretch of legal words that take the array one cycle the first
-    and how many they are, of every other word itself and 0. Nearly all words of a program load
-    weights, with data that do not matter here."""
+    """Run-length encoding of words for the estimate: (first word, count) for each stretch of legal
+    single-cycle words, and (word, 0) for any other word. Most words of a program load weights,
+    whose data do not affect timing."""
     import numpy as np
 
     words = np.array(words, np.int64)
@@ -159,7 +160,8 @@ def _runs(words, params):
 
 
 def _single(word, params):
-    """Whether a word is legal and takes the array one cycle, and nothing else of it matters."""
+    """Whether a word is legal and takes the array a single cycle, without any other effect on
+    timing."""
     decoded = ISA.decode(word, params)
     if decoded.fault is not None:
         return False

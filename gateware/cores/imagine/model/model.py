@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of IMAGine: a run from start to end, its faults, outputs and counters (sections
-4, 6 and 7). Numpy."""
+"""Golden model of IMAGine: executes a run with its faults, outputs and counters (sections 4, 6 and
+7). Numpy."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _KEPT = 1 << 16
 
 
 class Model(GoldenModel):
-    """Golden model of IMAGine, word by word, each executed completely.
+    """Golden model of IMAGine, which executes each word completely before the next.
 
     Parameters
     ----------
@@ -62,12 +62,12 @@ class Model(GoldenModel):
         super().__init__(params, memory)
 
     def reset(self) -> None:
-        """Core reset: the RAM too."""
+        """Core reset, which also clears the RAM."""
         self.array.reset()
         self.eov = 0
 
     def clear(self, name: str, value: int) -> None:
-        """A write of ``value`` to ``eov``: 1 clears it.
+        """Handles a write of ``value`` to ``eov``: 1 clears it.
 
         Raises
         ------
@@ -84,7 +84,7 @@ class Model(GoldenModel):
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:
-        """One run; see docs/how/contracts.md, section 6."""
+        """Executes one run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace)
         begin, length = self.reg["program_address"], self.reg["program_length"]
         here = self.memory[begin : begin + length]

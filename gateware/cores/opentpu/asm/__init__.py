@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OpenTPU assembler: checks and NOP passes beyond the instruction table. Pure Python."""
+"""OpenTPU assembler: whole-program checks and NOP passes beyond the instruction table. Pure
+Python."""

@@ -12,8 +12,8 @@ _DEFAULT_TILES = 4
 
 
 def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[int | None, str]]:
-    """Pairs (index of the instruction or ``None``, message), the first of each kind with a count of
-    the others.
+    """Warnings about a program: pairs (index of the instruction or ``None``, message), the first of
+    each kind with the number of others.
 
     ``items`` have ``instruction`` (``None`` for what is no legal instruction) and ``values``. Words
     behind the first HLT are never executed and not looked at.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes over NOPs: ``strip-nops`` and ``pad-nops`` of ``quintet asm opentpu``
+"""NOP passes: ``strip-nops`` and ``pad-nops`` of ``quintet asm opentpu``
 (docs/cores/opentpu-software.md). Pure Python.
 
 This core interlocks: NOPs mean nothing but time, so that a program without them does the same. The
@@ -23,15 +23,16 @@ _CAPACITY = 5  # tiles asked for and not yet switched to: four in the FIFO, one 
 
 
 def _split(program):
-    """Words up to the first HLT, and the bytes behind, which are never executed."""
+    """Splits a program into the words up to the first HLT and the remaining bytes, which are never
+    executed."""
     words = [program.data[at : at + _BYTES] for at in range(0, len(program.data), _BYTES)]
     end = next((k for k, word in enumerate(words) if word[0] == 7), len(words) - 1) + 1
     return words[:end], program.data[end * _BYTES :]
 
 
 def _rebuilt(program, words, rest, notes=()):
-    """``program`` with ``words``, pairs (index in the old program, or ``None`` of a new NOP;
-    bytes), and ``rest`` behind them."""
+    """Rebuilds ``program`` from ``words``, pairs (index in the old program, or ``None`` for a new
+    NOP; bytes), followed by ``rest``."""
     moved = {old: new for new, (old, _) in enumerate(words) if old is not None}
     before = (len(program.data) - len(rest)) // _BYTES
     moved.update({before + k: len(words) + k for k in range(len(rest) // _BYTES)})
@@ -49,15 +50,15 @@ def _rebuilt(program, words, rest, notes=()):
 
 
 def strip_nops(software: Software, program: Program, params: Params | None = None) -> Program:
-    """The program without its NOPs. What stands behind the first HLT stays, and so does an illegal
-    NOP, which faults; of a program that is nothing but NOPs the last one stays."""
+    """Removes the NOPs of a program. Bytes after the first HLT are kept, and so is an illegal NOP,
+    which faults; a program of NOPs alone keeps the last."""
     words, rest = _split(program)
     kept = [(k, word) for k, word in enumerate(words) if word != _NOP]
     return _rebuilt(program, kept or [*enumerate(words)][-1:], rest)
 
 
 class _Step(NamedTuple):
-    """Resources of an instruction: its rows in each memory as ranges, cycle of its dispatch."""
+    """Resources of an instruction: its row ranges in each memory, and the cycle of its dispatch."""
 
     name: str
     count: int  # type: ignore[assignment]  # hides tuple.count, which is unused
@@ -96,13 +97,13 @@ def _meet(a, b):
 
 
 def _transfer(n):
-    """Cycles of a tile's transfer from weight memory, 64 bytes a cycle."""
+    """Cycles to transfer a tile from weight memory at 64 bytes per cycle."""
     return -(-n * n // 64)
 
 
 def _distance(old, new, n):
-    """Cycles from the dispatch of ``old`` to that of ``new``, at least; 1 where they have nothing
-    to do with each other."""
+    """Least number of cycles from the dispatch of ``old`` to that of ``new``; 1 if they are
+    independent."""
     rows = old.count
     done = {"RHM": rows, "WHM": rows + 1, "MMC": rows + 2 * n, "ACT": rows + 1}.get(old.name, 1)
     if new.name == "HLT":
@@ -123,7 +124,7 @@ def _distance(old, new, n):
 
 
 def pad_nops(software: Software, program: Program, params: Params | None = None) -> Program:
-    """The program with the NOPs that the published hardware needs, those that are there counted in.
+    """Adds the NOPs that the published hardware needs; existing ones count.
 
     Raises
     ------

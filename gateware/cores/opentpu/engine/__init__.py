@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipelined OpenTPU engine, unit by unit."""
+"""Pipelined OpenTPU engine: fetch, decode, and the matrix, activation, load and store units."""

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Activation pipeline: one accumulator row to one row of bytes per cycle (sections 4.6 and 4.9)."""
+"""Activation pipeline: turns one accumulator row into one row of bytes per cycle (sections 4.6 and
+4.9)."""
 
 from types import SimpleNamespace
 
@@ -143,7 +144,7 @@ class Activation(wiring.Component):
 
     @staticmethod
     def _shifted(register, value, shift, rounds):
-        """Shifter and rounding of ``value``, four cycles. Returns the low byte, its carry, whether
+        """Shifts ``value`` and rounds it, in four cycles. Returns the low byte, its carry, whether
         bits from 8 on differ from the sign before rounding, and the sign."""
         # Bit 0 of each window is the one below the byte.
         bits, sign = Cat(Const(0, 1), value), value[31]

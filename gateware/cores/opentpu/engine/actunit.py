@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Activation unit: the running ACT, behind the matrix unit's writes and in front of the unified
-buffer."""
+"""Activation unit: executes ACT between the accumulators and the unified buffer."""
 
 from amaranth import Const, Module, Mux, Signal
 from amaranth.lib import wiring
@@ -16,8 +15,8 @@ __all__ = ["ActivationUnit"]
 
 
 class ActivationUnit(wiring.Component):
-    """Activation unit: executes ACT; reads an accumulator row per cycle where it gets the port,
-    writes the unified buffer without ever waiting.
+    """Activation unit: executes ACT; reads an accumulator row in every cycle in which the port is
+    free, and writes the unified buffer without waiting.
 
     Parameters
     ----------
@@ -178,7 +177,8 @@ class ActivationUnit(wiring.Component):
         return m
 
     def _rows(self, m, unread):
-        """Accumulator rows that are read. Returns: first and last of a window, row is inside."""
+        """Addresses of the accumulator rows to read. Returns whether a row is the first and the
+        last of its window, and whether it lies inside the map."""
         p, cand = self.params, self.candidate
         if not p["ext_pool"]:
             with m.If(self.acc_step):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Shared adder of the decoder: one sum or comparison of 32-bit numbers a cycle."""
+"""Shared adder of the decoder: one sum or comparison of 32-bit numbers per cycle."""
 
 from functools import reduce
 from operator import or_
@@ -13,9 +13,9 @@ __all__ = ["OperandAdder"]
 
 
 class OperandAdder(wiring.Component):
-    """Pipelined adder and comparator with an accumulator: a step's operands are selected in the
-    next cycle and summed in the one after. The accumulator alone enters at the sum, so that sums of
-    it follow one another.
+    """Pipelined adder and comparator with an accumulator: the operands of a step are selected in
+    the next cycle and added in the one after. The accumulator enters only at the addition, so that
+    dependent sums can follow each other.
 
     Parameters
     ----------
@@ -52,15 +52,15 @@ class OperandAdder(wiring.Component):
         super().__init__({"total": Out(32), "carry": Out(1)})
 
     def index_x(self, name: str) -> int:
-        """Number of first operand ``name``."""
+        """Selector value of the first operand ``name``."""
         return list(self._x).index(name)
 
     def index_y(self, name: str) -> int:
-        """Number of second operand ``name``."""
+        """Selector value of the second operand ``name``."""
         return list(self._y).index(name)
 
     def choose(self, when: Value, x: Value, y: Value) -> None:
-        """Selects operands by number, which may be signals."""
+        """Selects operands by selector values, which may be signals."""
         self._said["x"].append((when, x))
         self._said["y"].append((when, y))
 
@@ -86,11 +86,11 @@ class OperandAdder(wiring.Component):
         self._say(when, first, second, 0, 0)
 
     def less(self, when: Value, first: str, second: str) -> None:
-        """Carry of the comparison: not ``first`` < ``second``."""
+        """Carry of the comparison that means not ``first`` < ``second``."""
         self._say(when, first, second, 1, 1)
 
     def above(self, when: Value, first: str | None, second: str) -> None:
-        """Carry of the comparison: ``first`` (``None``: the accumulator) > ``second``."""
+        """Carry of the comparison that means ``first`` (``None``: the accumulator) > ``second``."""
         self._say(when, first, second, 1, 0)
 
     def elaborate(self, platform: object) -> Module:

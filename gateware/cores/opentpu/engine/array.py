@@ -16,8 +16,8 @@ __all__ = ["SystolicArray"]
 
 
 class SystolicArray(wiring.Component):
-    """Systolic array of N x N cells; accepts a vector and delivers a row of N sums each cycle,
-    never stalls.
+    """Systolic array of N x N cells: accepts a vector and delivers a row of N sums in each cycle,
+    and never stalls.
 
     Parameters
     ----------
@@ -126,7 +126,7 @@ class SystolicArray(wiring.Component):
         return m
 
     def _plain(self, m, inputs, weights):
-        """Sums of the columns, each in its own time."""
+        """Sums of the columns, each at its own time."""
         n, mult = self.n, self.multipliers
         below = [None] * n  # partial sums of the row above
         for k in range(n):
@@ -139,8 +139,8 @@ class SystolicArray(wiring.Component):
         return below
 
     def _packed(self, m, inputs, weights):
-        """The same where pairs of columns share a multiplier: the parts of the products go down in
-        sums of their own."""
+        """Sums of the columns where pairs of columns share a multiplier: the partial products are
+        summed separately down the column."""
         mult, pairs = self.multipliers, self._columns
         below = [None] * pairs
         activations = 0  # their sum, which a pair's second column has taken 128 times too often

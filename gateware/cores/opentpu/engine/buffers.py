@@ -13,8 +13,8 @@ __all__ = ["BankedBuffer"]
 
 
 class BankedBuffer(wiring.Component):
-    """Banked memory: rows in ``banks`` banks, split by the lowest row bit, with two readers and two
-    writers that share the banks' ports.
+    """Banked memory: rows in ``banks`` banks, selected by the lowest row bit, with two readers and
+    two writers that share the banks' ports.
 
     Parameters
     ----------

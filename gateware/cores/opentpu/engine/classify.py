@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Predecoder: fields, class and stateless faults of an instruction word (sections 3 and 6).
+"""Predecoder: extracts fields, class and stateless faults of an instruction word (sections 3 and
+6).
 
 Everything about bits comes from the ISA's table: where fields lie, opcodes, which bits must be zero
 in which instruction, and the number that a fault about them carries.
@@ -29,7 +30,7 @@ def _any(values):
 
 
 def size_shifts(n: int) -> tuple[list[int], list[int]]:
-    """Shifts whose sum multiplies by the size of a row, and by that of a tile."""
+    """Shifts whose sum multiplies by the size of a row, and those for a tile."""
     row, tile = ([k for k in range(size.bit_length()) if size >> k & 1] for size in (n, n * n))
     return row, tile
 
@@ -79,7 +80,7 @@ def class_layout(params: Params) -> data.StructLayout:
 
 
 class Classify(wiring.Component):
-    """Predecoder, combinational.
+    """Combinational predecoder of instruction words.
 
     Parameters
     ----------
@@ -156,7 +157,8 @@ class Classify(wiring.Component):
         return m
 
     def _stray(self, here, is_a, number):
-        """Whether a bit is set that must be zero, in the part whose faults carry ``number``."""
+        """Whether a bit is set that must be zero, among the fields whose faults carry
+        ``number``."""
         part = next(part for part in ISA.parts if part.detail == number)
         masks = {i.mnemonic: ISA.part_masks(i, self.params).get(part.name, 0) for i in here}
         bits = {}  # instructions -> the bits that must be zero in just these

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipelined OpenTPU engine.
+"""Top level of the pipelined OpenTPU engine.
 
 ::
 
@@ -79,7 +79,8 @@ _MULTIPLIER_CELLS, _ADDER_CELLS = 100, 12
 
 
 def _least_cells(n, params, capacity):
-    """Logic cells below which no array of side ``n`` stays in an FPGA of this ``capacity``."""
+    """Lower bound of the logic cells that an array of side ``n`` takes, with as many products in
+    DSPs as an FPGA of this ``capacity`` has."""
     dsps = {"dsp": capacity.products, "dsp_pair": capacity.products_packed}
     most = dsps.get(params["multiplier"], 0)
     if params["dsp_limit"] < most:
@@ -142,8 +143,8 @@ class PipelinedEngine(Engine):
 
     @staticmethod
     def floorplan(device: str, params: Params) -> dict[str, str]:
-        """Places of an array's multipliers where they make two products each: a pair of columns
-        side by side."""
+        """Placement of an array's multipliers that make two products each: a pair of columns side
+        by side."""
         pairs = params["n"] // 2
         if params["multiplier"] != "dsp_pair" or params["dsp_limit"] < pairs * params["n"]:
             return {}
@@ -292,8 +293,8 @@ class PipelinedEngine(Engine):
         )
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline: the units. The matrix unit hears of an instruction in the cycle of
-        its issue."""
+        """Rows of the activity timeline: one for each unit. The matrix unit receives an instruction
+        in the cycle of its issue."""
         u, pc = self._parts
         return {
             "fetch": Activity(~u.fetch.idle),
@@ -305,7 +306,7 @@ class PipelinedEngine(Engine):
         }
 
     def _units(self, m, finished):
-        """Units and memories, by name, and their data connections."""
+        """Instantiates units and memories, by name, and connects their data."""
         p, n = self.params, self.params["n"]
         m.submodules.fetch = ResetInserter(finished)(
             fetch := Fetch(beat_bytes=self.beat_bytes, words=p["fetch_words"])
@@ -375,7 +376,7 @@ class PipelinedEngine(Engine):
         )
 
     def _fetch(self, m, u, program, halting):
-        """Words to decode, and the registers they are checked with."""
+        """Fetches words for the decoder, and provides the registers for their checks."""
         fetch, decode, control = u.fetch, u.decode, self.control
         named = (
             "hostmem_base",
@@ -405,7 +406,7 @@ class PipelinedEngine(Engine):
         ]
 
     def _compare(self, m, u):
-        """The candidate compared with what the units have still to do, registered: ``(on, behind,
+        """Compares the candidate with the outstanding work of the units, registered: ``(on, behind,
         above)``."""
         cand, matrix, act, rhm, whm = u.decode.candidate, u.matrix, u.act, u.rhm, u.whm
         rows = (cand.ub, cand.ub_last)
@@ -447,7 +448,8 @@ class PipelinedEngine(Engine):
         return on, behind, above
 
     def _able(self, m, u, is_op, on, compared, take):
-        """Whether the candidate may issue, a cycle old: ``(able, exclusive, lonely, drained)``."""
+        """Whether the candidate of the previous cycle may issue: ``(able, exclusive, lonely,
+        drained)``."""
         p, chain, cand = self.params, self.params["chain"], u.decode.candidate
         decode, matrix, act, rhm, rw, whm = u.decode, u.matrix, u.act, u.rhm, u.rw, u.whm
         exclusive, lonely = Signal(), Signal()
@@ -495,7 +497,7 @@ class PipelinedEngine(Engine):
         return able, exclusive, lonely, drained
 
     def _follow(self, m, u, on, behind, finished, aborting, reserve):
-        """Who follows whom."""
+        """Chaining: connects each instruction with the older one that it follows."""
         matrix, act, rhm, rw, whm = u.matrix, u.act, u.rhm, u.rw, u.whm
         follow = Const(int(self.params["chain"]))
         convolve = u.decode.candidate.convolve if self.params["ext_conv"] else Const(0)
@@ -547,8 +549,8 @@ class PipelinedEngine(Engine):
                 m.d.sync += control.val.sync_tag.eq(0)
 
     def _trouble(self, m, u, found, fault_pc):
-        """A fault of the memory that a unit reports: ``(trouble, judged, older, noted)``, with
-        whether it is older than what was found."""
+        """Bus error of a unit: ``(trouble, judged, older, noted)``, with whether it is older than
+        the fault that was found."""
         trouble, noted, judged, older = (
             Signal(trouble_layout(), reset_less=True),
             Signal(),
@@ -572,8 +574,7 @@ class PipelinedEngine(Engine):
         return trouble, judged, older, noted
 
     def _sweep(self, m, u):
-        """Zeros over both memories, from reset and after a run; returns whether they are under
-        way."""
+        """Clears both memories after reset and after a run; returns whether that is in progress."""
         p = self.params
         sweep_bits = max(exact_log2(p["ub_rows"]), exact_log2(p["acc_rows"])) - exact_log2(
             p["banks"]
@@ -588,7 +589,7 @@ class PipelinedEngine(Engine):
         return sweeping
 
     def _configuration(self, m, write, cand, matrix, act):
-        """CFG registers (section 4.9), copied from the control registers at start."""
+        """CFG registers (section 4.9), copied from the control registers at the start."""
         p, regs = self.params, self.control.reg
         for number, (name, ext, port) in enumerate(
             (
@@ -608,7 +609,7 @@ class PipelinedEngine(Engine):
             m.d.comb += port.eq(held)
 
     def _count(self, m, go, is_op, lonely, u):
-        """Counters and the class of every cycle (section 7.2)."""
+        """Counters, and the class of every cycle (section 7.2)."""
         p, n, control = self.params, self.params["n"], self.control
         decode, matrix, act, rhm, rw, whm = u.decode, u.matrix, u.act, u.rhm, u.rw, u.whm
         # An MMC.C or ACT.P retires when its last row was read or written.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decoder: start checks, and all checks of an instruction that depend on fields, parameters and
-program order alone.
+"""Decoder: start checks, and all checks of an instruction that depend only on fields, parameters
+and program order.
 
 One adder serves all the wide sums (section 6). A step says what it adds; in the next cycle that is
 chosen, in the one after it added, and the result stands behind that. So an instruction that touches
@@ -75,7 +75,7 @@ def candidate_layout(params: Params) -> data.StructLayout:
 
 
 class _Steps:
-    """One-hot sequence of steps: each depends on its predecessors alone."""
+    """One-hot sequence of steps: each step depends only on its predecessors."""
 
     def __init__(self, m, names):
         self.m, self.names = m, names
@@ -86,7 +86,8 @@ class _Steps:
         return self.at[name]
 
     def move(self, source, target, when=1):
-        """Transition from one step to another; the conditions of a step exclude each other."""
+        """Transition from one step to another; the conditions of all transitions of a step exclude
+        each other."""
         self._into[target].append(self.at[source] & when)
         self._leave[source].append(Const(1, 1) if isinstance(when, int) else when)
 
@@ -101,7 +102,7 @@ class _Steps:
 
 
 def _later(m, condition, name):
-    """``condition`` in the cycle in which the sum that was said with it is there."""
+    """Delays ``condition`` to the cycle in which the sum requested with it is available."""
     for k in range(2):
         held = Signal(name=f"{name}_{k}")
         m.d.sync += held.eq(condition)
@@ -270,7 +271,7 @@ class Decode(wiring.Component):
             ]
 
         def judge(checks):
-            """The first verdict that holds. Returns: whether any does."""
+            """Selects the first verdict that holds. Returns whether any does."""
             for k, (condition, *arguments) in enumerate(checks):
                 with m.If(condition) if k == 0 else m.Elif(condition):
                     fault(*arguments)
@@ -304,7 +305,7 @@ class Decode(wiring.Component):
         return m
 
     def _hand_over(self, m, s, word, steps, acc):
-        """Candidate for issue, made of the word or of its fault."""
+        """Candidate for issue, made from the word or from its fault."""
         p = self.params
         out, s.free, s.put = Signal(self.candidate.shape()), Signal(), Signal()
         s.code = Signal(5)
@@ -345,7 +346,7 @@ class Decode(wiring.Component):
 
     def _access(self, m, s, tile_shifts, row_shifts, word, offsets, lengths, steps, acc, adder):
         """Bounds of an access: begin = base + size * addr, acc = begin + size * number of rows (or
-        of one tile), which has to be in its region."""
+        of one tile), which must lie in its region."""
         add, less, above = adder.add, adder.less, adder.above
         total, carry = adder.total, adder.carry
         s.sound = ~(
@@ -382,7 +383,7 @@ class Decode(wiring.Component):
         sums = [*begins, *(_later(m, steps[name], name) for name in lengths)]
 
         def path(source, shifts, mine):
-            """Steps from the word to the limit."""
+            """Sequence of steps from the word to the limit of its region."""
             names = [
                 *offsets[: len(shifts) - 1],
                 *(lengths if shifts is row_shifts else lengths[:1]),
@@ -428,7 +429,8 @@ class Decode(wiring.Component):
 
     @staticmethod
     def _decide(m, s, capacity, word, steps, judge):
-        """Decisions about a word: wrong by itself, refused for its access, or a candidate."""
+        """Verdicts on a word: illegal by itself, refused for its access, or a candidate for
+        issue."""
         steps.move("word", "wrong", s.have & ~s.sound | ~s.have & s.gone)
         steps.move("word", "done", s.plain & s.free & word.hlt)
         with m.If(steps["wrong"]):
@@ -470,8 +472,8 @@ class Decode(wiring.Component):
             m.d.sync += [s.pending.eq(s.pending + 1), s.empty.eq(0)]
 
     def _start(self, m, steps, adder, judge, acc):
-        """Start checks: one comparison a cycle; the length modulo 7 meanwhile, digit by digit (8 is
-        1 modulo 7)."""
+        """Start checks: one comparison per cycle, and in parallel the length modulo 7, digit by
+        digit (8 is 1 modulo 7)."""
         p, regs = self.params, self.registers
         names = (
             "past",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction fetch: one linear stream of beats over the program, and the gearbox to 14-byte
+"""Instruction fetch: reads the program as one linear stream of beats, and converts it to 14-byte
 words (section 7.1)."""
 
 from types import SimpleNamespace
@@ -22,7 +22,7 @@ _WIDE_BEAT = 8
 
 
 class Fetch(wiring.Component):
-    """Instruction fetch: prefetches the program and delivers one instruction word after the other.
+    """Instruction fetch: prefetches the program and delivers the instruction words in order.
 
     Parameters
     ----------
@@ -140,9 +140,9 @@ class Fetch(wiring.Component):
         return m
 
     def _ask(self, m, s, word_units, beat_units, burst):
-        """Requests of eight words, or of 16 bytes by wide beats; the last one is shorter. ``left``
-        are the bytes not yet asked for. The request on offer stands in registers of its own and
-        counts as outstanding. That the next one may be made is said a cycle before."""
+        """Requests of eight words, or of 16 bytes by wide beats; the last one may be shorter.
+        ``left``: bytes not yet requested. The offered request is held in registers of its own and
+        counts as outstanding; permission for the next one is computed a cycle earlier."""
         size, port = self.beat_bytes, self.memory
         s.left = Signal(32)
         s.address = Signal(32, reset_less=True)
@@ -183,8 +183,8 @@ class Fetch(wiring.Component):
         m.d.sync += s.outstanding.eq(s.outstanding + s.offer - s.last_arrives)
 
     def _beats(self, m, s, word_units, burst):
-        """Beats: through a buffer, if one was asked for. A request is made when there is space for
-        all of it."""
+        """Stream of beats, through a buffer if that was selected. A request is made when there is
+        space for all its beats."""
         size, port = self.beat_bytes, self.memory
         capacity = -(-self.words * WORD_BYTES // size)
         s.beat, s.beat_error, s.beat_last, s.beat_valid, s.beat_ready = (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load and store units: RHM (host memory to unified buffer), WHM (back), RW (tiles to the weight
-FIFO)."""
+"""Load and store units: RHM (host memory to unified buffer), WHM (unified buffer to host memory),
+RW (tiles to the weight FIFO)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -23,9 +23,9 @@ def trouble_layout() -> data.StructLayout:
 
 
 class LoadUnit(wiring.Component):
-    """Load unit: executes RHM. It issues only when no other instruction still needs the rows it
-    will write, so that it accepts read data without waiting. A second RHM may wait in a queue of
-    one (not in the small build).
+    """Load unit: executes RHM. It issues only when no other instruction still needs the rows that
+    it writes, so that it accepts read data without waiting. A second RHM may wait in a queue of one
+    entry (not in the small build).
 
     Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``stop`` : In, level: ask for
     nothing more, drop what comes;
@@ -143,7 +143,7 @@ class LoadUnit(wiring.Component):
 
 
 class WeightUnit(wiring.Component):
-    """Weight load unit: executes RW, two tiles in flight.
+    """Weight load unit: executes RW, with two tiles in flight.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, not while ``asking``; ``stop`` : In; ``active``
     : Out: tiles are outstanding, ``tiles`` of them; ``done`` : Out, one cycle: one has arrived;
@@ -212,8 +212,8 @@ class WeightUnit(wiring.Component):
 
 
 class StoreUnit(wiring.Component):
-    """Store unit: executes WHM. Its first write waits until all older reads and writes have come
-    back without error.
+    """Store unit: executes WHM. Its first write waits until all older reads and writes have ended
+    without error.
 
     Members: ``issue``, ``candidate``, ``pc`` : In, while ``ready``; ``kill`` : In, level: no
     further burst; ``clear`` : In: after the run; ``older_readers``, ``older_tiles`` : In: RHMs and

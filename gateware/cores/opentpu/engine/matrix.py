@@ -17,25 +17,26 @@ __all__ = ["MatrixUnit", "memory_latency", "progress_layout", "ub_latency"]
 
 
 def memory_latency(params: Params) -> int:
-    """Read latency of the accumulators and the weight FIFO: the small build (one bank) goes
-    without output registers."""
+    """Read latency of the accumulators and the weight FIFO: the small build (one bank) has no
+    output registers."""
     return 1 if params["banks"] == 1 else 2
 
 
 def ub_latency(params: Params) -> int:
-    """Read latency of the unified buffer: whether a row is read is known too late to address a
-    large memory as well, hence one more than :func:`memory_latency` but in the small build."""
+    """Read latency of the unified buffer. A row's read enable is known too late to address a large
+    memory in the same cycle, hence one cycle more than :func:`memory_latency`, except in the small
+    build."""
     return 1 if params["banks"] == 1 else 3
 
 
 def progress_layout(bits: int) -> data.StructLayout:
-    """Layout of an older instruction's progress, as a younger one sees it: ``follow`` and
-    ``slack`` (:mod:`.tracker`), when it issues."""
+    """Layout of an older instruction's progress, seen by a younger one: ``follow`` and ``slack``
+    (:mod:`.tracker`), when it issues."""
     return data.StructLayout({"follow": 1, "slack": signed(bits + 2)})
 
 
 class MatrixUnit(wiring.Component):
-    """Matrix unit: executes MMC; one vector per cycle through the array, results into the
+    """Matrix unit: executes MMC; one vector per cycle enters the array, and the results reach the
     accumulators :attr:`delay` cycles later.
 
     Parameters
@@ -147,8 +148,8 @@ class MatrixUnit(wiring.Component):
         return m
 
     def _weights(self, m, taken):
-        """Weight FIFO and loader of the array's second buffers. Returns: the next tile is on its
-        way into the array."""
+        """Weight FIFO, and loader of the array's second weight buffer. Returns whether the next
+        tile is being loaded into the array."""
         p, n = self.params, self.params["n"]
         depth = p["wfifo_tiles"] * n
         m.submodules.queue = queue = BlockRAM(
@@ -215,7 +216,7 @@ class MatrixUnit(wiring.Component):
         return loaded
 
     def _sequence(self, m, go, switch, ready):
-        """The running MMC."""
+        """Sequencer of the current MMC."""
         p, cand = self.params, self.candidate
         left = Signal(8)
         ub_ok = tracker(
@@ -310,7 +311,8 @@ class MatrixUnit(wiring.Component):
                 m.d.sync += self.acc_row.eq(self.acc_row + 1)
 
     def _rows(self, m, go):
-        """Rows of the unified buffer that are read. Returns: the row is inside."""
+        """Addresses of the unified buffer rows to read. Returns whether a row lies inside the
+        map."""
         p, cand = self.params, self.candidate
         if not p["ext_conv"]:
             with m.If(go):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Row DMA: the reader behind RHM and RW, the writer behind WHM."""
+"""Row DMA: the reader for RHM and RW, and the writer for WHM."""
 
 from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib import fifo, wiring
@@ -12,7 +12,7 @@ __all__ = ["RowReader", "RowWriter", "burst_rows"]
 
 
 def burst_rows(row_bytes: int, beat_bytes: int, goal: int) -> int:
-    """Number of rows in one burst: a power of two, about ``goal`` bytes, and no more beats than
+    """Number of rows in one burst: a power of two of about ``goal`` bytes, with no more beats than
     a request may have."""
     rows = max(1, min(goal // row_bytes, MAX_BEATS * beat_bytes // row_bytes))
     return 1 << (rows.bit_length() - 1)
@@ -20,7 +20,7 @@ def burst_rows(row_bytes: int, beat_bytes: int, goal: int) -> int:
 
 class RowReader(wiring.Component):
     """Row reader: reads consecutive rows of ``row_bytes`` bytes in requests of up to 256 bytes,
-    ``flight`` of them outstanding.
+    with ``flight`` requests outstanding.
 
     Parameters
     ----------
@@ -177,7 +177,7 @@ class RowReader(wiring.Component):
 
 
 class RowWriter(wiring.Component):
-    """Row writer: writes consecutive rows in bursts of about 128 bytes; a burst is requested when
+    """Row writer: writes consecutive rows in bursts of about 128 bytes; a burst is requested once
     all its rows are buffered.
 
     Parameters

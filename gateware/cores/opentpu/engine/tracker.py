@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Chaining interlock: a younger instruction follows the progress of an older one, row by row."""
+"""Chaining interlock: a younger instruction follows the progress of an older one row by row."""
 
 from amaranth import Module, Mux, Signal, Value, signed
 
@@ -10,8 +10,8 @@ LATE = 2
 
 
 def overlap(m: Module, name: str, first: Value, last: Value, pointer: Value, end: Value) -> Value:
-    """Registered range overlap: rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end`` (both
-    ends inclusive).
+    """Registered range overlap: whether rows ``first`` .. ``last`` meet rows ``pointer`` .. ``end``
+    (both ends inclusive).
 
     Rows of active instructions only become fewer, so that an answer of an earlier cycle errs on the
     safe side.
@@ -22,8 +22,8 @@ def overlap(m: Module, name: str, first: Value, last: Value, pointer: Value, end
 
 
 def slack(m: Module, name: str, first: Value, pointer: Value) -> Signal:
-    """Registered distance: how many rows the older instruction is past row ``first``, less
-    :data:`LATE`; negative while the younger has to wait."""
+    """Registered distance: number of rows by which the older instruction is past row ``first``,
+    minus :data:`LATE`; negative while the younger one must wait."""
     value = Signal(signed(len(pointer) + 2), name=f"{name}_slack")
     m.d.sync += value.eq(pointer - first - (1 + LATE))
     return value

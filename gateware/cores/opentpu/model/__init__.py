@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of OpenTPU. Pure Python and numpy."""
+"""Golden model of OpenTPU. Pure Python and numpy."""
 
 from .model import Model
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Unified buffer, accumulators and their arithmetic, for the golden model (specification, sections
+"""Unified buffer, accumulators and their arithmetic in the golden model (specification, sections
 4.5, 4.6, 4.9).
 
 Two units with one interface: :class:`IntegerUnit` is the gateware's arithmetic, bit for bit;
@@ -17,7 +17,8 @@ _SIGMOID = (128, 187, 225, 243, 251, 254, 255, 255)
 
 
 def sigmoid_table(compat: bool = False) -> np.ndarray:
-    """Table of 18 bytes for v = -9..8, to which v is clamped: S(v) for v >= 0, else 255 - S(-v).
+    """Sigmoid table of 18 bytes for v = -9..8, to which v is clamped: S(v) for v >= 0, else 255 -
+    S(-v).
 
     With ``compat`` every negative v gives 255, as the published hardware does.
     """
@@ -80,8 +81,8 @@ class IntegerUnit:
         return tile.astype(np.float32)
 
     def multiply(self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool) -> None:
-        """``ACC[acc+i] (+)= UB[rows] @ tile``; ``rows`` is a slice or an index array of ``count``
-        rows."""
+        """Matrix product: ``ACC[acc+i] (+)= UB[rows] @ tile``; ``rows`` is a slice or an index
+        array of ``count`` rows."""
         assert self.tile is not None, "a tile is switched in before the first product"
         product = (self.ub[rows].astype(np.float32) @ self.tile).astype(np.int32)
         if overwrite:
@@ -90,8 +91,8 @@ class IntegerUnit:
             self.acc[acc : acc + count] += product  # numpy's int32 wraps, as the accumulators do
 
     def activate(self, values: np.ndarray, ub: int, func: int, norm: int) -> None:
-        """``UB[ub+i] = f(values[i])``; ``values``: int32 [count, n]; ``func``: 0 and 3 none, 1
-        ReLU, 2 sigmoid."""
+        """Activation: ``UB[ub+i] = f(values[i])``; ``values``: int32 [count, n]; ``func``: 0 and 3
+        none, 1 ReLU, 2 sigmoid."""
         if norm & 0x1F:
             shift = norm & 0x1F
             half = 1 << (shift - 1) if norm >> 8 & 1 else 0
@@ -109,8 +110,8 @@ class IntegerUnit:
 
 
 class FloatUnit:
-    """Float datapath of the model: as :class:`IntegerUnit` with float32; nothing is truncated,
-    rounded or saturated.
+    """Float datapath of the model: like :class:`IntegerUnit` in float32, without truncation,
+    rounding or saturation.
 
     None and ReLU are themselves, sigmoid is 255 / (1 + e^-v), normalisation divides by 2^s and does
     nothing else.
@@ -127,7 +128,7 @@ class FloatUnit:
         return tile.astype(np.float32)
 
     def multiply(self, rows: slice | np.ndarray, acc: int, count: int, overwrite: bool) -> None:
-        """``ACC[acc+i] (+)= UB[rows] @ tile`` in float32."""
+        """Matrix product in float32: ``ACC[acc+i] (+)= UB[rows] @ tile``."""
         assert self.tile is not None, "a tile is switched in before the first product"
         product = self.ub[rows] @ self.tile
         if overwrite:
@@ -136,7 +137,7 @@ class FloatUnit:
             self.acc[acc : acc + count] += product
 
     def activate(self, values: np.ndarray, ub: int, func: int, norm: int) -> None:
-        """``UB[ub+i] = f(values[i])`` in float32."""
+        """Activation in float32: ``UB[ub+i] = f(values[i])``."""
         values = values / np.float32(math.ldexp(1.0, norm & 0x1F))
         if func == 1:
             values = np.maximum(values, np.float32(0))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of OpenTPU: sequential semantics, every extension, every fault (specification,
+"""Golden model of OpenTPU: sequential semantics with all extensions and faults (specification,
 sections 2 to 7)."""
 
 import struct
@@ -24,7 +24,7 @@ _LOW32 = 0xFFFF_FFFF
 
 
 class Model(GoldenModel):
-    """Golden model of OpenTPU, instruction by instruction.
+    """Golden model of OpenTPU, which executes instructions one by one.
 
     Parameters
     ----------
@@ -103,21 +103,21 @@ class Model(GoldenModel):
             self._execute[ISA.opcodes["CFG"]] = self._cfg_instruction
 
     def reset(self) -> None:
-        """Core reset. The core keeps nothing from run to run but ``sync_tag``, which the next start
-        clears too."""
+        """Core reset. The core keeps no state between runs except ``sync_tag``, which the next
+        start clears too."""
         self._sync_tag = 0
         self._unit: IntegerUnit | FloatUnit | None = None
         self._queue: deque[np.ndarray] = deque()
 
     @property
     def ub(self) -> np.ndarray | None:
-        """Unified buffer after the last run: [ub_rows, n]; ``None`` before the first. For tools; no
-        core shows it."""
+        """Contents of the unified buffer after the last run, [ub_rows, n]; ``None`` before the
+        first. For tools; a core does not expose it."""
         return None if self._unit is None else self._unit.ub
 
     @property
     def acc(self) -> np.ndarray | None:
-        """Accumulators after the last run: [acc_rows, n], as :attr:`ub`."""
+        """Contents of the accumulators after the last run, [acc_rows, n]; see :attr:`ub`."""
         return None if self._unit is None else self._unit.acc
 
     # Start
@@ -160,7 +160,7 @@ class Model(GoldenModel):
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:
-        """One run; see docs/how/contracts.md, section 6."""
+        """Executes one run; see docs/how/contracts.md, section 6."""
         self.take_registers(registers, trace, cfg_norm=self.params["norm_reset"])
         params = self.params
         self._unit = _UNITS[self.mode](
@@ -199,7 +199,7 @@ class Model(GoldenModel):
         return self.outcome(fault, self._pc, counters, {"sync_tag": self._sync_tag})
 
     def _step(self):
-        """Execute the word at pc; false after HLT."""
+        """Executes the word at pc; returns false after HLT."""
         pc = self._pc
         self._check_bus(pc, WORD_BYTES)
         opcode, flags, length, addr, high, low = struct.unpack_from(">BBBQBH", self.memory, pc)
@@ -225,7 +225,8 @@ class Model(GoldenModel):
             raise RunFault("acc_range", min(addr + count - 1, _SATURATED))
 
     def _check_host(self, addr, count):
-        """Byte address and size of host vectors ``addr`` .. ``addr + count - 1``."""
+        """Checks host vectors ``addr`` .. ``addr + count - 1`` and returns their byte address and
+        size."""
         address, size = self.reg["hostmem_base"] + self._n * addr, self._n * count
         if address + size > self.reg["hostmem_limit"]:
             raise RunFault("host_range", addr + count - 1)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compute unit of the small OpenTPU engine: one MMC or ACT at a time, one queued; weights,
-products, accumulators, activation."""
+"""Compute unit of the small OpenTPU engine: weights, products, accumulators and activation, with
+one MMC or ACT at a time and one queued."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -19,7 +19,7 @@ N = 4
 
 
 class ComputeUnit(wiring.Component):
-    """Compute unit: executes MMC and ACT, a row per cycle.
+    """Compute unit: executes MMC and ACT, one row per cycle.
 
     A vector that is read in cycle c meets the weights of row k in cycle c + 1 + k; the sum goes
     down from row to row, is added to its accumulator row in cycle c + 5 and written at the end of
@@ -211,13 +211,13 @@ class ComputeUnit(wiring.Component):
 
     @property
     def _tiles(self):
-        """Places of the weight queue: all a program may ask for, and those of the MMCs that run and
-        wait."""
+        """Number of entries of the weight queue: those that a program may request, and those of the
+        running and waiting MMC."""
         return 1 << ceil_log2(self.params["wfifo_tiles"] + 3)
 
     def _products(self, m, data, switch, loading, arrived):
         """Weight queue and multipliers. Returns the sums of the columns, 5 cycles after the vector
-        was read."""
+        is read."""
         p = self.params
         m.submodules.queue = queue = BlockRAM(
             width=32, depth=N * self._tiles, latency=1, family=self.family
@@ -264,7 +264,7 @@ class ComputeUnit(wiring.Component):
         return sums
 
     def _activate(self, m, j, value, func):
-        """Section 4.6, one lane."""
+        """Activation (section 4.6) of one lane."""
         result, sigmoid = Signal(8, name=f"byte_{j}"), Signal(8, name=f"sigmoid_{j}")
         negative = value[31]
         upper = value[3:31]

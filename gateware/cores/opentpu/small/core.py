@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small OpenTPU engine, for an UP5K: the same instruction set in a quarter of the logic.
+"""Small OpenTPU engine, for an UP5K: the same instruction set with a quarter of the logic.
 
 ::
 
@@ -40,8 +40,8 @@ _WHM, _RW, _MMC, _ACT, _SYNC, _RHM = range(1, 7)
 
 
 def small_fits(params: Params, beat_bytes: int) -> bool:
-    """Whether the small engine can be built: one bank, no chaining, no extension but SYNC, vectors
-    of four bytes, which are a beat or two."""
+    """Whether the small engine supports a build: one bank, no chaining, no extension except SYNC,
+    vectors of four bytes, which are one or two beats."""
     return (
         params["banks"] == 1
         and not params["chain"]
@@ -55,7 +55,7 @@ def small_fits(params: Params, beat_bytes: int) -> bool:
 
 
 class SmallEngine(Engine):
-    """Small OpenTPU engine (docs/isa/opentpu.md) for builds of which :func:`small_fits` holds.
+    """Small OpenTPU engine (docs/isa/opentpu.md), for builds that satisfy :func:`small_fits`.
 
     One memory port.
 
@@ -110,8 +110,8 @@ class SmallEngine(Engine):
         return Row("program"), Row("loads and stores"), Row("MMC and ACT")
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline. A program is straight: what was taken last is at hand, and each NOP
-        that was skipped was taken."""
+        """Rows of the activity timeline. A program is straight-line code: the word taken last is
+        current, and a skipped NOP counts as taken."""
         micro, mover, compute, control = self._micro, self._mover, self._compute, self.control
         taken = micro.commands[Command.DISPATCH]
         return {
@@ -126,7 +126,7 @@ class SmallEngine(Engine):
         }
 
     def _take(self, m, s):
-        """The word at work, and which kind it is."""
+        """Current word, and its kind."""
         mover = self._mover
         s.word, s.slot, s.is_mmc, s.is_tile, s.has_rows = (
             Signal(WordLayout(), name="word"),
@@ -147,7 +147,7 @@ class SmallEngine(Engine):
         ]
 
     def _queue(self, m, s):
-        """Queue of weights, in program order."""
+        """Weight queue, in program order."""
         p, command, switches = self.params, s.command, s.word.flags[0]
         pending, switched, s.refused = Signal(range(p["wfifo_tiles"] + 2)), Signal(), Signal()
         m.d.comb += s.refused.eq(
@@ -165,8 +165,8 @@ class SmallEngine(Engine):
             m.d.sync += pending.eq(pending + 1)
 
     def _retire(self, m, s):
-        """Counter of the instructions that are not retired yet; a transfer fetches at most one
-        word per burst."""
+        """Counter of instructions that have not retired; a transfer fetches at most one word per
+        burst."""
         mover, command = self._mover, s.command
         s.issued, s.now = Signal(4), Signal()
         m.d.comb += s.now.eq((s.issued != 0) & ~mover.active & ~mover.trouble)
@@ -181,7 +181,7 @@ class SmallEngine(Engine):
             m.d.sync += s.issued.eq(0)
 
     def _decide(self, m, s):
-        """Conditions and values that the microprogram looks at."""
+        """Conditions and values that the microprogram reads."""
         micro, mover, compute, control, regs, word = (
             self._micro,
             self._mover,
@@ -249,7 +249,7 @@ class SmallEngine(Engine):
         m.d.comb += [micro.external[number].eq(value) for number, value in values.items()]
 
     def _connect(self, m, s):
-        """Between the parts."""
+        """Connects controller, mover and compute unit."""
         wiring.connect(m, self._mover.rows, self._compute.rows)
         micro, mover, compute, control, regs = (
             self._micro,
@@ -319,7 +319,7 @@ class SmallEngine(Engine):
                 m.d.sync += control.val.sync_tag.eq(0)
 
     def _count(self, m, s):
-        """Counters, a cycle late: nothing is counted in the last cycles before the end."""
+        """Counters, one cycle late: nothing is counted in the last cycles before the end."""
         control, micro, mover, compute, now = (
             self.control,
             self._micro,

@@ -64,7 +64,7 @@ class Command(enum.IntEnum):
 
 
 class External(enum.IntEnum):
-    """Values that :attr:`Act.COPY` brings into the register of the same number."""
+    """External values, which :attr:`Act.COPY` copies to the register of the same number."""
 
     (
         PROGRAM,

@@ -148,8 +148,8 @@ class MicroMachine(StagedMachine):
         return m
 
     def _add(self, m, s):
-        """Adder, with the accumulator; ``s.carry``: of the last addition, ``s.over``: of any since
-        the word was dispatched. Returns the sum."""
+        """Adder with accumulator; ``s.carry``: carry of the last addition, ``s.over``: carry of any
+        addition since the word was dispatched. Returns the sum."""
         operand, alu = s.read.data, s.first.alu
         self._decode(
             m,
@@ -181,9 +181,9 @@ class MicroMachine(StagedMachine):
         return total
 
     def _condition(self, m, s):
-        """Condition of a jump. Most are looked at in the first stage, a cycle before their jump;
-        what the last addition said, in the second. Returns whether it is met and whether it is
-        ALWAYS."""
+        """Condition of a jump. Most conditions are evaluated in the first stage, a cycle before
+        their jump; those on the last addition in the second. Returns whether the condition is met,
+        and whether it is ALWAYS."""
         cond, picked, met = s.first.cond, Signal(), Signal()
         fresh = {Cond.CARRY: s.carry, Cond.NO_CARRY: ~s.carry, Cond.MARK: s.read.data[31]}
         with m.Switch(cond):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory port of the small OpenTPU engine: fetch of the next word, and the transfers of RHM, WHM
-and RW, burst by burst."""
+"""Memory port of the small OpenTPU engine: fetches the next word, and executes the transfers of
+RHM, WHM and RW burst by burst."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -17,15 +17,15 @@ _RUN_BITS = 3  # of the number of words that a run may skip
 
 
 class WordLayout(data.StructLayout):
-    """Flags of a word besides its fields' registers; ``length``, ``high``, ``low`` (halves of
-    addr), ``ub``: these fields are not zero."""
+    """Flags of a word, besides the registers of its fields; ``length``, ``high``, ``low`` (halves
+    of addr), ``ub``: whether these fields are nonzero."""
 
     def __init__(self) -> None:
         super().__init__({"opcode": 8, "flags": 8, "length": 1, "high": 1, "low": 1, "ub": 1})
 
 
 class RowPort(wiring.Signature):
-    """Row port between memory and the unified buffer or the weights, as seen by the mover.
+    """Row port between memory and the unified buffer or the weights, seen from the mover.
 
     Members
     -------
@@ -49,8 +49,8 @@ class RowPort(wiring.Signature):
 
 
 class Mover(wiring.Component):
-    """Row mover: one word and one burst of a transfer at a time, the second requested while the
-    first is answered; a word that is wanted goes before the next burst.
+    """Row mover: handles one word and one burst of a transfer at a time, and requests the second
+    while the first is answered; a requested word has priority over the next burst.
 
     Vectors are beats of four bytes; addresses are kept in beats. Twelve cycles go by from a word
     wanted to a word there; that the requests overlap leaves memory time for a transfer beside them.
@@ -223,8 +223,8 @@ class Mover(wiring.Component):
         return m
 
     def _send(self, m, burst_out, beat, rows_over):
-        """Row that is written: read from the buffer, held, sent, in two cycles at best. It is read
-        without asking whether the one before has gone, and once more if that has not."""
+        """Writes rows: each is read from the buffer, held and sent, at best in two cycles. It is
+        read before the previous one has been accepted, and read again if that was too early."""
         port, writes = self.memory, self.writing
         held, held_data, coming, kept = Signal(), Signal(32, reset_less=True), Signal(), Signal()
         m.d.comb += [
@@ -249,7 +249,7 @@ class Mover(wiring.Component):
             m.d.sync += self.rows.row.eq(self.rows.row + 1)
 
     def _advance(self, m, left, final, ended, failed):
-        """Bursts of a transfer, one after the other, to its end or its trouble."""
+        """Executes the bursts of a transfer in order, up to its end or an error."""
         writes, tile = self.writing, self.tiling
         m.d.comb += self.done.eq(ended & ~failed & final)
         with m.If(ended):
@@ -276,8 +276,9 @@ class Mover(wiring.Component):
             m.d.sync += self.rows.row.eq(self.value)
 
     def _words(self, m, position, taken, rest, take, run, long, word_out, lost):
-        """Fields of a word from its four beats: opcode, flags, length | addr (two) | ub, most
-        significant byte first. In a run the odd word begins in the last beat of the even one."""
+        """Extracts the fields of a word from its four beats: opcode, flags, length | addr (two) |
+        ub, most significant byte first. In a run, an odd word begins in the last beat of the even
+        one."""
         port = self.memory
         begun = Signal()
         number = Signal(2)  # of the field

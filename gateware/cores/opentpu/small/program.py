@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small engine: start checks, decoding, faults (specification, sections 3 and
-6). Pure Python.
+"""Microprogram of the small engine: start checks, decoding and faults (specification, sections 3
+and 6). Pure Python.
 
 Addresses of main memory are kept in vectors of four bytes, program positions in half words, so that
 nothing is multiplied and every check is one addition and its carry.

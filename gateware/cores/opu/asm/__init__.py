@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""OPU assembler: checks of whole programs beyond the instruction table. Pure Python."""
+"""OPU assembler: whole-program checks beyond the instruction table. Pure Python."""

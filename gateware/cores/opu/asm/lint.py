@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Checks of a whole OPU program before it runs (specification, section 6: every fault but ``bus``
-follows from program, parameters, region table and window). Pure Python."""
+"""Checks of a whole OPU program before it runs. All faults except ``bus`` follow from program,
+parameters, region table and window (specification, section 6). Pure Python."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ def _shape(shape):
 
 
 def _capacity(step, sequence, params):
-    """Message about a shape that the build's buffers cannot hold, of the decoded word ``step``
-    before ``sequence``."""
+    """Message about a shape that exceeds the build's buffers, for the decoded word ``step`` before
+    ``sequence``."""
     from .. import geometry
 
     values = step.values
@@ -70,8 +70,8 @@ def _capacity(step, sequence, params):
 
 
 def describe(fault: RunFault, word: int, sequence: Sequence) -> str:
-    """A sentence on ``fault`` (:class:`~quintet.gateware.isa.outcome.RunFault`), raised by ``word``
-    in front of ``sequence``."""
+    """Describes ``fault`` (:class:`~quintet.gateware.isa.outcome.RunFault`), which ``word`` raises
+    before ``sequence``, in a sentence."""
     from ..isa import ISA
 
     name, detail = fault.name, fault.detail
@@ -89,7 +89,7 @@ def describe(fault: RunFault, word: int, sequence: Sequence) -> str:
 
 
 def _overlaps(step, sequence):
-    """A sentence on rows that overlap, or ``None``."""
+    """Sentence about overlapping rows, or ``None``."""
     if step.mnemonic == "ld.ifm" and sequence.ifm_mem_w < sequence.ifm[1]:
         return (
             f"rows overlap: ifm has {sequence.ifm[1]} columns and its map in memory "
@@ -104,8 +104,8 @@ def _overlaps(step, sequence):
 
 
 def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[Any, ...]]:
-    """Pairs (index of the instruction or ``None``, message), and triples with ``"error"``, for the
-    assembler.
+    """Messages about a program, for the assembler: pairs (index of the instruction or ``None``,
+    message), and triples with ``"error"``.
 
     ``items`` have ``word`` and ``raw``. Words behind the first ``end`` are never executed and not
     looked at; after the first fault nothing is. A written instruction too large for ``params`` is
@@ -138,7 +138,7 @@ def lint(items: Iterable[Item], params: Params | None) -> Iterator[tuple[Any, ..
 
 
 def check_job(program: Program, registers: Mapping[str, int], params: Params) -> list[str]:
-    """Refuses a job that this build cannot hold, before its core is started; messages on what else
+    """Raises an error for a job that this build cannot hold; returns messages on anything else that
     would end it early.
 
     Parameters

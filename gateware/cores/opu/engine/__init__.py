@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipelined OPU engine, unit by unit."""
+"""Pipelined OPU engine: front end, compute part, and DMA."""

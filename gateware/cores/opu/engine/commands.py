@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Command layouts of the compute part and of load starts.
+"""Command layouts of the compute part and of load operations.
 
 Channel counts travel as logarithms: ``ifm_c`` as log2 - 4 (16, 32, 64: 0, 1, 2), ``ofm_c`` as log2
 (1..6). All values are legal as the specification's sections 3 and 4 have it; nobody checks them
@@ -25,7 +25,7 @@ __all__ = [
 
 
 class ConvKind(enum.Enum, shape=2):
-    """Combination of a convolution's sums with the partial sums in place (section 4.4)."""
+    """How a convolution combines its sums with the stored partial sums (section 4.4)."""
 
     PLAIN = 0
     BIAS = 1
@@ -38,8 +38,8 @@ def row_bits(params: Params) -> int:
 
 
 def conv_layout(params: Params) -> data.StructLayout:
-    """Layout of a ``conv`` command: tap at ``row`` of the ring, window at ``h``, ``w`` of an
-    ``ifm`` that is ``ifm_w`` wide, to ``ofm_h`` x ``ofm_w``."""
+    """Layout of a ``conv`` command: the tap at ``row`` of the ring, a window at ``h``, ``w`` of an
+    ``ifm`` of width ``ifm_w``, and results of ``ofm_h`` x ``ofm_w``."""
     return data.StructLayout(
         {
             "kind": ConvKind,
@@ -63,8 +63,8 @@ def conv_layout(params: Params) -> data.StructLayout:
 
 
 def post_layout(params: Params) -> data.StructLayout:
-    """Layout of a ``store`` command without its addresses: ``ofm`` of ``ofm_h`` x ``ofm_w``,
-    pooled to ``out_h`` x ``out_w``."""
+    """Layout of a ``store`` command without its addresses: ``ofm`` of ``ofm_h`` x ``ofm_w``, pooled
+    to ``out_h`` x ``out_w``."""
     return data.StructLayout(
         {
             "ofm_h": 7,
@@ -99,7 +99,7 @@ def _load_layout(beat_bytes, fields):
 
 def ifm_load_layout(params: Params, beat_bytes: int) -> data.StructLayout:
     """Layout of an ``ifm`` load: one cycle of ``start`` with the bank, then the beats of a whole
-    tile, line after line."""
+    tile, line by line."""
     return _load_layout(beat_bytes, {"bank": 1})
 
 

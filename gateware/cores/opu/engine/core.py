@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipelined OPU engine.
+"""Top level of the pipelined OPU engine.
 
 ::
 
@@ -266,8 +266,8 @@ class PipelinedEngine(Engine):
         )
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline: both queues, the loads and what writes memory each by itself. A
-        convolution has begun with its first products."""
+        """Rows of the activity timeline: both queues, the loads and the memory writers separately.
+        A convolution begins with its first products."""
         fetch, decode, convs, dma = self._parts
         pc = decode.pc << 2
         handed, conv = (

@@ -31,8 +31,8 @@ SPAN_BITS = 22
 def span_of(
     m: Module, params: Params, is_op: dict[str, Value], config: data.View, derived: Derived
 ) -> Signal:
-    """Units of 64 bytes from the first to the last that a transfer touches, a cycle behind what it
-    is worked out from."""
+    """Number of 64-byte units from the first to the last that a transfer touches, registered one
+    cycle after its operands."""
     types = type_set(params)
     wide = exact_log2(types.ifm_bytes)
     # The last slot counts as far as its channels reach.
@@ -78,8 +78,8 @@ def fill_entries(
     board: Scoreboard,
     more: SimpleNamespace,
 ) -> None:
-    """Fills the queue entries of a convolution and a transfer from the current instruction and the
-    configuration.
+    """Fills the queue entries of a convolution and of a transfer from the current instruction and
+    the configuration.
 
     Parameters
     ----------

@@ -16,9 +16,9 @@ __all__ = ["floorplan"]
 
 
 def floorplan(device: str, params: Params) -> dict[str, str]:
-    """Name of the DSP or block RAM in the engine -> its place by nextpnr; empty where a DSP makes
-    one product, or ``device`` has no plan for so many. Block RAMs have places where all of them
-    fit."""
+    """Fixed placements, name of the DSP or block RAM in the engine -> nextpnr's site. Empty if a
+    DSP makes one product, or ``device`` has no plan for so many. Block RAMs are placed if all of
+    them fit."""
     if params.get("multiplier") != "dsp_pair":
         return {}
     pairs, size = params["po"] // 2, params["pi"]

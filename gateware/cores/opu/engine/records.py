@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Queue records of convolutions and transfers, each with its configuration and its dependencies."""
+"""Queue records of convolutions and transfers, with their configuration and their dependencies."""
 
 from amaranth import Value
 from amaranth.lib import data, enum
@@ -34,14 +34,14 @@ class DMAKind(enum.Enum, shape=3):
 
 
 def need_layout() -> data.StructLayout:
-    """Layout of a dependency: number of an older instruction that must be over first, and
-    whether there is one at all (``fresh``)."""
+    """Layout of a dependency: number of an older instruction that must finish first, and whether
+    there is one (``fresh``)."""
     return data.StructLayout({"fresh": 1, "number": NUMBER_BITS})
 
 
 def passed(count: Value, need: data.View) -> Value:
-    """Whether a dependency ``need`` is met once ``count`` instructions (modulo) are over.
-    Numbers are less than half their range apart."""
+    """Whether the dependency ``need`` is met when ``count`` instructions (modulo) have finished.
+    Numbers differ by less than half their range."""
     distance = (count - need.number - 1)[:NUMBER_BITS]
     return ~need.fresh | ~distance[-1]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scoreboard between convolutions and transfers: numbers of those in flight, banks, the kernel ring
-(section 9).
+"""Scoreboard between convolutions and transfers: tracks instructions in flight, banks, and the
+kernel ring (section 9).
 
 Convolutions go in order, and so do transfers; each kind is numbered. The decoder asks here what the
 instruction at hand must wait for in the other queue:
@@ -33,7 +33,8 @@ __all__ = ["Scoreboard"]
 
 
 class Scoreboard(wiring.Component):
-    """Scoreboard: dependencies of the next instruction, and progress of the units.
+    """Scoreboard: computes the dependencies of the next instruction, and tracks the units'
+    progress.
 
     The outputs stand two cycles after the last change; the decoder looks at most every other cycle.
 
@@ -134,7 +135,7 @@ class Scoreboard(wiring.Component):
             m.d.sync += [it.fresh.eq(1), it.number.eq(number)]
 
         def copy(target, source):
-            """``source`` as it will be after this cycle."""
+            """Value of ``source`` after this cycle."""
             m.d.sync += [
                 target.number.eq(source.number),
                 target.fresh.eq(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of OPU. Pure Python and numpy."""
+"""Golden model of the OPU. Pure Python and numpy."""
 
 from .model import Model
 

@@ -26,8 +26,8 @@ def _clamp(x, limits):
 
 
 def shifted(sums: np.ndarray, places: int, types: TypeSet) -> np.ndarray:
-    """Shifted dot product: ``S * 2^places``, ties up, clamped to ``types.term_bits``, as ``conv``
-    and ``conv.acc`` add it.
+    """Shifted dot product: ``S * 2^places``, ties up, clamped to ``types.term_bits``, as in
+    ``conv`` and ``conv.acc``.
 
     Clamping loses nothing: a term that it cuts saturates any sum with a value of OTYPE.
     """

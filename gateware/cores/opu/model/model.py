@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The golden model of the OPU: every instruction and every fault, in integers, for all type sets
-(specification, 2 to 7)."""
+"""Golden model of the OPU: executes all instructions with all faults, in integers, for all type
+sets (specification, 2 to 7)."""
 
 import warnings
 from collections.abc import Callable, Mapping
@@ -22,12 +22,12 @@ _WORD_BYTES = 4
 
 
 class SelfModifyingProgram(UserWarning):
-    """A program wrote to its own words; the model runs it as it was at the start, a core may not
-    (section 2.4)."""
+    """Error: a program wrote to its own words. The model would run the original words, but a core
+    need not (section 2.4)."""
 
 
 class Model(GoldenModel):
-    """Golden model of the OPU, instruction by instruction.
+    """Golden model of the OPU, which executes instructions one by one.
 
     What a run counts (sections 7.2 and 10.1), over the instructions completed, ``end`` included; an
     instruction that faults counts nothing (a core may have counted bytes moved before a bus error):
@@ -64,7 +64,7 @@ class Model(GoldenModel):
         }
 
     def reset(self) -> None:
-        """Core reset. Nothing is kept from run to run."""
+        """Core reset. No state is kept between runs."""
         self._sequence: Sequence | None = None
         self._ifm = self._ker = self._bias = self._ofm = None
 
@@ -93,8 +93,8 @@ class Model(GoldenModel):
         cycle_limit: int | None = None,
         trace: Callable[[int, int, int], object] | None = None,
     ) -> Outcome:
-        """One run; see docs/how/contracts.md, section 6; ``trace`` is called in order, while memory
-        holds what was written."""
+        """Executes one run; see docs/how/contracts.md, section 6; ``trace`` is called in order,
+        while memory holds the data just written."""
         self.take_registers(registers, trace)
         self._regions = Regions(self.reg)
         self._begin = self.reg["program_address"]

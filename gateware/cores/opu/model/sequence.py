@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Configuration state of an OPU, valid contents of its buffers, and every fault but ``bus``: all
-that follows from the program without its data (specification, sections 2.1, 4.2, 4.8 and 6). Pure
-Python.
+"""Control model of an OPU: configuration state, valid buffer contents, and every fault except
+``bus``, all of which follow from the program without its data (specification, sections 2.1, 4.2,
+4.8 and 6). Pure Python.
 
 Golden model, assembler, host and tests walk through a program with the one :class:`Sequence` here.
 """
@@ -29,15 +29,15 @@ _SHAPE_IFM, _SHAPE_OFM, _SHAPE_KER, _MEM_IFM, _MEM_OFM = 1, 2, 4, 8, 16
 
 
 class Array(NamedTuple):
-    """Range of memory: ``address`` in main memory (ISA address where no region table is known)
-    and ``span``, bytes from the first to the last element."""
+    """Memory range: ``address`` in main memory (an ISA address if no region table is known) and
+    ``span``, the bytes from the first to the last element."""
 
     address: int
     span: int
 
 
 class Step(NamedTuple):
-    """Executed instruction that raises no fault by itself."""
+    """Executed instruction without a fault of its own."""
 
     mnemonic: str
     values: dict[str, int]
@@ -72,8 +72,8 @@ class Regions:
         self.window_limit = given.get("window_limit", memory_size) & -64
 
     def translate(self, region: int, unit: int, span: int) -> Array:
-        """The :class:`Array` in main memory of ``span`` bytes at unit ``unit`` of ``region``;
-        raises :class:`~quintet.gateware.isa.outcome.RunFault`."""
+        """Translates ``span`` bytes at unit ``unit`` of ``region`` to an :class:`Array` in main
+        memory; raises :class:`~quintet.gateware.isa.outcome.RunFault`."""
         offset = unit * 64
         if offset + span > self.limit[region]:
             raise RunFault("region", geometry.isa_address(region, unit))
@@ -88,7 +88,7 @@ class Regions:
 
 
 class _Untranslated:
-    """Identity translation of ISA addresses, for programs whose region table is not known."""
+    """Identity translation of ISA addresses, for programs with an unknown region table."""
 
     def translate(self, region, unit, span):
         return Array(geometry.isa_address(region, unit), span)
@@ -111,7 +111,7 @@ def _decode(word):
 
 
 class Sequence:
-    """Control model of the OPU: everything but its data.
+    """Control model of the OPU: its whole state except data.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Sequence:
         return copy(self)
 
     def reset(self) -> None:
-        """State at a start (section 2.1)."""
+        """Resets the state to that at a start (section 2.1)."""
         self.ifm = self.ofm = self.ker_n = self.ifm_mem_w = self.ofm_mem = None
         self.ifm_region = self.ker_region = self.bias_region = self.ofm_region = 0
         self.stride, self.shift, self.pool = (1, 1), (0, 0), (1, 1, 1, 1)
@@ -156,7 +156,7 @@ class Sequence:
         self.valid = 0
 
     def step(self, word: int) -> Step:
-        """Executes ``word``.
+        """Executes ``word`` and returns its :class:`Step`; raises its fault.
 
         Returns
         -------
@@ -173,9 +173,9 @@ class Sequence:
         return getattr(self, _METHODS[mnemonic])(mnemonic, values)
 
     def tap(self, word: int) -> tuple[str, int] | None:
-        """(mnemonic, number of the tap in its kernel) of a ``conv*`` of a program without faults,
-        carried out without the checks of :meth:`step`; ``None`` of all other words, which nothing
-        is done for."""
+        """Executes a ``conv*`` of a fault-free program without the checks of :meth:`step`:
+        (mnemonic, number of the tap in its kernel). Returns ``None`` for any other word, without an
+        effect."""
         mnemonic, values, fault, _ = _decode(word)
         if fault is not None or not mnemonic.startswith("conv"):
             return None

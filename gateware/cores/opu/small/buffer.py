@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Buffers of the small OPU engine: 16-bit words in an SPRAM, or in block RAM where there is
-none."""
+"""Buffers of the small OPU engine: 16-bit words in an SPRAM, or in block RAM on chips without
+SPRAM."""
 
 from amaranth import Module, Mux
 from amaranth.lib import memory, wiring
@@ -12,9 +12,9 @@ __all__ = ["Buffer"]
 
 
 class Buffer(wiring.Component):
-    """Buffer memory. Read data stand from the cycle after to the next access. In an SPRAM, which
-    reads or writes, they are undefined after a write; block RAM does both in one cycle, at two
-    addresses.
+    """Buffer memory. Read data are valid from the cycle after the access to the next access. An
+    SPRAM either reads or writes, and its data are undefined after a write; block RAM does both in
+    one cycle, at two addresses.
 
     Parameters
     ----------

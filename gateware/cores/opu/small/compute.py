@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Buffers and loops of the small OPU engine: ifm, ker and ofm in SPRAM or block RAM; weights,
-convolutions, stores."""
+"""Compute unit of the small OPU engine: ifm, ker and ofm in SPRAM or block RAM, and the loops of
+weight loads, convolutions and stores."""
 
 from types import SimpleNamespace
 
@@ -23,7 +23,7 @@ KER_LINE = 1024
 
 
 class ComputeUnit(wiring.Component):
-    """Convolution of a tap: for each position, its chunks of 16 channels; for each chunk, all
+    """Convolution of a tap: for each position, its blocks of 16 input channels; for each block, all
     output channels, one per cycle.
 
     A chunk is gathered two elements a cycle while the one before is used; where a position has one
@@ -221,7 +221,7 @@ class ComputeUnit(wiring.Component):
         return value
 
     def _copy(self, m, s, dot, near):
-        """A slice: the weights of a tap out of the SPRAM, two a cycle."""
+        """Copies the weights of a tap from the SPRAM, two per cycle."""
         words = self._setting(m, "words", 11)
         s.copying, s.copied, lanes, weight_row, left = (
             Signal(),
@@ -248,7 +248,7 @@ class ComputeUnit(wiring.Component):
         ]
 
     def _take_weights(self, m, s, dot, near):
-        """Weights go straight to where they are used; a slice says which are."""
+        """Writes weights directly to where they are used; a slice selects them."""
         s.copying = s.copied = Const(0, 1)
         to_ker = s.line[KER_LINE.bit_length() - 1]
         s.store, s.first_row = Signal(), Signal.like(dot.row, reset_less=True, name="first_row")
@@ -263,7 +263,7 @@ class ComputeUnit(wiring.Component):
         ]
 
     def _gather(self, m, s, dot, near):
-        """Gathering of chunks from the pointer on, two elements a cycle: a word may wait at the
+        """Reads input blocks from the pointer on, two elements per cycle; a word may wait at the
         RAM's output."""
         gathering, waiting, s.gather, s.take = Signal(), Signal(), Signal(), Signal()
         s.number = Signal(4)  # words of the chunk that is gathered
@@ -306,7 +306,7 @@ class ComputeUnit(wiring.Component):
             ]
 
     def _channels(self, m, s, dot):
-        """Channels of a chunk, one a step, each time with that channel's weights."""
+        """Output channels of a block, one per step, each with its own weights."""
         s.running, active, odd, allowed, s.step = Signal(), Signal(), Signal(), Signal(), Signal()
         s.channel, part = (
             Signal(6),
@@ -341,8 +341,8 @@ class ComputeUnit(wiring.Component):
             m.d.sync += s.running.eq(1)
 
     def _round(self, m, s, dot, rounder):
-        """Sums and results. A step's products are there three cycles later; the rounder needs to
-        know one cycle before."""
+        """Sums and results. The products of a step are valid three cycles later; the rounder is
+        informed one cycle earlier."""
         s.steps, firsts, lasts = Signal(2), Signal(2), Signal(2, name="lasts")
         late = [
             s.channel,
@@ -374,9 +374,9 @@ class ComputeUnit(wiring.Component):
         ]
 
     def _partial_sums(self, m, s, far, rounder, post):
-        """ofm: old partial sums are fetched when they are wanted; of an SPRAM before, and where a
-        position has several chunks, in the time of the first, in the cycles in which no result is
-        written."""
+        """Partial sums (ofm). Old ones are read when they are needed. From an SPRAM they are read
+        earlier: if a position has several blocks, during the first one, in cycles without a result
+        to write."""
         read, write = Signal(14), Signal(14)
         old, fetched, old_channel = Signal(), Signal(), Signal(6)
         m.d.comb += old.eq(

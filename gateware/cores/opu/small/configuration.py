@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small OPU engine: configuration instructions (specification, section 4.2).
+"""Microprogram of the small OPU engine for configuration instructions (specification, section 4.2).
 Pure Python.
 
 Capacities stand in braces: ``{ifm_lines_1}`` is the parameter plus one, ``{positions}`` the most

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small OPU engine: convolutions (specification, section 4.4): checks,
+"""Microprogram of the small OPU engine for convolutions (specification, section 4.4): checks,
 geometry, shifts, biases. Pure Python.
 
 What follows from configuration alone is worked out when a convolution first needs it: ``GEOMETRY``,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Small OPU engine, for an iCE40: sixteen products per cycle, everything else serial.
+"""Small OPU engine, for an iCE40: sixteen products per cycle, all other operations serial.
 
 ::
 
@@ -49,7 +49,8 @@ class SmallEngine(Engine):
 
     @staticmethod
     def spram_blocks(params: Params) -> int:
-        """SPRAM blocks: one for ifm and ker, one for ofm; none where products are logic."""
+        """Number of SPRAM blocks: one for ifm and ker, one for ofm; none if products are made in
+        logic."""
         return 2 if params["multiplier"] == "dsp" else 0
 
     def prepare(self) -> tuple[EngineControl, int]:
@@ -92,7 +93,8 @@ class SmallEngine(Engine):
         return Row("program"), Row("loads"), Row("convolutions"), Row("stores")
 
     def activity(self) -> dict[str, Activity]:
-        """Rows of a timeline. While a convolution runs the next instruction is at hand."""
+        """Rows of the activity timeline. While a convolution runs, the next instruction is already
+        current."""
         micro, compute, control = self._micro, self._compute, self.control
         stores, begins = control.inc.stall_ofm, micro.writes("PC")
         return {
@@ -114,8 +116,8 @@ class SmallEngine(Engine):
         }
 
     def _request(self, m, s):
-        """Requests. One waits in a register, so that nothing here depends on whether the memory
-        takes it."""
+        """Memory requests. One is held in a register, so that no logic here depends on the memory's
+        readiness."""
         control, port, micro, command = self.control, self.memory[0], self._micro, s.command
         beats, s.outstanding, s.pending = (
             Signal(range(CHANNELS * 2 // self.beat_bytes)),
@@ -164,8 +166,8 @@ class SmallEngine(Engine):
         m.d.comb += [micro.ring.eq(issued), micro.failed.eq(failed)]
 
     def _answer(self, m, s):
-        """Answers, two bytes at a time: words and bias go to registers, all else to the compute
-        unit."""
+        """Memory answers, two bytes at a time: words and biases go to registers, other data to the
+        compute unit."""
         port, micro, compute, command = self.memory[0], self._micro, self._compute, s.command
         s.to_line, s.to_bias, s.here, arrived = Signal(), Signal(), Signal(), Signal()
         accepted, s.word = Signal(), Signal(32)
@@ -211,7 +213,8 @@ class SmallEngine(Engine):
             m.d.sync += s.here.eq(1)
 
     def _registers(self, m, s):
-        """Words (once more with the address field alone), bias, and the region table while idle."""
+        """Registers for words (also with the address field alone) and biases, and the region table
+        while idle."""
         control, micro, compute = self.control, self._micro, self._compute
         bus = control.bus
         limit, closed = bus.address[4], Signal()
@@ -262,7 +265,7 @@ class SmallEngine(Engine):
                     m.d.comb += micro.sources.eq(getattr(control, name))
 
     def _connect(self, m, s):
-        """Between micro machine, compute unit and the data that stores write."""
+        """Connects micro machine, compute unit and the data of stores."""
         port, micro, compute, command = self.memory[0], self._micro, self._compute, s.command
         wiring.connect(m, micro.tables, compute.tables)
         for name in (
@@ -295,7 +298,7 @@ class SmallEngine(Engine):
         ]
 
     def _wait(self, m, s):
-        """Commands that wait, and conditions that the microprogram looks at."""
+        """Waiting commands, and conditions that the microprogram reads."""
         micro, compute, asking, dma = (
             self._micro,
             self._compute,
@@ -346,7 +349,7 @@ class SmallEngine(Engine):
         ]
 
     def _count(self, m, s):
-        """Counters, a cycle late: nothing is counted in the last cycles before the end."""
+        """Counters, one cycle late: nothing is counted in the last cycles before the end."""
         control, port, compute, command = self.control, self.memory[0], self._compute, s.command
         moving, storing, kernel = Signal(), Signal(), Signal()
         with m.If(command[Command.SINK]):

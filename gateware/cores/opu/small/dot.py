@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dot product of the small OPU engine: sixteen products; weights in block RAM, a chunk of one
-position kept in the multipliers."""
+"""Dot product of the small OPU engine: sixteen products, with weights in block RAM and a block of
+one position kept in the multipliers."""
 
 from amaranth import Cat, Module, Signal, signed
 from amaranth.lib import wiring

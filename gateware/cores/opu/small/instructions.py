@@ -56,8 +56,8 @@ class Cond(enum.IntEnum):
 
 
 class Command(enum.IntEnum):
-    """Commands to the units. They take their value from R (configuration, before it is needed)
-    or from A (addresses)."""
+    """Commands to the units. Each takes its value from R (configuration, which is needed later) or
+    from A (addresses)."""
 
     DISPATCH = 0  #: jump to entry 32 * n + opcode
     X = 1  #: index = R

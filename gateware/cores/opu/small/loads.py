@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small OPU engine: ranges, regions and window of the DMA instructions, and
-loads (sections 4.3 and 7.1). Pure Python.
+"""Microprogram of the small OPU engine for loads, and for ranges, regions and window of all DMA
+instructions (sections 4.3 and 7.1). Pure Python.
 
 Capacities stand in braces, as in :mod:`.configuration`.
 """

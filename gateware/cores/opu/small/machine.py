@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microcoded controller of the small OPU engine: one 32-bit adder, its registers and its program
+"""Microcoded controller of the small OPU engine, with one 32-bit adder, and registers and program
 in block RAM (:mod:`.instructions`)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
@@ -25,7 +25,7 @@ _STALLABLE = (
 
 
 class MicroMachine(StagedMachine):
-    """Microcoded controller: a micro-instruction per cycle, in two stages (operand read,
+    """Microcoded controller: executes one micro-instruction per cycle, in two stages (operand read,
     execution).
 
     Parameters
@@ -133,7 +133,7 @@ class MicroMachine(StagedMachine):
         return m
 
     def _add(self, m, s):
-        """Adder: the accumulator, shifted where asked for, and the operand."""
+        """Adder: the accumulator, shifted if requested, plus the operand."""
         s.operand, a = s.read.data, Signal(32, reset_less=True, name="a")
         s.word = Signal(32, reset_less=True)  # M
         left, right, s.total = Signal(32), Signal(32), Signal(33, name="total")
@@ -162,7 +162,7 @@ class MicroMachine(StagedMachine):
             m.d.sync += s.word.eq(Cat(s.word[31], s.word[:31]))
 
     def _command(self, m, s):
-        """Commands, and the registers that they set here."""
+        """Commands to the units, and the registers that commands set here."""
         s.done = Signal()
         commanded, number = Signal(), s.x[:5]
         m.d.comb += [
@@ -191,7 +191,7 @@ class MicroMachine(StagedMachine):
             m.d.sync += self.idle.eq(0)
 
     def _jump(self, m, s):
-        """Jumps, which the start of a run and DISPATCH are too."""
+        """Jumps, including the start of a run and DISPATCH."""
         met, jumps = Signal(), Signal()
         left_over = s.counter.any()
         carry = s.total[32]
@@ -232,7 +232,7 @@ class MicroMachine(StagedMachine):
             m.d.sync += s.counter.eq(s.counter - 1)
 
     def _take(self, m, s):
-        """Results into registers and tables. A request leaves its address in the ring."""
+        """Writes results to registers and tables. A request stores its address in the ring."""
         entry = Signal(8)
         request = (
             self.commands[Command.FETCH]

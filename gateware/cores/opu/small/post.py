@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Post-processing of the small OPU engine: requantisation, activation, residual, pooling and
-packing, a channel per cycle (specification, section 4.5)."""
+packing, one channel per cycle (specification, section 4.5)."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -13,7 +13,7 @@ __all__ = ["PoolPort", "PostUnit"]
 
 
 class PoolPort(wiring.Signature):
-    """Port of the pooling memory, a value for each channel, as seen by its user.
+    """Port of the pooling memory, which holds one value per channel, seen from its user.
 
     Members
     -------
@@ -34,13 +34,13 @@ class PoolPort(wiring.Signature):
 
 
 def _clamped(value):
-    """A signed value of 9 bits, as 8 bits, saturated."""
+    """Saturates a signed value of 9 bits to 8 bits."""
     return Mux(value[8] == value[7], value[:8], Cat((~value[8]).replicate(7), value[8])).as_signed()
 
 
 class PostUnit(wiring.Component):
-    """Post-processing unit: goes over the channels of a position, one *run* for each place of a
-    pooling window.
+    """Post-processing unit: processes the channels of a position, in one *run* for each position of
+    a pooling window.
 
     Members
     -------
@@ -197,7 +197,7 @@ class PostUnit(wiring.Component):
         return m
 
     def _activate(self, m, name, x, skip):
-        """Section 4.5, act, of 8 bits; nothing where ``skip``."""
+        """Activation (section 4.5, act) of 8 bits; the identity if ``skip``."""
         leaky = Signal(signed(6), name=f"leaky_{name}")
         result = Signal(signed(8), name=f"active_{name}")
         m.d.comb += [leaky.eq(x[3:].as_signed() + x[2]), result.eq(x)]

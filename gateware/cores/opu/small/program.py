@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small OPU engine, assembled from its parts, and its entry point for each
-opcode. Pure Python."""
+"""Microprogram of the small OPU engine, assembled from the text of all parts, with its entry point
+for each opcode. Pure Python."""
 
 from ....isa.parameters import Params
 from ....microcode.program import Microprogram, jump_table
@@ -34,7 +34,7 @@ _DETAILS = {
 
 
 def _entries(fault, details):
-    """Entries that load a fault's detail; the last goes on below."""
+    """Entry points that load a fault's detail; the last one falls through."""
     return f" ?ALWAYS {fault}\n".join(f"{fault}_{detail}: load #{detail}" for detail in details)
 
 

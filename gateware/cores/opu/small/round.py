@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Rounder of the small OPU engine: sums of chunks, shift, addend, clamp (specification, section
-4.4)."""
+"""Rounder of the small OPU engine: adds up blocks, shifts, adds the bias and clamps (specification,
+section 4.4)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -16,16 +16,16 @@ WIDTH = 24
 
 
 class TablePort(wiring.Signature):
-    """Write port of the rounder's tables, first values of sums (``u``) and addends (``b``), as
-    seen by the writer: ``data`` to entry ``address``, 64 + channel, or, of ``u``, 128 for all
-    sums."""
+    """Write port of the rounder's tables, the initial values of sums (``u``) and the addends
+    (``b``), seen from the writer: ``data`` goes to entry ``address``, which is 64 + channel, or,
+    for ``u``, 128 for all sums."""
 
     def __init__(self) -> None:
         super().__init__({"u": Out(1), "b": Out(1), "address": Out(8), "data": Out(WIDTH)})
 
 
 class Rounder(wiring.Component):
-    """Rounder: makes partial sums of ``OTYPE`` of sums of sixteen products; :mod:`.convolution`
+    """Rounder: turns sums of sixteen products into partial sums of ``OTYPE``; :mod:`.convolution`
     fills its tables.
 
     One channel a cycle: cycle 0 ``step`` (the sum's first value or what earlier chunks gave is
@@ -141,8 +141,8 @@ class Rounder(wiring.Component):
         return m
 
     def _two_tables(self, m, channel, valid, value):
-        """Sums and their first values; addends of both kinds. Returns what a sum begins with, in
-        cycle 1, and the addend, in cycle 3."""
+        """Two tables: sums with their initial values, and addends of both kinds. Returns the
+        initial value of a sum, in cycle 1, and the addend, in cycle 3."""
         m.submodules.sums = sums = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
         m.submodules.addends = addends = BlockRAM(
             width=WIDTH, depth=256, latency=1, family=self.family
@@ -177,8 +177,8 @@ class Rounder(wiring.Component):
         ).as_signed()
 
     def _one_table(self, m, channel, valid, value):
-        """The same of one table: sums or pool, first values, and from 192 on the addends of
-        ``biased``, read in cycle 1."""
+        """The same with one table: sums or pooling values, initial values, and from entry 192 on
+        the addends of ``biased``, read in cycle 1."""
         m.submodules.table = table = BlockRAM(width=WIDTH, depth=256, latency=1, family=self.family)
         m.d.comb += [
             table.read_addr.eq(
@@ -207,5 +207,5 @@ class Rounder(wiring.Component):
         )
 
     def _beginning(self):
-        """Entry of what a sum begins with."""
+        """Table entry with the initial value of a sum."""
         return Mux(self.first, Mux(self.biased, Cat(self.channel, Const(1, 2)), 128), self.channel)

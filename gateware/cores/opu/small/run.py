@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small OPU engine: start, fetch, decoding and faults. Pure Python.
+"""Microprogram of the small OPU engine for start, fetch, decoding and faults. Pure Python.
 
 Flags are numbers, so that sums of them are the masks that faults report: ``U_*`` (a register is
 unset) and ``N_*`` (a buffer is invalid) hold the bit of the mask, or 0. Names of faults in braces

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Microprogram of the small OPU engine: ``pad`` and ``store`` (sections 4.6 and 4.5). Pure
+"""Microprogram of the small OPU engine for ``pad`` and ``store`` (sections 4.6 and 4.5). Pure
 Python."""
 
 __all__ = ["STORE"]

@@ -76,6 +76,7 @@ class Cherry(Backend):
             self.memory_size,
             keep,
             quick=self.quick and weights > _LARGE,
+            states=self.states,
         )
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Band analysis: which rows of every value a chain of operations makes and holds in each strip of
-rows (band)."""
+"""Band analysis: for each operation of a chain, the rows of its operands and of its result that
+every strip of rows (band) needs."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,12 +12,13 @@ __all__ = ["Bands", "Rows", "row_part", "rows_apart"]
 
 
 def _by_rows(ref, rows):
-    """Whether row i of a Ref is row i of its value."""
+    """Whether row i of a reference is row i of its value."""
     return ref.shape[0] == rows and ref.axes[0] == 0 and ref.start[0] == 0 and ref.step[0] == 1
 
 
 def rows_apart(operation: Operation) -> bool:
-    """Whether an operation computes every row of its result from a limited range of source rows."""
+    """Whether an operation can run in bands: each row of its result depends on a limited range of
+    source rows."""
     rows = operation.out.shape[0]
     if (
         rows < 2
@@ -42,8 +43,8 @@ def rows_apart(operation: Operation) -> bool:
 
 
 def needed(operation: Operation, value: Value, first: int, end: int) -> tuple[int, int] | None:
-    """Rows [from, to) of ``value``, border included, that rows [first, end) of the result depend
-    on; ``None`` if the operation does not read it."""
+    """Rows [from, to) of ``value``, border included, on which rows [first, end) of the result
+    depend; ``None`` if the operation does not read the value."""
     low, high = [], []
     if isinstance(operation, Product) and operation.source.value is value:
         low.append(first * operation.stride[0] - operation.padding[0])
@@ -100,8 +101,8 @@ def row_part(operation: Operation, first: int, end: int) -> Operation:
 
 @dataclass
 class Rows:
-    """Rows of a value that are in the scratchpad in each band: [low, high), of which [new, high)
-    are added in it; border included."""
+    """Row ranges of one value that the scratchpad holds in each band: rows [low, high), border
+    included; the band itself adds rows [new, high)."""
 
     value: Value
     low: list[int] = field(default_factory=list)
@@ -110,12 +111,12 @@ class Rows:
 
     @property
     def most(self) -> int:
-        """Greatest number of rows that are held at a time."""
+        """Greatest number of rows held at the same time."""
         return max(high - low for low, high in zip(self.low, self.high, strict=True))
 
 
 class Bands:
-    """Rows of every value that each band of some operations makes.
+    """Row ranges of every value for each band of a chain of operations.
 
     Parameters
     ----------

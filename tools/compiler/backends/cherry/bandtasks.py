@@ -17,7 +17,7 @@ class BandTasks:
     """Mixin of :class:`~.tasks.Tasks` for band scheduling."""
 
     def _segment(self, end, number):
-        """Operations up to ``end`` in ``number`` bands."""
+        """Adds the tasks of the operations up to ``end``, split into ``number`` bands."""
         operations = self.machine.operations[self._number : end]
         made = {operation.out.value for operation in operations}
         later = {
@@ -81,8 +81,8 @@ class BandTasks:
         ) * strides[1]
 
     def _slide(self, bands, band, before, places, operation):
-        """Before a band: rows that the last one left move to the begin of their buffers, what lies
-        around is filled, rows of inputs come."""
+        """Prepares the buffers of a band: moves the rows kept from the previous band to the front,
+        fills the borders, and loads the new rows of inputs."""
         task, does = Task(operation.nodes, None), []
         for value, rows in bands.rolling.items():
             low, high, place = rows.low[band], rows.high[band], places[value]
@@ -128,7 +128,7 @@ class BandTasks:
         emitter.fill(edges(*around), filler)
 
     def _band(self, operation, part, places, bands, band, weights):
-        """The task of an operation in a band."""
+        """Adds the task that computes one operation's rows of a band."""
         task = Task(operation.nodes, None)
         for ref in (*part.refs(), part.out):
             if ref.value in places:
@@ -153,7 +153,7 @@ class BandTasks:
         return self._append(task)
 
     def _surround(self, part, places, task):
-        """Fills what lies around a result that is whole, before anything is written to it."""
+        """Fills the border of a result that is stored whole, before anything is written to it."""
         value = part.out.value
         if value in places or not any(value.border) or value in self._surrounded:
             return
@@ -162,8 +162,8 @@ class BandTasks:
         task.emit = lambda emitter: emitter.fill(borders(value, self.places[value]), filler)
 
     def _leave_rows(self, operation, places, rows):
-        """Takes rows of tensors that are wanted in main memory and not there as a whole
-        afterwards."""
+        """Stores the band's rows of a tensor that main memory needs but that is never whole in the
+        scratchpad."""
         value = operation.out.value
         if value not in places:
             return

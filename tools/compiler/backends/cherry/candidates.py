@@ -4,7 +4,7 @@ that fits is chosen."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..base import Lowered, LoweringError
@@ -45,13 +45,16 @@ def lower_machine(
     memory_size: int,
     keep: bool,
     quick: bool = False,
+    states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
     """Lowers a :class:`~.machine.Machine` by the fastest candidate schedule that fits, or, if
-    ``quick``, by the first; raises LoweringError if none fits."""
+    ``quick``, by the first; raises LoweringError if none fits. ``states``: pairs (input, output)
+    that are copied at the end (:attr:`~..base.Backend.states`)."""
     arrays = Arrays()
 
     def candidate(most, ahead, spread, segments=(), of=machine):
-        return Lowering(of, graph, params, memory_size, keep, arrays, most, ahead, spread, segments)
+        choice = most, ahead, spread, segments
+        return Lowering(of, graph, params, memory_size, keep, arrays, *choice, states)
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
     failed: list[LoweringError] = []
@@ -87,7 +90,8 @@ def lower_machine(
 
 
 def _exceeds(machine, spread, elements):
-    """Whether values that are needed at a time exceed the scratchpad, whatever weights take."""
+    """Whether the values that are live at the same time exceed the scratchpad even without any
+    weights."""
     uses: dict[Value, tuple[int, int]] = {}
     for number, operation in enumerate(machine.operations):
         for ref in (*operation.refs(), operation.out):
@@ -107,8 +111,8 @@ def _exceeds(machine, spread, elements):
 
 
 def _whole(candidate, spread, failed, wanted, hopeless):
-    """Attempts that keep every map whole, ``wanted`` of them: with the largest parts of weights
-    that fit, and with smaller ones, of which more comes beside programs."""
+    """Returns up to ``wanted`` candidate schedules that keep every map whole. Larger weight tiles
+    are tried first; smaller ones leave more of the loading to run beside programs."""
     for ahead in (True, False):
         found = []
         for most in _PARTS:
@@ -130,7 +134,7 @@ def _whole(candidate, spread, failed, wanted, hopeless):
 
 
 def _cut(machine, candidate, spread, failed, most_looks):
-    """An attempt that does operations in bands where maps are too large."""
+    """Returns a candidate schedule that runs operations in bands where their maps are too large."""
     looks = iter(range(most_looks))
     for most, ahead in ((_PARTS[0], True), (_PARTS[2], True), (_PARTS[-1], False)):
 
@@ -148,7 +152,7 @@ def _cut(machine, candidate, spread, failed, most_looks):
 
 
 def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
-    """Attempts with large values in main memory, ``wanted`` of them."""
+    """Returns up to ``wanted`` candidate schedules that keep large values in main memory."""
     elements, partial = 1 << params["log_mem"], params["acc_frac"] == FEWEST_PLACES
     found = []
     # What is cached of an operation goes by its identity: all attempts stay.
@@ -175,8 +179,8 @@ def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
 
 
 def _better(found, machine, candidate):
-    """The quickest of ``found``, or one that brings the input in bands, beside the first
-    operations."""
+    """Returns the fastest of ``found``, or a schedule that loads the input in bands while the first
+    operations run, if that is faster."""
     best = min(found, key=lambda plan: plan.cycles)
     coming = sum(value.size for value in machine.inputs.values()) * 2
     if coming < max(_LONG, best.cycles / 20):
@@ -201,9 +205,9 @@ def in_bands(
     tight: Callable[[list[tuple[int, int, int]]], int | None],
     looks: Iterator[int],
 ) -> list[tuple[int, int, int]] | None:
-    """Chooses segments of operations to run in bands so that everything fits: list of (first
-    operation, end, number of bands); ``None`` if no choice fits, or if so many candidates
-    were of no use that ``looks`` is exhausted.
+    """Chooses segments of operations to run in bands so that everything fits: a list of (first
+    operation, end, number of bands). ``None`` if no choice fits, or if ``looks``, the budget of
+    failed candidates, is exhausted.
 
     ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if
     it is nowhere.
@@ -221,8 +225,8 @@ def in_bands(
 
 
 def _segment(apart, at, segments, tight, looks):
-    """``segments`` and the shortest run of operations around number ``at`` that, in bands, lets the
-    scratchpad get further; it takes in those that it meets."""
+    """Adds to ``segments`` the shortest run of operations around number ``at`` that, run in bands,
+    lets later operations fit the scratchpad; it absorbs the segments that it overlaps."""
     for length in range(2, 13):
         for first in range(max(0, at - length + 1), at + 1):
             end = first + length

@@ -25,7 +25,7 @@ class Constants:
         self._found = {}
 
     def __call__(self, number):
-        """A Ref to the element nearest to ``number``."""
+        """Reference to the one-element constant nearest to ``number``."""
         element = to_element(number).item()
         key = (element, math.copysign(1, element))
         if key not in self._found:
@@ -36,7 +36,7 @@ class Constants:
 def function(
     node: Activation, x: Ref, constant: Callable[[float], Ref]
 ) -> list[str | tuple[str, Ref]]:
-    """The instruction chain of an Activation ``node`` applied to Ref ``x``."""
+    """The instruction chain that applies the function of an Activation ``node`` to Ref ``x``."""
 
     def take(register):
         return register, x
@@ -85,15 +85,14 @@ def function(
 
 
 def _again(register):
-    """Instruction that copies the running result of the parts before into ``register``."""
+    """Instruction that copies the running result of the chain so far into ``register``."""
     return f"copy {register}, OUTPUT"
 
 
 def affine(
     take: Callable[[str], str | tuple[str, Ref]], scale: Ref, shift: Ref
 ) -> list[str | tuple[str, Ref]]:
-    """The instruction chain of ``scale`` * x + ``shift``, rounded once; ``scale``, ``shift``:
-    Refs."""
+    """The instruction chain of ``scale`` * x + ``shift``, rounded once; both factors are Refs."""
     return [("ACC", shift), take("INPUT"), ("WEIGHTS", scale), "mulacc", "copy OUTPUT, ACC"]
 
 
@@ -112,7 +111,8 @@ def _one_over_one_plus_exp(constant, numerator):
 
 
 def _leaky(take, alpha, constant):
-    """relu(x) - alpha * relu(-x): every x comes out as it is, or times alpha, rounded once."""
+    """The instruction chain of a leaky ReLU, relu(x) - alpha * relu(-x): every x is kept or
+    multiplied by alpha, and rounded once."""
     return [
         take("INPUT"),
         ("WEIGHTS", constant(-1.0)),
@@ -130,7 +130,8 @@ def _leaky(take, alpha, constant):
 
 
 def _clip(take, low, high, constant):
-    """Bounds chosen by gtz, so that what lies between them stays exact."""
+    """The instruction chain of a clip: bounds are selected by gtz, so that values between them stay
+    exact."""
     parts = []
     if low == 0:
         parts, take = [take("INPUT"), "relu"], _again
@@ -158,7 +159,7 @@ def _clip(take, low, high, constant):
 
 
 def _chosen(bound, constant):
-    """WEIGHTS where OUTPUT is 1, ``bound`` where it is 0."""
+    """The instruction chain of a selection: WEIGHTS where OUTPUT is 1, ``bound`` where it is 0."""
     return [
         "copy INPUT, OUTPUT",
         "mul",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Decomposition of a graph into operations of Cherry's kernels."""
+"""Decomposition of a network's graph into operations of Cherry's kernels."""
 
 from collections.abc import Mapping
 from functools import singledispatchmethod
@@ -40,7 +40,8 @@ __all__ = ["Decomposer", "machine_of"]
 
 
 def machine_of(graph: Graph, params: Mapping[str, Any], *, keep: bool = False) -> Machine:
-    """Decomposes a graph into operations; ``keep``: every tensor of the graph becomes a value."""
+    """Decomposes a graph into operations; with ``keep``, every tensor of the graph becomes a
+    value."""
     maker = Decomposer(graph, params)
     for node in graph.nodes:
         maker.node = node.name
@@ -53,13 +54,13 @@ class Decomposer(Operations):
 
     @classmethod
     def takes(cls, node: Node) -> bool:
-        """Whether it supports this kind of node."""
+        """Whether the decomposer supports this kind of node."""
         lowering = cls.__dict__["lower"].dispatcher
         return lowering.dispatch(type(node)) is not lowering.dispatch(Node)
 
     @singledispatchmethod
     def lower(self, node: Node) -> None:
-        """Adds the operations of a node."""
+        """Adds the operations that compute a node."""
         raise TypeError(f"no back end's node: {node.kind}")
 
     @lower.register
@@ -239,7 +240,8 @@ class Decomposer(Operations):
 
     @staticmethod
     def _counts(node, source, shape):
-        """Elements of the map in each window, [rows, columns, 1]."""
+        """Number of map elements under each window, [rows, columns, 1]; an average divides by
+        it."""
         found = []
         for axis in range(2):
             begin = np.arange(shape[axis]) * node.stride[axis] - node.padding[axis]
@@ -247,7 +249,7 @@ class Decomposer(Operations):
         return np.maximum(found[0][:, None, None] * found[1][None, :, None], 1)
 
     def _axes(self, node, axes):
-        """Axes of the graph's tensor among three."""
+        """Maps the axes of a graph tensor to the three axes of a value."""
         rank = len(self.graph.shape(node.inputs[0]))
         return [axis % rank + 3 - rank for axis in axes]
 
@@ -383,7 +385,7 @@ class Decomposer(Operations):
 
 
 def ones_moved(ref: Ref, shape: tuple[int, ...]) -> Ref:
-    """``ref`` with its axes of length one moved so that it has ``shape``."""
+    """Moves the axes of length one of ``ref`` so that it has ``shape``."""
     longer = [axis for axis in range(3) if ref.shape[axis] > 1]
     ones = [axis for axis in range(3) if ref.shape[axis] == 1]
     return ref.ordered(tuple(longer.pop(0) if n > 1 else ones.pop(0) for n in shape))

@@ -25,8 +25,8 @@ TILE = 4
 
 @dataclass(frozen=True)
 class Cut:
-    """Part of a convolution that one step computes: output channels [``low``, ``high``), taps
-    (first, number) of rows and columns, summed fours of channels (first, number)."""
+    """One tile of a convolution's work: output channels [``low``, ``high``), taps (first, number)
+    of rows and columns, and groups of four summed channels (first, number)."""
 
     low: int
     high: int
@@ -42,7 +42,8 @@ def _fours(count):
 
 
 def _sizes(operation: Product):
-    """Taps of rows and columns, summed elements at each, channels of the result."""
+    """Loop sizes of a product: taps of rows and columns, summed elements per tap, and output
+    channels."""
     rows, columns, inner, channels = operation.weights.shape
     if operation.runs:
         return rows, 1, columns * inner, channels
@@ -87,14 +88,15 @@ def cuts(operation: Product, most: int, contexts: int, split: bool) -> list[Cut]
 
 
 def _equal(length, most):
-    """(first, number) of parts of at most ``most``, as equal as can be."""
+    """Splits ``length`` into nearly equal ranges (first, number) of at most ``most``."""
     parts = -(-length // most)
     edges = [length * k // parts for k in range(parts + 1)]
     return [(low, high - low) for low, high in zip(edges, edges[1:], strict=False)]
 
 
 def _inner_cuts(rows, columns, fours, most):
-    """Cuts of the summed fours, in their order, into parts of at most ``most``."""
+    """Splits the taps and groups of four channels of a product into ranges of at most ``most``
+    groups, in order: (rows, columns, channel groups) of each."""
     if most >= columns * fours:
         return [
             (part, (0, columns), (0, fours)) for part in _equal(rows, most // (columns * fours))
@@ -150,11 +152,11 @@ class Emitter:
         return self.places[ref.value].view(ref)
 
     def parts(self, parts: Sequence[str | tuple[str, Ref]]) -> list[str | tuple[str, View]]:
-        """An instruction chain with its Refs replaced by views."""
+        """Replaces each reference of an instruction chain by its scratchpad view."""
         return [part if isinstance(part, str) else (part[0], self.view(part[1])) for part in parts]
 
     def within(self, places: Mapping[Value, Place]) -> Emitter:
-        """The same emitter with other places for some values."""
+        """Returns the same emitter with other addresses for some values."""
         return Emitter(self.nests, self.costs, {**self.places, **places})
 
     def fill(self, views: Iterable[View], filler: Ref) -> None:
@@ -163,7 +165,7 @@ class Emitter:
             chain(self.nests, view, [("OUTPUT", self.view(filler))])
 
     def slide(self, value: Value, before: Place, after: Place, first: int, end: int) -> None:
-        """Moves rows [``first``, ``end``) of a value from one place to an earlier one, which may
+        """Moves rows [``first``, ``end``) of a value to an earlier address; source and target may
         overlap."""
         shift = (before.lead - after.lead) // before.strides[0]
         count = end - first if end - first <= shift else 1
@@ -174,8 +176,8 @@ class Emitter:
     def operation(
         self, operation: Operation, cut: Cut | None = None, weights: Buffer | None = None
     ) -> None:
-        """Emits an operation; ``cut``, ``weights``: the part of a convolution and the buffer of its
-        weights."""
+        """Emits the loop nest of an operation; for a convolution ``cut`` is the tile and
+        ``weights`` the buffer of its weights."""
         if isinstance(operation, Product):
             assert cut is not None
             self._product(operation, cut, weights)
@@ -260,7 +262,8 @@ class Emitter:
 
 
 def _channels(ref, low, count):
-    """Channels of a Ref; one that is repeated along them stays."""
+    """Restricts a reference to some channels; a reference that is broadcast along them is
+    unchanged."""
     return (
         ref
         if ref.shape[2] == 1 and count != 1

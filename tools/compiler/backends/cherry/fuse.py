@@ -11,7 +11,8 @@ _COPY = 3.5
 
 
 def fuse(machine: Machine, keep: bool) -> Machine:
-    """Fuses operations; ``keep``: tensors of the graph are preserved."""
+    """Fuses elementwise operations into their producers; with ``keep``, every tensor of the graph
+    is preserved."""
     outputs = {machine.values[name].value for name in machine.outputs}
     kept = {ref.value for ref in machine.values.values()} if keep else outputs
     for name in machine.outputs:
@@ -59,8 +60,8 @@ def fuse(machine: Machine, keep: bool) -> Machine:
 
 
 def _fused(first, chain, done):
-    """Appends ``chain`` to what ``first`` does, if what it made lies in a register wherever the
-    chain reads it."""
+    """Appends ``chain`` to the operation ``first``, if the chain can read the result from a
+    register everywhere."""
     if (
         not isinstance(first, (Product, PairProduct, Window, Chain))
         or first.out.shape != chain.out.shape
@@ -116,7 +117,7 @@ def _same(ref: Ref, other: Ref):
 
 
 def _writes(text):
-    """The register that an instruction writes."""
+    """Name of the register that an instruction writes."""
     name, *operands = text.replace(",", " ").split()
     return operands[0] if name in ("copy", "zero") else "ACC" if name == "mulacc" else "OUTPUT"
 
@@ -126,8 +127,8 @@ def _writes(text):
 
 
 def made_closely(machine: Machine, macs: int) -> Machine:
-    """Splits such convolutions into one without a border and a copy; ``macs``: multipliers of the
-    build."""
+    """Splits a convolution with a border into a borderless one and a copy, where that is faster;
+    ``macs``: multipliers of the build."""
     operations = []
     for operation in machine.operations:
         operations.append(operation)

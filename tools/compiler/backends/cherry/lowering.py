@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import prod
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,13 @@ from ....kernels.cherry.nests import Body, Nests, ProgramSource, TooLarge, body_
 from ....kernels.cherry.tilework import Costs
 from ....kernels.cherry.timing import program_cycles
 from ...layout import dense_layout
-from ..base import LayerSpan, Lowered, LoweringError, Placed
+from ..base import LayerSpan, Lowered, LoweringError, Placed, apart, with_states
 from .emit import Emitter
-from .places import Crowded
+from .places import Buffer, Crowded
 from .schedule import Timeline, image_cycles, transfer_cycles
 from .steps import Steps
 from .tasks import Tasks
-from .transfers import Arrays, Main
+from .transfers import MOST, Arrays, Main, Transfer
 
 if TYPE_CHECKING:
     from ...graph import Graph
@@ -37,7 +38,8 @@ _COUNT = 4
 class Lowering:
     """One candidate schedule: operations of ``segments`` in bands, weights in splits of at most
     ``most`` elements, DMA ``ahead`` of the programs or not, pixels ``spread`` over the banks or
-    not."""
+    not. It ends with copies of ``states``, pairs (input, output), from the outputs' places to those
+    of the inputs."""
 
     def __init__(
         self,
@@ -51,6 +53,7 @@ class Lowering:
         ahead: bool,
         spread: bool,
         segments: Sequence[tuple[int, int, int]],
+        states: Sequence[tuple[str, str]] = (),
     ):
         self.machine, self.graph, self.params, self.memory_size, self.keep, self.ahead = (
             machine,
@@ -60,7 +63,7 @@ class Lowering:
             keep,
             ahead,
         )
-        self._arrays = arrays
+        self._arrays, self._states = arrays, states
         self._spent: dict[Any, Any] = {}
         self._moved: dict[Any, Any] = {}
         self.main = Main(arrays)
@@ -118,7 +121,54 @@ class Lowering:
                 self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
             self._entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
             self._entries += [t.line() for t in (*coming, *step.outgoing)]
+        self._copy_states(timeline)
         return self
+
+    def _copy_states(self, timeline):
+        """Adds steps behind all others that copy outputs to where the next run reads its inputs,
+        through the scratchpad: part of the last layer."""
+        for source, output in self._kept_states():
+            begin, end = self._span(output)
+            for at in range(begin, end, 4 * self._most_copied):
+                count = min(self._most_copied, (end - at) // 4)
+                buffer = Buffer(count, output)
+                target = self.made.arrays[source] + at - begin
+                coming, going = (
+                    Transfer(op, buffer, 0, 1, count, main=main)
+                    for op, main in (("in", at), ("out", target))
+                )
+                program = ProgramSource([], **self.program)
+                name = self._programs.setdefault(
+                    "\n".join(program.text("")[1:]), f"p{len(self._programs)}"
+                )
+                spent = timeline.step(
+                    0,
+                    transfer_cycles(coming) + image_cycles(program.words),
+                    transfer_cycles(going),
+                    False,
+                    False,
+                )
+                self._spent[self._last] = self._spent.get(self._last, 0) + spent
+                self._entries += [f".step {name}", coming.line(), going.line()]
+
+    @property
+    def _most_copied(self):
+        """Elements of a copy: what a descriptor and the scratchpad hold."""
+        return min(MOST, self.elements)
+
+    @property
+    def _last(self):
+        """Name of the last node that is a layer of its own."""
+        return next(reversed(self._steps_of))
+
+    def _kept_states(self):
+        """The states whose two ends have places of their own."""
+        known = [pair for pair in self._states if set(pair) <= self.made.arrays.keys()]
+        return apart(known, self._span)
+
+    def _span(self, name):
+        begin = self.made.arrays[name]
+        return begin, begin + 4 * prod(self.graph.shape(name))
 
     @property
     def cycles(self) -> float:
@@ -126,7 +176,7 @@ class Lowering:
         return sum(self._spent.values())
 
     def lowered(self) -> Lowered:
-        """The :class:`Lowered` program of the plan."""
+        """Generates the :class:`Lowered` program of the plan."""
         lines = [
             line
             for text, name in self._programs.items()
@@ -138,7 +188,7 @@ class Lowering:
         )
 
     def _cycles(self, step):
-        """Of a step's program; the same program takes the same in all attempts."""
+        """Cycles of a step's program; equal programs are timed once for all candidates."""
         if not step.bodies:
             return 0
         return sum(self._body_cycles(body) for _, body in step.bodies) - _AROUND * (
@@ -151,7 +201,7 @@ class Lowering:
         )
 
     def _steps(self, bodies, joining):
-        """Steps with their buffers placed; raises Crowded."""
+        """Packs the tasks into steps and allocates their buffers; raises Crowded."""
         steps = Steps(self.made, bodies, self._fits, ahead=self.ahead, joining=joining)
         for step in steps.steps:
             ProgramSource([body for _, body in step.bodies], **self.program)
@@ -160,8 +210,8 @@ class Lowering:
         return steps
 
     def tight(self) -> int | None:
-        """Index of the operation at which the scratchpad is too small with one task per step;
-        ``None``: it suffices."""
+        """Index of the first operation for which the scratchpad is too small with one task per
+        step; ``None`` if all fit."""
         bodies: list[list[Body]] = [[] for _ in self.made.tasks]
         try:
             Steps(self.made, bodies, lambda bodies: True, ahead=self.ahead, joining=False).place(
@@ -172,14 +222,14 @@ class Lowering:
         return None
 
     def _spread(self):
-        """Addresses for a first emission, in which buffers lie apart."""
+        """Provisional addresses for a first emission, in which no two buffers overlap."""
         at = 0
         for buffer in self.made.buffers:
             buffer.address, at = at, at + buffer.size
         return self._bodies()
 
     def _bodies(self):
-        """The bodies of each task's nests."""
+        """Bodies of each task's loop nests."""
         found = []
         for task in self.made.tasks:
             nests = Nests(self.params["contexts"])
@@ -195,8 +245,8 @@ class Lowering:
         return True
 
     def _attribute(self, step, cycles, transfers):
-        """A step's cycles to the nodes of its bodies, by what each would take alone; its bytes to
-        the last of them."""
+        """Attributes the cycles of a step to the nodes of its bodies, in proportion to the cycles
+        of each body alone; the bytes go to the last of them."""
         nodes = [node for node, _ in step.bodies] or [task.nodes[-1] for task in step.tasks]
         shares = [self._body_cycles(body) for _, body in step.bodies] or [1] * len(nodes)
         for node, share in zip(nodes, shares, strict=True):
@@ -206,9 +256,8 @@ class Lowering:
         )
 
     def _cuts(self, data, nodes):
-        """Node -> what ends the program behind it (:class:`~..base.LayerSpan`): the list says how
-        many steps it has. Where a step has bodies of several nodes, or their bands take turns, the
-        last of these alone."""
+        """Range of program steps that ends each node (:class:`~..base.LayerSpan`). If a step holds
+        bodies of several nodes, or their bands alternate, only the last node gets a range."""
         (word,) = unpack_from("<I", data, _COUNT)
         found = {}
         for index, node in enumerate(nodes):
@@ -252,7 +301,7 @@ class Lowering:
             for node in names
         ]
         params = {name: self.params[name] for name in ("contexts", "log_mem", "imem", "acc_frac")}
-        return Lowered(
+        lowered = Lowered(
             program=bytes(data),
             text=source,
             program_at=program_at,
@@ -265,3 +314,4 @@ class Lowering:
             layers=layers,
             params=params,
         )
+        return with_states(lowered, [name for name, _ in self._kept_states()])

@@ -34,8 +34,9 @@ def three(shape: Sequence[int]) -> tuple[int, ...]:
 
 @dataclass(frozen=True, eq=False)
 class Box:
-    """The part of a value in main memory, from element ``start`` on, that a value of the scratchpad
-    is: it comes from there before its first use, leaves for there when it is complete, or both."""
+    """Box of an array in main memory, from element ``start`` on, of which a scratchpad value is a
+    copy. The copy is loaded before its first use (``comes``), stored when it is complete
+    (``leaves``), or both."""
 
     value: Value
     start: tuple[int, ...]
@@ -72,8 +73,8 @@ class Value:
 
 @dataclass(frozen=True, eq=False)
 class Ref:
-    """A strided view of a value: its axis i is ``axes[i]`` of the value's, every ``step[i]``-th
-    element from ``start`` (by the value's axes) on."""
+    """A strided view of a value: its axis i follows the value's axis ``axes[i]``, with every
+    ``step[i]``-th element from ``start`` (counted along the value's axes)."""
 
     value: Value
     shape: tuple[int, ...]
@@ -135,8 +136,8 @@ class Ref:
 
 @dataclass(eq=False, kw_only=True)
 class Operation:
-    """Base class of kernel calls. ``node``: name of the graph's node; ``fused``: names of the
-    nodes fused into it; ``out``: Ref that it writes."""
+    """Base class of kernel calls. ``node``: name of the graph's node; ``fused``: names of the nodes
+    fused into it; ``out``: Ref to its result."""
 
     node: str
     out: Ref
@@ -144,7 +145,7 @@ class Operation:
 
     @property
     def nodes(self) -> tuple[str, ...]:
-        """Names of all its nodes, its own last."""
+        """Names of all nodes that the operation computes, its own last."""
         return (*self.fused, self.node)
 
     def refs(self) -> list[Ref]:
@@ -158,8 +159,8 @@ def _parts_refs(parts):
 
 @dataclass(eq=False, kw_only=True)
 class Chain(Operation):
-    """An elementwise instruction chain: in ``parts`` text is an instruction, pairs (register, Ref)
-    are loads."""
+    """An elementwise instruction chain: in ``parts`` a string is an instruction and a pair
+    (register, Ref) a load."""
 
     parts: list[str | tuple[str, Ref]]
 
@@ -199,8 +200,8 @@ class Product(Operation):
 
     @property
     def runs(self) -> bool:
-        """Whether a row of the window is summed as one contiguous run: channels of narrow values
-        that are stored tightly."""
+        """Whether each row of the window is summed as one contiguous run, as for narrow values
+        stored without gaps."""
         return self.source.value.tight and not self.each
 
 
@@ -252,7 +253,7 @@ class Regroup(Operation):
 
 @dataclass(eq=False)
 class Machine:
-    """A network as operations of the core.
+    """A network as a list of kernel operations on values.
 
     Attributes
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Builder of operations: values of the core and the operations on them."""
+"""Builder of kernel operations: creates values and appends the operations that compute them."""
 
 from collections.abc import Callable, Mapping, Sequence
 from math import ceil, isqrt
@@ -23,14 +23,14 @@ _ADDITIONS = 64
 
 
 def streamed(weights: np.ndarray, results: int, params: Mapping[str, Any]) -> bool:
-    """Whether weights are stored as bfloat16: if each is used for so few results that loading
-    dominates."""
+    """Whether weights are stored as bfloat16: they are if each is used for so few results that
+    loading dominates."""
     return results * 32 // params["macs"] < _BUSY and weights.size >= 4096
 
 
 class _Line(NamedTuple):
-    """Sums along an axis: of ``length`` elements, ``stride`` apart, ``padding`` (top, left, bottom,
-    right) around the map."""
+    """Window sums along one axis: ``length`` elements, ``stride`` apart, with ``padding`` (top,
+    left, bottom, right) around the map."""
 
     axis: int
     length: int
@@ -39,7 +39,8 @@ class _Line(NamedTuple):
 
     @property
     def works(self):
-        """Whether it changes anything."""
+        """Whether the sum changes anything, in other words has more than one element, a stride or
+        padding."""
         return self.length > 1 or self.stride > 1 or any(self.padding)
 
 
@@ -66,8 +67,8 @@ class Operations:
             self.machine.outputs[port.tensor] = None
 
     def _tight(self, tensor):
-        """Whether all that read a tensor sum over whole rows of a window, which then need no tile
-        for each tap."""
+        """Whether every reader of a tensor sums over whole rows of a window, which then need no
+        tile for each tap."""
         readers = self.graph.readers(tensor)
         shape = self.graph.shape(tensor)
         return (
@@ -84,7 +85,7 @@ class Operations:
     # What nodes read and make
 
     def ref(self, tensor: str) -> Ref:
-        """The Ref of a tensor of the graph, three axes."""
+        """Reference to a tensor of the graph, with three axes."""
         data = self.graph.tensors[tensor].data
         if data is not None:
             return self.held(data)
@@ -92,16 +93,16 @@ class Operations:
 
     @staticmethod
     def held(data: np.ndarray) -> Ref:
-        """The Ref of a constant array."""
+        """Reference to a constant array."""
         data = to_element(np.asarray(data, np.float64))
         return Ref.of(Value(three(data.shape), data=data.reshape(three(data.shape))))
 
     def fresh(self, shape: Sequence[int], name: str | None = None) -> Ref:
-        """A new value; ``name``: the tensor of the graph that it is."""
+        """Creates a value; ``name`` is the graph tensor that it represents."""
         return Ref.of(Value(three(shape), name))
 
     def result(self, node: Node) -> Ref:
-        """A new value for the node's output."""
+        """Creates the value of the current node's output."""
         found = self.fresh(self.graph.shape(node.output), node.output)
         self.machine.values[node.output] = found
         return found
@@ -124,7 +125,7 @@ class Operations:
         return self.chain(out, [("OUTPUT", source)])
 
     def activated(self, node: Node, make: Callable[[Ref], object]) -> None:
-        """Calls ``make(out)`` and appends the node's fused activation, if it has one."""
+        """Calls ``make(out)``, then appends the node's fused activation, if it has one."""
         out = self.result(node)
         activation = getattr(node, "activation", None)
         if activation is None:
@@ -135,8 +136,8 @@ class Operations:
         self.chain(out, function(activation, between, self.constant))
 
     def plain(self, ref: Ref, border: Sequence[int] = (0, 0, 0, 0), around: float = 0.0) -> Value:
-        """``ref`` as a whole value in its own axis order, with a border around it; copied if it is
-        a view."""
+        """Returns ``ref`` as a whole value in its own axis order, with a border around it; a view
+        is copied."""
         value = ref.value
         whole = (
             ref.axes == (0, 1, 2)
@@ -168,8 +169,8 @@ class Operations:
         parts: Sequence[str | tuple[str, Ref]] = (),
         out: Ref | None = None,
     ) -> Ref:
-        """Appends a sum or maximum over ``axes`` (of three), which stay with length one; ``parts``
-        read ACC. Long sums are made axis by axis."""
+        """Appends a sum or maximum over ``axes`` (of three), which keep length one; ``parts`` are
+        instructions that post-process ACC. Long sums are made axis by axis."""
         begin = self.constant(-np.inf if name == "max" else 0.0)
         axes = sorted(axes, reverse=True)
         lengths = [source.shape[axis] for axis in axes]
@@ -205,8 +206,8 @@ class Operations:
         out: Ref,
         parts: Sequence[str | tuple[str, Ref]],
     ) -> None:
-        """Appends sums of a map's windows with zero padding; ``parts`` read ACC. Large windows are
-        summed by rows first."""
+        """Appends sums of a map's windows with zero padding; ``parts`` are instructions that
+        post-process ACC. Large windows are summed by rows first."""
         if window[0] * ceil(window[1] / 4) <= _ADDITIONS:
             value = self.plain(source, padding)
             outer, inner = (0, window[0], 1), (1, window[1], 1)
@@ -218,7 +219,8 @@ class Operations:
         self._by_lines(source, [line for line in (across, down) if line.works], out, parts)
 
     def _by_lines(self, source, lines, out, parts):
-        """``out``: sums along one axis after the other; ``parts`` read ACC of the last."""
+        """Appends window sums to ``out``, one axis after the other; ``parts`` post-process ACC of
+        the last."""
         for line in lines:
             shape = list(source.shape)
             shape[line.axis] = out.shape[line.axis]
@@ -228,7 +230,7 @@ class Operations:
         return source
 
     def _line_sums(self, source, line, out, parts):
-        """``out``: sums along an axis; one that is long has sums of its parts first."""
+        """Appends sums along one axis to ``out``; a long axis is summed in blocks first."""
         if out.shape[line.axis] == 1 and not any(line.padding):
             # The divisor next to the root: as few additions as may be to any accumulator.
             part = next(n for n in range(isqrt(line.length), 0, -1) if line.length % n == 0)
@@ -289,7 +291,7 @@ class Operations:
         )
 
     def bias(self, bias: np.ndarray | None, channels: int) -> Ref:
-        """The Ref of a bias, zero if there is none."""
+        """Reference to a bias, zero if there is none."""
         return (
             self.constant(0.0)
             if bias is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scratchpad allocation: buffers with their lifetimes in steps, and their addresses."""
+"""Scratchpad allocation: buffers with lifetimes in steps, and addresses for them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TILE = 4
 
 
 class Crowded(LoweringError):
-    """The scratchpad is too small for the buffers of ``step``."""
+    """Error: the scratchpad is too small for the buffers that are live in step ``step``."""
 
     def __init__(self, step: int, text: str):
         super().__init__(text)
@@ -29,8 +29,8 @@ class Crowded(LoweringError):
 
 @dataclass(eq=False)
 class Buffer:
-    """``size`` elements that are live from step ``first`` to step ``last``; ``what``: for
-    messages."""
+    """Scratchpad buffer of ``size`` elements, live from step ``first`` to step ``last``; ``what``
+    names it in messages."""
 
     size: int
     what: str
@@ -39,15 +39,15 @@ class Buffer:
     address: int = 0
 
     def use(self, first: int, last: int) -> None:
-        """Extends the lifetime to these steps."""
+        """Extends the lifetime so that it includes these steps."""
         self.first = first if self.first is None else min(self.first, first)
         self.last = last if self.last is None else max(self.last, last)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A value's layout in a buffer: element (0, 0, 0) is ``lead`` elements behind the buffer's
-    begin."""
+    """Layout of a value in a buffer: element (0, 0, 0) lies ``lead`` elements after the buffer's
+    start."""
 
     buffer: Buffer
     shape: tuple[int, int, int]
@@ -55,7 +55,7 @@ class Place:
     lead: int = 0
 
     def view(self, ref: Ref) -> View:
-        """The scratchpad view of a Ref."""
+        """Scratchpad view of a reference."""
         at = (
             self.buffer.address
             + self.lead
@@ -93,7 +93,7 @@ def geometry(value: Value, spread: bool = True) -> tuple[tuple[int, int, int], i
 
 
 def borders(value: Value, place: Place) -> list[View]:
-    """Views of the border of a value, as (1, pixels, channels)."""
+    """Views of the border of a value, each as (1, pixels, channels)."""
     rows, columns, _ = value.shape
     top, left, bottom, right = value.border
     row, pitch, _ = place.strides
@@ -118,8 +118,8 @@ def borders(value: Value, place: Place) -> list[View]:
 
 
 def edges(value: Value, place: Place, low: int, high: int, sides: bool) -> list[View]:
-    """Views of the border around rows [``low``, ``high``) of a value: border rows, and with
-    ``sides`` the columns."""
+    """Views of the border around rows [``low``, ``high``) of a value: its rows and, with ``sides``,
+    its columns."""
     rows, columns, _ = value.shape
     _, left, _, right = value.border
     row, pitch, _ = place.strides
@@ -174,7 +174,7 @@ def allocate(buffers: Sequence[Buffer], elements: int) -> None:
 
 
 def _peak(buffers):
-    """(step, elements, buffers by size) where most is needed at a time."""
+    """Step of the highest scratchpad demand: (step, elements, buffers by size)."""
     change = np.zeros(max(b.last for b in buffers) + 2, np.int64)
     np.add.at(change, [b.first for b in buffers], [b.size for b in buffers])
     np.subtract.at(change, [b.last + 1 for b in buffers], [b.size for b in buffers])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LSTM and GRU unrolled into products, chains and copies."""
+"""LSTM and GRU cells, unrolled into products, elementwise chains and copies."""
 
 from __future__ import annotations
 
@@ -30,7 +30,8 @@ def _columns(ref, first, count, row=0):
 
 
 def lstm(maker: Decomposer, node: Lstm) -> None:
-    """Unrolls an LSTM (gates i, o, f, c); the input products of all steps are computed at once."""
+    """Unrolls an LSTM (gates i, o, f, c); the input products of all time steps are computed at
+    once."""
     x, out, hidden = maker.ref(node.inputs[0]), maker.result(node), node.recurrent.shape[1]
     steps = x.shape[1]
     given = maker.dense(x, node.weights, node.bias, maker.fresh((1, steps, 4 * hidden)))
@@ -73,7 +74,8 @@ def lstm(maker: Decomposer, node: Lstm) -> None:
 
 
 def _place(maker, node, out, hidden, step, last):
-    """Where a step's state goes: the result's own row, or a place of its own but for the last."""
+    """Target of a time step's state: the result's own row for the last step, else a temporary
+    value."""
     if node.last:
         return out if last else maker.fresh((1, 1, hidden))
     return _columns(out, 0, hidden, step)

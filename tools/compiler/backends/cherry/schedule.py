@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycle estimate of a program list: programs, and DMA beside them (specification, section 7.3)."""
+"""Cycle estimate of a program list, with DMA overlapping the programs (specification, section
+7.3)."""
 
 from __future__ import annotations
 
@@ -33,7 +34,7 @@ def image_cycles(words: int) -> float:
 
 
 class Timeline:
-    """Schedule of the steps' programs and DMA; fed with the steps in order.
+    """Schedule of the steps' programs and DMA transfers, extended by one step at a time.
 
     Attributes
     ----------
@@ -48,8 +49,8 @@ class Timeline:
     def step(
         self, cycles: int, coming: float, leaving: float, prefetch: bool, defer: bool
     ) -> float:
-        """Cycles that a step adds: ``cycles`` of its program, ``coming`` of its image and in list,
-        ``leaving`` of its out list."""
+        """Adds a step and returns the cycles that it adds: ``cycles`` of its program, ``coming`` of
+        its image and in list, ``leaving`` of its out list."""
         before = self.end
         begin = self._start if prefetch else max(self._program, self._left)
         self._dma = max(self._dma, begin) + self._late + coming + _ENTRY
@@ -64,5 +65,5 @@ class Timeline:
 
     @property
     def end(self) -> float:
-        """Cycle at which all steps so far have ended."""
+        """Cycle at which all steps added so far have ended."""
         return max(self._program, self._left)

@@ -23,7 +23,8 @@ _FEW = 256
 
 @dataclass(eq=False)
 class Arrival:
-    """Transfers into one buffer, in the in list of step ``at``, for use in step ``used``."""
+    """Transfers into one buffer, in the in list of step ``at``; step ``used`` is the first that
+    reads it."""
 
     transfer: Transfer
     at: int
@@ -37,7 +38,8 @@ class Arrival:
 
 @dataclass(eq=False)
 class Step:
-    """One program; ``bodies`` are pairs (node, nests' body) of its :attr:`tasks`."""
+    """One program of the program list; ``bodies`` are pairs (node, body of a loop nest) of its
+    :attr:`tasks`."""
 
     tasks: list[Task]
     bodies: list[tuple[str, Body]] = field(default_factory=list)
@@ -45,17 +47,18 @@ class Step:
 
     @property
     def ordered(self) -> bool:
-        """Whether its inputs are outputs of the step before, so that they cannot be prefetched."""
+        """Whether its inputs are outputs of the previous step, so that they cannot be
+        prefetched."""
         return any(task.ordered for task in self.tasks)
 
     @property
     def at_once(self) -> bool:
-        """Whether its outputs must be stored before the next program runs."""
+        """Whether its outputs must be stored before the next program starts."""
         return any(task.at_once for task in self.tasks)
 
 
 class Steps:
-    """Steps of tasks, and their incoming transfers.
+    """Packs tasks into steps and records their incoming transfers.
 
     Parameters
     ----------
@@ -116,7 +119,7 @@ class Steps:
         self.steps[-1].outgoing += task.outgoing
 
     def prefetched(self, number: int) -> bool:
-        """Whether a step's image and in list are loaded beside the program before."""
+        """Whether a step's image and in list are loaded while the previous program runs."""
         return (
             number > 0
             and not self.steps[number].ordered
@@ -124,7 +127,7 @@ class Steps:
         )
 
     def deferred(self, number: int) -> bool:
-        """Whether a step's outputs are stored beside the next program."""
+        """Whether a step's outputs are stored while the next program runs."""
         step = self.steps[number]
         return (
             self.ahead
@@ -142,7 +145,8 @@ class Steps:
         self._allocate(elements)
 
     def _use(self):
-        """Says when each buffer is needed, but for what comes into it."""
+        """Sets the lifetime of each buffer from the tasks that use it, without incoming
+        transfers."""
         last = len(self.steps) - 1
         for buffer in self.made.buffers:
             buffer.first = buffer.last = None
@@ -155,7 +159,7 @@ class Steps:
                 transfer.buffer.use(number, min(last, number + self.deferred(number)))
 
     def _come(self, arrival):
-        """Says when its buffer is needed."""
+        """Extends a buffer's lifetime to the step that loads it."""
         arrival.transfer.buffer.use(max(0, arrival.at - self.prefetched(arrival.at)), arrival.used)
 
     def _allocate(self, elements):
@@ -170,8 +174,8 @@ class Steps:
             raise crowded from None
 
     def hoist(self, elements: int, cycles: Sequence[float]) -> None:
-        """Moves transfers to earlier steps if the program beside them is too short, as far as
-        memory allows; ``cycles``: of each step's program."""
+        """Moves transfers to earlier steps where the program that overlaps them is too short, as
+        far as memory allows; ``cycles``: of each step's program."""
         self._use()
         # Of each buffer when it is needed but for what comes into it, and that.
         needed = {id(b): (b.first, b.last) for b in self.made.buffers}
@@ -183,7 +187,7 @@ class Steps:
             return
 
         def come(arrivals):
-            """After ``arrivals`` have been moved."""
+            """Recomputes buffer lifetimes after ``arrivals`` have moved to other steps."""
             for buffer in [arrival.transfer.buffer for arrival in arrivals]:
                 buffer.first, buffer.last = needed[id(buffer)]
                 for arrival in into[id(buffer)]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Support checks of Cherry."""
+"""Support checks of Cherry: which nodes of a network a build can run."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -83,7 +83,7 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
 
 
 def _choices(node):
-    """(attribute, its value, what is taken)."""
+    """Attributes of a node with restricted values: (attribute, its value, supported values)."""
     if isinstance(node, Activation):
         yield "function", node.function, _FUNCTIONS
     if isinstance(node, Binary):
@@ -96,7 +96,7 @@ def _choices(node):
 
 
 def _special(node):
-    """Whether it takes the special-function unit."""
+    """Whether a node needs the special-function unit."""
     following = getattr(node, "activation", None)
     return (
         isinstance(node, (Softmax, LayerNorm, Lstm, Gru))
@@ -107,7 +107,7 @@ def _special(node):
 
 
 def _decomposition(graph, node):
-    """How it is done by other instructions than its own; empty where it is not."""
+    """How a node is decomposed into other instructions; empty if the core has one for it."""
     if isinstance(node, Activation):
         return _FUNCTIONS[node.function]
     if isinstance(node, Conv) and node.kind == "grouped":

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tasks of the operations: placement of their values, and their DMA transfers."""
+"""Tasks of the operations: their instructions, the placement of their values, and their DMA
+transfers."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -23,7 +24,7 @@ _PIECE = 8192
 
 
 class Tasks(BandTasks):
-    """The tasks of a network's operations, in order.
+    """Generates the tasks of a network's operations, in order.
 
     Parameters
     ----------
@@ -97,8 +98,8 @@ class Tasks(BandTasks):
         self._leave_unmade()
 
     def _lay_outside(self):
-        """Places of the values that lie in main memory; what is only seen in another shape lies
-        where it did."""
+        """Assigns addresses to the values that stay in main memory; a reshaped value shares the
+        address of its source."""
         machine = self.machine
         if not machine.outside:
             return
@@ -124,14 +125,14 @@ class Tasks(BandTasks):
                 self.arrays[name] = self.outside[ref.value]
 
     def buffer(self, size: int, what: str) -> Buffer:
-        """Adds a buffer."""
+        """Adds a scratchpad buffer."""
         # The last tile of a narrow view may reach three elements further.
         found = Buffer(size + 3 + -(size + 3) % 4, what)
         self.buffers.append(found)
         return found
 
     def place(self, value: Value, task: Task, surrounded: bool = True) -> None:
-        """Places a value on its first use by ``task``, with its loads and its border."""
+        """Places a value when ``task`` first uses it, with its loads and its border."""
         if value not in self.places:
             self._lay(value)
             if value.data is not None:
@@ -209,7 +210,7 @@ class Tasks(BandTasks):
             self._outgoing(operation, task)
 
     def _in_place(self, operation):
-        """Lets the result lie where an operand does that nothing reads any more."""
+        """Lets a result overwrite an operand that nothing reads afterwards."""
         out = operation.out
         if out.value in self.places or not whole(out) or self.keep:
             return
@@ -279,8 +280,8 @@ class Tasks(BandTasks):
         self._outgoing(operation, task)
 
     def _stream(self, operation, cut, number, results):
-        """The buffer of a part of weights, and what brings it; weights that several operations
-        share, and that leave room, are brought once."""
+        """Adds the buffer of a tile of weights and the transfers that load it; small weights shared
+        by several operations are loaded once."""
         key = id(operation.weights), number
         if key in self._weights:
             return self._weights[key], []
@@ -316,7 +317,8 @@ class Tasks(BandTasks):
         return buffer, incoming
 
     def _regroup(self, operation):
-        """By way of main memory: out under one shape, in under the other."""
+        """Adds a reshape through main memory: the value is stored with one shape and loaded with
+        the other."""
         source, out = operation.source, operation.out
         if source.value in self.outside and out.value in self.outside:
             self._remaining[out.value] -= 1
@@ -339,7 +341,8 @@ class Tasks(BandTasks):
         self._come(operation, array)
 
     def _come(self, operation, array):
-        """The result of a :class:`Regroup` from its array in main memory."""
+        """Adds the task that loads the result of a :class:`Regroup` from its array in main
+        memory."""
         out = operation.out
         coming = Task((operation.node,), lambda emitter: None, ordered=True)
         self.place(out.value, coming)
@@ -348,7 +351,7 @@ class Tasks(BandTasks):
         self._outgoing(operation, coming)
 
     def _wanted(self, value):
-        """(tensor, Ref) of what goes to main memory of a value."""
+        """Pairs (tensor name, Ref) of a value's tensors that must be stored to main memory."""
         names = self.machine.values if self.keep else self.machine.outputs
         return [
             (name, self.machine.values[name])
@@ -357,7 +360,7 @@ class Tasks(BandTasks):
         ]
 
     def _outgoing(self, operation, task):
-        """Takes the value that is complete now to main memory, if it is wanted there."""
+        """Stores a value to main memory once it is complete, if it is needed there."""
         value = operation.out.value
         self._remaining[value] -= 1
         if not self._remaining[value]:
@@ -368,8 +371,8 @@ class Tasks(BandTasks):
                 self._leave(name, ref, task)
 
     def _leave(self, name, ref, task=None):
-        """Takes a tensor to main memory: with the task that made it, or copied first where it is
-        seen otherwise than it lies."""
+        """Stores a tensor to main memory, together with the task that made it; a view with another
+        layout is copied first."""
         if task is None or not whole(ref):
             copied = Ref.of(Value(ref.shape))
             task, ref = self._copied(task.nodes[-1] if task else name, ref, copied), copied
@@ -377,7 +380,7 @@ class Tasks(BandTasks):
         task.outgoing += moved("out", self.places[ref.value], ref.shape, self.arrays[name])
 
     def _leave_unmade(self):
-        """Tensors that are inputs or constants, or parts of them, seen otherwise."""
+        """Stores the tensors that no operation makes: inputs, constants, and views of them."""
         for value in list(dict.fromkeys(ref.value for ref in self.machine.values.values())):
             if value in self.outside:
                 continue

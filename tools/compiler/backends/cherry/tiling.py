@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tiling through main memory: operations are cut into boxes of their results, so that values larger
-than the scratchpad stay in main memory and only the boxes at work are brought.
+"""Tiling through main memory: operations are split into tiles of their results, so that values
+larger than the scratchpad stay in main memory and only the current tiles are loaded.
 
 The rewritten network gives the same numbers: every element is computed by the same instructions in
 the same order.
@@ -42,7 +42,7 @@ Span = tuple[int, int]
 
 @dataclass(frozen=True)
 class Limits:
-    """What a tiled network may take of the scratchpad, in elements.
+    """Scratchpad limits of a tiled network, in elements.
 
     Attributes
     ----------
@@ -61,15 +61,15 @@ class Limits:
 
 
 def tiled(machine: Machine, limits: Limits, keep: bool) -> Machine:
-    """The network with its large values in main memory; ``keep``: every tensor of the graph is
-    wanted there. Raises :class:`~..base.LoweringError` where the smallest box of a result exceeds
-    the scratchpad."""
+    """Returns the network with its large values in main memory; with ``keep``, every tensor of the
+    graph is stored there. Raises :class:`~..base.LoweringError` if even the smallest tile of a
+    result exceeds the scratchpad."""
     return _Tiler(machine, limits, keep).tiled()
 
 
 @dataclass
 class _Taps:
-    """Part of a product's sums: taps of rows and columns, summed elements at each, as spans."""
+    """Range of a product's sum: taps of rows and columns, and summed elements per tap, as spans."""
 
     down: Span
     across: Span
@@ -77,12 +77,13 @@ class _Taps:
 
 
 def _size(value: Value, spread: bool) -> int:
-    """Elements of the scratchpad that a value takes."""
+    """Scratchpad size of a value, in elements."""
     return geometry(value, spread)[2] + 2 * TILE
 
 
 def _equal(length: int, most: int, unit: int = 1) -> list[Span]:
-    """Spans of at most ``most`` elements, as equal as multiples of ``unit`` can be."""
+    """Splits a length into spans of at most ``most`` elements, multiples of ``unit`` and as equal
+    as possible."""
     units = ceil(length / unit)
     parts = ceil(units / max(1, most // unit))
     edges = [min(length, units * k // parts * unit) for k in range(parts + 1)]
@@ -94,7 +95,7 @@ def _lengths(spans: Iterable[Span]) -> tuple[int, ...]:
 
 
 class _Piece:
-    """One box of an operation's result, with the boxes of main memory that it takes."""
+    """One tile of an operation's result, with the tiles of its operands."""
 
     def __init__(self, tiler: _Tiler):
         self._tiler = tiler
@@ -103,7 +104,7 @@ class _Piece:
         self.values: list[Value] = []
 
     def ref(self, ref: Ref, spans: Sequence[Span], border: Sequence[int] = (0, 0, 0, 0)) -> Ref:
-        """A box of what an operation reads; axes along which it is repeated stay."""
+        """Restricts an operand to a tile; broadcast axes are unchanged."""
         first, shape = [], []
         for length, (low, end) in zip(ref.shape, spans, strict=True):
             first.append(low if length > 1 else 0)
@@ -134,7 +135,8 @@ class _Piece:
         return made
 
     def out(self, ref: Ref, spans: Sequence[Span]) -> Ref:
-        """A box of a result. Elements between those that are written come from main memory."""
+        """Target of a tile of the result. Elements that the operation does not write are loaded
+        from main memory first."""
         part = ref.part(tuple(first for first, _ in spans), _lengths(spans))
         if not self._tiler.is_outside(ref.value):
             return part
@@ -145,14 +147,14 @@ class _Piece:
         return Ref(made, part.shape, part.axes, (0, 0, 0), part.step)
 
     def parts(self, parts: Sequence[Any], spans: Sequence[Span]) -> list[Any]:
-        """A chain's instructions, restricted to a box of the result."""
+        """The instructions of a chain, restricted to a tile of the result."""
         return [
             part if isinstance(part, str) else (part[0], self.ref(part[1], spans)) for part in parts
         ]
 
 
 def _extent(ref):
-    """(first element, length of each axis) of the box of a value that a Ref sees."""
+    """Bounding box of a reference in its value: (first element, length of each axis)."""
     extent = [1, 1, 1]
     for axis, length, step in zip(ref.axes, ref.shape, ref.step, strict=True):
         extent[axis] = (length - 1) * step + 1
@@ -160,9 +162,9 @@ def _extent(ref):
 
 
 def _window_span(span: Span, step: int, padding: int, reach: int, length: int):
-    """(span within ``length`` elements, elements missing before it, elements missing behind it) of
-    what windows of ``reach`` elements read; the first number is negative if the windows begin
-    within the span."""
+    """Source span that windows of ``reach`` elements read: (span within ``length`` elements,
+    missing elements before it, missing elements after it). The second number is negative if the
+    windows begin inside the span."""
     low, high = span[0] * step - padding, (span[1] - 1) * step - padding + reach
     first = min(max(low, 0), length - 1)
     end = max(min(high, length), first + 1)
@@ -177,7 +179,7 @@ class _Tiler:
         self._operations: list[Operation] = []
 
     def tiled(self):
-        """The rewritten network."""
+        """Rewrites the network with tiled operations."""
         for operation in self._machine.operations:
             if isinstance(operation, Regroup):
                 self._regroup(operation)
@@ -206,7 +208,7 @@ class _Tiler:
         return self._outside[value]
 
     def _regroup(self, operation):
-        """Elements in another shape: nothing is done if both values lie in main memory."""
+        """Reshapes a value; this is free if source and result both lie in main memory."""
         source = operation.source
         if self.is_outside(source.value) and not whole(source):
             source = self._copied(operation.node, operation.fused, source)
@@ -218,7 +220,7 @@ class _Tiler:
         return copied
 
     def _views(self, found):
-        """Tensors that are wanted in main memory and seen otherwise than they lie are copied."""
+        """Copies the tensors that main memory needs in another layout than their values have."""
         last = [one for one in self._operations if not isinstance(one, Regroup)][-1:]
         for name in list(found.values if self._keep else found.outputs):
             ref = found.values[name]
@@ -267,7 +269,7 @@ class _Tiler:
         return self._taken(make, spans) <= self._limits.box
 
     def _most(self, shape, most, axis, unit, make):
-        """The greatest length along an axis with which a box fits; of those before it ``most``."""
+        """Greatest tile length along an axis that fits; earlier axes keep the lengths ``most``."""
         if self._fits(make, [(0, n) for n in most]):
             return most[axis]
         low, high = 1, ceil(shape[axis] / unit)
@@ -287,7 +289,7 @@ class _Tiler:
         return min(shape[axis], low * unit)
 
     def _make(self, operation) -> Callable[[_Piece, list[Span]], list[Operation]]:
-        """The function that makes an operation's box."""
+        """Returns the function that builds a tile of an operation."""
         kinds: dict[type, Any] = {
             Chain: self._chain,
             Product: self._product,
@@ -340,8 +342,8 @@ class _Tiler:
         )
 
     def _lines(self, operation):
-        """Whether a maximum over windows too large for the scratchpad has been cut into one along
-        rows and one along columns."""
+        """Splits a maximum over windows that exceed the scratchpad into one along rows and one
+        along columns; returns whether it did."""
         outer, inner = operation.outer, operation.inner
         if operation.function != "max" or outer[0] == inner[0] or 1 in (outer[1], inner[1]):
             return False
@@ -412,7 +414,7 @@ class _Tiler:
         )
 
     def _part_of_weights(self, operation, taps, channels):
-        """Weights of some taps and channels; the same array for all boxes that take them."""
+        """Weights of some taps and channels; all tiles that need them share one array."""
         key = id(operation), taps.down, taps.across, taps.deep, channels
         if key not in self._weights:
             down, across, deep, some = (
@@ -426,8 +428,8 @@ class _Tiler:
         return self._weights[key]
 
     def _taps(self, operation, spans):
-        """Parts of the sums of a product whose operands are too many for one result's; ``None`` if
-        they are not, or if partial sums cannot be stored."""
+        """Splits a product's sum into ranges if its operands exceed the scratchpad even for one
+        result; ``None`` if they fit, or if the build cannot store partial sums."""
         if not isinstance(operation, Product) or operation.each or not self._limits.partial:
             return None
         if not self.is_outside(operation.source.value) or self._fits(self._make(operation), spans):
@@ -458,8 +460,8 @@ class _Tiler:
         ]
 
     def _sums(self, operation, spans, taps):
-        """A box of a product by parts of its sums, in their order; all but the last leave partial
-        sums in the scratchpad."""
+        """Builds a tile of a product from ranges of its sum, in order; all but the last leave
+        partial sums in the scratchpad."""
         sums = Ref.of(Value(_lengths(spans)))
         found = []
         for number, part in enumerate(taps):
@@ -472,7 +474,7 @@ class _Tiler:
 
 
 def _longest(length: int, unit: int, fits: Callable[[int], bool]) -> int:
-    """The greatest multiple of ``unit``, or ``length``, that fits; 0 if none does."""
+    """Greatest multiple of ``unit`` (or ``length`` itself) that fits; 0 if none does."""
     low, high = 0, ceil(length / unit)
     while low < high:
         middle = (low + high + 1) // 2

@@ -32,14 +32,14 @@ class Arrays:
         self._kept, self._words = {}, {}
 
     def once(self, key: Hashable, make: Callable[[], Any]) -> Any:
-        """The cached result of ``make()`` for this key."""
+        """Returns the cached result of ``make()`` for this key, which is computed once."""
         if key not in self._kept:
             self._kept[key] = make()
         return self._kept[key]
 
     def words(self, elements: np.ndarray, fmt: str) -> np.ndarray:
-        """A row of elements as bytes of main memory, uint8; ``elements`` is kept alive with
-        them."""
+        """Encodes a row of elements as bytes of main memory, uint8; ``elements`` is kept alive with
+        the cache entry."""
         key = elements.__array_interface__["data"][0], elements.size, fmt
         if key not in self._words:
             self._words[key] = (
@@ -72,7 +72,7 @@ class Main:
         return address
 
     def hold(self, elements: np.ndarray, fmt: str, what: str) -> int:
-        """Adds a row of constant elements and returns its address."""
+        """Stores a row of constant elements and returns its address."""
         data = self._arrays.words(elements, fmt)
         address = self.take(data.size)
         self.constants.append((address, data, what))
@@ -144,7 +144,7 @@ class Task:
 
 
 def whole(ref: Ref) -> bool:
-    """Whether a Ref covers its value in the stored order."""
+    """Whether a reference covers its value completely, in storage order."""
     return (ref.axes, ref.start, ref.step, ref.shape) == (
         (0, 1, 2),
         (0, 0, 0),
@@ -160,8 +160,8 @@ def moved(
     main: int,
     rows: tuple[int, int] | None = None,
 ) -> list[Transfer]:
-    """Transfers of a value whose array lies at ``main`` in fp32, C order; ``rows``: (first, number)
-    of its rows."""
+    """Transfers between the scratchpad and a value's fp32 array at ``main``, in C order; ``rows``:
+    (first, number) of the rows to move."""
     height, width, depth = shape
     first, number = rows or (0, height)
     row, pixel, _ = place.strides
@@ -196,7 +196,8 @@ def moved(
 
 
 def boxed(op: str, place: Place, box: Box, main: int) -> list[Transfer]:
-    """Transfers of a box of a value whose array lies at ``main`` in fp32, C order."""
+    """Transfers between the scratchpad and a box of a value's fp32 array at ``main``, in C
+    order."""
     _, width, depth = box.value.shape
     rows, columns, channels = place.shape
     row, pixel, _ = place.strides

@@ -48,6 +48,7 @@ class IMAGineBackend(Backend):
     #: What lies between dense layers is the host's by the machine's design, since results leave the
     #: array anyway.
     host_free = True
+    keeps_states = False
 
     def is_narrow(self, bits: int | None = None) -> bool:
         return self.params["reg_width"] < 16
@@ -243,8 +244,8 @@ class IMAGineBackend(Backend):
         ), -(-end // _ALIGN) * _ALIGN
 
     def _results(self, made, output_at, shape):
-        """Layout of results as FIFO-out leaves them: a word of four bytes each, the value in the
-        lower half."""
+        """Layout of results as FIFO-out delivers them: four-byte words with the value in the lower
+        half."""
         rows, tall, batch = self.params["rows"], made.tiles.tall, made.batch
         vectors, tiles = (
             (4 * rows * tall, 4 * rows)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fixed-point dense layer."""
+"""Fixed-point dense layer, the operation that the core computes."""
 
 from typing import Any
 
@@ -55,5 +55,5 @@ class Layer:
 
     @property
     def lengths(self) -> tuple[int, ...]:
-        """Number of elements of each input vector."""
+        """Length of each input vector."""
         return tuple(w.shape[1] for w in self.weights)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Legalisation for IMAGine: matrix-vector products for the core, and host nodes between them."""
+"""Legalisation for IMAGine: matrix-vector products run on the core, all other nodes on the host."""
 
 import numpy as np
 
@@ -25,8 +25,8 @@ MOST_POSITIONS, MOST_STEPS = 256, 64
 
 
 class _Writer:
-    """Nodes of the new graph; names of tensors that are new begin with that of the node they come
-    from."""
+    """Collects the nodes of the new graph; names of new tensors begin with the name of the node
+    that they replace."""
 
     def __init__(self, graph):
         self.old = graph
@@ -35,7 +35,8 @@ class _Writer:
         )
 
     def add(self, kind, node, suffix, inputs, result, output=None, /, **attributes):
-        """A node ``node.suffix`` whose tensor has the shape ``result``; its name is returned."""
+        """Adds a node ``node.suffix`` with a result of shape ``result`` and returns the name of the
+        result."""
         name = f"{node.name}.{suffix}"
         output = output or f"{node.output}.{suffix}"
         self.graph.tensors[output] = self.graph.tensors.get(output) or Tensor(
@@ -69,7 +70,7 @@ def legalised(graph: Graph) -> Graph:
 
 
 def _dense(writer, node, source, shape, weights, reshape=None, steps=None):
-    """The product, an activation behind it, and another shape."""
+    """Replaces a dense node by the product, a host node for its activation, and a reshape."""
     last = node.output
     behind = [("reshape", reshape)] if reshape is not None else []
     behind += [("act", node.activation)] if node.activation is not None else []
@@ -107,7 +108,8 @@ def _dense(writer, node, source, shape, weights, reshape=None, steps=None):
 
 
 def _conv(writer, node):
-    """Neighbourhoods gathered on the host, one position a step of a dense layer."""
+    """Replaces a convolution by im2col on the host and a dense layer that runs once per
+    position."""
     source, (rows, columns, out) = node.inputs[0], writer.old.shape(node.output)
     height, width, channels = writer.old.shape(source)
     top, left, bottom, right = node.padding
@@ -164,8 +166,8 @@ def _conv(writer, node):
 
 
 def _lstm(writer, node):
-    """One dense layer a step on the step's features and the state before it, the gates' functions
-    behind it."""
+    """Replaces an LSTM by one dense layer per time step, on the features and the previous state,
+    followed by the gates' functions on the host."""
     steps, features = writer.old.shape(node.inputs[0])
     hidden = node.recurrent.shape[1]
     weights = np.concatenate([node.weights, node.recurrent], axis=1)

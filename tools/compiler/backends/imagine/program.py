@@ -30,8 +30,8 @@ def setup_of(params: Mapping[str, Any], fraction: int) -> dict[str, Any]:
 
 
 class ProgramCalls:
-    """Assembler calls for a build of ``params``, numbers with ``fraction`` fraction bits;
-    ``vectors`` counts the shift-outs."""
+    """Program under construction: assembler calls for a build of ``params``, with numbers of
+    ``fraction`` fraction bits; ``vectors`` counts the result vectors shifted out."""
 
     def __init__(self, params: Mapping[str, Any], fraction: int):
         self.params, self.fraction = params, fraction
@@ -46,8 +46,8 @@ class ProgramCalls:
         self.vectors += method == "vv_parallelEn"
 
     def load(self, method: str, register: int, integers: np.ndarray, name: str) -> None:
-        """Appends a LOAD macro of ``integers``, an array that the text calls ``name``, or
-        ``name_2``, ``name_3`` ... if the name is taken."""
+        """Appends a LOAD macro of ``integers``, an array named ``name`` in the text, or ``name_2``,
+        ``name_3`` ... if that name is in use."""
         values = np.asarray(integers)
         unique, number = name, 1
         while unique in self.arrays and not np.array_equal(self.arrays[unique], values):
@@ -80,7 +80,7 @@ class ProgramCalls:
         self.finish(accumulator, bias, overlap)
 
     def finish(self, accumulator: int, bias: int | None, overlap: bool = True) -> None:
-        """Appends the end of :meth:`row`, with the sum of products in ``accumulator``."""
+        """Appends the end of :meth:`row`: bias and shift-out of the sum in ``accumulator``."""
         self.call("mv_ALLACCUM", accumulator, accumulator)
         if overlap:
             self.call("vv_serialEn")
@@ -92,7 +92,7 @@ class ProgramCalls:
         self.call("vv_parallelEn")
 
     def assembler(self) -> IMAGineAsm:
-        """An :class:`IMAGineAsm` with the program."""
+        """Assembles the program and returns the :class:`IMAGineAsm`."""
         return self._assembled()[0]
 
     def starts(self) -> list[int]:
@@ -100,7 +100,7 @@ class ProgramCalls:
         return self._assembled()[1]
 
     def _assembled(self):
-        """(assembler, number of each call's first word, all words)."""
+        """Assembles the calls: (assembler, index of each call's first word, all words)."""
         if self._made is None or self._made[0] != len(self.calls):
             self._made = len(self.calls), *self._assemble()
         return self._made[1:]
@@ -117,17 +117,18 @@ class ProgramCalls:
         return asm, starts, asm.words()
 
     def words(self) -> list[int]:
-        """All words."""
+        """All words of the program."""
         return list(self._assembled()[2])
 
     @property
     def data(self) -> bytes:
-        """The binary form."""
+        """The program in its binary form."""
         return np.array(self._assembled()[2], "<u4").tobytes()
 
     @property
     def cycles(self) -> int:
-        """Array cycles by the formulas of section 10, at most one word per cycle."""
+        """Cycles of the array by the formulas of section 10, with at most one word issued per
+        cycle."""
         return estimate(self._assembled()[2], self.params)
 
     @property

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program templates: input vectors lie at fixed words of the program, so that another input needs
-no assembly."""
+"""Program templates: input vectors occupy fixed words of the program, so that a new input needs no
+assembly."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Template:
 
     @property
     def slots(self) -> list[Slot]:
-        """The slots of the complete program; the program is assembled on the first access."""
+        """Input slots of the complete program, which is assembled on the first access."""
         starts = self.program.starts()
         return [
             Slot(vector, first, count, starts[call]) for vector, first, count, call in self._places
@@ -114,8 +114,8 @@ def kernel_template(
 def registers_of_layers(
     layers: Sequence[Layer], params: Mapping[str, Any]
 ) -> tuple[int, list[tuple[int, int]]] | None:
-    """Register allocation for layers that stay in the array: ``(vectors, [(weights, biases) of
-    each])``, or ``None`` if they do not fit."""
+    """Allocates registers for layers whose weights stay in the array: ``(vectors, [(weights,
+    biases) of each])``, or ``None`` if they do not fit."""
     tiles = [Tiles(layer, params) for layer in layers]
     at, found = _FREE + max(t.wide for t in tiles), []
     for layer, cut in zip(layers, tiles, strict=True):
@@ -140,8 +140,8 @@ def loader_template(
 
 
 def streamed_template(layer: Layer, params: Mapping[str, Any], batch: int) -> Template:
-    """The :class:`Template` of a layer of any size: weights are loaded with every run, as many
-    columns of a row of tiles at a time as fit."""
+    """The :class:`Template` of a layer of any size: every run loads the weights, as many columns of
+    a row of tiles at a time as fit."""
     made = Template(layer, params, batch)
     tiles, program, biased = made.tiles, made.program, int(layer.bias is not None)
     room = registers_for_use(params) - _FREE - biased

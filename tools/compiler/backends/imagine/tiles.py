@@ -20,7 +20,7 @@ __all__ = ["Tiles", "registers_for_use"]
 
 
 def registers_for_use(params: Mapping[str, Any]) -> int:
-    """Number of registers that are not reserved for macros."""
+    """Number of registers that programs may use: all but those reserved for macros."""
     return registers_of(params) - RESERVED
 
 
@@ -49,7 +49,7 @@ class Tiles:
 
     @property
     def wide(self) -> int:
-        """Number of tiles per row, over all inputs."""
+        """Number of tiles side by side in a row, over all inputs."""
         return len(self.columns)
 
     def rows_of(self, tile: int) -> tuple[int, int]:
@@ -84,6 +84,6 @@ class Tiles:
         column: int,
         name: str,
     ) -> None:
-        """Appends the load of a tile of the input ``vectors``, which the text calls ``name``."""
+        """Appends the load of a tile of the input ``vectors``, named ``name`` in the text."""
         k, begin, end = self.columns[column]
         program.load("mv_LOADVEC_ROW", register, vectors[k][begin:end], f"{name}_{k}_{begin}")

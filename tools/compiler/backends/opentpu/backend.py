@@ -54,7 +54,8 @@ class OpenTpu(Backend):
         return most_images(graph, self.params)
 
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
-        """As the base; ``images``: batch size, up to :meth:`most_images`."""
+        """Lowers a quantised graph to a program; ``images``: batch size, up to
+        :meth:`most_images`."""
         return lower(
             quantised,
             self.params,
@@ -63,13 +64,24 @@ class OpenTpu(Backend):
             images,
             self.main_memory,
             _QUICK if self.quick else None,
+            states=self.states,
         )
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
-        """As the base: one candidate that fits is enough."""
+        """Raises :class:`LoweringError` if no candidate schedule fits; stops at the first that
+        does."""
         for part in parts:
             some = min(images, self.most_images(part.graph))
-            lower(part, self.params, self.memory_size, False, some, self.main_memory, 0)
+            lower(
+                part,
+                self.params,
+                self.memory_size,
+                False,
+                some,
+                self.main_memory,
+                0,
+                states=self.states,
+            )
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered | None:
         """The double-buffered copy of a program."""

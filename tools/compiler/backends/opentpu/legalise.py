@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Legalisation for OpenTPU: sums of products, max pooling, reshapes, and separate activation
-steps."""
+"""Legalisation for OpenTPU: every node becomes a sum of products, a max pooling, a reshape or a
+separate activation."""
 
 from dataclasses import replace
 
@@ -66,7 +66,7 @@ def _parts(graph, node):
 
 
 def _with_constant(graph, node):
-    """An operation with a constant as scale and shift."""
+    """Rewrites an elementwise operation with a constant as a scale and a shift."""
     at = next(
         (k for k, name in enumerate(node.inputs) if graph.tensors[name].data is not None), None
     )
@@ -95,7 +95,7 @@ def _with_constant(graph, node):
 
 
 def _scaled(graph, node):
-    """Scale and shift of every channel as a layer."""
+    """Rewrites a scale and shift of every channel as a depthwise convolution or dense layer."""
     shape, scale = graph.shape(node.inputs[0]), np.asarray(node.scale, np.float64)
     common = {
         "name": node.name,
@@ -111,7 +111,7 @@ def _scaled(graph, node):
 
 
 def _mean(graph, node):
-    """A mean over rows, columns or both."""
+    """Rewrites a mean over rows, columns or both as an average pooling."""
     rows, columns, channels = graph.shape(node.inputs[0])
     axes = {axis % 3 for axis in node.axes}
     window = (rows if 0 in axes else 1, columns if 1 in axes else 1)

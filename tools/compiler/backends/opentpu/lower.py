@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -18,7 +18,7 @@ from quintet.tools.kernels.opentpu.timing import main_memory
 
 from ...graph import Graph, MatMul
 from ...layout import Digit, Layout
-from ..base import LayerSpan, Lowered, LoweringError, Placed
+from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
 from .memory_map import maps_of, plain_map
 from .shapes import StoredError, axes_of, stored_shapes
 from .steps import Steps
@@ -49,7 +49,7 @@ def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
 
 
 def _multiplies(graph):
-    """Whether tensors that flow are multiplied."""
+    """Whether the network multiplies two activations."""
     return any(isinstance(node, MatMul) for node in graph.nodes)
 
 
@@ -61,10 +61,13 @@ def lower(
     images: int = 1,
     memory: Mapping[str, Any] | None = None,
     enough: int | None = None,
+    *,
+    states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
     """Lowers a network by the fastest of some candidate schedules: lines along the maps' rows or
     columns, with line lengths shared between maps or not. ``enough``: words of a program that is
-    taken, without its text, before others are tried."""
+    taken, without its text, before others are tried; ``states``: pairs (input, output) that are
+    copied at the end (:attr:`~..base.Backend.states`)."""
     if not 1 <= images <= most_images(quantised.graph, params):
         raise LoweringError(
             f"{images} inputs a run, expected 1 to {most_images(quantised.graph, params)}"
@@ -87,7 +90,7 @@ def lower(
                     continue  # the same lines, so the same program
                 known.append(lines)
                 candidates.append(
-                    _lower(quantised, params, memory_size, keep, swap, join, images, seen)
+                    _lower(quantised, params, memory_size, keep, swap, join, images, seen, states)
                 )
             except LoweringError as error:
                 failed = failed or error
@@ -100,16 +103,16 @@ def lower(
 
 
 def _cycles(candidate):
-    """Estimate of a candidate's run."""
+    """Estimated cycles of a candidate's run."""
     return sum(layer.cycles for layer in candidate.lowered.layers)
 
 
 @dataclass(frozen=True, eq=False)
 class _Candidate:
-    """A candidate lowering of a network: ``lowered``, the ``placement`` of its tensors (name ->
-    (host vector, Planes)) if they share memory, else none, and ``again``, which lowers it once more
-    with tensors of these names behind the tiles. The text of the program ``words`` is made of the
-    best alone."""
+    """A candidate lowering of a network: ``lowered``; the ``placement`` of its tensors (name ->
+    (host vector, Planes)), empty unless they share memory; and ``again``, which lowers it once more
+    with the given tensors placed after the weight tiles. Only the best candidate gets its program
+    as text."""
 
     lowered: Lowered
     words: Program
@@ -118,8 +121,8 @@ class _Candidate:
 
 
 def _with_far(best):
-    """The best of a candidate with some of its tensors behind the tiles: each that shortens the
-    run, the largest first."""
+    """Improves a candidate by placing tensors after the weight tiles: tries each, largest first,
+    and keeps those that shorten the run."""
     far, placement = frozenset(), best.placement
     for name in sorted(placement, key=lambda name: (-placement[name][1].size, name))[:_FAR_TRIES]:
         other = best.again(far | {name})
@@ -128,7 +131,9 @@ def _with_far(best):
     return best
 
 
-def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far=frozenset()):
+def _lower(
+    quantised, params, memory_size, keep, swap, join, images, memory, states, far=frozenset()
+):
     graph = quantised.graph
     made = Steps(quantised, params, swap=swap, images=images)
     inputs = [made.root[port.tensor] for port in graph.inputs]
@@ -138,10 +143,11 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far
     compile_ = partial(
         _compile, made, inputs=inputs, stored=kept - set(inputs), params=params, join=join
     )
-    compiled = compile_()
+    pairs = _copied(made, states, compile_())
+    compiled = _with_copies(compile_(), pairs, params)
     n, found, shared = params["n"], plain_map(compiled, params, memory), False
     if found.end > memory.border > 0 and not compiled.first_tile:
-        apart = compile_(far=far)
+        apart = _with_copies(compile_(far=far), pairs, params)
         best = min(maps_of(apart, params, memory), key=lambda one: one.cycles)
         if best.cycles < found.cycles:
             compiled, found, shared = apart, best, True
@@ -194,8 +200,68 @@ def _lower(quantised, params, memory_size, keep, swap, join, images, memory, far
         layers=_layers(made.steps, compiled, params, found.times, found.cycles),
         params={name: params[name] for name in _NEEDS},
     )
-    again = partial(_lower, quantised, params, memory_size, keep, swap, join, images, memory)
+    lowered = with_states(lowered, [name for name, *_ in pairs])
+    rest = memory_size, keep, swap, join, images, memory, states
+    again = partial(_lower, quantised, params, *rest)
     return _Candidate(lowered, found.program, placement if shared else {}, again)
+
+
+def _copied(made, states, compiled):
+    """Of the ``states`` those whose output can be copied, vector by vector, to where the input is:
+    (name of the input, tensor that holds it, tensor that holds the output)."""
+    found = []
+    for name, output in states:
+        if not {name, output} <= made.graph.tensors.keys():
+            continue
+        source, result = made.root.get(name), made.root.get(output)
+        placed = source in compiled.placement and result in compiled.placement
+        inputs = {made.root[port.tensor] for port in made.graph.inputs}
+        if not placed or result in inputs or made.stored[source] != made.stored[result]:
+            continue
+        mine, theirs = (
+            replace(compiled.placement[root][1], gap=0, lead=0) for root in (source, result)
+        )
+        if mine == theirs:
+            found.append((name, source, result))
+    return found
+
+
+def _with_copies(compiled, pairs, params):
+    """A compiled program that ends with copies of outputs to the places of inputs."""
+    if not pairs:
+        return compiled
+    program = Program(compiled.program.words[:-1])
+    for _, source, result in pairs:
+        (to, target), (begin, planes) = (compiled.placement[name] for name in (source, result))
+        runs = _runs(planes, target)
+        rows = params["ub_rows"]
+        while runs:
+            some, at = [], 0
+            while runs and at < rows:
+                first, second, count = runs.pop(0)
+                part = min(count, rows - at)
+                some.append((begin + first, to + second, at, part))
+                if part < count:
+                    runs.insert(0, (first + part, second + part, count - part))
+                at += part
+            for home, _, row, count in some:
+                program.rhm(home, row, count)
+            for _, home, row, count in some:
+                program.whm(row, home, count)
+    program.hlt()
+    return replace(compiled, program=program)
+
+
+def _runs(planes, target):
+    """Vectors of a map and where they lie in another layout of it: (first, first there, count);
+    the zero vectors between lines stay."""
+    if planes.gap == target.gap == 0:
+        return [(planes.lead, target.lead, planes.blocks * planes.plane)]
+    return [
+        (planes.vector(block, line, 0), target.vector(block, line, 0), planes.across)
+        for block in range(planes.blocks)
+        for line in range(planes.down)
+    ]
 
 
 def _compile(made, *, inputs, stored, params, join, far=None):
@@ -214,8 +280,8 @@ def _compile(made, *, inputs, stored, params, join, far=None):
 
 
 def _placed(made, placement, present, host, swap, images):
-    """Tensors that are there after a run, by name: :class:`Placed`. ``present``: tensors that no
-    other one overwrites."""
+    """Tensors that main memory still holds after a run: name -> :class:`Placed`. ``present``:
+    tensors that no other one overwrites."""
     graph, placed = made.graph, {}
     for name in graph.tensors:
         root = made.root.get(name)
@@ -237,8 +303,7 @@ def _placed(made, placement, present, host, swap, images):
 
 
 def _layout(shape, stored, home, planes, host, swap, images):
-    """Layout of a tensor whose elements lie in planes; the first axis counts the inputs of a
-    run."""
+    """Layout of a tensor that is stored in planes; the first axis counts the inputs of a run."""
     n, strides = planes.n, planes.strides()
     bytes_ = {
         kind: [(size, vectors * n + elements) for size, vectors, elements in parts if size > 1]
@@ -262,8 +327,8 @@ def _layout(shape, stored, home, planes, host, swap, images):
 
 
 def _layers(steps, compiled, params, times, total):
-    """Words, cycles and bytes of each node, whose steps follow each other. ``times`` and ``total``
-    are those of ``word_times``."""
+    """Words, cycles and bytes of each node, whose steps are consecutive. ``times`` and ``total``
+    come from ``word_times``."""
     words = compiled.program.words
     stop = ISA.store(ISA.encode("HLT")).hex()
     layers, edges = [], [begin for begin, _ in compiled.spans] + [len(words)]
@@ -299,7 +364,7 @@ def _layers(steps, compiled, params, times, total):
 
 
 def _moved(word, n):
-    """Bytes of main memory that a word moves, its own among them."""
+    """Main memory traffic of one instruction word in bytes, its fetch included."""
     if word.opcode == RW:
         return 14 + n * n
     return 14 + n * word.count if word.opcode in _TRANSFERS else 14

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Memory map: which bytes of a network lie in the on-chip part of main memory.
+"""Memory map: decides which data of a network lie in the on-chip part of main memory.
 
 Without on-chip memory, or where it holds everything, program, tensors and tiles lie one behind
 another. Where they do not fit, tiles and tensors are placed by the cycles that each byte saves on
@@ -30,7 +30,7 @@ _SHARES = (0.0, 0.5, 0.75, 1.0)
 
 
 def align(address: int, step: int = 64) -> int:
-    """The next multiple of ``step``."""
+    """Rounds up to a multiple of ``step``."""
     return -(-address // step) * step
 
 
@@ -66,12 +66,13 @@ class MemoryMap:
     cycles: float
 
     def vector(self, home: int) -> int:
-        """Number of the host vector that the plan calls ``home``."""
+        """Number of the host vector at the plan's address ``home``."""
         return home - self.far if home >= FAR else home
 
 
 def plain_map(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory) -> MemoryMap:
-    """Program, host vectors and tiles one behind another, from address 0."""
+    """Memory map without an on-chip limit: program, host vectors and weight tiles one after
+    another, from address 0."""
     n = params["n"]
     size = 14 * len(compiled.program.words)
     host = align(size)
@@ -98,8 +99,9 @@ def plain_map(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory
 
 
 def maps_of(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory) -> list[MemoryMap]:
-    """Maps of a network that the on-chip memory does not hold, compiled with ``far``; the program
-    first or last, with several choices of the tiles that go beyond the border."""
+    """Candidate memory maps of a network that exceeds the on-chip memory, compiled with the tensors
+    ``far`` in slow memory. The program comes first or last, with several choices of the weight
+    tiles in slow memory."""
     found = []
     for program_last in (False, True):
         orders = {
@@ -111,7 +113,7 @@ def maps_of(compiled: CompiledSteps, params: Mapping[str, Any], memory: Memory) 
 
 
 def _tile_order(compiled, params, memory, share, program_last):
-    """Numbers of the tiles, those that save most on chip first."""
+    """Order of the weight tiles by cycles saved on chip, largest saving first."""
     words, size = compiled.program.words, params["n"] ** 2
     fast = replace(memory, border=1 << 62)
     times, total = word_times(words, params, fast)
@@ -135,8 +137,8 @@ def _tile_order(compiled, params, memory, share, program_last):
 
 
 def _slow_cycles(words, params, memory, program_last):
-    """Cycles for which the slow memory is busy with these words, if the program lies there, and
-    with far tensors."""
+    """Cycles in which these words occupy the slow memory, with the program there or not, and with
+    the far tensors."""
     n, total = params["n"], 0.0
     for word in words:
         if program_last:
@@ -147,8 +149,8 @@ def _slow_cycles(words, params, memory, program_last):
 
 
 def _map(compiled, params, memory, order, program_last):
-    """The map with tiles in this order: program, near tensors, tiles, far tensors, or the program
-    behind all of them."""
+    """Memory map with the tiles in this order: program, near tensors, tiles, far tensors; or the
+    same with the program last."""
     n, length = params["n"], 14 * len(compiled.program.words)
     host = 0 if program_last else align(length)
     tiles_at = align(host + n * compiled.vectors, max(64, n))
@@ -176,7 +178,7 @@ def _map(compiled, params, memory, order, program_last):
 
 
 def _renumbered(words, tiles, far):
-    """The words with tiles by their new numbers, and far vectors where they lie."""
+    """Rewrites words with the new tile numbers and the addresses of far vectors."""
     result = []
     for word in words:
         if word.opcode == RW:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Integer parameters of OpenTPU's layers: factors of additions and averages, shifts of blocks, clip
-limits."""
+bounds."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -48,7 +48,7 @@ def arithmetic(node: Node, params: Mapping[str, Any]) -> Arithmetic:
 
 
 def _nearest(ratios):
-    """Whole numbers up to 127 and the shift with which they are nearest to real ``ratios``."""
+    """Approximates real ``ratios`` by integers up to 127 with a common right shift."""
     shift = int(np.clip(np.floor(np.log2(127 / max(ratios))), 0, 31))
     return [min(127, int(np.rint(ratio * 2.0**shift))) for ratio in ratios], shift
 
@@ -69,7 +69,8 @@ def factors(quantised: Quantised, node: Binary) -> tuple[tuple[int, int], int]:
 
 
 def window_factor(quantised: Quantised, node: AveragePool) -> tuple[int, int]:
-    """Integer factor of an average: (factor, shift); the window's sum times the factor, shifted."""
+    """Integer factor of an average: (factor, shift); the window's sum is multiplied by the factor
+    and shifted right."""
     integer = quantised.layers.get(node.name)
     if integer is not None:
         return int(np.ravel(integer.weights)[0]), int(np.ravel(integer.shift)[0])
@@ -79,18 +80,19 @@ def window_factor(quantised: Quantised, node: AveragePool) -> tuple[int, int]:
 
 
 def clip_limit(quantised: Quantised, node: Node, activation: Activation) -> int:
-    """Greatest result of a clip, 127 if saturation suffices."""
+    """Upper bound of a clip, 127 if saturation suffices."""
     limit = activation.high / quantised.scales[node.output].step
     return 127 if limit >= 127 else int(np.rint(limit))
 
 
 def leaky_factor(activation: Activation) -> int:
-    """Slope for negative numbers, in units of 1/64."""
+    """Slope of a leaky ReLU for negative numbers, in units of 1/64."""
     return int(np.rint(activation.alpha * (1 << LEAKY_SHIFT)))
 
 
 def least_bias(integer: Integer, *, relu: bool, positive: bool) -> np.ndarray | None:
-    """The smallest bias that gives the same results: int64 [out] in units of products, or ``None``.
+    """The smallest bias that gives the same results: int64 [out] at the scale of the products, or
+    ``None``.
 
     A channel whose sums are saturated whatever it reads, as channels that a relu keeps at zero are,
     needs no more than what saturates them.

@@ -31,7 +31,7 @@ __all__ = ["run"]
 def run(
     quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
 ) -> dict[str, np.ndarray]:
-    """Computes all tensors, or the outputs: name -> int64 array, first axis the inputs."""
+    """Computes all tensors, or only the outputs: name -> int64 array, first axis the inputs."""
     graph, values = (
         quantised.graph,
         {name: np.asarray(array, np.int64) for name, array in inputs.items()},
@@ -44,12 +44,12 @@ def run(
 
 
 def _wrapped(sums):
-    """Accumulators of 32 bits."""
+    """Wraps sums to 32-bit accumulators."""
     return (sums + (1 << 31) & 0xFFFF_FFFF) - (1 << 31)
 
 
 def _finish(quantised, node, sums, shift, activation=None):
-    """Shift with rounding, activation, saturation."""
+    """Converts sums to results: shift with rounding, activation, saturation."""
     shift = np.asarray(shift, np.int64)
     half = np.where(shift > 0, np.int64(1) << np.maximum(shift - 1, 0), 0)
     values = _wrapped(sums) + half >> shift
@@ -61,7 +61,8 @@ def _finish(quantised, node, sums, shift, activation=None):
 
 
 def _taps(values, window, stride, padding, dilation=(1, 1), fill=0):
-    """(row, column) of a window, and what all positions see there."""
+    """Taps of a window: pairs of (row, column) and the source elements under that tap at all
+    positions."""
     top, left, bottom, right = padding
     values = np.pad(values, ((0, 0), (top, bottom), (left, right), (0, 0)), constant_values=fill)
     rows, columns = (
@@ -83,7 +84,7 @@ def _taps(values, window, stride, padding, dilation=(1, 1), fill=0):
 
 
 def _product(values, weights):
-    """[..., in] times [out, in], exact: no sum of bytes' products reaches 2^53."""
+    """Exact product of [..., in] and [out, in] in float64: no sum of byte products reaches 2^53."""
     return (values.astype(np.float64) @ weights.T.astype(np.float64)).astype(np.int64)
 
 

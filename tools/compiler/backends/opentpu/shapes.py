@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Stored shapes: the (rows, columns, channels) in which each tensor is stored, so that reshapes
-change addresses alone."""
+"""Stored shapes: (rows, columns, channels) for each tensor, chosen so that a reshape only changes
+addresses."""
 
 from collections.abc import Sequence
 from math import inf
@@ -37,7 +37,7 @@ FUNCTIONS = ("relu", "clip", "leaky", "abs", "neg")
 
 
 class StoredError(ValueError):
-    """A reshape that would have to move elements; the text says why."""
+    """Error of a reshape that would have to move elements; the text says why."""
 
 
 def as_map(shape: Sequence[int]) -> tuple[int, int, int]:
@@ -73,7 +73,7 @@ def dense_parts(shape: tuple[int, int, int], n: int) -> list[tuple[int, list[tup
 
 
 def _input_shape(graph, name, n):
-    """An input is stored as its only reader wants it, if its own axes can be counted so."""
+    """Stored shape of an input: its only reader's, if the input's axes can address that."""
     shape, readers = graph.shape(name), graph.readers(name)
     wanted = shape
     while (
@@ -112,8 +112,8 @@ def _or_none(function, *arguments):
 
 
 def _elementwise(graph, node, source):
-    """The stored shape of a result whose positions are its source's, where the source is stored in
-    another shape than its own."""
+    """Stored shape of an elementwise result whose source is stored in another shape than its
+    own."""
     before, after = graph.shape(node.inputs[0]), graph.shape(node.output)
     if source is None:
         return None
@@ -142,7 +142,7 @@ def _elementwise(graph, node, source):
 def axes_of(
     shape: Sequence[int], parts: Sequence[tuple[int, Sequence[tuple[int, int]]]]
 ) -> list[list[tuple[int, int]]]:
-    """Digits (size, stride) of every axis of ``shape``.
+    """Address digits (size, stride) of every axis of ``shape``.
 
     Parameters
     ----------
@@ -192,7 +192,7 @@ def axes_of(
 
 
 def nonnegative(graph: Graph, name: str) -> bool:
-    """Whether no element of a tensor can be negative."""
+    """Whether no element of a tensor can be negative, by the operations that produce it."""
     node = graph.maker(name)
     if node is None:
         return False

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Steps of the kernel library for the nodes of a legalised graph."""
+"""Translation of a legalised graph into steps of the kernel library."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _POSITION = 8
 
 
 class Steps:
-    """A legalised and quantised graph as steps.
+    """Builds the kernel steps of a legalised and quantised graph.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Steps:
             _KINDS[type(node)](self, node, [self.root[name] for name in node.inputs])
 
     def _turned(self, pair):
-        """(along lines, along places) of (rows, columns)."""
+        """Converts (rows, columns) to (along lines, along places)."""
         return tuple(reversed(pair)) if self.swap else tuple(pair)
 
     def _map(self, shape, phases=(1, 1), shift=(0, 0)):
@@ -85,8 +85,8 @@ class Steps:
         return Planes(lines, length * self.images, shape[2], self.n, phases=phases, shift=shift)
 
     def _phases(self, name):
-        """Neighbours of an input that share a vector, those that its only reader steps over; and
-        which of them its window begins with."""
+        """Space-to-depth of an input: the neighbours that share a vector, as many as the stride of
+        its only reader, and the first of them that the reader's window covers."""
         readers = self.graph.readers(name)
         if len(readers) != 1 or not isinstance(readers[0], Conv) or name in self.graph.kept():
             return (1, 1), (0, 0)
@@ -108,7 +108,7 @@ class Steps:
         target=None,
         macs=0,
     ):
-        """One step, and what a clip needs behind it."""
+        """Adds a step, and the step of a clip after it if needed."""
         out, activation = target or node.output, None if target else self._activation(node)
         limit = (
             clip_limit(self.quantised, node, activation)
@@ -168,7 +168,7 @@ class Steps:
         return blocks(self.planes[name].channels, self.n)
 
     def _padded(self, bias):
-        """A bias of whole blocks, ``None`` where there is none."""
+        """Pads a bias to whole blocks; ``None`` if there is none."""
         if bias is None or not np.any(bias):
             return None
         return np.pad(np.asarray(bias, np.int64), (0, -len(bias) % self.n))
@@ -231,8 +231,8 @@ class Steps:
         )
 
     def _by_phases(self, node, source, matrices, terms, stride):
-        """(sources, terms, stride) of a convolution whose products would go position by position:
-        of maps of the source's phases, if making those takes fewer such products."""
+        """Splits a convolution by the phases of its stride: (sources, terms, stride). Used if its
+        products would run one position at a time and making the phase maps takes fewer products."""
         phases, apart = cut_phases(matrices, self.planes[node.output].channels, self.n, stride)
         planes, positions = (
             self.planes[source],
@@ -287,7 +287,8 @@ class Steps:
         )
 
     def _matmul(self, node, sources):
-        """The second operand as tiles in main memory, then a product a tile."""
+        """Adds a product of two activations: stores the second operand as tiles in main memory,
+        then multiplies by one tile at a time."""
         first, second = (self.planes[name] for name in sources)
         out, rows = self.graph.shape(node.output)[1], blocks(first.channels, self.n) * self.n
         kernel = f"{node.output}:kernel"
@@ -405,7 +406,7 @@ class Steps:
             newest = seen
 
     def _plain(self, node, sources, terms, target, *, bias=None, relu=False, stride=(1, 1)):
-        """A step between others, without a shift."""
+        """Adds an intermediate step without a shift."""
         self.steps.append(
             Step(
                 name=node.name,
@@ -421,12 +422,13 @@ class Steps:
         )
 
     def _sum(self, channels, factors_):
-        """Terms of a sum of sources times factors."""
+        """Terms of a sum of sources, each times its factor."""
         parts = [self._copy(channels, factor, source) for source, factor in enumerate(factors_)]
         return [[term for terms in each for term in terms] for each in zip(*parts, strict=True)]
 
     def _larger(self, node, a, b, target, number, positive):
-        """The larger of two: a + relu(b - a), the difference in parts that a byte holds."""
+        """Adds the maximum of two tensors, a + relu(b - a), with the difference split into values
+        that fit a byte."""
         channels, rests = self.planes[node.output].channels, []
         for part in range(1 if positive else 3):
             rests.append(self._between(node, f"more_{number}_{part}"))

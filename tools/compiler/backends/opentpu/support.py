@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Support checks of OpenTPU."""
+"""Support checks of OpenTPU: which nodes of a network a build can run."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -38,7 +38,7 @@ def _conv(graph, node, params):
 
 
 def _activated(node):
-    """Reason why the activation of a node cannot follow it, or ``None``."""
+    """Reason why a node's activation cannot be fused into it, or ``None``."""
     activation = node if isinstance(node, g.Activation) else node.activation
     if (
         activation is None
@@ -229,7 +229,7 @@ _HOST = {
 
 @cache
 def _boards_with_norm():
-    """Names of the boards whose default preset takes networks."""
+    """Names of the boards whose default preset has the normaliser that networks need."""
     from .....boards import board_names, open_board
     from .....gateware.cores import open_core
 

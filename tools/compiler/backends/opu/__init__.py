@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Back end for the OPU, by the programs of :mod:`.codegen`."""
+"""Back end for the OPU; :mod:`.codegen` writes its programs."""
 
 from .backend import OpuBackend
 from .backend import OpuBackend as BACKEND

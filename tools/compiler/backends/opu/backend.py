@@ -61,9 +61,9 @@ class OpuBackend(Backend):
         return legalise(graph, self.apart)
 
     def form(self, graph: Graph) -> Form:
-        """The :class:`Form` of a legalised graph on this build. For a subgraph of a graph whose
-        form is known, on the same tensors, it is the whole graph's: a node gives the same results
-        by itself as within its network."""
+        """The :class:`Form` of a legalised graph on this build. A subgraph gets the form of the
+        whole graph if that is known, so that a node gives the same results by itself as within its
+        network."""
         names = {name for node in graph.nodes for name in (*node.inputs, node.output)} | {
             port.tensor for port in graph.inputs
         }
@@ -110,9 +110,11 @@ class OpuBackend(Backend):
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
 
-    def _built(self, quantised, fuse, images=1):
+    def _built(self, quantised, fuse, images=1, states=()):
         form = self.form(quantised.graph)
-        return form, Builder(quantised, form, self.types.name, fuse, images)
+        built = Builder(quantised, form, self.types.name, fuse, images)
+        built.keep_states(states)
+        return form, built
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
@@ -154,9 +156,8 @@ class OpuBackend(Backend):
         }
 
     def stages(self, quantised: Quantised, *, keep: bool = False) -> list[Quantised]:
-        """Splits a network into consecutive parts that main memory can hold; the outputs of one are
-        inputs of later ones. One part, the network itself, if it fits. Raises
-        :class:`LoweringError`."""
+        """Splits a network into consecutive subgraphs that fit main memory; outputs of one are
+        inputs of later ones. A network that fits stays whole. Raises :class:`LoweringError`."""
         return stages(quantised, lambda part: self.lower(part, keep=keep))
 
     def most_images(self, graph: Graph) -> int:
@@ -166,17 +167,19 @@ class OpuBackend(Backend):
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
         """As the base; ``images``: batch size of a run, layer by layer, so that weights are loaded
         once for all inputs."""
-        form, built = self._built(quantised, not keep, images)
+        form, built = self._built(quantised, not keep, images, self.states)
         rest = quantised.graph, form, built, self.params, self.memory_size
         # What fits by little is to be found with the very program.
         return lower_network(*rest, quick=self.quick and plenty(*rest))
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
-        """As the base, without the search for tilings if there is plenty of memory."""
+        """Raises :class:`LoweringError` if the programs do not fit; skips the search for tilings if
+        there is plenty of memory."""
         # The search for tilings makes programs a little longer: where there is plenty of room, it
         # does not matter.
         for part in parts:
-            form, built = self._built(part, True, min(images, self.most_images(part.graph)))
+            some = min(images, self.most_images(part.graph))
+            form, built = self._built(part, True, some, self.states)
             if not plenty(part.graph, form, built, self.params, self.memory_size):
                 lower_network(part.graph, form, built, self.params, self.memory_size)
 

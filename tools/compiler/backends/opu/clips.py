@@ -32,7 +32,7 @@ _KEEPING = (MaxPool, Pad, Reshape, Slice, Transpose)
 
 
 def _bound(node):
-    """Upper end of a node's clip, or ``None``."""
+    """Upper bound of a node's clip, or ``None``."""
     activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
     return (
         activation.high
@@ -46,7 +46,7 @@ def _flowing(graph, node):
 
 
 def _one(node, name, source, output, activation=None):
-    """A product with one, from one scale to another."""
+    """Builds a product with one that converts a tensor from one scale to another."""
     return Affine(
         name=name,
         inputs=[source],
@@ -59,9 +59,9 @@ def _one(node, name, source, output, activation=None):
 
 
 def _apart(graph, node, apart):
-    """Whether the clip of a node wants a product with one of its own: a sum of tensors has the
-    scale of its operands, and of a layer in ``apart`` the partial sums would end far from where its
-    result ends."""
+    """Whether a node's clip needs its own product with one. A sum of tensors does, since it has the
+    scale of its operands. So does a layer in ``apart``, whose partial sums would need another range
+    than its result."""
     if isinstance(node, Binary):
         return len(_flowing(graph, node)) > 1
     # A vector's product with one is a matrix. What is such a product already has it behind it.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Form of a network on the core: which tensors are split into pieces of 16 channels, where
-positions share a slot, and which tensors share memory.
+"""Storage form of a network: which tensors are split into channel tiles of 16, in which ones
+several positions share a slot, and which tensors share memory.
 
 All of it shows in the results, since partial sums saturate in the order in which pieces are added
 up; it follows from the graph and from how much memory there is, not from tilings.
@@ -32,7 +32,7 @@ def map_shape(shape: Sequence[int]) -> tuple[int, int, int]:
 
 
 class Form:
-    """Form of a legalised graph.
+    """Storage form of a legalised graph.
 
     Parameters
     ----------
@@ -99,7 +99,8 @@ class Form:
     # Pieces of 16 channels
 
     def _split(self):
-        """Tensors that a convolution in groups reads or makes, and all that must lie like them."""
+        """Finds the tensors to be split: those that a grouped convolution reads or makes, and all
+        that must have the same layout."""
         like = {}
 
         def root(name):
@@ -132,7 +133,7 @@ class Form:
         return {name for name in flow if root(name) in roots}
 
     def _narrow(self, node):
-        """Whether pieces of 16 channels take fewer steps than maps of 64."""
+        """Whether channel tiles of 16 take fewer steps than maps of 64."""
         inner = node.weights.shape[3]
         return inner <= NARROW and inner * node.groups > NARROW
 
@@ -189,8 +190,8 @@ class Form:
         return self._columns(node, source, 1 if result is None else result.block[1])
 
     def _fold(self, name):
-        """:class:`Grid` of an input that one convolution alone reads: blocks of its stride, padding
-        included, if that saves work."""
+        """The :class:`Grid` of an input with a single reader, a convolution: blocks of its stride,
+        padding included, if that saves work."""
         readers, shape = self.readers(name), self.graph.shape(name)
         if (
             len(readers) != 1
@@ -243,8 +244,8 @@ class Form:
         )
 
     def _share(self):
-        """Adds Grids of tensors of at most 8 channels between convolutions, several columns in a
-        slot: they take less of memory's time."""
+        """Adds Grids for tensors of at most 8 channels between convolutions: several columns share
+        a slot, which saves memory bandwidth."""
         for node in self.graph.nodes:
             channels = self.map_shape(node.output)[2]
             if (
@@ -262,8 +263,8 @@ class Form:
                 self.grids.update(found)
 
     def _chain(self, name, count, found):
-        """Grids of ``name`` in blocks of ``count`` columns and of all behind it that must have them
-        too; ``None`` where that cannot be."""
+        """Grids of ``name`` in blocks of ``count`` columns, and of all later tensors that need the
+        same blocks; ``None`` if that is impossible."""
         node, (rows, columns, channels) = self.maker(name), self.map_shape(name)
         readers = self.readers(name)
         fits = channels * count <= _SLOT and (NARROW % channels == 0 or channels % NARROW == 0)

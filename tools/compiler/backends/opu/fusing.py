@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operator fusion into the ``store`` of a convolution: residual addition and max pooling. Results
-are the same either way."""
+"""Operator fusion into the ``store`` of a convolution: residual addition and max pooling. Fusion
+does not change results."""
 
 from typing import NamedTuple
 
@@ -11,7 +11,7 @@ __all__ = ["Fusing", "FusedSum"]
 
 class FusedSum(NamedTuple):
     """A sum fused into the ``store`` of the convolution ``main``; ``other``: name of the addend;
-    ``order`` as ``@post`` numbers it."""
+    ``order``: number of the order in ``@post``."""
 
     main: Conv
     other: str
@@ -19,7 +19,7 @@ class FusedSum(NamedTuple):
 
 
 class Fusing:
-    """Fusion decisions for a graph.
+    """Fusion decisions for a graph: which sums and poolings are fused, and into which convolution.
 
     Attributes
     ----------

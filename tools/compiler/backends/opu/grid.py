@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Space-to-depth layout: with few channels, several neighbouring positions share the 16 channels
-that a tap multiplies anyway.
+"""Space-to-depth layout: with few channels, several neighbouring positions share the 16 channels of
+a tap, which would otherwise be multiplied by zero.
 
 A convolution on such a tensor has fewer taps on more channels; one that makes such a tensor
 computes several of its positions at a time.
@@ -31,7 +31,8 @@ class Grid:
     shape: tuple[int, int, int]
 
     def pack(self, values: np.ndarray) -> np.ndarray:
-        """Converts ``values`` [inputs, rows, columns, channels] into the core's layout."""
+        """Converts ``values`` [inputs, rows, columns, channels] into the core's space-to-depth
+        layout."""
         (down, across), (top, left), (rows, columns, _) = self.block, self.phase, self.shape
         count, high, wide, channels = values.shape
         whole = np.zeros((count, rows * down, columns * across, channels), values.dtype)
@@ -82,8 +83,8 @@ def side(
 ) -> Side | None:
     """The :class:`Side` of ``taps`` at ``stride`` with ``before`` zeros ahead, on ``length``
     positions in blocks of ``source``, the first at ``phase``; ``results`` in blocks of ``result``.
-    ``whole``: the source's blocks include its padding, and are as many as kernels read. ``None`` if
-    blocks do not divide evenly."""
+    ``whole``: the source's blocks include its padding, and their number is the one that the kernels
+    read. ``None`` if blocks do not divide evenly."""
     if result * stride % source or results % result or result * stride // source > 7:
         return None
     offsets = [[p * stride + k - before + phase for k in range(taps)] for p in range(result)]
@@ -102,7 +103,7 @@ def side(
 
 @dataclass(frozen=True)
 class Regular:
-    """A convolution in blocks: ``rows`` and ``columns`` are Sides."""
+    """A convolution in blocks of positions: ``rows`` and ``columns`` are Sides."""
 
     rows: Side
     columns: Side
@@ -119,7 +120,7 @@ class Regular:
 
     def weights(self, weights: np.ndarray, groups: int) -> np.ndarray:
         """Rearranges weights [out, rows, columns, in / groups] to [positions * out, positions * in,
-        rows, columns] in blocks."""
+        rows, columns], with rows and columns counted in blocks."""
         out, _, _, each = weights.shape
         inner, rows, columns = each * groups, self.rows, self.columns
         found = np.zeros(

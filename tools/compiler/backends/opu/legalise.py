@@ -25,7 +25,8 @@ def legalise(graph: Graph, apart: Collection[str] = ()) -> Graph:
 
 
 def _without_limits(graph):
-    """A new graph: the smaller of x and c is c - relu(c - x), also behind a layer."""
+    """Replaces each minimum of x and a constant c by c - relu(c - x), also after a layer; returns a
+    new graph."""
     nodes, tensors = [], dict(graph.tensors)
 
     def tensor(node, part):
@@ -54,12 +55,12 @@ def _without_limits(graph):
 
 
 def _sloped(node):
-    """Whether it is a leaky relu of another slope than the core's own."""
+    """Whether a node is a leaky ReLU whose slope the core does not have."""
     return isinstance(node, Activation) and node.function == "leaky" and node.alpha != 0.125
 
 
 def _leaky(graph, node):
-    """alpha x + relu((1 - alpha) x)."""
+    """Replaces a leaky ReLU by alpha x + relu((1 - alpha) x)."""
     source, parts = node.inputs[0], []
     for part, scale, activation in (
         (
@@ -110,8 +111,8 @@ def _node(graph, node):
 
 
 def _each_channel(graph, node, source, scale, shift):
-    """``scale`` * x + ``shift`` as a depthwise convolution, of a vector or a sequence as a dense
-    layer."""
+    """Replaces ``scale`` * x + ``shift`` by a depthwise convolution, or for a vector or sequence by
+    a dense layer."""
     shape = graph.shape(source)
     channels = shape[-1] if shape else 1
     scale, shift = (

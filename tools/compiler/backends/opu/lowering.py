@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from .....gateware.cores.opu.isa import ISA
 from .....gateware.cores.opu.model.sequence import Sequence
 from .....gateware.cores.opu.types import SLOT
-from ..base import LayerSpan, Lowered, LoweringError, Placed
+from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
 from .codegen import SDRAM, KernelError, compile_network, estimate
 from .placing import grid_layout, layout_of
 
@@ -30,9 +30,8 @@ _APART = 0.75
 def plenty(
     graph: Graph, form: Form, built: Builder, params: Mapping[str, Any], memory_size: int
 ) -> bool:
-    """Whether what a Builder has built fits main memory with much to spare, found without the
-    search for the best tilings; raises :class:`LoweringError` where an input or output has no
-    layout."""
+    """Whether a network fits main memory with a large margin, found without the search for the best
+    tilings; raises :class:`LoweringError` if an input or output has no layout."""
     if not built.network.layers:
         return False
     try:
@@ -44,7 +43,8 @@ def plenty(
 
 
 def _placed(graph, form, built, compiled):
-    """(inputs, outputs, function: names of tensors -> those with a place, by name)."""
+    """Finds the layouts of tensors: (inputs, outputs, function from names to the placed tensors by
+    name)."""
 
     def placed(name):
         tensor = built.values[name]
@@ -83,8 +83,8 @@ def lower_network(
     memory_size: int,
     quick: bool = False,
 ) -> Lowered:
-    """:class:`Lowered` of what a Builder has built; raises :class:`LoweringError`. ``quick``: as of
-    :func:`~.codegen.compiler.compile_network`."""
+    """Lowers the network of a Builder to :class:`Lowered`; raises :class:`LoweringError`.
+    ``quick``: see :func:`~.codegen.compiler.compile_network`."""
     compiled, apart = _compiled(built, params, memory_size, quick)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
@@ -95,7 +95,7 @@ def lower_network(
         for name, found in compiled.tensors.items()
         if found.buffer.border or name in folded
     ]
-    return Lowered(
+    lowered = Lowered(
         program=compiled.data,
         text=compiled.text,
         program_at=compiled.program_at,
@@ -112,10 +112,12 @@ def lower_network(
         layers=_spans(compiled, built, params),
         params=dict(params),
     )
+    return with_states(lowered, built.kept)
 
 
 def _compiled(built, params, memory_size, quick):
-    """(Compiled, whether every tensor has memory of its own): where that fits."""
+    """Compiles with separate memory for every tensor if that fits, else with shared memory:
+    (Compiled, whether memory is separate)."""
     network = built.network
     if not network.layers:
         raise LoweringError("no node of the network runs on the core")

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translation of a quantised graph into a network of the kernel library: one layer per node, or
-with ``fuse`` sums and poolings fused into the convolution before."""
+"""Translation of a quantised graph into a network of the kernel library: one layer per node, or,
+with ``fuse``, sums and poolings fused into the preceding convolution."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from functools import singledispatchmethod
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +42,7 @@ __all__ = ["Builder"]
 
 
 def _act(node):
-    """Name in the kernel library of an activation that ``@post`` applies; ``None`` for others."""
+    """The kernel library's name of an activation that ``@post`` applies; ``None`` for others."""
     if node is None or (node.function == "clip" and node.low < 0):
         return None
     return "leaky" if node.function == "leaky" else "relu"
@@ -62,7 +64,9 @@ class Builder:
     ----------
     network : Network of the kernel library
     values : dict, name of a tensor -> the library's Tensor
-    nodes : dict, name of a layer -> names of the nodes that it does
+    nodes : dict, name of a layer -> names of the nodes that it does, or of the input that it writes
+        for the next run
+    kept : names of these inputs
 
     Raises
     ------
@@ -75,6 +79,7 @@ class Builder:
         self.network = Network(types=types, batch=images)
         self.values: dict[str, LibraryTensor] = {}
         self.nodes: dict[str, tuple[str, ...]] = {}
+        self.kept: list[str] = []
         self._fusing = Fusing(self.graph) if fuse else None
         for index, port in enumerate(self.graph.inputs):
             self._input(port.tensor, index)
@@ -89,6 +94,29 @@ class Builder:
         )
         self.network.output(*dict.fromkeys(self.values[name] for name in kept))
 
+    def keep_states(self, states: Sequence[tuple[str, str]]) -> None:
+        """Adds layers that copy outputs to the tensors of inputs, for pairs (input, output) of
+        ``states`` that lie alike on the core; their names become :attr:`kept`."""
+        for source, output in states:
+            if source not in self.values or output not in self.values:
+                continue
+            target, result = self.values[source], self.values[output]
+            same = (target.shape, target.split, target.full) == (
+                result.shape,
+                result.split,
+                result.full,
+            )
+            if (
+                not same
+                or result in self.network.inputs
+                or self.form.grids.get(source) != self.form.grids.get(output)
+            ):
+                continue
+            name = self._name(self.graph.maker(output), (source,))
+            self.network.identity(name, result)
+            self.network.layers[-1] = replace(self.network.layers[-1], result=target)
+            self.kept.append(source)
+
     def _input(self, name, index):
         grid = self.form.grids.get(name)
         shape = self.form.place(name)[1] if grid is None else grid.shape
@@ -97,7 +125,7 @@ class Builder:
         )
 
     def _name(self, node, nodes=()):
-        """Name of a layer."""
+        """Unique name of a layer."""
         name = re.sub(r"[^\w.+-]", "_", node.name)
         name = name if re.match(r"\w", name) else f"_{name}"
         while name in self.nodes or name == "constants" or re.fullmatch(r"input_\d+", name):
@@ -106,7 +134,7 @@ class Builder:
         return name
 
     def _equal(self, node):
-        """Refuses a node whose tensors must have one scale and have not."""
+        """Raises an error if the tensors of a node have different scales but need one."""
         names = [
             name for name in (*node.inputs, node.output) if self.graph.tensors[name].data is None
         ]
@@ -132,7 +160,7 @@ class Builder:
         return integer.weights, found
 
     def _convolve(self, node, name, **post):
-        """A convolution with what follows it, ``post``."""
+        """Adds a convolution with its fused operations ``post``."""
         weights, options = self._shifts(node)
         options.update(post)
         top, left, bottom, right = node.padding
@@ -251,8 +279,8 @@ class Builder:
         return self._average(node, self.values[node.inputs[0]].shape[:2])
 
     def _average(self, node, window, **how):
-        """An average: by the quantiser's factor, where it chose one, else with its source's
-        scale."""
+        """Adds an average, scaled by the quantiser's factor if it chose one, else at the scale of
+        its source."""
         integer = self.quantised.layers.get(node.name)
         if integer is None:
             self._equal(node)
@@ -288,8 +316,8 @@ class Builder:
         return self._turned(node, node.inputs[0], len(self.graph.shape(node.output)) == 3)
 
     def _turned(self, node, name, batched):
-        """The tensor ``name`` with rows and columns swapped. A product takes positions without a
-        border: where another layer's padding is one, a copy is turned."""
+        """Swaps rows and columns of the tensor ``name``. A product needs positions without a
+        border: if another layer pads the tensor, a copy is transposed."""
         source = self.values[name]
         if any(
             self.form.place(other)[0] == self.form.place(name)[0] and self._pads(reader)
@@ -300,7 +328,7 @@ class Builder:
         return self.network.turned(self._name(node), source, batched=batched)
 
     def _pads(self, node):
-        """Whether a node reads what lies around its source."""
+        """Whether a node reads the border of its source."""
         if isinstance(node, Pad):
             return any((*node.before, *node.after))
         return isinstance(node, Conv | MaxPool | AveragePool) and any(node.padding)
@@ -313,8 +341,8 @@ class Builder:
         return self.values[node.inputs[0]]
 
     def _ones(self, node, places, taps=(1, 1), tap=(0, 0), **options):
-        """A convolution of which each result channel is a source channel, or zero: ``places`` (of
-        the result, of the source)."""
+        """Adds a convolution that selects channels: each result channel is a source channel, or
+        zero. ``places``: (of the result, of the source)."""
         source = options.pop("source", None) or self.values[node.inputs[0]]
         weights = np.zeros((self.form.map_shape(node.output)[2], source.channels, *taps), np.int64)
         weight = (*places, *tap)

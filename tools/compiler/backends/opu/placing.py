@@ -17,9 +17,9 @@ __all__ = ["grid_layout", "layout_of"]
 
 
 def layout_of(placed: Placed, shape: Sequence[int]) -> Layout | None:
-    """Memory layout of a tensor of ``shape`` (its first axis counts inputs) where the kernel
-    library placed it; ``None`` if digits cannot describe it: a flattened map whose channel tiles
-    are not full."""
+    """Memory layout of a tensor of ``shape`` (its first axis counts inputs) at its place in the
+    kernel library's network. ``None`` if address digits cannot describe it: a flattened map whose
+    channel tiles are not full."""
     buffer, size = placed.buffer, placed.bits // 8
     tensor, slot = buffer.tensor, SLOT * size
     rows = [(tensor.height, buffer.row_slots * slot)]
@@ -47,7 +47,7 @@ def _sizes(tensor, axes):
 
 
 def _channels(buffer, slot, size, each):
-    """Digits of the channels: maps, pieces that share one, channels of a piece."""
+    """Address digits of the channels: maps, channel tiles within a map, channels of a tile."""
     tensor, digits = buffer.tensor, []
     if tensor.maps > 1:
         digits.append((tensor.maps, buffer.map_slots * slot))

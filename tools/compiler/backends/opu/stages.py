@@ -13,14 +13,15 @@ __all__ = ["Stage", "stages"]
 
 @dataclass(eq=False)
 class Stage(Graph):
-    """A subgraph; ``cuts``: names of its inputs that are no inputs of the network."""
+    """A subgraph that becomes one program; ``cuts``: names of its inputs that earlier stages
+    compute."""
 
     cuts: frozenset[str] = field(default_factory=frozenset)
 
 
 def _part(quantised, first, last):
-    """Quantised of nodes ``first`` to ``last`` (exclusive): what it reads from before is an input,
-    what is read behind it an output."""
+    """Subgraph of nodes ``first`` to ``last`` (exclusive), quantised: tensors from earlier nodes
+    become inputs, tensors that later nodes read become outputs."""
     whole = quantised.graph.part(quantised.graph.nodes[first:last])
     part = Stage(
         **vars(whole),
@@ -41,8 +42,8 @@ def _part(quantised, first, last):
 
 
 def stages(quantised: Quantised, lower: Callable[[Quantised], object]) -> list[Quantised]:
-    """Splits a network into the fewest consecutive parts that ``lower`` (Quantised -> Lowered)
-    accepts; the whole if it is accepted.
+    """Splits a network into the fewest consecutive subgraphs that ``lower`` (Quantised -> Lowered)
+    accepts; a network that is accepted stays whole.
 
     Raises
     ------

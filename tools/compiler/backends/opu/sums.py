@@ -20,8 +20,8 @@ __all__ = ["partial_sums"]
 
 
 def partial_sums(graph: Graph, form: Form, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
-    """Partial sums after every tap, arrays [inputs, ..., out]; ``values`` of the node's source; the
-    bias is in the first."""
+    """Partial sums after every tap, arrays [inputs, ..., out], for ``values`` of the node's source;
+    the first includes the bias."""
     values = np.asarray(values, np.float64)
     layer, source, weights = _layer(
         form, node, values.reshape(len(values), *form.place(node.inputs[0])[1])
@@ -42,8 +42,8 @@ def partial_sums(graph: Graph, form: Form, node: Node, values: np.ndarray) -> It
 
 
 def _layer(form, node, source):
-    """The kernel library's layer of a node, its source folded, and its weights [out, in / groups,
-    rows, columns]; the layer's own are zero."""
+    """Returns the kernel library's layer of a node (source in space-to-depth layout, weights zero)
+    and its real weights [out, in / groups, rows, columns]."""
     network, grid = Network(), form.grids.get(node.inputs[0])
     regular = form.regular(node) if isinstance(node, Conv) else None
     options = {"weight_fraction": 0, "fraction": 0, "split": node.output in form.split}

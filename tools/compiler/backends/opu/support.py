@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Support checks of the OPU."""
+"""Support checks of the OPU: which nodes of a network a build can run."""
 
 from functools import singledispatch
 
@@ -48,7 +48,7 @@ _YES = Support(NATIVE)
 
 
 def check_support(graph: Graph, node: Node) -> Support:
-    """Support check of ``node``: all reasons against it, one after the other."""
+    """Support check of ``node``: collects every reason against it."""
     reasons = [
         f"{name} has {len(shape)} axes, at most 3 (rows, columns, channels)"
         for name in (*node.inputs, node.output)
@@ -69,7 +69,7 @@ def check_support(graph: Graph, node: Node) -> Support:
 
 
 def _limits(*limits):
-    """Reasons of (name, values, lowest, highest) that are not kept."""
+    """Reasons from range checks of (name, values, lowest, highest), one per violated range."""
     return [
         f"{name} {tuple(values)}, this core takes {low} to {high}"
         for name, values, low, high in limits
@@ -98,7 +98,7 @@ def _activation(node):
 
 
 def is_limit(node: Activation | None) -> bool:
-    """Whether a node is the minimum of its input and a number."""
+    """Whether a node is the minimum of its input and a constant."""
     return (
         isinstance(node, Activation)
         and node.function == "clip"
@@ -222,7 +222,7 @@ def _(node: Affine, graph):
 
 
 def is_positive(graph: Graph, name: str) -> bool:
-    """Whether a tensor is never negative, as far as the nodes that made it guarantee."""
+    """Whether a tensor is never negative, as far as its producers guarantee."""
     node = graph.maker(name)
     if node is None:
         return False
@@ -239,8 +239,8 @@ def is_positive(graph: Graph, name: str) -> bool:
 
 
 def window_strides(graph: Graph, node: AveragePool | MaxPool) -> tuple[int, int]:
-    """Strides of a pooling's window; a stride greater than the core's maximum is replaced by it
-    where there is only one result."""
+    """Strides of a pooling's window; a stride greater than the core's maximum is replaced by the
+    maximum if there is only one result."""
     shape, results = graph.shape(node.inputs[0]), graph.shape(node.output)
     lengths = [shape[a] + node.padding[a] + node.padding[a + 2] for a in (0, 1)]
     rows, columns = (
@@ -321,7 +321,7 @@ def _(node: Reshape, graph):
 
 
 def _regular(shape):
-    """Whether the elements of a map lie where digits of their number say."""
+    """Whether an element's place in a map is a mixed-radix function of its index."""
     return shape[2] <= 16 or shape[2] % 64 == 0
 
 
@@ -352,8 +352,8 @@ def _(node: Pad, graph):
 def slice_kernel(
     graph: Graph, node: Slice
 ) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Kernel (rows, columns), its one tap (row, column) and strides of a convolution that computes
-    a slice; the kernel is as large as leaves exactly its rows and columns."""
+    """Kernel (rows, columns), its single tap (row, column) and strides of a convolution that
+    computes a slice; the kernel is large enough to leave exactly the slice's rows and columns."""
     rows, columns, _ = map_shape(graph.shape(node.inputs[0]))
     high, wide, _ = map_shape(graph.shape(node.output))
     axes = {1: (None, None), 2: (0, None), 3: (0, 1)}[len(node.start)]

@@ -38,6 +38,7 @@ from ..base import (
     LoweringError,
     Placed,
     Support,
+    with_states,
 )
 from ..products import join_turned
 from .arrays.assign import assign
@@ -65,18 +66,19 @@ MOST_AVERAGED = 2047
 
 
 def _most_averaged(params):
-    """Elements that one ``vavg`` takes, of 16 bits in local memory beside their average."""
+    """Greatest number of elements that one ``vavg`` averages: 16 bits each, held in local memory
+    with the result."""
     return min(MOST_AVERAGED, params["lmem_bytes"] // 2 - 4)
 
 
 def _whole(graph, node):
-    """Whether an average is one of the whole map and nothing else."""
+    """Whether an average covers the whole map and has no other operations fused."""
     return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
 
 
 def _first_window(rows, columns, limit):
     """First window of an average over more positions than ``limit``: the smallest whose results can
-    be averaged at once; of equal ones the one that passes the map's edges least."""
+    be averaged at once. Of equal sizes, the window that exceeds the map's edges least."""
     sizes = []
     for h in range(1, rows + 1):
         most = limit // -(-rows // h)  # windows side by side
@@ -86,8 +88,8 @@ def _first_window(rows, columns, limit):
 
 
 def _in_two_steps(graph, node, limit):
-    """An average of a whole map of more places than ``limit``: a depthwise convolution, and
-    the average of its results, the map itself with zeros behind it where no window divides it."""
+    """Splits a global average over more positions than ``limit`` into a depthwise convolution and
+    an average of its results. The map is padded with zeros if no window divides it."""
     rows, columns, channels = graph.shape(node.inputs[0])
     window = _first_window(rows, columns, limit)
     left = (-(-rows // window[0]), -(-columns // window[1]))
@@ -121,8 +123,8 @@ def _depthwise_average(node, output, name, channels, window, stride, padding, we
 
 
 def _repeats(shape, result, most):
-    """Whether a tensor of ``shape`` is that of ``result``, or comes again and again along the axes
-    in front of it, ``most`` elements at most."""
+    """Whether an operand of ``shape`` equals the result in shape, or is broadcast along leading
+    axes with at most ``most`` elements."""
     own = (1,) * (len(result) - len(shape)) + tuple(shape)
     same = next((k for k, length in enumerate(own) if length > 1), len(own))
     return tuple(result[same:]) == own[same:] and (
@@ -141,7 +143,7 @@ class PIMBackend(Backend):
 
     @property
     def bits(self) -> tuple[int, ...]:
-        """Widths of activations, the preferred one first."""
+        """Supported widths of activations, the preferred width first."""
         return (16, 8) if self.params["x_bits"] >= 16 and self.params["max_biw"] >= 16 else (8,)
 
     def is_narrow(self, bits: int | None = None) -> bool:
@@ -357,14 +359,16 @@ class PIMBackend(Backend):
         return self._lower(quantised, self._chosen(quantised), at, size, spent)
 
     def _chosen(self, quantised):
-        """What runs together; a program and its double-buffered copy share one choice."""
+        """Chosen groups of fused layers; a program and its double-buffered copy share one
+        choice."""
         if self._choice is None or self._choice[0] is not quantised:
             self._check_layers(quantised)
             self._choice = quantised, choose_joined(quantised, self.params)
         return self._choice[1]
 
     def _check_layers(self, quantised):
-        """Refuses a layer that local memory does not hold, before the search for fused layers."""
+        """Raises an error for a layer that local memory cannot hold, before the search for fused
+        layers."""
         writer = ProgramWriter(quantised, self.params)
         writer.place_all(0)
         try:
@@ -383,13 +387,15 @@ class PIMBackend(Backend):
             raise
 
     def _lower(self, quantised, joined, at, size=0, spent=None):
-        """The program at byte address ``at``, its tensors behind it; ``size``: bytes that it may
-        have, ``spent``: (cycles, bytes of main memory) of each stretch, where they are known."""
+        """Lowers to a program at byte address ``at``, with its tensors after it. ``size``: bytes
+        reserved for the program; ``spent``: (cycles, bytes of main memory) of each stretch, if
+        known."""
         writer, laid, end = self._laid(quantised, joined, at, size)
         return self._lowered(quantised, writer, laid, at, end, joined, spent)
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
-        """As the base, without the search for fused layers if there is plenty of memory."""
+        """Raises :class:`LoweringError` if the programs do not fit; skips the search for fused
+        layers if there is plenty of memory."""
         # Layers that run together take code of their own and less local memory: what does not fit
         # easily without them is looked at with them.
         for part in parts:
@@ -401,11 +407,12 @@ class PIMBackend(Backend):
                 self._laid(part, self._chosen(part), 0)
 
     def _laid(self, quantised, joined, at, size=0):
-        """(ProgramWriter, program as bytes, end of what it takes of main memory)."""
+        """Writes and places the program: (ProgramWriter, program as bytes, end of its range of main
+        memory)."""
         # Addresses are offsets of instructions: the program's own size is needed first, and does
         # not depend on them.
         for _ in range(4):
-            writer = ProgramWriter(quantised, self.params, joined)
+            writer = ProgramWriter(quantised, self.params, joined, self._kept(quantised.graph))
             end = writer.place_all(at + size)
             writer.write()
             laid = Writer(writer.image())
@@ -425,6 +432,10 @@ class PIMBackend(Backend):
                 bytes_needed=end,
             )
         return writer, laid, end
+
+    def _kept(self, graph):
+        """The states that a program of ``graph`` reads and makes."""
+        return [pair for pair in self.states if set(pair) <= graph.tensors.keys()]
 
     def _lowered(self, quantised, writer, laid, at, end, joined, spent):
         graph, data = quantised.graph, laid.data
@@ -460,7 +471,7 @@ class PIMBackend(Backend):
                 )
             )
         p = self.params
-        return Lowered(
+        lowered = Lowered(
             program=data,
             text="",
             program_at=at,
@@ -484,3 +495,4 @@ class PIMBackend(Backend):
                 )
             },
         )
+        return with_states(lowered, [name for name, _ in writer.kept_states()])

@@ -36,8 +36,8 @@ _PLACES = 1 << 20
 
 
 def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joined]:
-    """The list of :class:`~.joined.Joined` for :class:`ProgramWriter` whose program ends first by
-    the instructions' timing."""
+    """Chooses the list of :class:`~.joined.Joined` with which the program of :class:`ProgramWriter`
+    ends first, by the timing of its instructions."""
     writer, matrices = ProgramWriter(quantised, params), _matrices(quantised, params)
     writer.place_all(_PLACES)
     finder = _Chains(quantised, params, matrices)
@@ -48,8 +48,9 @@ def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joine
         return _cycles(quantised, params, [replace(joined[0], plan=least), *joined[1:]])
 
     def planned(found):
-        """The best of ``found`` with plans in place of the cores' lower bounds; without
-        those that local memories do not hold. What cannot come among the best is not planned."""
+        """Returns the best of ``found`` after replacing the cores' lower bounds by real plans;
+        drops candidates that exceed local memory. A candidate that cannot be among the best is not
+        planned."""
         bounds = [bound(joined) for joined in found]
         best = []  # (cycles, number among those found, joined)
         for number in sorted(range(len(found)), key=lambda number: bounds[number]):
@@ -84,7 +85,8 @@ def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joine
 
 
 def _matrices(quantised, params):
-    """Node name -> list of Matrix of every convolution on a core that does all channels."""
+    """Matrices of every convolution if one core computes all channels: node name -> list of
+    Matrix."""
     graph = quantised.graph
     return {
         node.name: matrices_of(
@@ -96,8 +98,7 @@ def _matrices(quantised, params):
 
 
 class _Chains:
-    """Chains of a network; what is found for one way to have layers side by side is used again for
-    the next.
+    """Chains of fused layers in a network; results are cached across the candidate pipelines.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ class _Chains:
         self._joined, self._cycles_of = {}, {}
 
     def _chain(self, first, end):
-        """The chain of the nodes ``first`` to ``end`` - 1, or ``None`` where they cannot be one."""
+        """The chain of the nodes ``first`` to ``end`` - 1, or ``None`` if they cannot form one."""
         key = first, end
         if key not in self._joined:
             some = Joined(self.nodes[first:end])
@@ -129,7 +130,7 @@ class _Chains:
         return self._cycles_of[key]
 
     def chains(self, others):
-        """Chains among the nodes that are not in ``others``."""
+        """Chains among the nodes outside of ``others``."""
         taken = {node.name for some in others for node in some.nodes}
         chains, nodes = [], self.nodes
         lowest, first = self._cycles([]), 0
@@ -151,9 +152,9 @@ class _Chains:
 
 
 def _side_by_side(finder, writer, room):
-    """Ways to have layers side by side, lists of :class:`Joined`, the one with stages first: in
-    every stretch that can be, from one of the nodes on that a single tensor leads to; the rest in
-    chains. Their plans are empty and say what the core with most to do has to do."""
+    """Candidate pipelines, lists of :class:`Joined` with the pipelined group first. Each covers a
+    stretch that begins where a single tensor leads on; the other nodes form chains. Plans are still
+    empty, with the busiest core's cycles as a lower bound."""
     quantised, params, matrices = finder.quantised, finder.params, finder.matrices
     graph, nodes, first = quantised.graph, finder.nodes, 0
     while first < len(nodes) and params["cores"] > 1:
@@ -183,7 +184,8 @@ def _side_by_side(finder, writer, room):
 
 
 def _holds(quantised, params, chain, matrices):
-    """Whether local memory holds the rings, in a band at the map's edge and in one inside."""
+    """Whether local memory can hold the line buffers, for a band at the map's edge and for one
+    inside."""
     size, height = (
         ProgramWriter(quantised, params).size,
         quantised.graph.shape(chain.nodes[-1].output)[0],
@@ -205,7 +207,7 @@ def _holds(quantised, params, chain, matrices):
 
 
 def _cycles(quantised, params, joined):
-    """Estimate of the whole, before anything is written; infinite where the arrays do not hold
+    """Cycle estimate of the whole program before it is written; infinite if the arrays cannot hold
     it."""
     try:
         needs = layer_needs(quantised, params, joined)

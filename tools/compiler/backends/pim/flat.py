@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Elementwise and dense layers on one core: vectors streamed through local memory in pieces."""
+"""Elementwise and dense layers on one core: vectors are streamed through local memory in tiles."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ _PIECE = 1024
 
 def most_repeated(params: Mapping[str, Any]) -> int:
     """Greatest number of elements of a broadcast operand, which local memory holds beside the
-    pieces."""
+    tiles."""
     return params["lmem_bytes"] // 8
 
 
 class Repeated:
-    """A broadcast operand, which begins anew every ``period`` elements, from the global address
-    ``source``; see :func:`most_repeated`.
+    """A broadcast operand at the global address ``source`` that repeats every ``period`` elements;
+    see :func:`most_repeated`.
 
     It is brought into local memory once, and there stands as often as a piece of ``piece`` elements
     may reach over, wherever that begins.
@@ -62,7 +62,7 @@ class Repeated:
             have += some
 
     def place(self, first: int) -> int:
-        """Local address of element ``first`` and its successors."""
+        """Local address of element ``first``, which its successors follow."""
         return self._at + first % self._period * self._size
 
 
@@ -126,7 +126,7 @@ def add_rows(
     size: int,
     subtract: bool = False,
 ) -> None:
-    """Appends an addition or subtraction of ``count`` elements."""
+    """Appends an elementwise addition or subtraction of ``count`` elements."""
     core.widths(8 * size, 8 * size)
     core.vector2(
         "vvsub" if subtract else "vvadd", result, operands[0], operands[1], count, size=size
@@ -134,7 +134,7 @@ def add_rows(
 
 
 class Products:
-    """Elementwise products of two vectors times 2^-``shift``: 32-bit, rounded, in pieces of at most
+    """Elementwise products of two vectors times 2^-``shift``: 32-bit, rounded, in tiles of at most
     :attr:`MOST` elements."""
 
     #: Three vectors of 32 bits are in local memory besides.
@@ -243,7 +243,7 @@ def average_channels(
     what: str,
 ) -> None:
     """Global average pooling of ``channels`` (first, end) of a map that is stored position by
-    position, in parts that local memory holds."""
+    position, in tiles that local memory holds."""
     places, (first, end) = shape[0] * shape[1], channels
     count, mark = end - first, core.used
     most = max(1, (core.params["lmem_bytes"] - mark) // ((places + 1) * size))

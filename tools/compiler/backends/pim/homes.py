@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layer-to-core placement of pipeline stages: balances work and respects the capacity of each
+"""Layer-to-core placement of pipeline stages: balances the load and respects the capacity of each
 core's arrays."""
 
 from collections.abc import Callable, Iterator, Mapping
@@ -38,9 +38,9 @@ def cuts(
     matrices: Mapping[str, list[Matrix]],
     params: Mapping[str, Any],
 ) -> Iterator[tuple[float, dict[str, tuple[int, ...]]]]:
-    """Candidate placements of a stretch, cut into parts of neighbours that one or several cores
-    share: (cycles of the busiest core, node name -> cores); for every number of parts and cores the
-    best balanced cut."""
+    """Candidate placements of a stretch of nodes: (cycles of the busiest core, node name -> cores).
+    The stretch is split into groups of neighbours, each on one or several cores; for every number
+    of groups and cores, the best balanced split."""
     limits, weights = (
         (params["arrays"], params["bias_words"], params["groups"]),
         {node.name: demand(matrices.get(node.name, ()), params) for node in nodes},
@@ -56,7 +56,8 @@ def cuts(
     count = len(nodes)
 
     def part(a, b):
-        """Work of the nodes a to b - 1 on one core, or ``None`` where it does not hold them."""
+        """Cycles of the nodes a to b - 1 on one core, or ``None`` if its arrays cannot hold
+        them."""
         taken = [sum(weights[node.name][k] for node in nodes[a:b]) for k in range(3)]
         return (
             None if any(t > most for t, most in zip(taken, limits, strict=True)) else sum(work[a:b])

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fused nodes: consecutive maps of which only inputs and the last result are in main memory."""
+"""Fused nodes: consecutive maps of which only the inputs and the last result lie in main memory."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layer-by-layer execution: each layer is distributed over the cores, its map in main memory."""
+"""Layer-by-layer execution: each layer is distributed over the cores, with its maps in main
+memory."""
 
 from __future__ import annotations
 
@@ -84,7 +85,8 @@ def emit_layer(
 
 
 def _pool(writer, node):
-    """A max pooling layer by rows, shared out over all cores, in pieces that local memory holds."""
+    """Emits a max pooling layer, distributed over all cores by rows, in tiles that local memory
+    holds."""
     source, target = _source(writer, node), _target(writer, node)
     for core, pointer, (first, end) in zip(
         writer.cores, writer.pointers, share(target[1][0], len(writer.cores)), strict=True
@@ -98,7 +100,7 @@ def _pool(writer, node):
 
 
 def _room(core):
-    """Bytes of local memory that are free."""
+    """Free bytes of local memory."""
     return core.params["lmem_bytes"] - core.used
 
 
@@ -154,7 +156,7 @@ def _dense(writer, node, groups):
 
 
 def _elements(writer, node):
-    """Additions, and activations by themselves: equal shares of all elements."""
+    """Emits additions and separate activations, with equal shares of the elements on each core."""
     count, size = writer.graph.tensors[node.output].size, writer.size(node.output)
     periods = [writer.graph.tensors[name].size for name in node.inputs]
     sources = [

@@ -44,7 +44,7 @@ def slots_of(
     height: int,
     padding: tuple[int, int, int, int],
 ) -> int:
-    """Source rows that a band holds: one stride more than a window."""
+    """Number of source rows in the line buffers: one stride more than a window."""
     return min(window[0] + stride[0], height + padding[0] + padding[2])
 
 
@@ -59,8 +59,8 @@ def _columns_of(node, width, first, end):
 def column_pieces(
     node: Conv | MaxPool, width: int, columns: int, least: int, fits: Callable[[Columns], bool]
 ) -> list[Columns | None]:
-    """Splits a layer's columns into as few pieces as ``fits`` takes, of at least ``least`` columns;
-    ``None``: all of them. Where none are small enough, the smallest."""
+    """Splits a layer's columns into the fewest tiles, of at least ``least`` columns, that ``fits``
+    accepts; ``None``: all columns at once. If no tile is small enough, returns the smallest."""
     most = max(1, columns // least)
     for number in range(1, most + 1):
         found = [_columns_of(node, width, *cut) for cut in share(columns, number)]
@@ -252,7 +252,7 @@ class Products:
 
     @staticmethod
     def space(node: Conv, matrices: Sequence[Matrix], size: int) -> int:
-        """Bytes of the two buffers in which windows are gathered."""
+        """Bytes of the two buffers in which windows are assembled."""
         if all(len(_pieces(node, matrix, matrices)) == 1 for matrix in matrices):
             return 0
         return 2 * max(m.shape[0] for m in matrices) * size
@@ -261,8 +261,7 @@ class Products:
     def parts(
         node: Conv, matrices: Sequence[Matrix], width: int, size: int
     ) -> list[tuple[list[int], Matrix]]:
-        """(bytes of each move, matrix) of every multiplication of a row of ``width`` results, in
-        order."""
+        """Multiplications of a row of ``width`` results, in order: (bytes of each move, matrix)."""
         gathered = [
             [piece[2] * matrix.count * size for piece in _pieces(node, matrix, matrices)]
             for matrix in matrices
@@ -301,8 +300,8 @@ class Products:
 
 
 def _positions(matrices, width):
-    """First columns of the multiplications of a row; the last ones may overlap those before: they
-    give the same again."""
+    """First columns of the multiplications of a row; the last may overlap the one before, whose
+    results it repeats."""
     wide = matrices[0].wide  # more than one where one matrix gives all channels
     return list(dict.fromkeys(min(x, width - wide) for x in range(0, width, wide)))
 
@@ -312,8 +311,8 @@ def _pieces(node, matrix, matrices):
 
 
 class ConvRows:
-    """A convolution's band. ``behind``: called with the local address of a row of results before it
-    is stored."""
+    """A convolution's band. ``behind``: callback with the local address of a row of results, before
+    the row is stored."""
 
     def __init__(
         self,
@@ -365,7 +364,7 @@ class ConvRows:
         target: tuple[int, tuple[int, int, int], int],
         room: int,
     ) -> list[Columns | None]:
-        """Pieces of the columns whose bands ``room`` bytes of local memory hold."""
+        """Column tiles whose bands fit ``room`` bytes of local memory."""
         (_, (height, width, _), size), (_, shape, out_size) = source, target
         first, last = matrices[0], matrices[-1]
         channels, outputs = last.first + last.count - first.first, last.out + last.outputs
@@ -384,15 +383,15 @@ class ConvRows:
         return self.band.row(y * self.node.stride[0] + r)
 
     def emit(self, first: int, end: int) -> None:
-        """Emits rows ``first`` to ``end`` - 1."""
+        """Emits the code of result rows ``first`` to ``end`` - 1."""
         for y, results in self.band.rows(first, end):
             self.products.row(partial(self._source_row, y), results)
             self.behind(results)
 
 
 def spans(node: Conv | MaxPool, length: int, index: int, axis: int) -> list[int]:
-    """Source rows or columns within the map that a result depends on; ``length``: the map's rows or
-    columns."""
+    """Source rows or columns within the map on which a result depends; ``length``: number of the
+    map's rows or columns."""
     first = index * node.stride[axis] - node.padding[axis]
     return [
         p
@@ -416,10 +415,10 @@ def pool_row(
     size: int,
     piece: tuple[int, Columns] | None = None,
 ) -> None:
-    """Emits one row of max pooling from the local addresses ``rows``: rows by ``vvmax`` into
-    ``tall``, then columns position by position. ``shape``: columns and channels of the source.
-    Positions outside the map are skipped. ``piece``: (columns of the whole source, the
-    :class:`Columns` that are worked on)."""
+    """Emits one row of max pooling from the local addresses ``rows``: the maximum of the rows by
+    ``vvmax`` into ``tall``, then of the columns for each position. ``shape``: columns and channels
+    of the source. Positions outside the map are skipped. ``piece``: (columns of the whole source,
+    the current :class:`Columns`)."""
     width, channels = shape
     whole, first, before = width, 0, 0
     if piece is not None:
@@ -486,8 +485,8 @@ class PoolRows:
         target: tuple[int, tuple[int, int, int], int],
         room: int,
     ) -> list[tuple[Columns | None, tuple[int, int] | None]]:
-        """Pieces of the columns and channels (``None``: all) whose bands ``room`` bytes of local
-        memory hold."""
+        """Tiles of the columns and channels (``None``: all) whose bands fit ``room`` bytes of local
+        memory."""
         (_, (height, width, channels), size), (_, shape, out_size) = source, target
         slots = slots_of(node.window, node.stride, height, (0, 0, 0, 0))
 
@@ -507,7 +506,7 @@ class PoolRows:
         raise AssertionError("unreachable")
 
     def emit(self, first: int, end: int) -> None:
-        """Emits rows ``first`` to ``end`` - 1."""
+        """Emits the code of result rows ``first`` to ``end`` - 1."""
         band = self.band
         for y in range(first, end):
             needs = spans(self.node, band.height, y, 0)

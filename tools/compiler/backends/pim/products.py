@@ -94,8 +94,8 @@ def run_product(
 
 @dataclass(frozen=True)
 class _Places:
-    """Where the operands and the result lie in main memory, bytes of an operand's element and of
-    the result's, and the matrices' sides."""
+    """Addresses and sizes of a matrix product: operands and result in main memory, bytes per
+    element of each, and the matrices' sides."""
 
     first: int
     second: int
@@ -135,7 +135,7 @@ def emit_product(writer: ProgramWriter, node: MatMul) -> None:
 
 
 class _Core:
-    """One core's rows."""
+    """Emits the rows of the product that one core computes."""
 
     def __init__(self, core, pointer, places, shift, what):
         self.core, self.pointer, self.p, self.what = core, pointer, places, what
@@ -178,7 +178,7 @@ class _Core:
                     self._row(row, first, count, self.results[turn % 2])
 
     def _bring(self, matrix, first, count):
-        """Columns of the second operand, each as a row."""
+        """Loads columns of the second operand, each as a contiguous row."""
         core, p, size = self.core, self.p, self.p.size
         base = p.second + matrix * p.inner * p.columns * size
         if p.turned:
@@ -228,8 +228,8 @@ class _Core:
 
 
 def _load_columns(core, pointer, to, source, shape, first, count, size):
-    """``count`` columns, from ``first`` on, of a matrix of ``shape`` (rows, columns) at address
-    ``source``, row by row to local address ``to``; all in one piece."""
+    """Loads ``count`` columns, from ``first`` on, of a matrix of ``shape`` (rows, columns) at
+    address ``source``, row by row and without gaps, to local address ``to``."""
     rows, columns = shape
     if count == columns:
         core.load(to, pointer, rows * columns * size, source)

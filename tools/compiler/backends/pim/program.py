@@ -18,10 +18,10 @@ from quintet.gateware.cores.pim.storage import MODES
 from ....kernels.inputs import KernelError
 from ....kernels.pim.builder import CoreBuilder
 from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
-from ..base import LoweringError
+from ..base import LoweringError, apart
 from .arrays.assign import assign
 from .arrays.needs import layer_needs, unique
-from .flat import DenseColumns, add_rows, clipped
+from .flat import DenseColumns, add_rows, clipped, copy_rows
 from .joined import IN_PLACE, Joined
 from .layers import emit_layer
 from .maps import clip_bounds, share
@@ -40,7 +40,7 @@ _ARRIVED, _GO = 0, 1
 
 
 class ProgramWriter:
-    """Writes one program.
+    """Writer of one program.
 
     Parameters
     ----------
@@ -48,6 +48,8 @@ class ProgramWriter:
     params : build parameters
     joined : list of :class:`~.joined.Joined` (:mod:`.choose`): nodes that run together;
         all others are stored layer by layer
+    states : pairs (input, output) of tensors; the program ends with copies of the outputs to the
+        places of the inputs
 
     Attributes
     ----------
@@ -56,13 +58,17 @@ class ProgramWriter:
     """
 
     def __init__(
-        self, quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined] = ()
+        self,
+        quantised: Quantised,
+        params: Mapping[str, Any],
+        joined: Sequence[Joined] = (),
+        states: Sequence[tuple[str, str]] = (),
     ):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places: dict[str, int] = {}
         self.stretches: list[tuple[Any, ...]] = []
-        self.joined = joined
+        self.joined, self._states = joined, states
 
     # Where tensors lie
 
@@ -96,6 +102,14 @@ class ProgramWriter:
             self.places[name] = at
             at = -(-(at + self.graph.tensors[name].size * self.size(name)) // _ALIGN) * _ALIGN
         return at
+
+    def kept_states(self) -> list[tuple[str, str]]:
+        """The pairs (input, output) whose outputs the program copies."""
+        return apart(self._states, self._span)
+
+    def _span(self, name):
+        begin = self.places[name]
+        return begin, begin + self.graph.tensors[name].size * self.size(name)
 
     # The program
 
@@ -135,9 +149,23 @@ class ProgramWriter:
             self.stretches.append(
                 (tuple(n.name for n in nodes), before, [len(core.words) for core in self.cores])
             )
+        self._copy_states()
+
+    def _copy_states(self):
+        """Copies outputs that are inputs of the next run: part of the last layer. One core does it,
+        since all have stored their results by then."""
+        core = self.cores[0]
+        for name, output in self.kept_states():
+            mark = core.used
+            begin, end = self._span(output)
+            copy_rows(core, self.pointers[0], begin, self.places[name], end - begin, output)
+            core.used = mark
+        if self.stretches:
+            names, before, _ = self.stretches[-1]
+            self.stretches[-1] = names, before, [len(core.words) for core in self.cores]
 
     def _groups(self, held):
-        """Group numbers and dense parts by (node, core)."""
+        """Group numbers and splits of dense layers by (node, core)."""
         found = {}
         for node in self.graph.nodes:
             for what, cores in held.get(node.name, ()):
@@ -156,7 +184,7 @@ class ProgramWriter:
         return found
 
     def _meet(self):
-        """Barrier: all cores wait until all stores have finished."""
+        """Emits a barrier: all cores wait until all stores have finished."""
         if len(self.cores) == 1:
             return
         for core in self.cores[1:]:
@@ -186,14 +214,14 @@ class ProgramWriter:
     # What behind a layer is done to its result
 
     def relu(self, node: Node) -> bool:
-        """Whether the multiplication itself applies the activation's lower bound, zero."""
+        """Whether a multiplication applies the activation's lower bound, zero, by itself."""
         activation = getattr(node, "activation", None)
         return activation is not None and (activation.function == "relu" or _is_relu(activation))
 
     def clip(
         self, core: CoreBuilder, activation: Activation | None, tensor: str, at: int, count: int
     ) -> None:
-        """Emits the bounds of a clip that the multiplication itself cannot apply."""
+        """Emits the bounds of a clip that a multiplication does not apply by itself."""
         if activation is None or activation.function != "clip":
             return
         low, high = clip_bounds(activation, self.q.scales[tensor])
@@ -256,5 +284,5 @@ class ProgramWriter:
 
 
 def _is_relu(activation):
-    """Whether an activation's lower bound is zero, which a multiplication keeps by itself."""
+    """Whether an activation's lower bound is zero, which a multiplication applies by itself."""
     return activation is not None and activation.function == "clip" and activation.low == 0

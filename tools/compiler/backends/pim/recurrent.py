@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""LSTM and GRU on one core: the gates' sums by the matrix unit, their functions by the core's
-tables, states in local memory from step to step.
+"""LSTM and GRU on one core: the matrix unit computes the gates' sums, table lookups their
+functions; states stay in local memory from step to step.
 
 Sums have the unit that the tables read (2^-12 of 16 bits), gates and states that which they give
 (2^-15), an LSTM's cell that of the sums.
@@ -49,8 +49,8 @@ def support_of_recurrent(graph: Graph, node: Lstm | Gru, params: Mapping[str, An
 
 
 def _columns(node, params):
-    """(first, count) of the gates' columns that a group holds: of a GRU whose recurrence is reset
-    first, its last gate has groups of its own."""
+    """Column ranges (first, count) of the gates, one per group. The last gate of a GRU that resets
+    before its recurrent product gets groups of its own."""
     hidden, rows = node.recurrent.shape[1], len(node.recurrent)
     edges = (
         [0, rows] if isinstance(node, Lstm) or node.linear_before_reset else [0, 2 * hidden, rows]
@@ -63,7 +63,7 @@ def _columns(node, params):
 
 
 def need_of(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Need:
-    """The :class:`Need` of its weights, on one core."""
+    """The :class:`Need` of a recurrent layer's weights, on one core."""
     columns, sides = _columns(node, params), (node.weights.shape[1], node.recurrent.shape[1])
     arrays = sum(-(-side // params["xb_rows"]) for side in sides) * len(columns)
     cycles = (
@@ -84,7 +84,8 @@ def need_of(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Need:
 
 
 class Cell:
-    """The layer on ``core``; ``numbers``: :class:`~quintet.tools.compiler.quantised.Integer`."""
+    """A recurrent layer on ``core``; ``numbers``:
+    :class:`~quintet.tools.compiler.quantised.Integer`."""
 
     def __init__(self, core: CoreBuilder, node: Lstm | Gru, numbers: Integer):
         self.core, self.node, self.hidden = core, node, node.recurrent.shape[1]
@@ -115,7 +116,7 @@ class Cell:
 
     def emit(self, pointer: int, source: int, target: int, steps: int, size: int) -> None:
         """Emits all steps of a sequence at the global address ``source``, elements of ``size``
-        bytes; states, or the last one, are stored to ``target``."""
+        bytes; stores all states, or only the last, to ``target``."""
         core, node, hidden, what = self.core, self.node, self.hidden, self.node.name
         features, gates = node.weights.shape[1], len(node.weights)
         some = min(hidden, Products.MOST)
@@ -147,7 +148,7 @@ class Cell:
             core.store(pointer, self.state, 2 * hidden, target)
 
     def _constant(self, target, values):
-        """Numbers of 16 bits, two to a word."""
+        """Emits a vector of 16-bit constants, two per word."""
         values = np.asarray(values, "<i2")
         self.core.constants(
             target, np.pad(values, (0, len(values) % 2)).view("<i4")[: len(values) // 2]
@@ -158,14 +159,14 @@ class Cell:
                 self.core.fill(target + 2 * len(values) - 2 + k, byte, 1)
 
     def _sums(self, target, vector, which, chunks, bits):
-        """Sums of the input's (``which`` 0) or the recurrence's weights, 32 bits each."""
+        """Emits the 32-bit sums of the input product (``which`` 0) or the recurrent product."""
         self.core.widths(bits, _WIDE)
         for chunk in chunks:
             first, group = self.groups[which][chunk]
             self.core.mvmul(target + 4 * first, vector, group)
 
     def _joined(self, first, count, target):
-        """Sums of the input and recurrent products, as 16 bits."""
+        """Emits the sums of the input and recurrent products, added up and narrowed to 16 bits."""
         core = self.core
         core.widths(_WIDE, _WIDE)
         core.vector2(
@@ -179,7 +180,7 @@ class Cell:
         self._narrow(self.given + 4 * first, count, target)
 
     def _narrow(self, source, count, target):
-        """Numbers of 32 bits as 16, saturated."""
+        """Emits the conversion of 32-bit numbers to 16 bits, saturated."""
         core = self.core
         core.widths(_WIDE, _BITS)
         for k in range(0, count, 2047):
@@ -197,7 +198,7 @@ class Cell:
         self.core.vector2("vvmul", target, first, second, count, size=2, out=4)
 
     def _added(self, count):
-        """The two products' sum, in the unit of the first's."""
+        """Emits the addition of the two products, at the scale of the first."""
         self.core.widths(_WIDE, _WIDE)
         self.core.vector2(
             "vvadd", self.product.wide, self.product.wide, self.apart.wide, count, size=4
@@ -283,7 +284,7 @@ def _sat(values, bits):
 
 
 def _down(values, places):
-    """Sums of 32 bits rounded down by places, as ``vvadd`` and ``vvsra`` do it."""
+    """Rounds 32-bit sums and shifts them right, as ``vvadd`` and ``vvsra`` do."""
     return _sat(values + (1 << places >> 1), _WIDE) >> places
 
 
@@ -294,7 +295,7 @@ def _product(x, weights, bias, shift):
 
 def run_recurrent(node: Lstm | Gru, numbers: Integer, x: np.ndarray) -> np.ndarray:
     """Integer reference: states for a sequence ``x`` [inputs, steps, features], int64 [inputs,
-    steps, hidden], or the last one."""
+    steps, hidden], or only the last state."""
     hidden, results = (
         node.recurrent.shape[1],
         np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64),

@@ -56,7 +56,7 @@ def _shifted(sums, shift):
 
 
 def _product(x, weights):
-    """Exact: products of 16 and 8 bits, some thousand of them, are whole in float64."""
+    """Exact product in float64: sums of some thousand products of 16 and 8 bits stay below 2^53."""
     return np.rint(x.astype(np.float64) @ weights.astype(np.float64)).astype(np.int64)
 
 
@@ -109,7 +109,7 @@ def _dense(node, numbers, x, bits, params):
 def run_node(
     quantised: Quantised, node: Node, sources: Sequence[np.ndarray], params: Mapping[str, Any]
 ) -> np.ndarray:
-    """Computes a node from its ``sources``, int64 [inputs, ...]."""
+    """Computes the result of a node from its operands ``sources``, int64 [inputs, ...]."""
     shape = quantised.graph.shape(node.output)
     scale = quantised.scales[node.output]
     numbers = quantised.layers.get(node.name)

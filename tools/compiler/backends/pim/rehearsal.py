@@ -19,8 +19,8 @@ __all__ = ["rehearsed"]
 
 
 class _Scratch:
-    """A core whose program is written while it runs; looks like the plain clocks of
-    :mod:`.schedule`."""
+    """A core whose program is written during its simulation; has the interface of the plain clocks
+    of :mod:`.schedule`."""
 
     def __init__(self, writer, stages, number, slots, memory):
         self.row, self.steps = None, []
@@ -53,7 +53,8 @@ class _Scratch:
         return max([self.clock.now, *(flying[4] for flying in self.clock.flight)])
 
     def do(self, last=1):
-        """Write the last steps and let the clock go over them; returns what the clock waits for."""
+        """Emits the latest steps and advances the clock over them; returns the event that the clock
+        waits for."""
         for step in self.steps[-last:]:
             self.hand.do(step)
         return self.clock.advance(None)
@@ -101,8 +102,8 @@ class _Rehearsal(Play):
 
 
 def rehearsed(stages: Stages, plan: Plan, writer: ProgramWriter) -> Plan:
-    """A refined :class:`~.schedule.Plan` with the same line buffers, ordered by the instructions'
-    own timing; ``writer``: ProgramWriter with places."""
+    """Refines a :class:`~.schedule.Plan`: same line buffers, but ordered by the timing of the
+    generated instructions; ``writer``: ProgramWriter with placed tensors."""
     play = _Rehearsal(stages, plan.slots, writer)
     cycles = play.run()
     return (

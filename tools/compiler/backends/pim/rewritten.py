@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that PIM does as convolutions: scale and shift by channel, slices, and activations that its
-vector unit does not have."""
+"""Nodes that PIM computes as convolutions: scale and shift by channel, slices, and activations that
+its vector unit lacks."""
 
 from dataclasses import replace
 from math import prod
@@ -22,7 +22,7 @@ _FUNCTIONS = {
 
 
 def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
-    """Support check of a node that is rewritten, ``None`` of any other."""
+    """Support check of a node that is rewritten as convolutions; ``None`` for any other node."""
     if isinstance(node, Activation):
         how = _FUNCTIONS.get(node.function)
     elif isinstance(node, Affine):
@@ -51,13 +51,13 @@ def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
 
 
 def _map(shape):
-    """A tensor's axes as rows, columns and channels."""
+    """Interprets a tensor's axes as rows, columns and channels."""
     return (*(1,) * (3 - len(shape)), *shape)
 
 
 def _window(graph, node):
-    """Kernel (rows, columns) of a slice as a convolution, the place of its one tap, and strides;
-    the kernel is as large as leaves exactly the rows and columns of the result."""
+    """Kernel (rows, columns), single tap and strides of a convolution that computes a slice; the
+    kernel is large enough to leave exactly the slice's rows and columns."""
     (rows, columns, _), (high, wide, _) = (
         _map(graph.shape(name)) for name in (node.inputs[0], node.output)
     )
@@ -69,27 +69,29 @@ def _window(graph, node):
 
 
 class _Writer:
-    """A graph in the making, with nodes in the place of those that are rewritten."""
+    """A graph under construction, in which new nodes replace the rewritten ones."""
 
     def __init__(self, graph: Graph):
         self.graph = Graph(graph.name, graph.inputs, graph.outputs, [], dict(graph.tensors))
 
     def put(self, node: Node, shape) -> str:
-        """Adds a node and the tensor that it makes."""
+        """Adds a node and its result tensor."""
         self.graph.nodes.append(node)
         if node.output not in self.graph.tensors:
             self.graph.tensors[node.output] = Tensor(node.output, tuple(shape))
         return node.output
 
     def reshaped(self, name, source, output, shape):
-        """``source`` as ``shape``, itself where it has that already and no other name is wanted."""
+        """Reshapes ``source``; returns it unchanged if it has that shape and needs no other
+        name."""
         if self.graph.shape(source) == tuple(shape) and output is None:
             return source
         node = Reshape(name=name, inputs=[source], output=output or f"{name}:0", shape=tuple(shape))
         return self.put(node, shape)
 
     def convolved(self, node, part, source, output, **attributes):
-        """A convolution of a tensor of any axes; ``output``: its name, of the node's own shape."""
+        """Adds a convolution of a tensor with any number of axes; ``output``: name of the result,
+        which has the node's own shape."""
         name = f"{node.name}:{part}" if part else node.name
         taken = self.reshaped(f"{name}:map", source, None, _map(self.graph.shape(source)))
         shape = self.graph.shape(node.output)
@@ -106,7 +108,7 @@ class _Writer:
         return made if plain else self.reshaped(f"{name}:shape", made, output, shape)
 
     def scaled(self, node, part, source, output, scale, shift=None, activation=None):
-        """Each channel times ``scale``, plus ``shift``."""
+        """Adds a convolution that multiplies each channel by ``scale`` and adds ``shift``."""
         channels = self.graph.shape(source)[-1]
         return self.convolved(
             node,
@@ -122,13 +124,13 @@ class _Writer:
         )
 
     def acted(self, node, part, source):
-        """The relu of a tensor."""
+        """Adds a ReLU of a tensor."""
         name = f"{node.name}:{part}"
         act = Activation(name=name, inputs=[source], output=f"{name}:0", function="relu")
         return self.put(act, self.graph.shape(source))
 
     def added(self, node, first, second):
-        """The sum that makes the node's result."""
+        """Adds the sum that is the node's result."""
         total = Binary(
             name=node.name,
             inputs=[first, second],
@@ -182,7 +184,7 @@ def _activation(writer, node):
 
 
 def as_convolutions(graph: Graph) -> Graph:
-    """Rewrites the nodes that :func:`support_of_rewritten` takes."""
+    """Rewrites the nodes that :func:`support_of_rewritten` accepts."""
     if not any(support_of_rewritten(graph, node) for node in graph.nodes):
         return graph
     writer = _Writer(graph)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Line buffers in one core's local memory: a ring of rows for each tensor, and the computation of a
-row from others."""
+"""Line buffers in one core's local memory: a ring buffer of rows for each tensor, and code that
+computes a row from others."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def margins_of(nodes: Sequence[Node]) -> dict[str, tuple[int, int]]:
 
 
 def reads(graph: Graph, node: Node, y: int) -> list[tuple[str, int]]:
-    """(tensor, row within the map) pairs that row ``y`` of a node's result depends on."""
+    """Source rows, (tensor, row within the map) pairs, on which row ``y`` of a node's result
+    depends."""
     if isinstance(node, Conv | MaxPool):
         name = node.inputs[0]
         return [(name, r) for r in spans(node, graph.shape(name)[0], y, 0)]
@@ -60,12 +61,12 @@ class Rings:
             self._pitches[name] = (sum(margins) + width) * self._places[name]
 
     def pitch(self, name: str) -> int:
-        """Bytes of a row with its margins."""
+        """Distance in bytes between consecutive rows, margins included."""
         return self._pitches[name]
 
     def bytes(self, slots: Mapping[str, int], matrices: Mapping[str, list[Matrix]]) -> int:
-        """Size in local memory; ``slots``: tensor name -> rows of its ring, ``matrices``: node name
-        -> list of Matrix."""
+        """Bytes of local memory for all rings; ``slots``: tensor name -> rows of its ring,
+        ``matrices``: node name -> list of Matrix."""
         return (
             sum(n * self.pitch(name) for name, n in slots.items())
             + self._zeros()
@@ -74,7 +75,7 @@ class Rings:
         )
 
     def _zeros(self):
-        """Bytes of the row outside the map that all share."""
+        """Bytes of the shared zero row, which stands for rows outside the map."""
         return max(
             [
                 self.pitch(n.inputs[0])
@@ -85,8 +86,8 @@ class Rings:
         )
 
     def _patches(self, matrices):
-        """Bytes of the two places, shared by all convolutions, where neighbourhoods are put
-        together."""
+        """Bytes of the two buffers in which convolutions assemble windows; all convolutions share
+        them."""
         return max(
             [
                 Products.space(n, matrices[n.name], self.size(n.inputs[0]))
@@ -97,7 +98,7 @@ class Rings:
         )
 
     def _tall(self):
-        """Bytes of the row that all poolings compare rows in."""
+        """Bytes of the row buffer in which poolings compare rows; all poolings share it."""
         return max(
             [self.pitch(n.inputs[0]) for n in self.nodes if isinstance(n, MaxPool)], default=0
         )
@@ -111,9 +112,9 @@ class Rings:
         groups: Mapping[str, Sequence[tuple[Matrix, int]]],
         what: str,
     ) -> None:
-        """Allocates the rings in ``core``'s local memory and clears their padding; ``ranks``:
-        tensor name -> row -> its number among the rows that the core has; ``groups``: node name ->
-        list of (Matrix, group)."""
+        """Allocates the rings in ``core``'s local memory and clears their padding. ``ranks``:
+        tensor name -> row -> its index among the core's rows; ``groups``: node name -> list of
+        (Matrix, group)."""
         self.writer, self.core, self._ranks = writer, core, ranks
         self._rings = {
             name: (core.allocate(n * self.pitch(name), what), n) for name, n in slots.items() if n
@@ -148,7 +149,7 @@ class Rings:
                 )
 
     def row(self, name: str, y: int, margin: int = 0) -> int:
-        """Local address of a row's first column, or so many before it."""
+        """Local address of a row's first column, or of a column to the left of it."""
         at = self._zero
         if 0 <= y < self.graph.shape(name)[0]:
             at, slots = self._rings[name]
@@ -160,8 +161,8 @@ class Rings:
         return self.graph.shape(name)[1] * self.graph.shape(name)[2] * self.size(name)
 
     def make(self, node: Node, y: int) -> Iterator[None]:
-        """Emits row ``y`` of a node's result; yields after each part, of which a multiplication is
-        one."""
+        """Emits row ``y`` of a node's result; yields after each operation, for example a
+        multiplication."""
         writer, core, name = self.writer, self.core, node.inputs[0]
         results, size = self.row(node.output, y), self.size(node.inputs[0])
         count = self.graph.shape(node.output)[1] * self.graph.shape(node.output)[2]
@@ -197,28 +198,28 @@ class Rings:
 
 
 class Stores:
-    """Queue of rows to be stored to main memory, a piece at a time between other work; a whole row
-    would block later moves."""
+    """Store queue: rows are stored to main memory in short transfers between other work, since a
+    whole row would block later moves."""
 
     def __init__(self, core: CoreBuilder, pointer: int):
         self.core, self.pointer = core, pointer
         self._left: list[tuple[int, int, int]] = []
 
     def put(self, source: int, size: int, target: int) -> None:
-        """Queues a row at the local address ``source`` for the global address ``target``; the row
-        before must be drained."""
+        """Queues a row at the local address ``source`` for the global address ``target``; the
+        previous row must be drained."""
         self.flush()
         self._left = [
             (source + k, min(_STORED, size - k), target + k) for k in range(0, size, _STORED)
         ]
 
     def step(self) -> None:
-        """Emits the next piece, if one is left."""
+        """Emits the next transfer of the queued row, if any."""
         if self._left:
             source, size, target = self._left.pop(0)
             self.core.store(self.pointer, source, size, target)
 
     def flush(self) -> None:
-        """Emits all remaining pieces."""
+        """Emits all remaining transfers."""
         while self._left:
             self.step()

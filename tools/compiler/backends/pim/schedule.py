@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Static schedule of pipeline stages: what every core does next and when rows are passed on, found
-by simulating the cores' clocks.
+"""Static schedule of pipeline stages: the order of each core's actions and of the rows sent between
+cores, found by simulating the cores' clocks.
 
 Rows are passed on by ``send`` and ``recv``, for which both cores must be there. All passes have one
 order in time, and every core's program keeps to it: so none waits for another in a circle.
@@ -31,8 +31,8 @@ _GAIN = 0.997
 
 @dataclass(frozen=True)
 class Step:
-    """One action of a core: ``kind`` is ``load``, ``part`` (the next of a row), ``store``, ``send``
-    or ``recv``; ``peer``: the other core of the last two."""
+    """One action of a core: ``kind`` is ``load``, ``part`` (the next operation of a row),
+    ``store``, ``send`` or ``recv``; ``peer``: the other core of a send or recv."""
 
     kind: str
     tensor: str
@@ -42,8 +42,8 @@ class Step:
 
 @dataclass
 class Plan:
-    """A schedule: ``steps`` of every core, core -> list of Step; ``slots``: rows of every ring,
-    (core, tensor) -> number; ``cycles``: estimate."""
+    """A schedule: ``steps`` of every core (core -> list of Step), ``slots`` (ring size in rows by
+    (core, tensor)) and estimated ``cycles``."""
 
     steps: dict[int, list[Step]]
     slots: dict[tuple[int, str], int]
@@ -52,8 +52,8 @@ class Plan:
 
 @dataclass
 class _Core:
-    """A core's clocks: ``issue``, when its next instruction may begin; ``matrix``, ``vector``: when
-    the unit ends what it has."""
+    """Clocks of one core: ``issue`` is the earliest cycle of its next instruction; ``matrix`` and
+    ``vector`` are the cycles in which the units finish."""
 
     issue: int = 0
     matrix: int = 0
@@ -63,9 +63,9 @@ class _Core:
 
 
 class _Ring:
-    """A ring's places during a run: ``slots``, rows that it holds; ``ranks``, row -> its number
-    among all that come; ``order``, the rows by these numbers; ``left``, row -> readers that are
-    still to come; ``key``: (core, tensor)."""
+    """State of a ring buffer during the simulation. ``slots``: its size in rows. ``ranks``: row ->
+    index in order of arrival; ``order``: the rows by that index. ``left``: row -> number of
+    outstanding readers. ``key``: (core, tensor)."""
 
     __slots__ = ("key", "left", "order", "ranks", "slots")
 
@@ -75,13 +75,14 @@ class _Ring:
         self.left = dict(stages.uses[key])
 
     def has_room(self, row: int) -> bool:
-        """Whether the line buffer has a place for a row: all readers have read the row there."""
+        """Whether the line buffer has space for a row: all readers of the row in that slot have
+        finished."""
         before = self.ranks[row] - self.slots
         return before < 0 or not self.left[self.order[before]]
 
 
 class _Load:
-    """Rows of a tensor that come from main memory to a core; ``at``: number of the next."""
+    """Rows of a tensor that a core loads from main memory; ``at``: index of the next."""
 
     __slots__ = ("at", "name", "ring", "rows")
 
@@ -90,9 +91,9 @@ class _Load:
 
 
 class _Making:
-    """Rows of a node's result that a core makes; ``at``: number of the next, ``stands``: when all
-    that it takes is there, ``None`` while something or its place is missing; ``seen``: what of it
-    was found to be there, ``latest``: when the last of that came."""
+    """Rows of a node's result that a core computes; ``at``: index of the next. ``stands``: cycle at
+    which its operands are ready, ``None`` while an operand or a free slot is missing. ``seen``:
+    number of operands found ready, ``latest``: arrival of the last of them."""
 
     __slots__ = (
         "at",
@@ -117,14 +118,15 @@ class _Making:
         self.at, self.seen, self.latest, self.stands = 0, 0, 0, None
 
     def next(self) -> None:
-        """Go on to the next row."""
+        """Advances to the next row."""
         self.at += 1
         self.seen, self.latest, self.stands = 0, 0, None
 
 
 class _Way:
-    """Rows of a tensor that go from one core to another; ``at``: number of the next, ``begin``:
-    when it may go, ``None``: not yet; ``free``: see :meth:`Play._free`, ``None``: not asked."""
+    """Rows of a tensor that one core sends to another; ``at``: index of the next. ``begin``:
+    earliest cycle of the transfer, ``None`` if unknown; ``free``: result of :meth:`Play._free`,
+    ``None`` before it was called."""
 
     __slots__ = ("at", "begin", "cycles", "free", "key", "order", "ring", "rows")
 
@@ -134,8 +136,8 @@ class _Way:
 
 
 class Play:
-    """One simulation with line buffers of given sizes, abandoned as soon as it must take ``limit``
-    cycles.
+    """One simulation with line buffers of given sizes; it stops once it is bound to exceed
+    ``limit`` cycles.
 
     ``stuck``: rings that were full when nothing went on; ``full``: those that were at any time when
     a row was to come; ``late``: whether it was given up.
@@ -180,7 +182,7 @@ class Play:
         return _Core()
 
     def run(self) -> int | None:
-        """Cycles until all rows are done, or ``None`` if the schedule was abandoned as too late."""
+        """Simulates all rows and returns the cycles, or ``None`` if the limit is exceeded."""
         best: dict[int, Any] = dict.fromkeys(self.cores)
         dirty = tuple(self.cores)
         while True:
@@ -212,14 +214,15 @@ class Play:
         return round(max(max(c.issue, c.matrix, c.vector) for c in self.cores.values()))
 
     def _room(self, ring, row):
-        """Whether the ring has a place for a row; those that have not are ``full``."""
+        """Whether the ring has space for a row; rings without space are recorded in ``full``."""
         if ring.has_room(row):
             return True
         self.full.add(ring.key)
         return False
 
     def _best(self, number):
-        """(when, order, what) of the first thing that a core can do by itself, or ``None``."""
+        """Earliest action that a core can do without another core: (cycle, order, action), or
+        ``None``."""
         core = self.cores[number]
         issue = core.issue
         for load in self.loads[number]:
@@ -243,8 +246,8 @@ class Play:
         return None if found is None else (least, order, found)
 
     def _stands(self, making, ready):
-        """Whether a row can be made: all that it takes is there, and a place for it. What stands
-        stays until it is read, and so does a place."""
+        """Whether a row can be computed: all operands are ready and its slot is free. Once true,
+        this stays true until the row is computed."""
         sources = making.sources[making.at]
         while making.seen < len(sources):
             when = ready.get(sources[making.seen])
@@ -258,7 +261,8 @@ class Play:
         return True
 
     def _look(self, way):
-        """First cycle at which the next row of a route can be sent, after a change on a core."""
+        """Updates the first cycle in which the next row of a route can be sent, after a change on
+        one of its cores."""
         way.begin, way.free = None, None
         if way.at == len(way.rows):
             return
@@ -269,8 +273,8 @@ class Play:
             way.begin = max(stands, self.cores[source].issue, self.cores[target].issue)
 
     def _pass(self, best, limit):
-        """The first pass that may come before what its cores could do by themselves; ``limit``:
-        when the first core could. ``None``: none."""
+        """The first transfer between cores that may precede the local actions of both; ``limit``:
+        earliest cycle of any local action. ``None`` if there is none."""
         found = None
         for way in self.ways:
             begin = way.begin
@@ -291,8 +295,8 @@ class Play:
         return found
 
     def _free(self, way, best):
-        """Whether a pass is to come before what its cores could do first: neither's units would run
-        dry meanwhile, or one has nothing to do."""
+        """Whether a transfer should precede the local actions of its cores: it does not let the
+        units of either run dry, or one of the cores is idle."""
         at, slack, some_idle, others_near = way.begin, True, False, True
         for number in way.key[1:]:
             if best[number] is None or best[number][0] >= at:
@@ -314,7 +318,8 @@ class Play:
         self.ready[target][name, row] = self._passed(way, steps)
 
     def _passed(self, way, steps):
-        """When a pass is over; ``steps``: the sender's and the receiver's."""
+        """Schedules a transfer and returns the cycle in which it ends; ``steps``: the sender's and
+        the receiver's."""
         _, source, target = way.key
         ends = way.begin + way.cycles
         self.cores[source].issue = self.cores[target].issue = ends
@@ -364,7 +369,8 @@ class Play:
         core.issue += 6
 
     def _do(self, core, part, when):
-        """A part on a core's clocks; returns when its unit ends."""
+        """Advances a core's clocks over one operation of a row; returns the cycle in which its unit
+        finishes."""
         if not part.matrix:
             begin = max(when, core.vector)
             core.vector = begin + part.cycles
@@ -379,7 +385,7 @@ class Play:
         return core.matrix
 
     def _find_stuck(self):
-        """Line buffers that lack a place for the next row."""
+        """Finds the line buffers without space for their next row, when no core can proceed."""
 
         def look(ring, rows, at):
             if at < len(rows) and not self._room(ring, rows[at]):
@@ -398,8 +404,8 @@ class Play:
 
 
 def plan_stages(stages: Stages, room: Mapping[int, int], *, spare: bool = True) -> Plan | None:
-    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` if local memories, with ``room``
-    bytes free each, cannot hold the line buffers.
+    """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` if the line buffers do not fit
+    local memories with ``room`` free bytes each.
 
     ``spare``: rings get more rows than they need where that saves cycles.
     """

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Pipeline stages: every node of a stretch is placed on a core (its home); rows are sent from core
-to core as soon as they are computed."""
+"""Pipeline stages: every node of a stretch runs on an assigned core; rows are sent from core to
+core as soon as they are computed."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _VECTOR, _MOVE, _MATRIX = 12, 4, 1
 
 
 def needed_rows(graph: Graph, nodes: Sequence[Node], band: tuple[int, int]) -> dict[str, list[int]]:
-    """Rows of each tensor, in order, that rows ``band`` (first, end) of the last node's result
-    depend on: tensor name -> rows."""
+    """Rows of each tensor on which rows ``band`` (first, end) of the last node's result depend:
+    tensor name -> rows in order."""
     needed = {nodes[-1].output: set(range(*band))}
     for node in reversed(nodes):
         for y in needed.get(node.output, ()):
@@ -39,9 +39,9 @@ def needed_rows(graph: Graph, nodes: Sequence[Node], band: tuple[int, int]) -> d
 
 @dataclass(frozen=True)
 class Part:
-    """One part of computing a row: ``issue`` cycles until its command is given, ``cycles`` of the
-    unit, ``matrix``: the matrix unit's, else the vector unit's; ``gathers``: it uses one of the two
-    window buffers."""
+    """One operation of the computation of a row: ``issue`` cycles before its command, ``cycles`` of
+    the unit, ``matrix``: whether that is the matrix unit, else the vector unit; ``gathers``: it
+    uses one of the two window buffers."""
 
     issue: int
     cycles: int
@@ -51,7 +51,7 @@ class Part:
 
 @dataclass
 class Stages:
-    """A pipeline: its nodes, their placement and the rows that are passed between cores.
+    """A pipeline: its nodes, their placement on cores, and the rows sent between cores.
 
     Attributes
     ----------
@@ -128,7 +128,7 @@ class Stages:
         return cores[y % len(cores)]
 
     def on(self, core: int) -> list[Node]:
-        """Nodes that are placed on a core."""
+        """Nodes that run on a core."""
         return [node for node in self.nodes if core in self.homes[node.name]]
 
     def made(self, node: Node, core: int) -> list[int]:
@@ -136,8 +136,8 @@ class Stages:
         return [y for y in self.rows.get(node.output, ()) if self.home(node, y) == core]
 
     def parts(self, node: Node) -> list[Part]:
-        """The :class:`Part` list of a row of a node's result, as :meth:`.rings.Rings.make` yields
-        them."""
+        """Operations (:class:`Part`) of a row of a node's result, in the order of
+        :meth:`.rings.Rings.make`."""
         return self._parts[node.name]
 
     def _parts_of(self, node):
@@ -187,7 +187,7 @@ class Stages:
         return max(max(self.loads_of_units(core)) for core in self.cores)
 
     def least(self) -> dict[tuple[int, str], int]:
-        """Rows of every ring that the computation of a row needs at once, (core, tensor name) ->
+        """Least ring sizes in rows with which every row can be computed: (core, tensor name) ->
         number."""
         found = {key: 1 for key in self.uses}
         for node in self.nodes:
@@ -198,19 +198,18 @@ class Stages:
         return found
 
     def fits(self, slots: Mapping[tuple[int, str], int], room: Mapping[int, int]) -> bool:
-        """Whether the local memories can hold rings of so many rows; ``room``: core -> free
-        bytes."""
+        """Whether local memories can hold rings with so many rows; ``room``: core -> free bytes."""
         return all(self.bytes(core, slots) <= room[core] for core in self.cores)
 
     def bytes(self, core: int, slots: Mapping[tuple[int, str], int]) -> int:
-        """Size of a core's rings in local memory."""
+        """Bytes of local memory that a core's rings occupy."""
         return self.rings[core].bytes(
             {name: n for (c, name), n in slots.items() if c == core}, self.matrices
         )
 
 
 class Hand:
-    """Emits one core's steps of a :class:`~.schedule.Plan`.
+    """Emitter of one core's steps of a :class:`~.schedule.Plan`.
 
     Parameters
     ----------
@@ -277,7 +276,7 @@ class Hand:
             core.recv(at, self.cores[step.peer], count)
 
     def end(self) -> None:
-        """Emits the stores that are outstanding."""
+        """Emits the outstanding stores."""
         self._stores.flush()
 
 
@@ -288,8 +287,8 @@ def emit_stages(
     groups: Mapping[tuple[str, int], Any],
     cores: Sequence[int],
 ) -> None:
-    """Emits every core's steps of a :class:`~.schedule.Plan`; ``groups``: (node name, core) -> list
-    of (Matrix, group); ``cores``: of every core of the stages, its number."""
+    """Emits every core's steps of a :class:`~.schedule.Plan`. ``groups``: (node name, core) -> list
+    of (Matrix, group); ``cores``: hardware number of each core of the stages."""
     for number in stages.cores:
         core = writer.cores[cores[number]]
         own = {

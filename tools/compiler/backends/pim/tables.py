@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Sigmoid and tanh by the core's tables, which require certain scales of source and result
+"""Sigmoid and tanh by table lookup, which requires certain scales of source and result
 (docs/isa/pim.md, section 4.3)."""
 
 from dataclasses import replace
@@ -18,13 +18,13 @@ _TANH = np.floor(np.tanh(np.arange(514) / 64) * 65536 + 0.5).astype(np.int64)
 
 
 def table_steps(bits: int) -> tuple[float, float]:
-    """(scale of the source, scale of the result) for tensors of ``bits``, with the formats that the
-    instructions choose themselves."""
+    """Scales that the table instructions require for tensors of ``bits``, which select the number
+    formats: (scale of the source, scale of the result)."""
     return 2.0 ** -max(bits - 4, 0), 2.0 ** -(bits - 1)
 
 
 def run_table(function: str, x: np.ndarray, bits: int) -> np.ndarray:
-    """Integer reference of the instruction for ``x`` of ``bits``, int64."""
+    """Integer reference of the table instruction for ``x`` of ``bits``, int64."""
     read, given = max(bits - 4, 0), bits - 1
     x = np.asarray(x, np.int64)
     places = (16 if function == "tanh" else 15) - read
@@ -42,13 +42,14 @@ def run_table(function: str, x: np.ndarray, bits: int) -> np.ndarray:
 
 
 def _is_table(node):
-    """Whether a table gives its result; a recurrent layer's reads sums of the layer's own."""
+    """Whether a table lookup computes the node; a recurrent layer is excluded, since it reads its
+    own sums."""
     return isinstance(node, Lstm | Gru) or isinstance(node, Activation) and node.function in TABLES
 
 
 def _apart(graph, node):
-    """(whether its source shares its unit with others, whether its result does): then a product
-    with one stands between."""
+    """Whether the source and the result of a table lookup share their scales with other tensors;
+    each that does needs a product with one in between."""
     source, outputs = node.inputs[0], {port.tensor for port in graph.outputs}
     maker = graph.maker(source)
     before = not isinstance(node, Lstm | Gru) and (
@@ -63,14 +64,14 @@ def _apart(graph, node):
 
 
 def wants_too_much(graph: Graph, node: Node) -> bool:
-    """Whether a vector is too long to be rescaled."""
+    """Whether a vector is too long to be rescaled by a product with one."""
     shape = graph.shape(node.output)
     return any(_apart(graph, node)) and len(shape) < 3 and shape[-1] > _MOST
 
 
 def with_units(graph: Graph) -> Graph:
-    """Inserts products with one as rescaling beside each table whose neighbours cannot have the
-    required scales; returns a new graph."""
+    """Inserts products with one as rescaling beside each table lookup whose neighbours cannot have
+    the required scales; returns a new graph."""
     nodes, tensors = [], dict(graph.tensors)
 
     def unit(name, source, output, node):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of ONNX operators, one module per family; importing them fills the table."""
+"""Translators of ONNX operators, one module per family; importing them registers the
+translators."""
 
 from ..step import OPERATORS
 from . import (

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of Attention and RotaryEmbedding (opset 23 on), expressed by products of matrices, a
-softmax and a constant mask."""
+"""Translators of Attention and RotaryEmbedding (opset 23 and later), as matrix products, a softmax
+and a constant mask."""
 
 from math import prod, sqrt
 
@@ -17,7 +17,7 @@ _OUTPUTS = ("Y", "present_key", "present_value", "qk_matmul_output")
 
 @operator("Attention")
 def _attention(step):
-    """softmax(Q K' scale + mask) V, for every head."""
+    """Translates Attention: softmax(Q K' scale + mask) V for every head."""
     chain = Chain(step)
     heads = (step.attribute("q_num_heads"), step.attribute("kv_num_heads"))
     joined = len(step.view(0, "Q").lengths) == 3
@@ -57,7 +57,7 @@ def _attention(step):
 
 
 def _in_heads(step, at, name, heads):
-    """An operand as (batch, heads, steps, features)."""
+    """Reshapes an operand to (batch, heads, steps, features)."""
     view = step.flowing(at, name)
     if len(view.lengths) == 4:
         return view
@@ -72,7 +72,7 @@ def _in_heads(step, at, name, heads):
 
 
 def _with_past(step, chain, key, value):
-    """Keys and values with those of former steps in front, and how many these are."""
+    """Prepends the keys and values of earlier steps, and returns the number of those steps."""
     if step.operand(4) is None:
         return key, value, 0
     past = [
@@ -87,7 +87,7 @@ def _with_past(step, chain, key, value):
 
 
 def _repeated_heads(step, chain, view, heads):
-    """A view whose every head stands as often as queries share it."""
+    """Repeats every key or value head for the query heads that share it."""
     own = view.lengths[1]
     if own == heads:
         return view
@@ -98,8 +98,8 @@ def _repeated_heads(step, chain, view, heads):
 
 
 def _mask(step, lengths, past):
-    """What is added to the scores, ``None``, a constant or a tensor that flows; and whether each
-    query may see each key, an array that broadcasts to the scores."""
+    """The mask that is added to the scores (``None``, a constant or an activation), and an array
+    that broadcasts to the scores: whether each query may attend to each key."""
     _, _, rows, columns = lengths
     allowed, added = _allowed(step, rows, columns, past), np.zeros((1, 1, 1, 1))
     given = step.operand(3)
@@ -125,7 +125,7 @@ def _mask(step, lengths, past):
 
 
 def _allowed(step, rows, columns, past):
-    """Which keys each query may see by the attributes and the number of valid keys."""
+    """Keys to which each query may attend, by the attributes and the number of valid keys."""
     valid = step.numbers(6, "nonpad_kv_seqlen")
     offset = np.full((1, 1, 1, 1), past)
     if valid is not None and not past:
@@ -145,14 +145,14 @@ def _allowed(step, rows, columns, past):
 
 
 def _short(data):
-    """A constant without axes of length one in front."""
+    """Removes leading axes of length one from a constant."""
     while data.ndim > 2 and data.shape[0] == 1:
         data = data[0]
     return Constant(data)
 
 
 def _wide(mask, columns):
-    """A mask of all columns; what it lacks is hidden."""
+    """Extends a mask to all columns; missing columns are masked out."""
     missing = columns - mask.shape[-1]
     if not missing:
         return mask
@@ -163,7 +163,8 @@ def _wide(mask, columns):
 
 @operator("RotaryEmbedding")
 def _rotary(step):
-    """Pairs of features turned by the angle of their position: x1 cos - x2 sin, x1 sin + x2 cos."""
+    """Translates RotaryEmbedding: rotates pairs of features by the angle of their position, x1 cos
+    - x2 sin and x1 sin + x2 cos."""
     chain, x = Chain(step), step.flowing(0, "X")
     shape = x.lengths
     if len(shape) == 4:
@@ -211,7 +212,7 @@ def _rotary(step):
 
 
 def _angles(step, chain, at, name, rows, half):
-    """Cosines or sines as (batch, steps, 1, pairs)."""
+    """Cosines or sines of the position angles, as (batch, steps, 1, pairs)."""
     given, places = step.operand(at), step.operand(3)
     if isinstance(places, View):
         raise Refused("position_ids depend on the network's inputs: expected a constant")

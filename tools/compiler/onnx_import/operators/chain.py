@@ -29,7 +29,7 @@ def _operand(value: Operand) -> View | Constant:
 
 
 class Chain:
-    """Adds several nodes for one of the model's.
+    """Adds a sequence of nodes that replaces one node of the model.
 
     Axes are the model's own. Every method takes the ``part`` that stands in its node's name; the
     node with the empty part makes the model's own output.
@@ -42,33 +42,34 @@ class Chain:
         return None if part else self.step.output
 
     def act(self, part: str, view: View, function: str, **attributes: Any) -> View:
-        """An elementwise function of a tensor."""
+        """Adds an elementwise function of a tensor."""
         return self.draft.same(
             Activation, view, self._output(part), part, function=function, **attributes
         )
 
     def of_two(self, part: str, function: str, first: Operand, second: Operand) -> View:
-        """add, sub, mul or div of two operands, broadcast by numpy's rules."""
+        """Adds an add, sub, mul or div of two operands, broadcast by numpy's rules."""
         return binary(
             self.step, function, _operand(first), _operand(second), self._output(part), part
         )
 
     def times(self, part: str, operand: View, factor: Operand) -> View:
-        """A product, without a node if ``factor`` is one."""
+        """Adds a product; returns the operand itself if ``factor`` is one."""
         data = _operand(factor)
         if isinstance(data, Constant) and data.data.size == 1 and np.all(data.data == 1):
             return operand
         return self.of_two(part, "mul", operand, factor)
 
     def plus(self, part: str, operand: View, addend: Operand) -> View:
-        """A sum, without a node if ``addend`` is zero."""
+        """Adds a sum; returns the operand itself if ``addend`` is zero."""
         data = _operand(addend)
         if isinstance(data, Constant) and data.data.size == 1 and not np.any(data.data):
             return operand
         return self.of_two(part, "add", operand, addend)
 
     def maximum(self, part: str, first: Operand, second: Operand) -> View:
-        """The greater of two operands: a limit if one of them is a number, else a + relu(b - a)."""
+        """Adds a maximum of two operands: a clip if one of them is a number, else a + relu(b -
+        a)."""
         first, second = _operand(first), _operand(second)
         for number, other in ((first, second), (second, first)):
             if isinstance(number, Constant) and number.data.size == 1 and isinstance(other, View):
@@ -80,7 +81,8 @@ class Chain:
         return self.of_two(part, "add", first, below)
 
     def minimum(self, part: str, first: Operand, second: Operand) -> View:
-        """The lesser of two operands: a limit if one of them is a number, else a - relu(a - b)."""
+        """Adds a minimum of two operands: a clip if one of them is a number, else a - relu(a -
+        b)."""
         first, second = _operand(first), _operand(second)
         for number, other in ((first, second), (second, first)):
             if isinstance(number, Constant) and number.data.size == 1 and isinstance(other, View):
@@ -92,7 +94,7 @@ class Chain:
         return self.of_two(part, "sub", first, above)
 
     def reduce(self, part: str, view: View, function: str, axes: Sequence[int]) -> View:
-        """A reduction over ``axes``, which stay with length one."""
+        """Adds a reduction over ``axes``, which keep length one."""
         own = tuple(sorted(axis for at in axes for axis in view.axes[at]))
         if all(view.shape[axis] == 1 for axis in own):
             return view
@@ -101,7 +103,7 @@ class Chain:
         )
 
     def softmax(self, part: str, view: View, axis: int, log: bool = False) -> View:
-        """Softmax over one axis."""
+        """Adds a softmax over one axis."""
         view = self.draft.single_axes(view, [axis])
         own = view.axes[axis][0]
         return self.draft.same(Softmax, view, self._output(part), part, axis=own, log=log)
@@ -113,9 +115,9 @@ class Chain:
         cuts: Mapping[int, tuple[int, int, int]],
         output: str | None = None,
     ) -> View:
-        """Elements from start to stop by a step, for each axis in ``cuts``; a negative step's stop
-        is minus the axis's length minus one where it takes the first element. ``output``: the
-        tensor's name, of an operator of several outputs."""
+        """Adds a slice: from start to stop by a step, for each axis in ``cuts``. With a negative
+        step, a stop of minus the axis's length minus one includes the first element. ``output``:
+        name of the result, for an operator with several outputs."""
         cuts = {axis: cut for axis, cut in cuts.items() if cut != (0, view.lengths[axis], 1)}
         if not cuts:
             return view
@@ -136,7 +138,8 @@ class Chain:
         return self.draft.view(tensor, view.axes, grid=view.grid, integer=view.integer)
 
     def take(self, part: str, view: View, axis: int, places: Sequence[int]) -> View:
-        """The elements at ``places`` of an axis, in that order and as often."""
+        """Adds a gather: the elements at ``places`` of an axis, in that order, repeated if a place
+        is."""
         runs = list(_runs(list(places)))
         length = view.lengths[axis]
         if len(runs) == 1:
@@ -148,7 +151,7 @@ class Chain:
         return self.join(part, pieces, axis)
 
     def join(self, part: str, views: Sequence[View | Constant], axis: int) -> View:
-        """Concatenation along one axis; at least one operand flows."""
+        """Adds a concatenation along one axis, of at least one activation."""
         if len(views) == 1 and isinstance(views[0], View):
             return views[0]
         leader = next(one for one in views if isinstance(one, View))
@@ -168,7 +171,7 @@ class Chain:
         return self.draft.view(result, leader.axes, grid=leader.grid, integer=leader.integer)
 
     def repeat(self, part: str, view: View, repeats: Mapping[int, int]) -> View:
-        """The whole tensor side by side with itself, so often along each axis in ``repeats``."""
+        """Adds a tiling: repeats the whole tensor along each axis in ``repeats``."""
         todo = [(axis, count) for axis, count in repeats.items() if count > 1]
         total = int(np.prod([count for _, count in todo], dtype=np.int64))
         if total * int(np.prod(view.lengths)) > MOST_ELEMENTS:
@@ -180,7 +183,7 @@ class Chain:
 
 
 def _runs(places: list[int]) -> list[tuple[int, int, int]]:
-    """Splits a list of numbers into (first, count, distance) of equal distances, greedily."""
+    """Splits a list of numbers into arithmetic progressions (first, count, distance), greedily."""
     runs, at = [], 0
     while at < len(places):
         end = at + 1
@@ -200,7 +203,8 @@ def _runs(places: list[int]) -> list[tuple[int, int, int]]:
 
 
 def _cut(run: tuple[int, int, int], length: int) -> tuple[int, int, int]:
-    """Start, stop and step of a slice that takes a run of an axis of ``length``."""
+    """Start, stop and step of a slice that selects an arithmetic progression from an axis of
+    ``length``."""
     first, count, pace = run
     last = first + pace * (count - 1)
     if pace > 0:

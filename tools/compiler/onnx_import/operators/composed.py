@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of composite operators, expressed by simpler nodes; those that a core does not
-support may go to the host."""
+"""Translators of composite operators, as sequences of simpler nodes; nodes that a core does not
+support may run on the host."""
 
 from functools import reduce
 from math import pi, sqrt
@@ -21,7 +21,7 @@ _ERF_PLACE, _ERF = 0.3275911, (0.254829592, -0.284496736, 1.421413741, -1.453152
 
 @operator("Elu", "Selu", "Celu")
 def _elu(step):
-    """gamma * (max(x, 0) + alpha * (exp(min(x, 0) / scale) - 1))."""
+    """Translates Elu, Selu and Celu: gamma * (max(x, 0) + alpha * (exp(min(x, 0) / scale) - 1))."""
     usual, factor = _SELU if step.operator == "Selu" else (1.0, 1.0)
     alpha, gamma = float(step.attribute("alpha", usual)), float(step.attribute("gamma", factor))
     chain, x = Chain(step), step.flowing()
@@ -39,7 +39,7 @@ def _elu(step):
 
 @operator("Softplus")
 def _softplus(step):
-    """max(x, 0) + log(1 + exp(-|x|)), which is right however large x is."""
+    """Translates Softplus as max(x, 0) + log(1 + exp(-|x|)), which is accurate for any x."""
     chain, x = Chain(step), step.flowing()
     small = chain.act("exp", chain.act("neg", chain.act("abs", x, "abs"), "neg"), "exp")
     return chain.of_two(
@@ -57,8 +57,8 @@ def _softsign(step):
 
 
 def _error_function(chain, x, last=""):
-    """erf by a polynomial of 1 / (1 + p |x|) times exp(-x^2) (Abramowitz and Stegun, 7.1.26),
-    1.5e-7 from it at most; its sign is a steep line, cut."""
+    """Translates Erf: a polynomial of 1 / (1 + p |x|) times exp(-x^2) (Abramowitz and Stegun,
+    7.1.26; error at most 1.5e-7). The sign of x is computed as a steep clipped line."""
     size = chain.act("size", x, "abs")
     place = chain.of_two(
         "place",
@@ -93,8 +93,8 @@ def _erf(step):
 
 @operator("Gelu")
 def _gelu(step):
-    """x / 2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715 x^3)) for the error
-    function."""
+    """Translates Gelu: x / 2 * (1 + erf(x / sqrt(2))), or with tanh(sqrt(2 / pi) * (x + 0.044715
+    x^3)) in place of the error function."""
     way = step.wants("approximate", ("none", "tanh"), "none")
     chain, x = Chain(step), step.flowing()
     if way == "tanh":
@@ -115,8 +115,8 @@ def _gelu(step):
 
 @operator("Mish")
 def _mish(step):
-    """x tanh(log(1 + exp(x))) = x w / (w + 2), where w = n (n + 2) and n = exp(x); from 20 on the
-    quotient is one."""
+    """Translates Mish: x tanh(log(1 + exp(x))) = x w / (w + 2), where w = n (n + 2) and n = exp(x);
+    from 20 on the quotient is one."""
     chain, x = Chain(step), step.flowing()
     size = chain.act("exp", chain.act("low", x, "clip", high=20.0), "exp")
     weight = chain.of_two("weight", "mul", size, chain.of_two("two", "add", size, 2))
@@ -133,7 +133,7 @@ def _swish(step):
 
 @operator("ThresholdedRelu")
 def _thresholded(step):
-    """x where it is greater than alpha, else zero."""
+    """Translates ThresholdedRelu: x if it is greater than alpha, else zero."""
     chain, x = Chain(step), step.flowing()
     alpha = float(step.attribute("alpha", 1.0))
     chosen = chain.act("step", chain.plus("above", x, -alpha), "step")
@@ -142,7 +142,7 @@ def _thresholded(step):
 
 @operator("Shrink")
 def _shrink(step):
-    """x + bias below minus lambd, x - bias above it, zero between them."""
+    """Translates Shrink: x + bias below -lambd, x - bias above lambd, zero in between."""
     chain, x = Chain(step), step.flowing()
     bound, bias = float(step.attribute("lambd", 0.5)), float(step.attribute("bias", 0.0))
     sides = []
@@ -169,7 +169,7 @@ def _clip(step):
 
 @operator("Min", "Max", "Mean")
 def _of_several(step):
-    """Of any number of operands, the constant ones first."""
+    """Translates operators on any number of operands, the constant ones first."""
     if None in step.operands:
         raise Refused("an operand is left out")
     chain = Chain(step)
@@ -200,7 +200,7 @@ def _of_several(step):
 
 @operator("SwiGLU")
 def _swiglu(step):
-    """Half of an axis by the swish of the other half."""
+    """Translates SwiGLU: one half of an axis times the swish of the other half."""
     chain, x = Chain(step), step.flowing()
     (axis,) = step.counted("axis", [step.attribute("axis", -1)], len(x.lengths))
     half = x.lengths[axis] // 2

@@ -47,7 +47,8 @@ def _leaky(step):
 
 @operator("PRelu")
 def _prelu(step):
-    """A slope for all is a leaky relu; of several, a x + (1 - a) relu(x)."""
+    """Translates PRelu: a single slope is a leaky ReLU; several slopes give a x + (1 - a)
+    relu(x)."""
     slope = step.operand(1)
     if isinstance(slope, View):
         x, slope = step.flowing(), step.flowing(1, "slope")
@@ -89,8 +90,8 @@ def binary(
     output: str | None,
     part: str = "",
 ) -> View:
-    """Adds ``function`` of two operands, broadcast by numpy's rules, and returns the view of its
-    result."""
+    """Adds a node with ``function`` of two operands, broadcast by numpy's rules, and returns the
+    view of its result."""
     draft, operands = step.draft, [first, second]
     try:
         lengths = np.broadcast_shapes(first.lengths, second.lengths)

@@ -31,7 +31,7 @@ def _scaler(step):
 
 
 def _linear(step, out, output):
-    """View of the products with ``out`` rows of coefficients."""
+    """Adds the product with ``out`` rows of coefficients and returns its view."""
     view = step.flowing()
     coefficients, intercepts = _floats(step, "coefficients"), _floats(step, "intercepts")
     if not out or coefficients.size % out or intercepts.size not in (0, out):
@@ -56,7 +56,7 @@ def _regressor(step):
 
 @operator("LinearClassifier")
 def _classifier(step):
-    """Labels and scores."""
+    """Translates LinearClassifier: class labels and scores."""
     transform = step.wants("post_transform", ("NONE", "SOFTMAX", "LOGISTIC"), "NONE")
     intercepts = step.attribute("intercepts", [])
     labels = list(step.attribute("classlabels_ints", []))
@@ -86,7 +86,7 @@ def _classifier(step):
 
 @operator("ArrayFeatureExtractor")
 def _extractor(step):
-    """Labels by their numbers, where they are their numbers."""
+    """Translates the label lookup of a classifier whose labels are the class indices."""
     labels = step.operand(0)
     if not isinstance(labels, Constant):
         raise Refused("X depends on the network's inputs: expected constant labels")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of matrix products. A constant factor makes a dense layer, whose weights are permuted
-to the order of the graph's tensor."""
+"""Translators of matrix products. A product with a constant becomes a dense layer, with weights
+permuted to the axis order of the graph's tensor."""
 
 from collections.abc import Iterable
 from math import prod
@@ -64,7 +64,7 @@ def dense(
 
 
 def _matrix(step, index, what):
-    """A constant factor: its two axes, and itself."""
+    """Checks a constant factor and returns its two axes and its values."""
     constant = step.fixed(index, what)
     data = step.finite(what, constant.data)
     if data.ndim > 2 and prod(data.shape[:-2]) == 1:
@@ -100,7 +100,8 @@ def _matmul(step):
 
 
 def product(step: Step, first: View, second: View, output: str | None, part: str = "") -> View:
-    """Adds a product of two matrices, or of several, and returns the view of its result."""
+    """Adds a product of two matrices, or of two batches of matrices, and returns the view of its
+    result."""
     draft = step.draft
     try:
         lengths = node_shape(MatMul(name="", inputs=[], output=""), first.lengths, second.lengths)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of normalisations."""
+"""Translators of normalisation operators: batch, instance, group, layer and RMS normalisation."""
 
 from math import prod
 
@@ -46,7 +46,8 @@ def _batch(step):
 
 
 def _batch_of_tensors(step, view):
-    """By statistics that flow, or of several inputs at once: its formula."""
+    """Translates a batch normalisation whose statistics are activations, or which has several
+    inputs at once, by its formula."""
     if len(view.lengths) < 2:
         raise Refused(f"input of shape {view.lengths}: expected channels behind the batch")
     chain = Chain(step)
@@ -65,8 +66,8 @@ def _batch_of_tensors(step, view):
 
 
 def of_channels(step: Step, index: int, name: str, view: View) -> View | Constant:
-    """An operand with a number for each channel of ``view``, shaped to broadcast to the view.
-    Raises :class:`Refused`."""
+    """An operand with one number per channel of ``view``, shaped to broadcast to the view. Raises
+    :class:`Refused`."""
     count = view.lengths[1]
     operand = step.operand(index)
     shape = (count, *[1] * (len(view.lengths) - 2))
@@ -83,7 +84,7 @@ def of_channels(step: Step, index: int, name: str, view: View) -> View | Constan
 def standardised(
     chain: Chain, view: View, axes: list[int], epsilon: float, part: str = "divided"
 ) -> View:
-    """(x - mean) / sqrt(variance + epsilon) over ``axes``."""
+    """Adds a standardisation, (x - mean) / sqrt(variance + epsilon) over ``axes``."""
     mean = chain.reduce("mean", view, "mean", axes)
     centred = chain.of_two("centred", "sub", view, mean)
     square = chain.of_two("square", "mul", centred, centred)
@@ -94,7 +95,8 @@ def standardised(
 
 @operator("InstanceNormalization")
 def _instance(step):
-    """Every channel by its own mean and variance, over what lies behind the channels."""
+    """Translates InstanceNormalization: each channel is normalised by its own mean and variance
+    over the spatial axes."""
     chain, x = Chain(step), step.flowing()
     lengths = x.lengths
     if len(lengths) < 3:
@@ -111,7 +113,8 @@ def _instance(step):
 
 @operator("GroupNormalization")
 def _group(step):
-    """Every group of channels by its own mean and variance."""
+    """Translates GroupNormalization: each group of channels is normalised by its own mean and
+    variance."""
     chain, x = Chain(step), step.flowing()
     lengths, groups = x.lengths, step.attribute("num_groups")
     if len(lengths) < 3 or groups < 1 or lengths[1] % groups:
@@ -137,7 +140,8 @@ def _mean_variance(step):
 
 @operator("RMSNormalization")
 def _rms(step):
-    """x / sqrt(mean(x^2) + epsilon) * scale, over the axes from one on."""
+    """Translates RMSNormalization: x / sqrt(mean(x^2) + epsilon) * scale, over the axes from
+    ``axis`` on."""
     chain, x = Chain(step), step.flowing()
     count = len(x.lengths)
     (axis,) = step.counted("axis", [step.attribute("axis", -1)], count)
@@ -201,7 +205,7 @@ def _layer_result(step, view, axis, epsilon):
 
 
 def _layer_constants(step, lengths, size):
-    """Scale and shift of every element."""
+    """Scale and shift of a layer normalisation, for every element."""
     scale, shift = (step.fixed(at, name) for at, name in ((1, "Scale"), (2, "B")))
     try:
         scale, shift = (

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of quantised operators: the graph keeps real numbers, its tensors record the
-quantisation grid. Operators on integers are read as their form with QuantizeLinear and
-DequantizeLinear; QONNX's and Brevitas' Quant as that of any width."""
+"""Translators of quantised operators: the graph keeps real numbers, and its tensors record the
+quantisation grid. Integer operators are read as the equivalent QuantizeLinear and DequantizeLinear
+form; Quant of QONNX and Brevitas as that form with any width."""
 
 from dataclasses import replace
 
@@ -22,7 +22,8 @@ _WIDTHS = {
 
 
 def _grid(step, dtype, lengths):
-    """Grid of the operator's scale and zero point, arrays shaped to broadcast to ``lengths``."""
+    """Quantisation grid of the operator's scale and zero point, arrays shaped to broadcast to
+    ``lengths``."""
     scale = step.fixed(1, "its scale")
     zero = step.operand(2)
     if zero is not None and not isinstance(zero, Constant):
@@ -122,7 +123,7 @@ def _dequantize(step):
 
 
 def _real(step, at, scale_at, zero_at, **attributes):
-    """An operand of integers as real numbers, by the scale and zero point among the operands."""
+    """Real numbers of an integer operand, by the scale and zero point among the operands."""
     operands = [step.operand(at), step.operand(scale_at), step.operand(zero_at)]
     return _dequantize(step.rewritten("DequantizeLinear", operands, **attributes))
 
@@ -151,7 +152,7 @@ def _qlinear_matmul(step):
 
 @operator("ConvInteger", "MatMulInteger")
 def _of_integers(step):
-    """Whole numbers less their zero points, as real numbers of the step one."""
+    """Integers minus their zero points, as real numbers of scale one."""
     factors = []
     for at in (0, 1):
         operand, zero = step.operand(at), step.operand(at + 2)
@@ -169,8 +170,8 @@ def _of_integers(step):
 
 @operator("DynamicQuantizeLinear")
 def _dynamic(step):
-    """A scale of each input by itself. The tensor stays as it is, and the scale behind it is one;
-    the quantiser finds a scale for all inputs."""
+    """Translates DynamicQuantizeLinear, which has a scale for each input. The tensor is passed on
+    unchanged with scale one; the quantiser chooses one scale for all inputs."""
     behind = {"ConvInteger", "MatMulInteger", "DequantizeLinear"}
     if not step.read_by(0) <= behind or "end" in step.read_by(1) | step.read_by(2):
         raise Refused(
@@ -182,7 +183,7 @@ def _dynamic(step):
 
 @operator("Quant")
 def _quant(step):
-    """Any scale, zero point and width from 2 bits on."""
+    """Translates Quant: any scale, any zero point, and widths from 2 bits on."""
     bits = step.number(3, "bitwidth")
     signed, narrow = bool(step.attribute("signed", 1)), bool(step.attribute("narrow", 0))
     scale = step.finite("scale", step.fixed(1, "scale").data)
@@ -220,13 +221,13 @@ def _quant(step):
 
 
 def _one(scale):
-    """A scale as a number, if it is one."""
+    """A scale as a single number, if all its elements are equal."""
     return float(scale.flat[0]) if scale.size == 1 else scale
 
 
 @operator("BipolarQuant")
 def _bipolar(step):
-    """Weights of plus and minus one times a scale."""
+    """Translates BipolarQuant: weights of plus and minus one, times a scale."""
     data = step.finite("its input", step.fixed(0, "its input").data)
     scale = step.finite("scale", step.fixed(1, "scale").data)
     return Constant(np.where(data >= 0, 1.0, -1.0) * scale)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of recurrent layers. An LSTM or GRU is one node per direction, and two directions
-are concatenated; any other layer is done step by step."""
+"""Translators of recurrent layers. An LSTM or GRU becomes one node per direction, and two
+directions are concatenated; any other layer is unrolled."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ def _recurrent(step):
 
 
 def _plain(step):
-    """Whether the graph's own nodes do all that the layer does."""
+    """Whether the graph's own LSTM or GRU node covers all features of the layer."""
     if step.operator == "RNN":
         return False
     step.wants("direction", ("forward", "reverse", "bidirectional"), "forward")
@@ -44,7 +44,7 @@ def _plain(step):
 
 
 def _sequence(step):
-    """Name of the tensor (steps, features) that comes in, and its steps."""
+    """Name of the input tensor (steps, features), and its number of steps."""
     view = step.flowing(0, "X")
     if len(view.lengths) != 3:
         raise Refused(f"X of shape {view.lengths}: expected three axes")
@@ -57,7 +57,7 @@ def _sequence(step):
 
 
 def _direction(step, tensor, at, directions):
-    """Name of every step's state in one direction."""
+    """Adds a layer in one direction and returns the name of the states of all steps."""
     lstm = step.operator == "LSTM"
     gates = 4 if lstm else 3
     features = step.draft.graph.shape(tensor)[1]
@@ -111,7 +111,7 @@ def _direction(step, tensor, at, directions):
 
 
 def _state(step, index, name, at, directions, hidden):
-    """First state of a direction."""
+    """Initial state of a direction."""
     given = step.fixed(index, name)
     if given is None:
         return np.zeros(hidden)
@@ -125,7 +125,7 @@ def _state(step, index, name, at, directions, hidden):
 
 
 def _outputs(step, made, steps, hidden):
-    """Y and Y_h as the model sees them, as far as they are used."""
+    """Views of the outputs Y and Y_h in the model's layout, if they are used."""
     draft, names = (
         step.draft,
         [name if name in step.used else "" for name in (*step.outputs, "", "", "")[:3]],

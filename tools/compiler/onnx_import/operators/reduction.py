@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of reductions: sums, means, extremes, norms, softmax, places of extremes."""
+"""Translators of reductions: sums, means, extremes, norms, softmax, and indices of extremes."""
 
 from math import prod
 
@@ -49,7 +49,7 @@ def _reduce(step):
 
 
 def _reduced(step, view, axes):
-    """The reduction by the graph's own; axes stay with length one."""
+    """Adds a Reduce node; the reduced axes keep length one."""
     chain, kind = Chain(step), step.operator
     if kind in _PLAIN:
         return chain.reduce("", view, _PLAIN[kind], axes)
@@ -73,7 +73,7 @@ def _reduced(step, view, axes):
 
 @operator("LpNormalization")
 def _lp_normalization(step):
-    """Every element by the sum of sizes, or the root of the sum of squares, along one axis."""
+    """Translates LpNormalization: divides by the L1 or L2 norm along one axis."""
     power = step.wants("p", (1, 2), 2)
     chain, x = Chain(step), step.flowing()
     (axis,) = step.counted("axis", [step.attribute("axis", -1)], len(x.lengths))
@@ -130,7 +130,7 @@ def _index(step):
 
 @operator("TopK")
 def _top(step):
-    """Values and indices, each by a node of its own."""
+    """Translates TopK: values and indices, each by a node of its own."""
     view, (count,) = step.flowing(), step.numbers(1, "K")
     (axis,) = step.counted("axis", [step.attribute("axis", -1)], len(view.lengths))
     if not step.attribute("sorted", 1):
@@ -157,7 +157,7 @@ def _top(step):
 
 @operator("Hardmax")
 def _hardmax(step):
-    """One at the first greatest element along an axis, else zero."""
+    """Translates Hardmax: one at the first greatest element along an axis, else zero."""
     view = step.flowing()
     count = len(view.lengths)
     (axis,) = step.counted("axis", [step.attribute("axis", -1 if step.opset >= 13 else 1)], count)
@@ -175,7 +175,8 @@ def _hardmax(step):
 
 
 def one_hot(chain: Chain, places: View, axis: int, depth: int, last: str = "") -> View:
-    """max(0, 1 - |place - index|), which is one for the index that equals the place, else zero.
+    """One-hot encoding as max(0, 1 - |place - index|): one where the index equals the place, else
+    zero.
 
     Parameters
     ----------

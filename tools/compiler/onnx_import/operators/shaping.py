@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of operators that move or select elements. Most only change a tensor's view and add
-nothing to the graph."""
+"""Translators of operators that move or select elements. Most of them only change a tensor's view
+and add no node."""
 
 from dataclasses import replace
 from math import prod
@@ -138,7 +138,7 @@ def _expand(step):
 
 
 def _repeated(step, view, repeats):
-    """The tensor side by side with itself along axes, of which some are the view's alone."""
+    """Repeats a tensor along axes, some of which only its view has."""
     alone = [axis for axis in repeats if view.single(axis) is None]
     if alone:
         view = step.draft.plain(view, keep=0 in alone)
@@ -195,8 +195,9 @@ def _split(step):
 
 @operator("Gather")
 def _gather(step):
-    """Of a tensor that flows at constant places: slices, joined where the places are at different
-    distances. Of a constant table at places that flow: a product with ones and zeros."""
+    """Translates Gather. An activation at constant indices becomes slices, concatenated if the
+    indices have unequal distances. A constant table at computed indices becomes a product with a
+    one-hot matrix."""
     index = step.operand(1)
     if not isinstance(index, Constant):
         return _embedded(step)
@@ -217,7 +218,8 @@ def _gather(step):
 
 
 def _embedded(step):
-    """Rows of a constant table by numbers that flow: a dense layer on ones and zeros."""
+    """Embedding lookup: rows of a constant table at computed indices, as a dense layer on a one-hot
+    encoding."""
     if not isinstance(step.operand(0), Constant):
         raise Refused("indices depend on the network's inputs: expected a constant, or a table")
     table = step.fixed(0, "data")
@@ -239,7 +241,7 @@ def _embedded(step):
 
 @operator("OneHot")
 def _one_hot(step):
-    """Two numbers by whether the place is that of an index that flows."""
+    """Translates OneHot: one of two values, by whether the position equals a computed index."""
     places = step.view(0, "indices")
     (depth,) = step.numbers(1, "depth")
     off, on = (float(one) for one in step.finite("values", step.fixed(2, "values").data).ravel())
@@ -257,7 +259,7 @@ def _one_hot(step):
 
 @operator("Where")
 def _where(step):
-    """condition x + (1 - condition) y, by a condition of ones and zeros."""
+    """Translates Where as condition x + (1 - condition) y, with a condition of ones and zeros."""
     condition = step.operand(0)
     chain, (yes, no) = Chain(step), (_choice(step, at) for at in (1, 2))
     if isinstance(condition, Constant):
@@ -281,8 +283,8 @@ def _where(step):
 
 
 def _choice(step, at):
-    """An operand of Where; a constant that hides what a Softmax must not see gets a finite value
-    that does the same."""
+    """An operand of Where; a mask constant of minus infinity before a Softmax becomes a finite
+    value with the same effect."""
     operand = step.operand(at)
     if not isinstance(operand, Constant):
         return step.flowing(at)
@@ -290,7 +292,7 @@ def _choice(step, at):
 
 
 def _masked(chain, part, mask, operand):
-    """``operand`` where the mask is one, zeros elsewhere."""
+    """Masks an operand: ``operand`` where the mask is one, zeros elsewhere."""
     if isinstance(operand, Constant):
         return Constant(mask * chain.step.finite("its constant", operand.data))
     return chain.times(part, operand, Constant(mask))
@@ -306,7 +308,8 @@ _COMPARED = {
 
 @operator(*_COMPARED)
 def _compared(step):
-    """One or zero: the step of the difference, or of its opposite turned around."""
+    """Translates comparisons to ones and zeros: the step function of the difference, or one minus
+    that of its opposite."""
     first, second, turned = _COMPARED[step.operator]
     chain, operands = Chain(step), []
     for at in (first, second):
@@ -320,7 +323,7 @@ def _compared(step):
 
 
 def _number(step, at):
-    """An operand that flows, of whole numbers as well."""
+    """A computed operand, integer or real."""
     view = step.view(at)
     if view.grid is not None:
         return step.flowing(at)
@@ -331,7 +334,7 @@ def _number(step, at):
 
 @operator("Equal")
 def _equal(step):
-    """1 - step(|a - b|)."""
+    """Translates Equal as 1 - step(|a - b|)."""
     chain, operands = Chain(step), []
     for at in (0, 1):
         constant = isinstance(step.operand(at), Constant)
@@ -358,7 +361,7 @@ def _and(step):
 
 @operator("CastLike")
 def _cast_like(step):
-    """Between floats; what it is cast like decides, not its values."""
+    """Translates CastLike between float types, by the type of its second operand."""
     like, first = step.operand(1), step.operand(0)
     if isinstance(first, Constant):
         real = like.data.dtype.kind == "f" if isinstance(like, Constant) else not like.integer

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Recurrent layers step by step: RNN, and LSTM and GRU with what the graph's own nodes do not have
-(peepholes, clip, other activations, coupled gates, states or weights that flow, the last cell
-state, several inputs at once)."""
+"""Recurrent layers, unrolled: RNN, and LSTM and GRU with features that the graph's own nodes lack
+(peepholes, clip, other activations, coupled gates, computed states or weights, the last cell state,
+several inputs at once)."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ _PARAMETERS = {
 
 @dataclass(frozen=True)
 class _Function:
-    """An activation with its parameters."""
+    """An activation function of a gate, with its parameters."""
 
     name: str
     alpha: float = 0.0
     beta: float = 0.0
 
     def of(self, chain: Chain, part: str, x: View) -> View:
-        """Adds its nodes."""
+        """Adds the nodes of the function."""
         if self.name == "leakyrelu":
             return chain.act(part, x, "leaky", alpha=self.alpha)
         if self.name == "hardsigmoid":
@@ -61,7 +61,7 @@ class _Function:
 
 
 def _functions(step: Step, directions: int) -> list[list[_Function]]:
-    """The activations of each direction."""
+    """The activation functions of each direction."""
     usual = USUAL[step.operator]
     names = [name.lower() for name in step.attribute("activations") or usual * directions]
     if len(names) != len(usual) * directions or not set(names) <= set(_PARAMETERS):
@@ -80,7 +80,7 @@ def _functions(step: Step, directions: int) -> list[list[_Function]]:
 
 
 def unrolled(step: Step) -> list[View | None]:
-    """Translates a recurrent layer into nodes for each step; its outputs."""
+    """Translates a recurrent layer into nodes for each step and returns its outputs."""
     direction = step.wants("direction", ("forward", "reverse", "bidirectional"), "forward")
     directions = 2 if direction == "bidirectional" else 1
     functions = _functions(step, directions)
@@ -144,7 +144,7 @@ class _Layer:
         self.clip = float(step.attribute("clip", 0.0) or 0.0)
 
     def _part(self, index, name, shape):
-        """This direction's part of an operand, in another shape; ``None`` if it is left out."""
+        """This direction's slice of an operand, reshaped; ``None`` if the operand is omitted."""
         operand = self.step.operand(index)
         if operand is None:
             return None
@@ -166,15 +166,15 @@ class _Layer:
         return self._part(index, name, operand.lengths[1:])
 
     def _rows(self, operand, row, width):
-        """One row of a matrix as a vector."""
+        """One row of a matrix, as a vector."""
         if isinstance(operand, Constant):
             return Constant(operand.data[row])
         cut = self.chain.cut(f"{self.name}_row_{row}", operand, {0: (row, row + 1, 1)})
         return self.step.draft.seen(cut, (width,))
 
     def _times(self, part, view, matrix, rows):
-        """``view`` (inputs, features) times the rows of a matrix from ``rows[0]`` to
-        ``rows[1]``."""
+        """Adds the product of ``view`` (inputs, features) and the rows of a matrix from ``rows[0]``
+        to ``rows[1]``."""
         if isinstance(matrix, Constant):
             weights = np.ascontiguousarray(matrix.data[rows[0] : rows[1]])
             return dense(self.step, view, weights, None, None, None)
@@ -187,7 +187,7 @@ class _Layer:
         return self.chain.of_two(part, "add", view, vector)
 
     def _gate(self, part, view, function, number=None):
-        """An activation behind the clip, of one gate out of several side by side."""
+        """Adds a gate: the clip and the activation of one slice of the concatenated gates."""
         if number is not None:
             first = number * self.hidden
             view = self.chain.cut(f"{part}_gate", view, {1: (first, first + self.hidden, 1)})
@@ -205,7 +205,8 @@ class _Layer:
         return self._part(index, name, (batch, self.hidden))
 
     def run(self, x: View, reverse: bool):
-        """Every step's state (steps, inputs, hidden), the last one, and the last cell state."""
+        """Unrolls the layer: every step's state (steps, inputs, hidden), the last one, and the last
+        cell state."""
         steps, batch, features = x.lengths
         if self.weights.lengths[1] != features:
             raise Refused(f"W for {self.weights.lengths[1]} features, X has {features}")
@@ -238,7 +239,8 @@ class _Layer:
         return whole, hidden, cell
 
     def _past(self, part, seen, hidden, rows):
-        """What the step gives and what the state before gives, added up, for some rows of R."""
+        """Adds the sum of the step's input product and the recurrent product, for some rows of
+        R."""
         bias = self.bias[1]
         if isinstance(bias, Constant):
             bias = Constant(bias.data[rows[0] : rows[1]])
@@ -330,7 +332,7 @@ class _Layer:
         return self.chain.of_two(f"{part}_state", "add", h, moved)
 
     def _past_alone(self, part, hidden, rows):
-        """R's rows times the state before, and their bias."""
+        """Adds the recurrent product alone: rows of R times the previous state, plus their bias."""
         bias = self.bias[1]
         if isinstance(bias, Constant):
             bias = Constant(bias.data[rows[0] : rows[1]])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of operators that make maps larger or smaller: transposed convolutions, Resize,
-DepthToSpace, SpaceToDepth.
+"""Translators of operators that resize maps: transposed convolutions, Resize, DepthToSpace,
+SpaceToDepth.
 
 A map enlarged by a whole factor s is computed by phases: phase p gives the elements p, p + s,
 p + 2 s, ... of an axis, and is a convolution of the small map, so that nothing is multiplied by
@@ -32,8 +32,8 @@ _MOST_SLICES = 16
 def _interleaved(
     step: Step, phases: Sequence[str], factors: Sequence[int], lengths: Sequence[int]
 ) -> str:
-    """Name of the map of ``lengths`` rows and columns whose phases by rows are the maps ``phases``,
-    each with its phases by columns in its channels."""
+    """Interleaves phases into a map of ``lengths`` rows and columns and returns its name;
+    ``phases`` are the maps of the row phases, each with its column phases as channels."""
     draft, (down, across) = step.draft, factors
     rows, columns, channels = draft.graph.shape(phases[0])
     exact = (rows * down, columns * across) == tuple(lengths)
@@ -61,12 +61,12 @@ def _interleaved(
 
 
 def _seen(step, tensor, spatial):
-    """Rows, columns, channels as the model sees them."""
+    """Converts a view to the model's order: rows, columns, channels."""
     return step.draft.view(tensor, [(), (2,), (0,), (1,)] if spatial == 2 else [(), (2,), (1,)])
 
 
 def _cut_rows(step, tensor, rows, columns):
-    """The first ``rows`` and ``columns`` of a map."""
+    """Slices the first ``rows`` and ``columns`` of a map."""
     shape = step.draft.graph.shape(tensor)
     if shape[:2] == (rows, columns):
         return tensor
@@ -82,7 +82,8 @@ def _cut_rows(step, tensor, rows, columns):
 
 @operator("ConvTranspose")
 def _conv_transpose(step):
-    """By phases, each a convolution with the taps of the kernel that fall on its elements."""
+    """Translates ConvTranspose by phases of its stride: each is a convolution with the kernel taps
+    that contribute to that phase."""
     view = step.flowing()
     lengths = view.lengths
     spatial = len(lengths) - 2
@@ -129,7 +130,7 @@ def _conv_transpose(step):
 
 
 def _taps(phase, size, stride, dilation, before):
-    """Distance from the element -> index of the kernel's tap, of one phase of an axis."""
+    """Taps of one phase of an axis: distance from the element -> index of the kernel's tap."""
     return {
         (phase + before - tap * dilation) // stride: tap
         for tap in range(size)
@@ -138,7 +139,7 @@ def _taps(phase, size, stride, dilation, before):
 
 
 def _transposed_lengths(step, lengths, size, stride, dilation):
-    """Elements that are left out before each axis of the result, and the lengths of its axes."""
+    """Elements to crop before each axis of the result, and the lengths of its axes."""
     count = len(lengths)
     extra = list(step.attribute("output_padding", [0] * count))
     pads = list(step.attribute("pads", [0] * (2 * count)))
@@ -174,7 +175,8 @@ def _transposed_lengths(step, lengths, size, stride, dilation):
 
 
 def _by_phases(step, tensor, results, factors, taps, kernels, bias, groups):
-    """Name of the map of ``results`` rows and columns made of convolutions by phases.
+    """Adds a map of ``results`` rows and columns as interleaved convolutions of its phases; returns
+    its name.
 
     Parameters
     ----------
@@ -218,13 +220,13 @@ def _by_phases(step, tensor, results, factors, taps, kernels, bias, groups):
 
 
 def _positions(length: int, before: int, after: int, size: int) -> int:
-    """Positions of a window of ``size`` on an axis with zeros before and after."""
+    """Number of positions of a window of ``size`` on a padded axis."""
     return length + before + after - size + 1
 
 
 def _kernel(kernels, rows, columns, lengths, counts):
-    """Weights [phases * out, rows, columns, channels / groups] and padding of the convolution of
-    one phase by rows and several by columns."""
+    """Weights [phases * out, rows, columns, channels / groups] and padding of the convolution that
+    computes one row phase and several column phases."""
     out, _, _, inner = kernels.shape
     spans = []
     for taps in (list(rows), [at for one in columns for at in one]):
@@ -249,8 +251,7 @@ def _kernel(kernels, rows, columns, lengths, counts):
 
 @operator("DepthToSpace")
 def _depth_to_space(step):
-    """Channels to rows and columns: for each row of a block a convolution that chooses its
-    channels."""
+    """Translates DepthToSpace: one convolution per row of a block selects its channels."""
     mode = step.wants("mode", ("DCR", "CRD"), "DCR")
     view, size = step.flowing(), step.attribute("blocksize")
     _, channels, rows, columns = _four(view)
@@ -287,7 +288,7 @@ def _four(view):
 
 @operator("SpaceToDepth")
 def _space_to_depth(step):
-    """Rows and columns to channels: a convolution with a one for each channel of the result."""
+    """Translates SpaceToDepth: a convolution with a single one per result channel."""
     mode = step.wants("mode", ("DCR", "CRD"), "DCR")
     view, size = step.flowing(), step.attribute("blocksize")
     _, channels, rows, columns = _four(view)
@@ -308,8 +309,9 @@ def _space_to_depth(step):
 
 @operator("Resize", "Upsample")
 def _resize(step):
-    """A map enlarged by whole factors to the nearest elements is joined with itself; a linear one
-    is made by phases; any other axis is multiplied by a matrix."""
+    """Translates Resize. Nearest interpolation by integer factors becomes a concatenation of the
+    map with itself; linear interpolation is computed by phases; any other axis is multiplied by a
+    matrix."""
     view = step.flowing()
     mode = step.wants("mode", ("nearest", "linear", "cubic"), "nearest")
     axes = _resized(step, view.lengths)
@@ -324,7 +326,7 @@ def _resize(step):
 
 @dataclass(frozen=True)
 class _Axis:
-    """An axis that a Resize changes: its number, its lengths before and behind, and the scale."""
+    """An axis that a Resize changes: its number, its lengths before and after, and the scale."""
 
     number: int
     length: int
@@ -333,12 +335,12 @@ class _Axis:
 
     @property
     def factor(self) -> int | None:
-        """The whole number of times that the axis becomes longer; ``None`` if it is none."""
+        """The integer factor by which the axis grows; ``None`` if the factor is no integer."""
         whole = self.scale == int(self.scale) and self.result == self.length * self.scale
         return int(self.scale) if whole else None
 
     def places(self, step: Step) -> np.ndarray:
-        """Where each element of the result lies on the source's axis."""
+        """Coordinate on the source axis of each element of the result."""
         at = np.arange(self.result, dtype=np.float64)
         mode = (
             step.attribute("coordinate_transformation_mode", "half_pixel")
@@ -363,7 +365,7 @@ class _Axis:
         )
 
     def nearest(self, step: Step) -> list[int]:
-        """The source's element that each of the result's is."""
+        """Index of the nearest source element for each element of the result."""
         rounding = (
             step.attribute("nearest_mode", "round_prefer_floor")
             if step.operator == "Resize"
@@ -381,7 +383,8 @@ class _Axis:
         return [int(place) for place in found]
 
     def matrix(self, step: Step, mode: str) -> np.ndarray:
-        """The weight of each of the source's elements in each of the result's, [result, length]."""
+        """Interpolation matrix [result, length]: the weight of each source element in each element
+        of the result."""
         if self.length * self.result > _MOST_WEIGHTS:
             raise Refused(
                 f"axis {self.number} from {self.length} to {self.result}: expected at most "
@@ -410,7 +413,7 @@ def _triangle(distance):
 
 
 def _cubic(a):
-    """Keys' cubic kernel."""
+    """Keys' cubic interpolation kernel."""
 
     def kernel(distance):
         x = abs(distance)
@@ -422,7 +425,7 @@ def _cubic(a):
 
 
 def _resized(step, lengths):
-    """The axes that change."""
+    """The axes that a Resize changes."""
     numbers = step.counted("axes", step.attribute("axes", range(len(lengths))), len(lengths))
     scales = step.fixed(1 if step.operator == "Upsample" else 2, "scales")
     if scales is not None and scales.data.size:
@@ -456,7 +459,7 @@ def _each_axis(given, axes):
 
 
 def _multiplied(step, view, axis, matrix, last):
-    """One axis multiplied by a matrix [result, length]."""
+    """Multiplies one axis by an interpolation matrix [result, length]."""
     count = len(view.lengths)
     order = [at for at in range(count) if at != axis.number] + [axis.number]
     back = [int(at) for at in np.argsort(order)]
@@ -465,8 +468,8 @@ def _multiplied(step, view, axis, matrix, last):
 
 
 def _nearest_map(step, view, axes):
-    """Elements that are repeated equally often are joined with themselves; others are taken from
-    their places."""
+    """Nearest interpolation: elements repeated equally often are concatenated with themselves;
+    others are gathered."""
     chain = Chain(step)
     todo = []
     for axis in axes:
@@ -486,7 +489,7 @@ def _nearest_map(step, view, axes):
 
 
 def _repeated(step, view, axes):
-    """Each row, or pixel, joined with itself, and seen as several."""
+    """Repeats each row or pixel by concatenation and a reshape."""
     view = step.draft.single_axes(view, [axis.number for axis in axes])
     tensor, shape = view.tensor, list(view.shape)
     for number, axis in enumerate(axes):
@@ -509,9 +512,8 @@ def _repeated(step, view, axes):
 
 
 def _linear_by_phases(step, view, axes):
-    """A map enlarged by whole factors, by phases, each a convolution of every channel by itself
-    around which the border is repeated; ``None`` where the weights differ from element to
-    element."""
+    """Linear interpolation by integer factors, by phases: each is a depthwise convolution of the
+    map with its border repeated. ``None`` if the weights differ between elements."""
     lengths = view.lengths
     numbers = [axis.number for axis in axes]
     if (
@@ -536,8 +538,8 @@ def _linear_by_phases(step, view, axes):
 
 
 def _linear_phases(axis, matrix):
-    """For each phase its taps, distance -> weight; ``None`` if a row of the matrix is another than
-    its phase with the border repeated gives."""
+    """Taps of each phase, distance -> weight; ``None`` if a matrix row differs from its phase's
+    taps on the map with repeated border."""
     phases = []
     middle = axis.length // 2
     places = range(axis.length)
@@ -555,7 +557,8 @@ def _linear_phases(axis, matrix):
 
 
 def _enlarged(step, tensor, factors, taps):
-    """Name of the enlarged map; ``taps``: for rows and columns, phase by phase."""
+    """Adds the enlarged map and returns its name; ``taps``: for rows and columns, phase by
+    phase."""
     draft = step.draft
     rows, columns, channels = draft.graph.shape(tensor)
     results = [rows * factors[0], columns * factors[1]]
@@ -590,7 +593,7 @@ def _enlarged(step, tensor, factors, taps):
 
 
 def _bordered(step, tensor, axis, before, after):
-    """A map with its first and last row, or column, repeated."""
+    """Pads a map by repeating its first and last row or column."""
     shape = step.draft.graph.shape(tensor)
     sides = []
     for count, place in ((before, 0), (after, shape[axis] - 1)):

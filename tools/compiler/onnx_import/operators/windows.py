@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translators of convolutions, pools and padding. Signals of one axis become maps of one row."""
+"""Translators of convolutions, pools and padding. One-dimensional signals become maps of one
+row."""
 
 from __future__ import annotations
 
@@ -14,8 +15,8 @@ from ..views import Constant, Grid
 
 
 def each(step: Step, name: str, spatial: int) -> list[int]:
-    """Values of an attribute that has a positive integer for each spatial axis, ones if it is
-    missing. Raises :class:`Refused`."""
+    """Reads an attribute with a positive integer for each spatial axis; ones if it is missing.
+    Raises :class:`Refused`."""
     values = list(step.attribute(name, [1] * spatial))
     if len(values) != spatial or min(values) < 1:
         raise Refused(f"{name} = {values}: expected one positive integer per spatial axis")
@@ -23,8 +24,8 @@ def each(step: Step, name: str, spatial: int) -> list[int]:
 
 
 class _Window:
-    """Attributes that convolutions and pools share, for ``spatial`` axes; rows are added where
-    there is one only."""
+    """Attributes that convolutions and pools share, for ``spatial`` axes; one-dimensional windows
+    are extended by a row axis."""
 
     def __init__(self, step, lengths, size):
         spatial = len(lengths)
@@ -69,8 +70,8 @@ class _Window:
         return (*self.before, *self.after)
 
     def ceiling(self):
-        """Zeros behind each axis that let a last window begin inside the map where it would not fit
-        whole."""
+        """Padding at the end of each axis that adds a last, incomplete window if it begins inside
+        the map (``ceil_mode``)."""
         extra = []
         for length, before, after, reach, pace in zip(
             self.lengths, self.before, self.after, self.reach, self.stride, strict=True
@@ -84,8 +85,8 @@ class _Window:
 
 
 def _map(step, spatial=(1, 2)):
-    """The first operand as a map: its view, name of the tensor of rows, columns, channels, and
-    lengths of rows and columns in the model."""
+    """The first operand as a map: its view, the name of a tensor (rows, columns, channels), and the
+    numbers of rows and columns."""
     view = step.flowing()
     lengths = view.lengths
     if len(lengths) - 2 not in spatial:
@@ -100,13 +101,13 @@ def _map(step, spatial=(1, 2)):
 
 
 def _seen(step, tensor, spatial):
-    """Rows, columns, channels as the model sees them."""
+    """Converts a view to the model's order: rows, columns, channels."""
     return step.draft.view(tensor, [(), (2,), (0,), (1,)] if spatial == 2 else [(), (2,), (1,)])
 
 
 def _flat(step, size, translate):
-    """Translates an operator on a volume, of which one axis is a single element long and stays so,
-    as one on the map without that axis."""
+    """Translates an operator on a volume with an axis of length one as the same operator on the map
+    without that axis."""
     view = step.flowing()
     lengths = view.lengths
     pads = step.attribute("pads", [0] * 6)
@@ -187,7 +188,7 @@ def _conv(step):
 
 def weight_steps(constant: Constant, axis: int) -> np.ndarray | None:
     """Scale of the weights of every output channel (``axis``) of a quantised constant, float64
-    [out]; ``None`` if it has none or groups channels otherwise."""
+    [out]; ``None`` if it has none or its scales do not run along that axis."""
     if constant.grid is None:
         return None
     scale, out = np.asarray(constant.grid.scale, np.float64), constant.data.shape[axis]
@@ -220,7 +221,8 @@ def _max_pool(step):
 
 
 def _overlapping(window):
-    """Every window must meet the map: of padding alone there is no largest value and no mean."""
+    """Checks that every window overlaps the map: a window of padding alone has no maximum and no
+    mean."""
     for length, reach, before, after in zip(
         window.lengths, window.reach, window.before, window.after, strict=True
     ):

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Front end of the Cherry engine: from instruction words to operations that may start."""
+"""Front end of the Cherry engine: fetches and decodes instructions, and issues operations to the
+units."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address units: base address of an access of MEM from the active loops' iterations (specification,
-section 4.7)."""
+"""Address units: compute the base address of a MEM access from the iterations of the active loops
+(specification, section 4.7)."""
 
 from amaranth import Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
@@ -20,9 +20,9 @@ __all__ = ["AddressLayout", "AddressUnits", "RequestLayout"]
 
 
 class RequestLayout(data.StructLayout):
-    """Address request: its ``unit``, the active ``loops`` of which the unit has a coefficient,
-    the ``versions`` of their iterations, and whether its contexts ``move`` with the loop
-    ``along``."""
+    """Address request: its ``unit``, the active ``loops`` for which the unit has a coefficient, the
+    ``versions`` of their iterations, and whether the address ``move``s from context to context with
+    the loop ``along``."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -38,7 +38,7 @@ class RequestLayout(data.StructLayout):
 
 class AddressLayout(data.StructLayout):
     """Address of an access: ``address`` of context 0's element (0, 0), ``step`` from context to
-    context, strides; elements modulo 2^18."""
+    context, and strides; all in elements modulo 2^18."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -47,8 +47,8 @@ class AddressLayout(data.StructLayout):
 
 
 class AddressUnits(wiring.Component):
-    """Address generator: evaluates one access after the other; one multiplier, a cycle for the
-    initial address and one for each loop, pipelined.
+    """Address generator, pipelined, with one multiplier: evaluates accesses in order, with one
+    cycle for the initial address and one for each loop.
 
     Latency: 9 cycles (8 with the multiplier of logic) and one for each loop. Of at most
     :func:`~.hazards.depth` accesses neither is the request taken back nor the result taken away:
@@ -152,8 +152,8 @@ class AddressUnits(wiring.Component):
                 m.d.sync += stride_x.eq(self.write_data)
 
     def _walk(self, m, words):
-        """A word of the record and an iteration a cycle; returns what accompanies the word that
-        comes two cycles later."""
+        """Reads one word of the record and one iteration per cycle; returns the metadata of the
+        word that arrives two cycles later."""
         stage = Stages(m)
         queue = m.submodules.requests = ShiftQueue(shape=RequestLayout(), depth=self._depth)
         wiring.connect(m, wiring.flipped(self.request), queue.i)
@@ -197,11 +197,12 @@ class AddressUnits(wiring.Component):
         m.d.comb += [multiplier.a[0].eq(word[:16]), multiplier.b[0].eq(factor[:16])]
 
         def upper(x):
-            """Upper two bits of ``x`` as a correction of its lower 16 bits, read as signed."""
+            """Upper two bits of ``x``, as a correction to its lower 16 bits, which are read as
+            signed."""
             return (x[16:18] + x[15])[:2]
 
         def product_of(x, y):
-            """Modulo 4, in logic: a multiplication sign would become a DSP."""
+            """Product modulo 4, in logic: a multiplication operator would infer a DSP."""
             return Cat(x[0] & y[0], (x[1] & y[0]) ^ (x[0] & y[1]))
 
         # Modulo 2^18: products of upper parts do not matter, nor do other bits of the lower ones

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction memory of the front end: words in order from an index on, predecoded."""
+"""Instruction memory of the front end: delivers predecoded words in order, from a given index
+on."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
@@ -20,7 +21,7 @@ _LATENCY = 2
 
 
 class Fetch(wiring.Component):
-    """Instruction fetch: delivers the words from ``target`` on, one per cycle; words behind the
+    """Instruction fetch: delivers the words from ``target`` on, one per cycle; words past the
     program's end are undefined.
 
     Parameters

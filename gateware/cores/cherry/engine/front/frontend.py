@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The front end: runs a program's instructions in canonical order and hands their operations to the
-units (specification, sections 4.6 to 4.8, 6).
+"""Front end: runs a program's instructions in order and issues their operations to the units
+(specification, sections 4.6 to 4.8, 6).
 
 ::
 
@@ -47,7 +47,7 @@ class _State(enum.Enum, shape=5):
 
 
 class _Kind(enum.Enum, shape=4):
-    """Faults of an instruction; 1 to 6: the reasons of fault ``state``."""
+    """Kinds of instruction faults; 1 to 6 are the reasons of fault ``state``."""
 
     INSIDE = 1
     ACTIVE = 2
@@ -63,17 +63,17 @@ class _Kind(enum.Enum, shape=4):
 
 
 def _unit_of(word):
-    """Address unit of a load or store."""
+    """Address unit of a load or store instruction."""
     return fields_of(ISA, "load", word).apu
 
 
 def _loop_of(word):
-    """Loop record of a loop's start or end."""
+    """Loop record of a loop start or end instruction."""
     return fields_of(ISA, "start_loop", word).loop
 
 
 class FrontEnd(wiring.Component):
-    """Front end with operations of several units under way.
+    """Front end, which keeps several operations in flight.
 
     A body's instruction costs a cycle (two, where its unit has three or more operations under way),
     a start of a loop two, an end one, a jump four more.
@@ -243,7 +243,7 @@ class FrontEnd(wiring.Component):
     # An operation
 
     def _operation(self, m):
-        """Decoding of a record that is an operation, and its count of private copies."""
+        """Decodes a record that is an operation, and the number of its private copies."""
         top, units, loops = self._loops.top, self._units, self._loops
         record = self._record = self._fetch.record.payload
         copies = [Signal(6, name=f"copies_{r}") for r in range(4)]
@@ -543,11 +543,11 @@ class FrontEnd(wiring.Component):
     # Faults
 
     def _fail(self, m, kind):
-        """A fault of this instruction: it stays where it is, and is noted in the next cycles."""
+        """Stops at an instruction with a fault, which is recorded in the following cycles."""
         m.d.sync += [self._state.eq(_State.FAULT), self._kind.eq(kind)]
 
     def _note_fault(self, m):
-        """Fault code, index and detail of an instruction that :meth:`_fail` refused."""
+        """Records fault code, index and detail of an instruction that :meth:`_fail` stopped at."""
         kind, word, top = self._kind, self._record.word, self._loops.top
         loop = _loop_of(word)
         of_word = Array([0, _CODE["opcode"], _CODE["field"], _CODE["feature"]])[
@@ -618,7 +618,8 @@ class FrontEnd(wiring.Component):
         )
 
     def _report(self, m):
-        """Registers ``fault_context`` and ``loop_var`` from what stands since the end."""
+        """Drives the registers ``fault_context`` and ``loop_var`` from the state at the end of the
+        run."""
         loops = self._loops
         # A cycle late, nothing changes meanwhile; the sum a cycle later, so that a look at
         # ``loop_var`` goes through no adder.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scoreboard of the units: progress counters, the interlock of each context, operations in
+"""Scoreboard of the units: progress counters, the interlock of contexts, and operations in
 flight."""
 
 from amaranth import Cat, Module, Mux, Signal
@@ -16,13 +16,13 @@ DEPTH = 4
 
 
 def depth(params: Params) -> int:
-    """Maximum number of operations in flight in a unit: two where each takes long, else
+    """Greatest number of operations in flight in a unit: two if each takes long, else
     :data:`DEPTH`."""
     return 2 if unhurried(params) else DEPTH
 
 
 class Progress(wiring.Component):
-    """Progress counters: slots that the units have fetched and finished.
+    """Progress counters of the units: numbers of slots fetched and finished.
 
     Members
     -------
@@ -50,8 +50,8 @@ class Progress(wiring.Component):
 
 
 class ContextGate(wiring.Component):
-    """Interlock of contexts: tells which slots of an operation may start, every wait of theirs
-    being over. Combinational, from registers; its outputs are meant for a register.
+    """Interlock of contexts: decides which slots of an operation may start, since all their wait
+    conditions are met. Combinational, from registers; the outputs should feed a register.
 
     Parameters
     ----------
@@ -109,8 +109,8 @@ class ContextGate(wiring.Component):
 
     @staticmethod
     def _done(m, count, waits, unit, kind, name):
-        """The wait, how many slots of what is waited for are done, and whether that is not
-        negative: it has begun at all."""
+        """Progress of a wait condition: the number of slots that are done, and whether it is not
+        negative, in other words the awaited operation has begun."""
         wait, done = waits[unit.value][kind], Signal(POSITION, name=name)
         m.d.comb += done.eq(count - wait.base)
         return wait, done, ~done[-1]
@@ -118,8 +118,8 @@ class ContextGate(wiring.Component):
 
 class EntryLayout(data.StructLayout):
     """Operation in flight: masks of the tiles that it reads and writes (bit 3r: private tiles of
-    register r, 3r + 1 and 3r + 2: its uniform ones), first slot, slots, the slot behind the
-    last, and the units whose positions passed a mark since it was issued."""
+    register r, 3r + 1 and 3r + 2: its uniform ones), its first slot, number of slots and end slot,
+    and the units whose positions passed a mark since it was issued."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -128,8 +128,8 @@ class EntryLayout(data.StructLayout):
 
 
 class InFlight(wiring.Component):
-    """In-flight operations of one unit, youngest first, and those that a new operation must wait
-    for.
+    """Operations in flight of one unit, youngest first, with the dependencies of a new operation on
+    them.
 
     Parameters
     ----------

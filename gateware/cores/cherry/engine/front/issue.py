@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Issue stage: hazards of an operation with those in flight, and an instruction queue for each
-unit."""
+"""Issue stage: finds an operation's hazards with those in flight, and feeds an instruction queue
+per unit."""
 
 from amaranth import Cat, Const, Module, Signal, unsigned
 from amaranth.lib import data, memory, stream, wiring
@@ -26,7 +26,8 @@ WRITTEN = 4
 
 
 class SnapshotLayout(data.StructLayout):
-    """Snapshot of a load's or store's position, for its fault and for the counters.
+    """Snapshot of the program position of a load or store, for its fault report and for the
+    counters.
 
     index; ``active`` loops and the ``versions`` of their iterations; ``inside`` an independent
     loop, ``along``
@@ -51,8 +52,8 @@ class SnapshotLayout(data.StructLayout):
 
 
 class IssuedLayout(data.StructLayout):
-    """Issued operation on its way to a unit: the fields of :func:`~..ops.header` but ``waits``,
-    the instruction's ``record``, masks of the tiles (as :class:`~.hazards.EntryLayout`), and of
+    """Issued operation on its way to a unit: the fields of :func:`~..ops.header` except ``waits``,
+    the instruction's ``record``, masks of the tiles (as in :class:`~.hazards.EntryLayout`), and for
     a load or store the ``request`` for its address and its ``snapshot``."""
 
     def __init__(self) -> None:
@@ -71,8 +72,8 @@ class IssuedLayout(data.StructLayout):
 
 
 class OpQueue(wiring.Component):
-    """Instruction queue of :data:`~.hazards.DEPTH` operations in distributed RAM; it never
-    overflows, so it accepts in every cycle.
+    """Instruction queue of :data:`~.hazards.DEPTH` operations in distributed RAM; it accepts one in
+    every cycle, since it can never overflow.
 
     Members
     -------
@@ -143,8 +144,8 @@ class OpPlace(wiring.Component):
 
 
 class Issue(wiring.Component):
-    """Issue stage: accepts one operation per cycle, and sends it to its unit with the hazards that
-    it must wait for.
+    """Issue stage: accepts one operation per cycle, and sends it to its unit together with its
+    hazards.
 
     At most :func:`~.hazards.depth` operations of a unit are under way. Positions are compared
     modulo 2^:data:`~..ops.POSITION`: an operation that may pass a multiple of 64 slots of its unit,
@@ -269,7 +270,7 @@ class Issue(wiring.Component):
         return m
 
     def _queue(self, m, unit, push, waits, space):
-        """The queue of a unit; ``space``: it can take another operation."""
+        """Instruction queue of a unit; ``space``: it can accept another operation."""
         op = self.op.payload
         name = unit.name.lower()
         out = getattr(self, name)
@@ -328,7 +329,8 @@ class Issue(wiring.Component):
             m.d.comb += [queue.i.dst.eq(op.record.dst), queue.i.src.eq(copy.src)]
 
     def _account(self, m, table):
-        """Snapshots of the loads and stores under way, and the counters in their order."""
+        """Keeps snapshots of the loads and stores in flight, and updates the counters in program
+        order."""
         snapshot = SnapshotLayout()
         m.submodules.snapshots = snapshots = memory.Memory(
             shape=snapshot.size, depth=DEPTH, init=[]

@@ -17,7 +17,7 @@ VERSION = 3
 
 
 class VersionsLayout(data.ArrayLayout):
-    """Version of each loop's iteration: which of its latest values counts."""
+    """Version of each loop's iteration count, which selects among its latest values."""
 
     def __init__(self) -> None:
         super().__init__(unsigned(VERSION), LOOPS)
@@ -115,7 +115,7 @@ class Loops(wiring.Component):
         )
 
     def _table(self, m, name, bit):
-        """One half of the records, looked up by ``look``."""
+        """One half of the loop records, indexed by ``look``."""
         table = memory.Memory(shape=18, depth=LOOPS * self._slots, init=[])
         m.submodules[name] = table
         put, get = table.write_port(), table.read_port(domain="comb")
@@ -139,7 +139,8 @@ class Loops(wiring.Component):
         low = ceil_log2(contexts)
 
         def sizes(left, independent):
-            """Iterations at a time, and whether they are the last, of ``left`` ones."""
+            """Number of iterations of the next group out of ``left``, and whether it is the last
+            group."""
             many = independent & left[low:].any()
             whole = ~left[low + 1 :].any() & left[low] & ~left[:low].any() if low else left == 1
             alone = left == 1

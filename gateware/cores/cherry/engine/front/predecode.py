@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Predecoder: class, unit, registers and stateless faults of an instruction word (specification,
-sections 3.1, 6)."""
+"""Predecoder: finds class, unit, registers and stateless faults of an instruction word
+(specification, sections 3.1, 6)."""
 
 from amaranth import Module, unsigned
 from amaranth.lib import data, enum, wiring
@@ -76,7 +76,7 @@ WORK = {
 
 
 class Predecode(wiring.Component):
-    """Predecoder, combinational.
+    """Combinational predecoder of instruction words.
 
     Members
     -------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program tables: instructions, loops and address units of resident programs, written by the
-sequencer, read by the front end."""
+"""Tables of resident programs: instructions, loops and address units, written by the sequencer and
+read by the front end."""
 
 from amaranth import unsigned
 from amaranth.lib import data, enum, wiring
@@ -20,8 +20,8 @@ class TableKind(enum.Enum, shape=2):
 
 
 class TableWrite(wiring.Signature):
-    """Write port of the program tables, in every cycle with ``en``: ``resident``, the number of
-    the program; ``kind``; ``address``; ``data``, 18 bits."""
+    """Write port of the program tables, active in cycles with ``en``: ``resident`` (number of the
+    program), ``kind``, ``address`` and ``data`` (18 bits)."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -36,7 +36,7 @@ class TableWrite(wiring.Signature):
 
 
 class ProgramLayout(data.StructLayout):
-    """Program to run: its tables and sizes.
+    """A program to run: its tables and sizes.
 
     Members
     -------

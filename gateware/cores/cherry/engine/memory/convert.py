@@ -13,7 +13,7 @@ __all__ = ["Format", "Packer", "UnitLayout", "Unpacker", "from_bf16", "from_fp32
 
 
 class Format(enum.Enum, shape=2):
-    """Formats of elements in main memory."""
+    """Element formats in main memory."""
 
     FP32 = 0
     BF16 = 1
@@ -55,7 +55,7 @@ def to_bf16(x: Value) -> Value:
 
 
 class UnitLayout(data.StructLayout):
-    """Transfer unit: an element, or two where ``both``; ``last`` of its row."""
+    """Transfer unit of DMA: one element, or two with ``both``; ``last`` of its row."""
 
     def __init__(self) -> None:
         super().__init__({"first": unsigned(18), "second": unsigned(18), "both": 1, "last": 1})
@@ -67,7 +67,7 @@ def _check_lanes(lanes):
 
 
 def _bits(fmt, lanes, both):
-    """Bits of a unit: with two lanes bf16 and packed come in pairs."""
+    """Width of a transfer unit in bits: with two lanes, bf16 and packed elements come in pairs."""
     pair = Mux(both, 1, 0) if lanes == 2 else Const(0, 1)
     return Mux(
         fmt == Format.BF16, Mux(pair, 32, 16), Mux(fmt == Format.PACKED, Mux(pair, 36, 18), 32)
@@ -75,8 +75,8 @@ def _bits(fmt, lanes, both):
 
 
 class Unpacker(wiring.Component):
-    """Unpacker of DMA: words of rows to units of elements, a word per cycle, two units per word at
-    most. Every row begins with a word.
+    """Unpacker of DMA: words of rows to elements, at most one word per cycle and two transfer units
+    per word. Every row begins with a new word.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ class Unpacker(wiring.Component):
 
 
 class Packer(wiring.Component):
-    """Packer of DMA: units of elements to words of rows, a word per cycle. Every row begins with a
+    """Packer of DMA: elements to words of rows, one word per cycle. Every row begins with a new
     word; unused bits are 0.
 
     Parameters

@@ -26,8 +26,8 @@ _SETTLE = 3
 
 
 def dma_lanes(beat_bytes: int) -> int:
-    """Number of DMA lanes that match a port's bandwidth: two elements of bf16 come with a beat
-    of a word."""
+    """Number of DMA lanes that match a port's bandwidth: a beat of one word carries two bf16
+    elements."""
     return 2 if beat_bytes >= 4 else 1
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Row generator of DMA: rows of a descriptor are checked and become burst requests (section
+"""Row generator of DMA: checks the rows of a descriptor and turns them into burst requests (section
 7.2)."""
 
 from amaranth import Cat, Module, Mux, Signal, unsigned
@@ -28,9 +28,9 @@ class MoverOp(enum.Enum, shape=2):
 
 
 class DescriptorLayout(data.StructLayout):
-    """Checked descriptor: ``op`` 1 to 3, ``main`` and ``pitch`` multiples of 4 (a fill's
-    ``main`` is the pattern), ``cols`` and ``rows`` at least 1; MEM addresses and distances
-    modulo 2^18."""
+    """Checked descriptor: ``op`` 1 to 3; ``main`` and ``pitch`` multiples of 4 (for a fill,
+    ``main`` is the pattern); ``cols`` and ``rows`` at least 1; MEM addresses and strides modulo
+    2^18."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -56,8 +56,7 @@ class RecordLayout(data.StructLayout):
 
 
 class Rows(wiring.Component):
-    """Row generator: checks row after row, a few ahead of their elements, and requests their words
-    in bursts.
+    """Row generator: checks rows a few ahead of the data, and requests their words in bursts.
 
     A row whose elements all lie in MEM without passing 2^18 is found in three cycles; any other is
     looked at element by element.
@@ -218,7 +217,7 @@ class Rows(wiring.Component):
         return m
 
     def _request(self, m, word, left):
-        """The request of the burst that begins with ``word``."""
+        """Builds the request of the burst that begins with ``word``."""
         log = exact_log2(self._beat_bytes)
         number = Signal(7)
         request = self.request.payload

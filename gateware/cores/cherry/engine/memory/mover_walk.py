@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""MEM side of DMA: elements of a row, one or two a cycle (specification, section 7.2)."""
+"""MEM side of DMA: accesses the elements of a row, one or two per cycle (specification, section
+7.2)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
@@ -21,8 +22,8 @@ _DEPTH = 16
 
 
 class Walk(wiring.Component):
-    """MEM address walk of DMA: moves units of elements between streams and MEM. With two lanes,
-    bf16 and packed move in pairs; a pair whose elements share a bank takes two cycles.
+    """Address generator of DMA in MEM: moves elements between streams and MEM. With two lanes, bf16
+    and packed elements move in pairs; a pair that shares a bank takes two cycles.
 
     Parameters
     ----------

@@ -23,12 +23,13 @@ _ELEMENT = 18
 
 
 def row_bits(params: Params) -> int:
-    """Width of a bank's row number: element a lies in bank a mod ``banks``, row a div ``banks``."""
+    """Width of a row number within a bank: element a lies in bank a mod ``banks``, row a div
+    ``banks``."""
     return params["log_mem"] - exact_log2(params["banks"])
 
 
 class BankInterface(wiring.Signature):
-    """Bank interface of the scratchpad, as the load/store unit sees it.
+    """Bank interface of the scratchpad, seen from the load/store unit.
 
     Members
     -------
@@ -73,8 +74,8 @@ class DmaInterface(wiring.Signature):
 
 
 class _Bank(wiring.Component):
-    """One bank with two ports ``a`` and ``b`` of :class:`BankInterface`; ``shared``: of one port,
-    that of ``b`` while ``b_owns``."""
+    """Memory bank with two ports ``a`` and ``b`` of :class:`BankInterface`; a ``shared`` one has a
+    single port, used by ``b`` while ``b_owns``."""
 
     def __init__(self, *, bits, shared, family):
         self._bits, self._shared, self._family = bits, shared, family
@@ -134,8 +135,8 @@ class _Bank(wiring.Component):
 
 
 class Scratchpad(wiring.Component):
-    """Scratchpad MEM in ``banks`` banks, true dual-port: the load/store unit reaches every bank in
-    every cycle, DMA as many elements as it has lanes.
+    """Scratchpad MEM in ``banks`` banks, true dual-port: in every cycle the load/store unit can
+    access every bank, and DMA as many elements as it has lanes.
 
     With ``slots`` 1 no DMA runs beside a program: the banks then have one port, which is DMA's
     while ``dma_owns``.

@@ -35,7 +35,7 @@ WRITERS = {
 
 
 class TileFile(wiring.Component):
-    """Tile register file of the four registers: one read and one write of each register per cycle.
+    """Tile register file with four registers: one read and one write of each register per cycle.
 
     A word is a whole tile (``macs`` at least 32) or a row of one; the answer to a read comes two
     cycles after it. A word must not be read in the cycle in which it is written. A unit asks only
@@ -124,11 +124,11 @@ class TileFile(wiring.Component):
         return m
 
     def bits(self, reg: int) -> int:
-        """Width in bits of an element of ``reg`` in its array."""
+        """Bits of an element of ``reg`` in its array."""
         return element_bits(self.params) if reg == ACC else 18
 
     def row(self, entry: int, word: int) -> int:
-        """Row of a word in the array of its register (``arrays``, once elaborated)."""
+        """Row of a word in the array of its register (``arrays``), after elaboration."""
         return word | entry << (16 // tile_elements(self.params) - 1).bit_length()
 
     def _grant(self, m, zeroing):

@@ -11,8 +11,8 @@ __all__ = ["WordQueue"]
 
 
 class WordQueue(wiring.Component):
-    """FIFO of words of ``width`` bits on their way to the tile file; a word leaves every three
-    cycles at most.
+    """FIFO for words of ``width`` bits to the tile file; delivers a word every three cycles at
+    most.
 
     That there is space is the writer's affair. Block RAM with its output register costs no logic
     per bit; a word's data hold still from the cycle in which it is offered.

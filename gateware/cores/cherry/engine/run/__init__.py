@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A run of Cherry from start to end: program lists, images, DMA lists."""
+"""Run control of Cherry: program lists, images and DMA lists."""

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Byte counters in program order: transfers done ahead of their turn count when it has come
+"""Byte counters in program order: bytes of transfers that ran early are counted at their turn
 (specification, section 7.6)."""
 
 from amaranth import Module, Mux, Signal
@@ -13,8 +13,8 @@ _MOST = 128
 
 
 class ByteCount(wiring.Component):
-    """Reorder buffer of byte counts: bytes moved ahead of their turn are held back and counted
-    later.
+    """Reorder buffer of byte counts: holds back bytes that were moved early, and counts them at
+    their turn.
 
     Members
     -------

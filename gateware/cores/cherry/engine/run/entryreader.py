@@ -17,8 +17,8 @@ _CODE = ISA.fault_codes
 
 
 class EntryReader(wiring.Component):
-    """Reads and checks one entry of a program list, eight words. A reset, together with the reader
-    of words, aborts it.
+    """Reads and checks one entry of a program list, eight words. Aborted by a reset, together with
+    the word reader.
 
     Members
     -------

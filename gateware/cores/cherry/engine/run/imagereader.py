@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Program image loader: main memory to the front end's tables, checked word by word (specification,
-sections 3.3 and 6)."""
+"""Program image loader: copies an image from main memory to the front end's tables, checked word by
+word (specification, sections 3.3 and 6)."""
 
 from amaranth import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.hdl import ValueLike
@@ -19,7 +19,7 @@ _CODE = ISA.fault_codes
 
 
 def fault_of_word(came: ValueLike) -> Value:
-    """Fault code of a word whose :class:`~.wordreader.Came` is ``OUTSIDE`` or ``ERROR``."""
+    """Fault code of a word whose status :class:`~.wordreader.Came` is ``OUTSIDE`` or ``ERROR``."""
     return Mux(came == Came.OUTSIDE, _CODE["window"], _CODE["bus"])
 
 
@@ -101,8 +101,8 @@ class ImageReader(wiring.Component):
         m.d.comb += given.eq(self.words.valid & (came == Came.WELL))
 
         def taking():
-            """A condition in which the next word of the image is at hand; where it ended or its
-            word is bad, the image is refused."""
+            """Condition that the next word of the image is available; refuses the image if it has
+            ended or the word is bad."""
             with m.If(left == 0):
                 end(_CODE["image"], 1)
             with m.Elif(self.words.valid & ~given):
@@ -222,7 +222,7 @@ class ImageReader(wiring.Component):
         return m
 
     def _header(self, m, given, end, refuse, place, left, count, mask, records):
-        """The eight words of the header; ``place`` counts them."""
+        """Checks the eight words of the header; ``place`` counts them."""
         p, word = self.params, self.words.payload.word
         size, flags = word[16:], word
         wrong, much, lacking = Signal(), Signal(), Signal()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA list reader: descriptors are read, checked and handed to the mover, one after another
+"""DMA list reader: reads descriptors, checks them and passes them to the mover, one after another
 (specification, sections 6 and 7.2)."""
 
 from amaranth import Cat, Module, Mux, Signal, unsigned
@@ -19,7 +19,7 @@ _WORDS = DESCRIPTOR_BYTES // 4
 
 
 class ListReader(wiring.Component):
-    """DMA list processor: reads a descriptor when the transfer before it is over.
+    """DMA list processor: reads a descriptor when the preceding transfer has finished.
 
     Members
     -------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Run sequencer: steps of a program list, their images and DMA lists, overlapped with programs
-where so marked (specification, sections 3.4, 6 and 7.3)."""
+"""Run sequencer: executes the steps of a program list with their images and DMA lists, overlapped
+with programs where the list allows it (specification, sections 3.4, 6 and 7.3)."""
 
 from types import SimpleNamespace
 
@@ -27,7 +27,7 @@ _HEADER_BYTES = 4 * HEADER_WORDS  # of a list's header and of an entry
 
 
 class Phase(enum.Enum, shape=3):
-    """Phase of a run."""
+    """Phases of a run."""
 
     PROGRAM = 0
     FETCH = 1  # a list's header, an entry, an image
@@ -37,25 +37,25 @@ class Phase(enum.Enum, shape=3):
 
 
 class _Thread:
-    """Actions of the sequencer's prefetch thread: tasks begun, words read, lists carried out,
-    faults kept for their turn."""
+    """Actions of the sequencer's prefetch thread: starts tasks, reads words, executes lists, and
+    holds faults until they take effect."""
 
     def __init__(self, m, s, run):
         self._m, self._s, self._run = m, s, run
 
     def go(self, state):
-        """The next state; its task begins anew."""
+        """Moves to the next state, whose task starts anew."""
         m, s = self._m, self._s
         m.d.sync += s.begin.eq(1)
         m.next = state
 
     def hold(self, code, pc, detail):
-        """Keeps a fault as the run will report it."""
+        """Stores a fault in the form in which the run reports it."""
         run = self._run
         self._m.d.sync += [run.fault.eq(code), run.pc.eq(pc), run.detail.eq(detail)]
 
     def trouble(self, code, pc, detail):
-        """Keeps a fault of the thread, which takes effect at its turn."""
+        """Stores a fault of the thread, which takes effect at its turn in program order."""
         m, s = self._m, self._s
         self.hold(code, pc, detail)
         with m.If(s.ahead):
@@ -65,7 +65,7 @@ class _Thread:
             m.next = "END"
 
     def leave(self, pc):
-        """Abandons the thread's task, for an abort or because the program that it is ahead of
+        """Abandons the thread's task, for an abort or because the program that it runs ahead of has
         ended."""
         m, s = self._m, self._s
         with m.If(s.ahead):
@@ -76,7 +76,7 @@ class _Thread:
             m.next = "END"
 
     def reading(self, user, k):
-        """Reads words by ``user``: the condition in which they are read without error."""
+        """Reads words for ``user``: returns the condition that they were read without error."""
         m, s = self._m, self._s
         words = s.reader.words.payload
         m.d.comb += [s.choice.eq(k), user.start.eq(s.beginning & ~s.quits)]
@@ -94,7 +94,7 @@ class _Thread:
         return m.If(~s.quits & user.done & (user.fault == 0))
 
     def moving(self, where, stop):
-        """Executes the DMA list at ``where``: the condition in which it is done without error."""
+        """Executes the DMA list at ``where``: returns the condition that it ended without error."""
         m, s = self._m, self._s
         m.d.comb += [
             s.choice.eq(2),
@@ -303,8 +303,8 @@ class Sequencer(wiring.Component):
 
     @staticmethod
     def _choose_reader(m, s):
-        """Multiplexer of the unit that reads words; registered, because the first word is asked for
-        a cycle later."""
+        """Multiplexer of the unit that reads words; registered, since the first word is requested a
+        cycle later."""
         readers = s.entry, s.image, s.lists
         s.choice, chosen = Signal(2), Signal(2)
         m.d.sync += chosen.eq(s.choice)
@@ -322,8 +322,8 @@ class Sequencer(wiring.Component):
         m.d.comb += s.read.more.eq(Mux(s.lists.counted, _HEADER_BYTES, 0))
 
     def _begin(self, m, s, thread):
-        """States before the first step: the run's own in list, and whether it is a list or a
-        program."""
+        """States before the first step: check whether it is a list or a program, and execute the
+        run's own in list."""
         with m.State("IDLE"):
             m.d.sync += [
                 signal.eq(0)
@@ -372,7 +372,7 @@ class Sequencer(wiring.Component):
                     thread.go("IMAGE")
 
     def _prepare(self, m, s, thread):
-        """States that prepare a step: its entry, image and in list."""
+        """States that prepare a step: read its entry, image and in list."""
         overlap = self.params["slots"] == 2
         with m.State("ENTRY"):
             m.d.comb += [s.phase.eq(Phase.FETCH), s.entry.address.eq(s.entry_address)]
@@ -428,7 +428,7 @@ class Sequencer(wiring.Component):
                 m.next = "LAUNCH"
 
     def _launch(self, m, s, thread):
-        """States from the start of a program to what the thread does beside it."""
+        """States from the start of a program to the end of the transfers that overlap it."""
         overlap = self.params["slots"] == 2
         with m.State("LAUNCH"):
             m.d.sync += [
@@ -463,7 +463,7 @@ class Sequencer(wiring.Component):
                 thread.go("ENTRY")
 
     def _end(self, m, s, thread):
-        """States from the end of a program to that of the run."""
+        """States from the end of a program to the end of the run."""
         with m.State("WAIT"):
             over = (
                 Signal()

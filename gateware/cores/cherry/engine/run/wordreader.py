@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Word reader: consecutive words of main memory, each checked against the memory window before it
-is asked for (specification, section 6)."""
+"""Word reader: reads consecutive words of main memory, each checked against the memory window
+before it is requested (specification, section 6)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, enum, fifo, stream, wiring
@@ -31,7 +31,7 @@ class Came(enum.Enum, shape=2):
 
 
 def word_layout() -> data.StructLayout:
-    """Layout of a word that was read: ``word``, its status ``came`` and its byte ``address``."""
+    """Layout of a word that was read: ``word``, its status ``came``, and its byte ``address``."""
     return data.StructLayout({"word": unsigned(32), "came": Came, "address": unsigned(32)})
 
 

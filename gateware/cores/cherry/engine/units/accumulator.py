@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Accumulator conversion: elements of ACC to those of the other registers and back, combinational
+"""Accumulator conversion: between elements of ACC and those of the other registers, combinational
 (specification, section 4.1)."""
 
 from amaranth import Cat, Const, Value
@@ -19,7 +19,7 @@ def _checked(value, frac, width, name):
 
 
 def from_accumulator(value: Value, frac: int) -> Value:
-    """Converter from ``frac`` fraction bits (``frac`` + 9 bits in all) to 9, rounded: 18 bits.
+    """Converter from ``frac`` fraction bits (``frac`` + 9 bits in total) to 9, rounded: 18 bits.
 
     Nearest, ties to even, overflow to infinity; zeros, infinities and NaN keep their upper bits,
     and a NaN stays one. Combinational: an increment of 17 bits behind one level of logic; with
@@ -44,7 +44,7 @@ def from_accumulator(value: Value, frac: int) -> Value:
 
 
 def to_accumulator(value: Value, frac: int) -> Value:
-    """Converter from 18 bits to ``frac`` fraction bits: zeros are appended.
+    """Converter from 9 to ``frac`` fraction bits: appends zeros.
 
     Raises
     ------

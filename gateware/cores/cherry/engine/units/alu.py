@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector ALU of a build: on whole tiles or on rows."""
+"""Vector ALU of a build: processes whole tiles or rows per cycle."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ def _kind(params):
 
 
 def Alu(*, params: Params, family: str | None = None) -> wiring.Component:  # noqa: N802
-    """Vector ALU for words of the tile file: whole tiles (16 lanes) or rows (4 lanes);
-    ``alu_lanes`` does not ask for more."""
+    """Vector ALU for words of the tile file: whole tiles (16 lanes) or rows (4 lanes), independent
+    of ``alu_lanes``."""
     return _kind(params)(params=params, family=family)
 
 
 def alu_latency(params: Params) -> int:
-    """Latency of the vector ALU, from a word's read to its write: the notice that the dot unit
-    gives."""
+    """Latency of the vector ALU from the read of a word to its write; the dot unit gives notice of
+    its own writes this many cycles ahead."""
     return _kind(params).LATENCY

@@ -30,7 +30,7 @@ def members(params: Params) -> dict[str, wiring.Member]:
 
 
 def source(held: data.View) -> Value:
-    """Source register of an operation (for zero, any)."""
+    """Source register of an operation (arbitrary for zero)."""
     return Mux(
         held.kind == AluKind.MAX,
         OUTPUT,
@@ -54,7 +54,7 @@ def blocked(soon: Value, reg: Value) -> Value:
 
 
 def elements_of(m: Module, read: data.View, reg: Value, params: Params, name: str) -> list[Signal]:
-    """Elements of a word of register ``reg``, 18 bits each; those of a wide ACC are rounded."""
+    """Elements of a word of register ``reg``, 18 bits each; elements of a wide ACC are rounded."""
     wide = element_bits(params)
     result = []
     for k in range(len(read[0]) // wide):
@@ -71,7 +71,8 @@ def elements_of(m: Module, read: data.View, reg: Value, params: Params, name: st
 
 
 def bits(value: Value, to_acc: Value, params: Params) -> Value:
-    """Element in the format of the tile file: :func:`~.accumulator.to_accumulator` for ACC."""
+    """Converts an element to the format of the tile file: :func:`~.accumulator.to_accumulator` for
+    ACC."""
     return (
         value
         if params["acc_frac"] == 9

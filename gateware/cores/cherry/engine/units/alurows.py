@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector ALU on rows of tiles: relu, gtz, max, copy and zero, a row a cycle (specification,
+"""Vector ALU on rows of tiles: relu, gtz, max, copy and zero, one row per cycle (specification,
 sections 4.2, 4.3 and 9)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
@@ -18,8 +18,8 @@ __all__ = ["AluRows"]
 
 
 class AluRows(wiring.Component):
-    """Vector ALU where a word of the tile file is a row: a slot in four cycles, in a pipeline that
-    never stalls.
+    """Vector ALU for tile file words of one row: a slot takes four cycles, in a pipeline that never
+    stalls.
 
     A row is read in one cycle and written exactly :attr:`LATENCY` cycles later. A maximum over rows
     (axes 0 and 2) is known only after the tile's last row; hence ACC's rows are read after those of
@@ -72,8 +72,8 @@ class AluRows(wiring.Component):
     # What is read
 
     def _fetch(self, m, walk):
-        """Requests, row by row; returns whether one is accepted, and what the pipeline needs to
-        know of it."""
+        """Requests operands row by row; returns whether a request is accepted, and the pipeline's
+        control fields for it."""
         request, held, params = self.tiles_read.request, walk.held, self.params
         entry = range(entries(params))
         tail = Signal(

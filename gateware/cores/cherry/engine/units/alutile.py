@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Vector ALU on whole tiles: relu, gtz, max, copy and zero, a tile a cycle (specification, sections
-4.2, 4.3 and 9)."""
+"""Vector ALU on whole tiles: relu, gtz, max, copy and zero, one tile per cycle (specification,
+sections 4.2, 4.3 and 9)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -19,8 +19,8 @@ __all__ = ["AluTiles"]
 
 
 class AluTiles(wiring.Component):
-    """Vector ALU where a word of the tile file is a tile: one slot a cycle, in a pipeline that
-    never stalls.
+    """Vector ALU for tile file words of a whole tile: one slot per cycle, in a pipeline that never
+    stalls.
 
     A slot's operands are read in one cycle; its result is written exactly :attr:`LATENCY` cycles
     later. No slot is begun that would write a register when the dot unit does, which says so in
@@ -128,7 +128,7 @@ class AluTiles(wiring.Component):
         return m
 
     def _read(self, m, stage):
-        """Stage 3: the operand's elements, and ACC's old ones."""
+        """Stage 3: reads the operand's elements and the old ones of ACC."""
         wide, read = element_bits(self.params), self.tiles_read.data
         x = elements_of(m, read, self._control[2].reads, self.params, "x")
         x = [stage(3, value, 18, f"x_{k}") for k, value in enumerate(x)]
@@ -137,8 +137,8 @@ class AluTiles(wiring.Component):
         ]
 
     def _plain(self, m, stage, x, old):
-        """Stage 9: elements that no maximum replaces: for max the old ones, else what the
-        instruction makes of them."""
+        """Stage 9: elements that no maximum replaces. For max these are the old ones, else the
+        instruction's results."""
         control, wide = self._control[4], element_bits(self.params)
         known = [stage(4, sort(value), 2, "known") for value in x]
         x = [stage(4, value, 18, "x") for value in x]
@@ -164,7 +164,8 @@ class AluTiles(wiring.Component):
         return [wait.read_data[wide * k : wide * (k + 1)] for k in range(16)]
 
     def _maxima(self, m, stage, x, old):
-        """Stage 9: maxima of the columns (axis 0), of the rows (1), or of all (2, all the same)."""
+        """Stage 9: maxima of the columns (axis 0), of the rows (1), or of the whole tile (2, all
+        equal)."""
         params, axes, control = self.params, bool(self.params["reduce_axes"]), self._control
         keys = [stage(4, to_key(value), 18, f"key_{k}") for k, value in enumerate(x)]
         across = (control[4].axis == 1) if axes else 0
@@ -232,8 +233,8 @@ class AluTiles(wiring.Component):
         ]
 
     def _old(self, m, old, line):
-        """ACC's element in column ``line`` of the target row, or in row ``line`` of the target
-        column (stage 3)."""
+        """Stage 3: ACC's old element in column ``line`` of the target row, or in row ``line`` of
+        the target column."""
         control = self._control[3]
         down, across = (
             Signal(len(old[0]), name=f"down_{line}"),
@@ -246,7 +247,7 @@ class AluTiles(wiring.Component):
         return Mux(control.axis == 1, across, down) if self.params["reduce_axes"] else down
 
     def _taken(self, stage):
-        """Stage 9, for each element: it is the maximum of its column, of its row."""
+        """Stage 9: whether each element is the maximum of its column, and of its row."""
         control = self._control[8]
         is_max = control.kind == AluKind.MAX
         row, column = [], []

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Comparison keys: elements as integers of the same order, and the vector ALU's functions of one
-element (specification, sections 4.2, 4.3)."""
+"""Comparison keys: maps elements to integers with the same order; and the vector ALU's functions of
+one element (specification, sections 4.2, 4.3)."""
 
 from amaranth import Cat, Const, Mux, Value
 from amaranth.hdl import ValueLike
@@ -20,14 +20,15 @@ def _classes(x):
 
 
 def to_key(x: Value) -> Value:
-    """Key of an element: NaN is the largest, then by value, -0 just below +0."""
+    """Key of an element: NaN is the largest, the others are ordered by value, with -0 just below
+    +0."""
     zero, nan = _classes(x)
     magnitude = Cat((bit & ~zero) ^ x[17] | nan for bit in x[:17])
     return Cat(magnitude, ~x[17] | nan)
 
 
 def from_key(key: Value) -> Value:
-    """The element of a key: a zero without fraction, the one NaN."""
+    """Element of a key; zeros get fraction 0, and NaN is the canonical one."""
     nan = key.all()
     magnitude = Cat(bit ^ ~key[17] for bit in key[:17])
     return Cat(Mux(nan, NAN & 0x1FFFF, magnitude)[:17], ~key[17])
@@ -45,7 +46,7 @@ def sort(x: Value) -> Value:
 
 
 def passed(kind: ValueLike, x: Value, known: Value) -> Value:
-    """Result of relu, gtz, copy or zero of an element, by ``kind``; ``known``: the class from
+    """Result of relu, gtz, copy or zero of an element, by ``kind``; ``known``: its class by
     :func:`sort`."""
     positive, nan = known[0], known[1]
     relu = Mux(nan, Const(NAN, 18), x & positive.replicate(18))

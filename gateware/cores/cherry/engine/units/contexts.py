@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Context iterator of a unit: the operation in progress, its context, whether that may start, and
-the entries of its tiles."""
+"""Context iterator of a unit: tracks the current operation and context, whether the context may
+start, and the entries of its tiles."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -14,8 +14,8 @@ __all__ = ["ContextIterator"]
 
 
 class ContextIterator(wiring.Component):
-    """Context iterator: offers the slots of an operation one after the other, as soon as their
-    waits are over; one per cycle, also across operations.
+    """Context iterator: offers the slots of an operation in order, as soon as their wait conditions
+    are met; one per cycle, also across operations.
 
     Whether a slot may go is a register, worked out a cycle ahead for the slot held, the one after
     it, and the first of the next operation. In an unhurried build (:func:`~..ops.unhurried`) for

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dot lanes: dot units and their operand registers, a tile of each operand in passes of macs/4
-elements."""
+"""Dot lanes: dot units with operand registers that hold a tile of each operand, processed in passes
+of macs/4 elements."""
 
 from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import data, wiring
@@ -35,8 +35,8 @@ class Geometry:
         self.rows, self.row_passes = max(1, macs // 16), max(1, 16 // macs)
 
     def element(self, unit: int, row_pass: int = 0) -> tuple[int, int]:
-        """Position of a dot unit's element: row within a pass, and column; ``row_pass`` counts
-        where a row takes several passes."""
+        """Tile position of a dot unit's element: row within a pass, and column; ``row_pass`` counts
+        the passes of a row that takes several."""
         return unit // 4, unit % 4 if self.units >= 4 else row_pass * self.units + unit
 
 
@@ -68,7 +68,7 @@ class ModeLayout(data.StructLayout):
 
 
 class DotLanes(wiring.Component):
-    """Array of ``macs``/4 dot units behind operand registers for a tile of A, B and C.
+    """Array of ``macs``/4 dot units with operand registers for a tile of A, B and C.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class DotLanes(wiring.Component):
         ]
 
     def _chosen(self, values):
-        """That of a row's pass."""
+        """Operand selected by the pass of a row."""
         values = list(values)
         result = values[0]
         for k, value in enumerate(values[1:], 1):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Dot pipeline, from operations to tiles: matmul, mulacc, add, sub, mul and sum (specification,
-sections 4.1, 4.2 and 9)."""
+"""Dot pipeline, from operations to result tiles: matmul, mulacc, add, sub, mul and sum
+(specification, sections 4.1, 4.2 and 9)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, stream, wiring
@@ -126,7 +126,8 @@ class DotPath(wiring.Component):
     # Reading operands
 
     def _fetch(self, m):
-        """Requests; returns whether the last word of a tile is there, and the tile's operation."""
+        """Requests operand words; returns whether the last word of a tile has arrived, and the
+        tile's operation."""
         walk, request, geometry = self._walk, self.tiles_read.request, self.geometry
         wiring.connect(m, wiring.flipped(self.op), walk.op)
         held = walk.held
@@ -203,11 +204,11 @@ class DotPath(wiring.Component):
         return coming[1], info[1]
 
     def _single(self, total, axis):
-        """Whether all of a sum is done in one pass of two rows."""
+        """Whether a whole sum is computed in a single pass of two rows."""
         return total & (axis != 1) if self.geometry.rows == 2 else Const(0)
 
     def _gather(self, m, valid, total):
-        """Operands of the lanes from the words read."""
+        """Assembles the lanes' operands from the words read."""
         elements, wide, read, lanes = (
             tile_elements(self.params),
             element_bits(self.params),
@@ -233,7 +234,7 @@ class DotPath(wiring.Component):
             m.d.comb += given.as_value().eq(Cat(before, word))
 
     def _mode(self, info):
-        """:class:`~.dotlanes.ModeLayout` of an operation."""
+        """Mode of the lanes (:class:`~.dotlanes.ModeLayout`) for an operation."""
         kind = info.kind
         total = kind == DotKind.SUM
         plain = (kind == DotKind.ADD) | (kind == DotKind.SUB) | (kind == DotKind.MUL)
@@ -254,8 +255,8 @@ class DotPath(wiring.Component):
     # Passes
 
     def _run(self, m, arrived, info):
-        """Counts passes; returns what is known of the pass that enters the lanes, as a
-        structure."""
+        """Counts passes; returns a structure with the control fields of the pass that enters the
+        lanes."""
         geometry, lanes = self.geometry, self._lanes
         running, second, tile = Signal(), Signal(), Signal(self._info, reset_less=True)
         count = Signal(range(max(2, geometry.passes)))
@@ -377,7 +378,7 @@ class DotPath(wiring.Component):
             self._second(m, done)
 
     def _assembled(self, m, done):
-        """Elements of a word: those of its earlier passes, then those of this one."""
+        """Elements of a result word: those of its earlier passes, and those of this one."""
         lanes, geometry = self._lanes, self.geometry
         now = [lanes.result[k] for k in range(geometry.units)]
         held = []
@@ -396,7 +397,7 @@ class DotPath(wiring.Component):
         return [value for part in held for value in part] + now
 
     def _kept(self, m, before):
-        """For each element of a word: it is ACC's old one. From registers."""
+        """For each element of a word, whether ACC's old element is kept. From registers."""
         keeps = Signal(tile_elements(self.params), reset_less=True)
         for k in range(len(keeps)):
             row = before.number // self.geometry.row_passes if self._row_words else Const(k // 4, 2)
@@ -413,7 +414,7 @@ class DotPath(wiring.Component):
         return keeps
 
     def _second(self, m, done):
-        """The sums of columns go back into the lanes, to be added up."""
+        """Feeds the column sums back into the lanes, to be added up."""
         lanes, geometry = self._lanes, self.geometry
         wide = element_bits(self.params)
         first = done.valid & done.first_of_two

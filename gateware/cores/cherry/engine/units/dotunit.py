@@ -171,7 +171,7 @@ class DotUnit(wiring.Component):
         return stage.carry(top, 4, 5), shifts
 
     def _shift(self, stage, magnitude, shift):
-        """Right by ``shift`` in the window; bits lost set the lowest one."""
+        """Right shift by ``shift`` in the window; bits shifted out set the lowest bit."""
         value = stage.carry(Cat(Const(0, 4), magnitude), 3, 5)  # stage 5
         coarse = shift[3:]
         lost = Mux(
@@ -258,7 +258,7 @@ class DotUnit(wiring.Component):
         m.d.comb += self.result.eq(stage(16, element, frac + 9, "packed"))
 
     def _rounded(self, normal, narrow):
-        """Fraction with the carry out of it; the hidden one is left out: a carry into it leaves a
+        """Rounded fraction and its carry; the hidden bit is omitted, since a carry into it leaves a
         fraction of 0."""
         frac, kept = self.frac, normal[SUM - 1 - self.frac : SUM - 1]
         if frac == FRAC:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load/store unit: tiles between the banks of MEM and the tile register file (specification,
+"""Load/store unit: moves tiles between the banks of MEM and the tile register file (specification,
 sections 4.5 and 9)."""
 
 from types import SimpleNamespace
@@ -37,8 +37,8 @@ _YIELD = 3
 
 
 class LoadStore(wiring.Component):
-    """Load/store unit, slot by slot, each in as many cycles as its fullest bank has distinct
-    addresses.
+    """Load/store unit: processes slot by slot, each in as many cycles as the greatest number of
+    distinct addresses in one bank.
 
     A pipeline that never stalls: a slot starts when its operands' waits are over and there is space
     for its result. Cycles from the start: addresses and banks (0), rows (1), a load's access (2),
@@ -192,8 +192,8 @@ class LoadStore(wiring.Component):
                     m.d.sync += self.fault_address.eq(at[k])
 
         def shifted(lanes_of):
-            """Of destination elements: those of the lanes, a row further down where the load skips
-            one."""
+            """Shifts a mask of lanes to destination elements, one row down if the load skips a
+            row."""
             return [Mux(skip, lanes_of[k - 4] if k >= 4 else 0, v) for k, v in enumerate(lanes_of)]
 
         bank_3 = [
@@ -292,8 +292,8 @@ class LoadStore(wiring.Component):
 
     @staticmethod
     def _start(m, w, queue, gate):
-        """Operation at hand: `slot` is the next to start, while `more`; `passing` the one that
-        still has passes to do."""
+        """Tracks the current operation: `slot` is the next to start, while `more`; `passing` is the
+        slot with outstanding passes."""
         w.op, w.valid, w.more = (
             Signal(Operation(), name="at_hand", reset_less=True),
             Signal(),
@@ -344,8 +344,8 @@ class LoadStore(wiring.Component):
             m.d.sync += w.passing.eq(w.slot)
 
     def _find_space(self, m, w, log, queue, results):
-        """Room for another slot. Passes that follow closely need the same registers; what has
-        started and not finished finds space among the results."""
+        """Checks that there is space for another slot. Passes in close succession need the same
+        registers; slots that have started and not finished reserve space in the result queue."""
         w.owed, w.stored, w.loaded, w.kept = (
             Signal(range(DEPTH + 1)),
             Signal(2),
@@ -361,7 +361,8 @@ class LoadStore(wiring.Component):
         ]
 
         def blocked(next_op):
-            """In the next cycle, when ``next_op`` is at hand."""
+            """Whether the next slot is blocked in the next cycle, with ``next_op`` as its
+            operation."""
             near = issues_load if log == 4 else 0
             return Mux(next_op.store, near, issues_store | w.stored[0]) | (
                 next_op.reads & ((issues_load & w.op.reads) | w.kept[0])
@@ -385,8 +386,8 @@ class LoadStore(wiring.Component):
         )
 
     def _ask(self, m, w, words):
-        """Tiles to store, or to keep elements of: the last of their words is asked for as the slot
-        starts, others ahead."""
+        """Requests tiles to store, or tiles whose old elements are kept. The last word is requested
+        when the slot starts, the others earlier."""
         params = self._params
         ask, w.ahead = self.tiles_read.request, Signal(range(words), name="ahead")
         whole, context = Signal(), Signal(6)
@@ -409,8 +410,8 @@ class LoadStore(wiring.Component):
         return ask
 
     def _tile(self, m, s, ask, op, fill):
-        """The elements of the tile of the slot in cycle 3 and later, as wide as those of ACC; a
-        store's converted from it. ``fill``: the slot that reads it is in cycle 2."""
+        """Elements of the slot's tile in cycle 3 and later, in ACC's width; those of a store are
+        converted. ``fill``: the slot that reads the tile is in cycle 2."""
         words, width, frac = (
             16 // tile_elements(self._params),
             element_bits(self._params),

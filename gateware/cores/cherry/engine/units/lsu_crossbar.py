@@ -16,8 +16,8 @@ def choose(values: list[Value], select: Value) -> Value:
 
 
 def selected(values: list[Value], chosen: Value) -> Value:
-    """One-hot multiplexer: the value whose bit of ``chosen`` is set, or 0 where none is; two
-    LUTs per bit less than :func:`choose` of sixteen."""
+    """One-hot multiplexer: the value whose bit in ``chosen`` is set, or 0 without one; for sixteen
+    values it takes two LUTs per bit less than :func:`choose`."""
     ones = [Value.cast(value) & chosen[k].replicate(len(value)) for k, value in enumerate(values)]
     while len(ones) > 1:
         ones = [a | b for a, b in zip(ones[::2], ones[1::2], strict=True)]
@@ -25,8 +25,8 @@ def selected(values: list[Value], chosen: Value) -> Value:
 
 
 class Crossbar:
-    """Crossbar between banks and tile elements: registers of sixteen elements read and of ``banks``
-    words to write, and the multiplexers in front of them.
+    """Crossbar between banks and tile elements: registers for sixteen elements read and for
+    ``banks`` words to write, with the multiplexers in front of them.
 
     With sixteen banks one network serves both ways; a store must then not use it in the cycle of a
     load. Sixteen multiplexers 16:1 of 18 bits are 2,300 LUTs.

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operation stage of the load/store unit, two cycles ahead: lane offsets, and the lanes served by
-each pass."""
+"""Operation stage of the load/store unit, two cycles ahead: computes lane offsets, and the lanes
+served by each pass."""
 
 from amaranth import Cat, Module, Signal
 from amaranth.lib import data, stream, wiring
@@ -14,8 +14,8 @@ __all__ = ["Operation", "OperationQueue"]
 
 
 def _common():
-    """Fields that an operation of the load/store unit keeps in every stage; ``reads``: it needs
-    the tile's old elements, or stores them."""
+    """Fields that an operation of the load/store unit keeps in every stage; ``reads``: it needs the
+    tile's old elements, or stores them."""
     return {
         "size": 6,
         "uniform": 1,
@@ -36,7 +36,7 @@ def _common():
 
 
 class Operation(data.StructLayout):
-    """Prepared load/store operation.
+    """Prepared operation of the load/store unit.
 
     rows : address of each row's first element in slot 0; ``along`` :
         0 to 3 times stride_x; ``step`` : from slot to slot
@@ -61,7 +61,7 @@ class Operation(data.StructLayout):
 
 
 class OperationQueue(wiring.Component):
-    """Queue of two operations in preparation behind the current one.
+    """Queue of two prepared operations after the current one.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Result queue of the load/store unit, in order: tiles for the tile register file, and stores that
-are complete."""
+"""Result queue of the load/store unit, in order: tiles for the tile register file, and completed
+stores."""
 
 from amaranth import Module, Signal
 from amaranth.lib import data, memory, wiring
@@ -16,8 +16,8 @@ DEPTH = 16
 
 
 class ResultLayout(data.StructLayout):
-    """A slot that is done: ``store``, or a tile (elements as wide as those of ACC) for ``entry`` of
-    ``reg``; ``reported`` : it counts as finished."""
+    """A completed slot: ``store``, or a tile (elements in ACC's width) for ``entry`` of ``reg``;
+    ``reported``: it counts as finished."""
 
     def __init__(self, params: Params) -> None:
         super().__init__(

@@ -11,7 +11,7 @@ WINDOW, SUM = 24, 27
 
 
 def rounds_up(normal: Value, bits: int) -> Value:
-    """Rounding decision: whether a sum of :data:`SUM` bits, the leading one at the top, is
+    """Rounding decision for a sum of :data:`SUM` bits, leading one at the top: whether it is
     rounded up to ``bits`` fraction bits; to nearest, ties to even."""
     return normal[SUM - 2 - bits] & (normal[: SUM - 2 - bits].any() | normal[SUM - 1 - bits])
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Special-function lane: div, pow, exp and log, one element a cycle (specification, section
+"""Special-function lane: div, pow, exp and log, one element per cycle (specification, section
 4.4)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, signed
@@ -16,7 +16,7 @@ __all__ = ["SpecialLane", "SpecialOp"]
 
 
 class SpecialOp(enum.Enum, shape=2):
-    """Function of a lane, of ``x`` and ``y``."""
+    """Operation codes of a lane, functions of ``x`` and ``y``."""
 
     DIV = 0
     POW = 1
@@ -90,7 +90,7 @@ class SpecialLane(wiring.Component):
         return m
 
     def _rom(self, m, name, table, width, address):
-        """A table in block RAM, with a register behind it: two cycles."""
+        """Table in block RAM with an output register: latency two cycles."""
         memory = m.submodules[name] = Memory(
             shape=width, depth=len(table), init=[int(v) for v in table]
         )
@@ -186,8 +186,8 @@ class SpecialLane(wiring.Component):
     # Stages 3 to 7: log2 |x|
 
     def _logarithm(self, m, stage, log, ex):
-        """|log2 |x|| with its leading one at bit 39, its length in bits, and whether it is
-        negative."""
+        """Logarithm |log2 |x|| with its leading one at bit 39, its length in bits, and whether it
+        is negative."""
         whole = stage.delay(ex, 2) - BIAS
         value = Signal(signed(_LOG))
         m.d.comb += value.eq(Cat(log, whole[:8]))
@@ -205,7 +205,7 @@ class SpecialLane(wiring.Component):
         return normal, length, stage.delay(negative, 3)
 
     def _power_operand(self, stage, normal, length):
-        """The logarithm as q * 2^d, q of 20 bits."""
+        """Operand of the power: the logarithm as q * 2^d, with q of 20 bits."""
         kept, guard, sticky = normal[20:], normal[19], normal[:19].any()
         q = stage(7, kept + (guard & (sticky | kept[0])), 21, "q")
         d = stage(7, length - 20, signed(7), "d")
@@ -213,7 +213,8 @@ class SpecialLane(wiring.Component):
         return Cat(q[:19], q[19] | q[20]), d + q[20]
 
     def _log_result(self, stage, normal, length, negative):
-        """Ten bits, the next one, whether any is left; the exponent; the sign."""
+        """Result of a logarithm: ten bits, the rounding bit, whether any bit remains; exponent;
+        sign."""
         return (
             stage(7, Cat(normal[:29].any(), normal[29], normal[30:]), 12, "log_bits"),
             stage(7, length - 33, signed(11), "log_exponent"),
@@ -240,7 +241,7 @@ class SpecialLane(wiring.Component):
         return stage(12, low + (high << _HALF), 38, "product")
 
     def _direct(self, stage, product, log_result, ex, ey):
-        """Quotient or logarithm: (bits, exponent, sign of the logarithm), ready for rounding."""
+        """Quotient or logarithm, ready for rounding: (bits, exponent, sign of the logarithm)."""
         bits, exponent, negative = (stage.delay(v, 5) for v in log_result)  # 12
         upper = product[30]
         quotient = Mux(
@@ -260,7 +261,7 @@ class SpecialLane(wiring.Component):
     # Stages 12 to 16: fixed point
 
     def _fixed_point(self, stage, product, d, ex, ey, negative):
-        """The exponent to two with 24 fraction bits, whether it is too large, and whether it is
+        """Power-of-two exponent with 24 fraction bits, whether it is too large, and whether it is
         negative."""
         power = self._op[7] == SpecialOp.POW
         # Shift to the right of what was shifted left by 12 before.
@@ -301,8 +302,8 @@ class SpecialLane(wiring.Component):
     # Stages 17 to 29: two to that power
 
     def _two_to(self, m, stage, fixed, down):
-        """The significand with its leading one at bit 51 or 50, and the whole part of the
-        exponent."""
+        """Power of two: the significand with its leading one at bit 51 or 50, and the integer part
+        of the exponent."""
         power = stage(_EXPONENT, Mux(down, -fixed, fixed), signed(_POWER + 1), "power")
         memory = m.submodules.exponential = Memory(
             shape=27, depth=512, init=[int(v) for v in expt()]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Special-function pipeline, from operations to tiles: div, pow, exp and log (specification,
+"""Special-function pipeline, from operations to result tiles: div, pow, exp and log (specification,
 sections 4.3 and 4.4)."""
 
 from amaranth import Cat, Module, Mux, Signal
@@ -132,7 +132,7 @@ class SfuPath(wiring.Component):
         return m
 
     def _through(self, m, sent, kind):
-        """Words through the lanes; returns a word of results, and whether it is there."""
+        """Passes words through the lanes; returns a word of results, and whether it is valid."""
         read, wide, passes, lanes = (
             self.tiles_read.data,
             element_bits(self.params),
@@ -184,7 +184,7 @@ class SfuPath(wiring.Component):
         return word, ends[-1]
 
     def _where(self, m, sent, written, walk, word, last):
-        """Where the oldest word under way goes."""
+        """Destination of the oldest word in flight."""
         layout = data.StructLayout(
             {"entry": range(entries(self.params)), "word": range(max(2, self._words)), "last": 1}
         )

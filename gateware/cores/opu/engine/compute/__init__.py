@@ -1,2 +1,2 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Buffers, convolutions and post-processing of OPU."""
+"""Compute part of the OPU: buffers, convolutions and post-processing."""

@@ -23,8 +23,8 @@ def _saturate(value, bits):
 
 
 class BiasTerms(wiring.Component):
-    """Bias term generator: works through the groups of one ``conv.bias`` at a time; holds the terms
-    of the next group until they are taken over.
+    """Bias term generator: processes the groups of one ``conv.bias`` at a time, and holds the terms
+    of the next group until they are taken.
 
     Parameters
     ----------
@@ -142,8 +142,8 @@ class BiasTerms(wiring.Component):
         return m
 
     def _plan(self, m, shifts):
-        """Shift amounts and choices of a command: registers, valid three cycles after
-        ``shifts``."""
+        """Shift amounts and selections for a command, in registers that are valid three cycles
+        after ``shifts``."""
         bits = self.bits
         f, b = shifts.f, shifts.b
         most, k_bits = bits.bias + 1, bits.right.bit_length()
@@ -237,8 +237,8 @@ class BiasTerms(wiring.Component):
         return plan
 
     def _lane(self, m, shifts):
-        """Element of the bias memory to base and addend, eight stages behind ``data``; see
-        ``bias_terms``."""
+        """Computes base and addend from an element of the bias memory, eight stages after ``data``;
+        see ``bias_terms``."""
         bits = self.bits
         plan = self._plan(m, shifts)
         wide = bits.bias + 1

@@ -25,14 +25,14 @@ __all__ = [
 
 
 def ifm_row_elements(params: Params) -> int:
-    """Elements in a row of the ``ifm`` memories: those that a convolution or a residual reads in
-    one cycle, whichever is more."""
+    """Elements in a row of the ``ifm`` memories: those that a convolution or a residual reads per
+    cycle, whichever is more."""
     return max(params["pi"], params["out_lanes"])
 
 
 class LineAssembler:
-    """Line assembler: beats to lines; a shift register, and a pulse one cycle after a line's last
-    beat.
+    """Line assembler: collects beats to lines with a shift register, and signals a line one cycle
+    after its last beat.
 
     Parameters
     ----------
@@ -61,7 +61,7 @@ class LineAssembler:
 
 class IfmBuffer(wiring.Component):
     """Feature-map buffer: lines in linear order, in one bank or two; a convolution and a residual
-    read at once, never one bank.
+    can read in the same cycle, but never from one bank.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ class IfmBuffer(wiring.Component):
 
 
 class KernelRing(wiring.Component):
-    """Weight buffer: a ring of rows of pi*po weights; written a lane (pi weights of one output
+    """Weight buffer: a ring of rows of pi*po weights, written one lane (pi weights of one output
     channel) at a time.
 
     Parameters
@@ -288,8 +288,8 @@ class BiasMemory(wiring.Component):
 
 
 class OfmBuffer(wiring.Component):
-    """Partial-sum buffer: lines of po, in one bank or two; a convolution reads and writes, a store
-    reads another bank.
+    """Partial-sum buffer: lines of po elements, in one bank or two; a convolution reads and writes
+    one bank while a store reads the other.
 
     Members
     -------

@@ -26,8 +26,8 @@ __all__ = ["Compute"]
 
 
 class Compute(wiring.Component):
-    """Compute part: all buffers and both units that work on them. Contents of the buffers are
-    undefined after configuration.
+    """Compute part: all buffers and both units that use them. Buffer contents are undefined after
+    configuration.
 
     Parameters
     ----------

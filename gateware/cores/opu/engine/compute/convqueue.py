@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Convolution queue, in front of the convolution unit."""
+"""Convolution queue before the convolution unit."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
@@ -19,7 +19,7 @@ _AHEAD = 1 << NUMBER_BITS - 2
 
 
 class ConvQueue(wiring.Component):
-    """Convolution queue: holds convolutions until all their dependencies are met.
+    """Convolution queue: holds convolutions until their dependencies are met.
 
     A convolution that needs nothing is offered four cycles after it came; after that one every
     third cycle.

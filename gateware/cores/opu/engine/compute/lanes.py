@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Datapath of a convolution: products, adder trees, accumulators and rounders of all output lanes,
-one partial sum a cycle."""
+one partial sum per lane and cycle."""
 
 from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
@@ -25,7 +25,7 @@ assert KernelRing.LATENCY == _OPERANDS
 
 
 class conv_stages:
-    """Stages of the pipeline, in cycles after a step.
+    """Pipeline stages of a build, as cycles after a step.
 
     Attributes
     ----------
@@ -199,7 +199,8 @@ class ConvLanes(wiring.Component):
         return dots
 
     def _packed_dots(self, m):
-        """The same from lanes in pairs: the parts of the products are summed, then taken apart."""
+        """Dot products from lanes in pairs that share multipliers: the packed products are summed,
+        then separated."""
         pi, pairs, multipliers = self.params["pi"], self.params["po"] // 2, self.stages.multipliers
         activations = _tree(m, "activations", [self._activation(c) for c in range(pi)])
         activations = delay(m, activations, multipliers.LATENCY, "activations_late")
@@ -224,7 +225,7 @@ class ConvLanes(wiring.Component):
 
 
 def _tree(m, name, values):
-    """Sum of ``values``, a register behind each adder."""
+    """Adder tree over ``values``, with a register after each adder."""
     level = 0
     while len(values) > 1:
         sums = []

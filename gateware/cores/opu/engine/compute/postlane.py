@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Post-processing lane of ``store``: kappa, then activation, residual and maximum in the
-selected order (section 4.5)."""
+"""Post-processing lane of ``store``: requantisation (kappa), then activation, residual and maximum
+in the selected order (section 4.5)."""
 
 from amaranth import Cat, Module, Mux, Signal, Value, signed
 from amaranth.lib import wiring
@@ -16,7 +16,8 @@ RELU, LEAKY = 1, 2
 
 
 def saturating_sum(a: Value, b: Value) -> Value:
-    """Saturating adder: ``a + b`` clamped to the width of ``a``; both signed and of one width."""
+    """Saturating adder: ``a + b`` clamped to the width of ``a``; both are signed and equally
+    wide."""
     width = len(a)
     total = a + b
     over = total[width] ^ total[width - 1]
@@ -26,8 +27,8 @@ def saturating_sum(a: Value, b: Value) -> Value:
 
 
 class PostLane(wiring.Component):
-    """Post-processing lane: seven stages, a value per cycle. The residual is added before the
-    activation (order 1), after it (0) or after the maximum (2); the two adders not in use add 0.
+    """Post-processing lane with seven stages, one value per cycle. The residual is added before the
+    activation (order 1), after it (0) or after the maximum (2); the two unused adders add 0.
 
     Parameters
     ----------

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Post-processing unit, partial sums to a feature map: kappa, activation, residual, max pooling
-(specification, section 4.5)."""
+"""Post-processing unit, from partial sums to a feature map: requantisation (kappa), activation,
+residual, max pooling (specification, section 4.5)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
@@ -28,8 +28,8 @@ _SLOTS = 16
 
 
 class PostUnit(wiring.Component):
-    """Post-processing unit: one ``store`` at a time; a place of a window per cycle, a group of
-    ``out_lanes`` channels for each window.
+    """Post-processing unit: executes one ``store`` at a time, with one window position per cycle
+    for each group of ``out_lanes`` channels.
 
     Parameters
     ----------
@@ -135,8 +135,8 @@ class PostUnit(wiring.Component):
         return m
 
     def _addresses(self, m, command):
-        """Loop and both walkers. Returns: the loop; numbers of the group's part in a line of
-        ``ofm`` and in a row of ``ifm``."""
+        """Address generation by a loop nest and two walkers. Returns the loop, and the numbers of
+        the group's section in a line of ``ofm`` and in a row of ``ifm``."""
         params = self.params
         lanes = exact_log2(params["out_lanes"])
         ofm_parts = exact_log2(params["po"]) - lanes  # groups of out_lanes in a line, as logarithms
@@ -208,7 +208,7 @@ class PostUnit(wiring.Component):
         )
 
     def _choose(self, m, ofm_part, ifm_part):
-        """The group's lanes of both lines, registered."""
+        """Selects the group's lanes from both lines, registered."""
         chosen = []
         for name, line, part, width in (
             ("sums", self.ofm_data, ofm_part, self.types.ofm),
@@ -221,7 +221,7 @@ class PostUnit(wiring.Component):
         return chosen
 
     def _queue(self, m, push, entry):
-        """Results that wait to be taken, in distributed memory. Returns: one is taken."""
+        """Queue of results in distributed memory. Returns whether one is taken."""
         m.submodules.queue = queue = memory.Memory(shape=len(entry), depth=_SLOTS, init=[])
         write, read = queue.write_port(), queue.read_port(domain="comb")
         head, tail = Signal(range(_SLOTS)), Signal(range(_SLOTS))

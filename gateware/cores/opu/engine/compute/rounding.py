@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Exact rounding of a convolution's sums with one shifter a lane (specification, section 4.4).
+"""Exact rounding of a convolution's sums with one shifter per lane (specification, section 4.4).
 
 All three kinds of ``conv`` have the result
 
@@ -59,7 +59,7 @@ class RoundingBits:
 
     @classmethod
     def of(cls, params: Params) -> RoundingBits:
-        """Widths for build parameters."""
+        """Widths of the rounder for build parameters."""
         types = type_set(params)
         return cls(
             bias=types.bias,
@@ -81,7 +81,7 @@ class RoundingBits:
 
     @property
     def shift(self) -> int:
-        """Bits of :attr:`Rounder.shift`."""
+        """Width of :attr:`Rounder.shift`."""
         return (self.left + self.right).bit_length()
 
 
@@ -90,8 +90,8 @@ def _saturated(value, bits):
 
 
 def bias_terms(bits: RoundingBits, f: int, b: int, bias: int) -> tuple[int, int]:
-    """Reference of the bias terms: ``(base, addend)`` of ``conv.bias`` on Python integers, in the
-    very steps of the gateware.
+    """Reference of the bias terms: ``(base, addend)`` of ``conv.bias`` on Python integers, step by
+    step as in the gateware.
 
     The right shift comes first and splits the bias into an upper part, rounded or floored, and what
     is below it.
@@ -130,14 +130,14 @@ def plain_base(bits: RoundingBits, f: int) -> int:
 
 
 def rounded(bits: RoundingBits, total: int, f: int, addend: int) -> int:
-    """Reference of the result for ``total`` = S + base, on Python integers."""
+    """Reference of the rounded result for ``total`` = S + base, on Python integers."""
     f = max(-bits.right, min(bits.left, f))
     term = total << f if f >= 0 else total >> -f
     return _saturated(_saturated(term, bits.term) + addend, bits.ofm)
 
 
 class Rounder(wiring.Component):
-    """Rounder of one lane: shifter, clamps and adder; five stages, a result per cycle.
+    """Rounder of one lane: shifter, clamps and adder in five stages; one result per cycle.
 
     Parameters
     ----------

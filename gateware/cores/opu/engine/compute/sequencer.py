@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Convolution sequencer: loops over groups of output channels, positions, and chunks of pi input
+"""Convolution sequencer: loops over groups of output channels, positions, and blocks of pi input
 channels."""
 
 from amaranth import Const, Module, Mux, Signal
@@ -22,7 +22,7 @@ def line_bits(params: Params) -> int:
 
 
 def step_layout(params: Params) -> data.StructLayout:
-    """Layout of a pipeline step: first and last chunk of a sum; first step of a group, last of a
+    """Layout of a pipeline step: first and last block of a sum; first step of a group, last of a
     command; the rounder's shift; the line of the result."""
     return data.StructLayout(
         {
@@ -39,7 +39,8 @@ def step_layout(params: Params) -> data.StructLayout:
 
 
 class ConvSequencer(wiring.Component):
-    """Convolution sequencer: prepares one command while another runs, and issues a step per cycle.
+    """Convolution sequencer: prepares one command while another runs, and issues one step per
+    cycle.
 
     Two stages prepare a command: products, then sums, constants and, for ``conv.bias``, the first
     group's terms. A prepared command follows the one before it without a gap. Waits: ``conv.acc``
@@ -240,8 +241,8 @@ class ConvSequencer(wiring.Component):
         return m
 
     def _prepare(self, m):
-        """Both stages. Returns: one of them holds a command; ``ready_command`` is whole; it is
-        taken (driven by the caller)."""
+        """Two preparation stages. Returns whether either holds a command, ``ready_command`` when it
+        is complete, and a signal for its acceptance (driven by the caller)."""
         params = self.params
         pi, po = exact_log2(params["pi"]), exact_log2(params["po"])
         self.chunks = 64 // params["pi"]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address generator of pooling windows: loops over rows, columns, groups of channels, and rows
+"""Address generator of pooling windows, with loops over rows, columns, groups of channels, and rows
 and columns of the window."""
 
 from amaranth import Module, Mux, Signal
@@ -23,7 +23,7 @@ def loop_layout() -> data.StructLayout:
 
 
 class WindowLoop(wiring.Component):
-    """Loop nest of five counters, a place per ``step``.
+    """Loop nest of five counters, which advances one position per ``step``.
 
     Members
     -------
@@ -88,7 +88,8 @@ class WindowLoop(wiring.Component):
 
 
 class WindowWalker(wiring.Component):
-    """Address generator of a :class:`WindowLoop`, without the group's part.
+    """Address generator driven by a :class:`WindowLoop`; the group's share of the address is
+    excluded.
 
     Parameters
     ----------

@@ -1,2 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Front end of the OPU engine: from instruction words to operations that may start."""
+"""Front end of the OPU engine: fetches, decodes and checks instructions, and fills the queues of
+the units."""

@@ -222,8 +222,7 @@ class Decode(wiring.Component):
         return m
 
     def _examine(self, m, s, derived, now, is_op, fields):
-        """Examination of an imperative instruction: everything that the registers tell, in one
-        cycle."""
+        """Checks an imperative instruction by all registers in one cycle."""
         p = self.params
         s.is_conv = Signal()
         is_transfer = Signal()
@@ -310,7 +309,7 @@ class Decode(wiring.Component):
         ]
 
     def _sequence(self, m, s, derived, now, is_op, fields):
-        """Sequence of the steps, from the word at hand to a queue or to its fault."""
+        """Sequence of steps from the current word to a queue entry or its fault."""
         pc = self.pc
 
         def done():
@@ -445,7 +444,7 @@ class Decode(wiring.Component):
         positions,
         ifm_total,
     ):
-        """Section 4.2. What an illegal instruction writes nobody will see."""
+        """Configuration instructions (section 4.2). Effects of an illegal one are never visible."""
         for k, name in enumerate(_SETS):
             with m.If(is_op[name]):
                 m.d.sync += unset[k].eq(0)

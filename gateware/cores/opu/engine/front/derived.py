@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Derived configuration: products of the configuration registers, computed in the background so
-that no check has to multiply."""
+"""Derived configuration: products of configuration registers, computed in the background so that no
+check needs a multiplication."""
 
 from amaranth import Const, Module, Mux, Signal, signed
 from amaranth.lib import data, wiring
@@ -20,7 +20,7 @@ _WIDE_PRODUCT = 12  # ... of 10 bits
 
 
 def config_layout() -> data.StructLayout:
-    """Layout of the registers of section 2.1 that others are derived from."""
+    """Layout of the registers of section 2.1 from which others are derived."""
     return data.StructLayout(
         {
             "ifm_h": 7,
@@ -107,7 +107,7 @@ class Derived(wiring.Component):
         pi_log, po_log = exact_log2(p["pi"]), exact_log2(p["po"])
 
         def age(name, touched, ready):
-            """Cycles since the last change, and whether they are ``ready`` or more."""
+            """Cycles since the last change, and whether they have reached ``ready``."""
             count = Signal(range(ready + 1), name=f"{name}_age", init=ready)
             with m.If(touched):
                 m.d.sync += count.eq(0)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Instruction fetch: reads the program ahead, in blocks of 64 bytes, and never past its length
-or the window (section 6)."""
+"""Instruction fetch: prefetches the program in blocks of 64 bytes, never past its length or the
+window (section 6)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, fifo, stream, wiring
@@ -19,12 +19,12 @@ _BLOCKS = 2
 
 
 def word_layout_of_fetch() -> data.StructLayout:
-    """Layout of a fetched word: ``word``, and ``error``: memory reported one for it."""
+    """Layout of a fetched word: ``word``, and ``error``, the memory's error flag."""
     return data.StructLayout({"word": unsigned(32), "error": 1})
 
 
 class Fetch(wiring.Component):
-    """Instruction fetch: delivers one instruction word after the other.
+    """Instruction fetch: delivers the instruction words in order.
 
     A word a cycle once they have come, as far as the memory gives them. The first request goes out
     four cycles after ``start``.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Legality of instruction words by themselves, generated from the ISA's table (sections 3.1 and
+"""Stateless legality checks of instruction words, generated from the ISA's table (sections 3.1 and
 3.2)."""
 
 from amaranth import Const, Module, Signal, Value
@@ -14,7 +14,7 @@ __all__ = ["illegal", "legality"]
 
 
 def illegal(field: Field, bits: Value) -> Value | None:
-    """Whether ``bits`` of ``field`` hold a value that no core accepts; ``None`` where all are
+    """Whether ``bits`` of ``field`` hold a value that no core accepts; ``None`` if all values are
     legal."""
     if field.legal is None and type(field.coding) in (Coding, Signed):
         return None
@@ -31,7 +31,7 @@ def illegal(field: Field, bits: Value) -> Value | None:
 
 
 def legality(m: Module, word: Value) -> tuple[dict[str, Signal], Signal, dict[str, list[Value]]]:
-    """Class of a word, and whether it is legal by itself.
+    """Class of a word, and whether it is legal without regard to state.
 
     Returns
     -------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Predecoder: class and legality of the next words (sections 3 and 8.1)."""
+"""Predecoder: class and legality of the following words (sections 3 and 8.1)."""
 
 from collections.abc import Iterable
 from types import SimpleNamespace
@@ -31,8 +31,8 @@ def any_of(conditions: Iterable[Value]) -> Value:
 def look_ahead(
     m: Module, params: Params, words: wiring.PureInterface, take: Value
 ) -> tuple[Signal, SimpleNamespace]:
-    """Two pipeline stages in front of the decoder: the area of a shape, then class and legality of
-    the word.
+    """Two pipeline stages before the decoder: the area of a shape, then class and legality of the
+    word.
 
     Parameters
     ----------

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Region table: base and limit of sixteen regions, written by the host between runs (section
+"""Region table: base and limit of sixteen memory regions, written by the host between runs (section
 7.1)."""
 
 from amaranth import Cat, Const, Module, Mux, Signal

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA engine: the queue of transfers and their execution, in program order over one memory port
-(section 9).
+"""DMA engine: queues transfers and executes them in program order over one memory port (section 9).
 
 One port answers in order, so a load may be asked for while the data of older loads, or the
 acknowledgements of an older store, are still to come. What writes memory waits until everything
@@ -33,7 +32,7 @@ _AHEAD = 1 << NUMBER_BITS - 2
 
 
 class DMA(wiring.Component):
-    """DMA engine: loads, stores and pads.
+    """DMA engine: executes loads, stores and pads.
 
     Parameters
     ----------
@@ -254,8 +253,8 @@ class DMA(wiring.Component):
         return m
 
     def _exchange(self, m, requests, loads, stores, acks, write_pc, write_word):
-        """Memory port. Where requests began is kept until they are answered; answers are looked at
-        two cycles later."""
+        """Memory port interface. The start of each request is kept until it is answered; answers
+        are evaluated two cycles later."""
         port = self.memory
         m.submodules.units = units = fifo.SyncFIFOBuffered(width=UNIT_BITS, depth=FLYING + 1)
         flying = Signal(range(FLYING + 1))
@@ -308,7 +307,7 @@ class DMA(wiring.Component):
         m.d.comb += self.quiet.eq((flying == 0) & ~stores.outstanding)
 
     def _measure(self, m, head, geometry, expected):
-        """Sizes and addresses of the requests and answers of the transfer in ``head``, registered
+        """Sizes and addresses of the requests and answers for the transfer in ``head``, registered
         twice."""
         p, size = self.params, self.beat_bytes
         types = type_set(p)

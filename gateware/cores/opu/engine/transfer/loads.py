@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load datapath: beats from memory to the buffers (section 4.3)."""
+"""Load datapath: distributes beats from memory to the buffers (section 4.3)."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, fifo, stream, wiring
@@ -24,7 +24,7 @@ _SETTLE = 4
 
 
 def load_layout(params: Params) -> data.StructLayout:
-    """Layout of a load in flight: its beats less one (in all, and of a tap of a kernel), and its
+    """Layout of a load in flight: its beats minus one (in total, and for a kernel's tap), and its
     buffer's parameters."""
     return data.StructLayout(
         {
@@ -43,7 +43,7 @@ def load_layout(params: Params) -> data.StructLayout:
 
 
 class Loads(wiring.Component):
-    """Load datapath: accepts every beat as it comes; one cycle of rest between two loads.
+    """Load datapath: accepts every beat at once; one idle cycle between two loads.
 
     Parameters
     ----------

@@ -21,7 +21,7 @@ BURST = 32
 
 
 def burst_of(beat_bytes: int) -> int:
-    """Beats in a burst: :data:`BURST`, or those of 64 bytes if they are more."""
+    """Number of beats in a burst: :data:`BURST`, or those of 64 bytes if they are more."""
     return max(BURST, UNIT // beat_bytes)
 
 
@@ -56,7 +56,7 @@ def geometry_layout() -> data.StructLayout:
 
 
 class Requests(wiring.Component):
-    """Request generator: one request per cycle, but for ``pad``, which rests three cycles after
+    """Request generator: one request per cycle, except for ``pad``, which pauses three cycles after
     each row.
 
     Parameters
@@ -190,5 +190,5 @@ class Requests(wiring.Component):
 
 
 def slot_beats_log2(beat_bytes: int, element_bytes: int) -> int:
-    """log2 of the beats of a slot."""
+    """Base-2 logarithm of the beats per slot."""
     return exact_log2(SLOT * element_bytes // beat_bytes)

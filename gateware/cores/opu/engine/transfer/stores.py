@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Store datapath: groups of the post unit, or zeros, to beats (sections 4.5 and 4.6)."""
+"""Store datapath: converts groups of the post unit, or zeros, to beats (sections 4.5 and 4.6)."""
 
 from amaranth import Module, Mux, Signal
 from amaranth.lib import fifo, stream, wiring
@@ -17,7 +17,7 @@ __all__ = ["Stores", "is_fast"]
 
 
 def is_fast(params: Params, beat_bytes: int) -> bool:
-    """Whether the post unit delivers at least a beat per cycle without pooling."""
+    """Whether the post unit delivers at least one beat per cycle without pooling."""
     return params["out_lanes"] * type_set(params).ifm_bytes >= beat_bytes
 
 

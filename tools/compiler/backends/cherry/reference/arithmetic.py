@@ -66,7 +66,7 @@ def from_bf16(x: np.ndarray) -> np.ndarray:
 
 
 def bits(x: np.ndarray) -> np.ndarray:
-    """Bit patterns of 18 bits; every NaN is the canonical one."""
+    """18-bit patterns of elements; every NaN is the canonical one."""
     single = np.asarray(x, np.float64).astype(np.float32).view(np.uint32).astype(np.int64)
     return np.where(np.isnan(x), 0x1FF00, single >> 14)
 
@@ -75,7 +75,7 @@ def bits(x: np.ndarray) -> np.ndarray:
 
 
 def _exponents(x):
-    """Exponents of float64 numbers; far below all others for zeros."""
+    """Exponents of float64 numbers; a zero gets one far smaller than all others."""
     return (x.view(np.int64) >> _MANTISSA & 0x7FF) - 1023
 
 
@@ -131,7 +131,7 @@ def accumulate(
 
 
 def _window(acc, a, b, total, digits):
-    """Sums in the machine's window of 24 bits, term by term; of finite terms."""
+    """Sums finite terms one by one in the core's 24-bit accumulator window."""
     products, exponents = a * b, _exponents(a.copy()) + _exponents(b.copy())
     if acc is not None:
         products = np.concatenate([products, acc[..., None]], -1)
@@ -159,49 +159,49 @@ def nearest_unlimited(x: np.ndarray, digits: int) -> np.ndarray:
 
 
 def add(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Sum of two elements, rounded."""
+    """Sum of two elements, rounded to an element."""
     with np.errstate(invalid="ignore"):
         return nearest(np.add(x, y))
 
 
 def subtract(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Difference of two elements, rounded."""
+    """Difference of two elements, rounded to an element."""
     with np.errstate(invalid="ignore"):
         return nearest(np.subtract(x, y))
 
 
 def multiply(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Product of two elements, rounded."""
+    """Product of two elements, rounded to an element."""
     with np.errstate(invalid="ignore"):
         return nearest(np.multiply(x, y))
 
 
 def divide(x: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Correctly rounded quotient: of ten bits by ten bits it is never so near a tie that float64
-    misses it."""
+    """Correctly rounded quotient: quotients of ten-bit significands are never so near a tie that
+    float64 rounds wrongly."""
     with np.errstate(invalid="ignore", divide="ignore"):
         return nearest(np.divide(x, y))
 
 
 def relu(x: np.ndarray) -> np.ndarray:
-    """The number if it is positive, else +0; NaN stays."""
+    """Rectified linear unit: the number if it is positive, else +0; NaN stays."""
     return np.where(np.isnan(x) | (np.asarray(x) > 0), x, 0.0)
 
 
 def gtz(x: np.ndarray) -> np.ndarray:
-    """1 if the number is positive, else +0."""
+    """Greater-than-zero indicator: 1 if the number is positive, else +0."""
     return np.where(np.asarray(x) > 0, 1.0, 0.0)
 
 
 def exp(x: np.ndarray) -> np.ndarray:
-    """Correctly rounded exponential: no element's power of e is so near a tie that float64 misses
-    it."""
+    """Correctly rounded exponential: no element's exponential is so near a tie that float64 rounds
+    wrongly."""
     with np.errstate(over="ignore", invalid="ignore"):
         return nearest(np.exp(x))
 
 
 def log2(x: np.ndarray) -> np.ndarray:
-    """Correctly rounded base-2 logarithm; minus infinity of zero, NaN of negative numbers."""
+    """Correctly rounded base-2 logarithm; minus infinity for zero, NaN for negative numbers."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return nearest(np.log2(x))
 
@@ -216,8 +216,8 @@ def maximum(x: np.ndarray, axis: int) -> np.ndarray:
 
 
 def power(x: np.ndarray, y: float) -> np.ndarray:
-    """|x|^y by the specification's integer algorithm (section 4.4), for finite x > 0 and finite y;
-    specials of x as in C.
+    """Power |x|^y by the specification's integer algorithm (section 4.4), for finite x > 0 and
+    finite y; special values of x behave as in C.
 
     ``y`` is one number: 0.5 and -0.5 are what the decompositions need.
     """
@@ -256,7 +256,7 @@ def _finite_power(x, y):
 
 
 def _two_to(t):
-    """2^(t * 2^-24) by the specification's table and series."""
+    """Power of two 2^(t * 2^-24), by the specification's table and series."""
     low, index = t & 0x7FFF, t >> 15 & 0x1FF
     table = np.array(
         [round(float(v)) for v in np.exp2(np.arange(512, dtype=np.longdouble) / 512) * 2**26],

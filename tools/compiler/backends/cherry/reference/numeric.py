@@ -49,7 +49,7 @@ def run_machine(
 
 
 class _Reader:
-    """Values of references: reads tensors and constants for ``count`` inputs."""
+    """Resolves references to arrays: reads tensors and constants for ``count`` inputs."""
 
     def __init__(self, held, count):
         self.held, self.count = held, count
@@ -122,7 +122,7 @@ def _(operation: PairProduct, read, digits):
 
 
 def _four(terms):
-    """Zeros beside fewer than four terms, as a narrow load gives them."""
+    """Pads fewer than four terms with zeros, as a narrow load does."""
     short = 4 - terms.shape[-1]
     return terms if not short else np.concatenate([terms, np.zeros((*terms.shape[:-1], short))], -1)
 
@@ -192,7 +192,7 @@ def _sums(operation, tap, acc, digits):
 
 
 def _run(source, weights, acc, digits):
-    """Four summed elements after the other."""
+    """Sums a contiguous run, four elements at a time."""
     for first in range(0, weights.shape[0], 4):
         acc = accumulate(
             acc,
@@ -243,7 +243,7 @@ def _(operation: Window, read, digits):
 
 
 def _shifted(operation, padded, one, other):
-    """Elements of every window at place (``one``, ``other``)."""
+    """Elements of every window at window position (``one``, ``other``)."""
     begin = [0, 0, 0]
     for (axis, _, distance), place in ((operation.outer, one), (operation.inner, other)):
         begin[axis] += place * distance

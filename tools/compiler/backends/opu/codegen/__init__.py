@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of the OPU's networks (docs/cores/opu-kernels.md).
+"""Code generator for the OPU: programs from networks (docs/cores/opu-kernels.md).
 
 * :class:`Network` takes the layers, numpy arrays with fixed-point positions;
 * :func:`compile_network` makes the program for one build: layout, tiles, order of instructions;

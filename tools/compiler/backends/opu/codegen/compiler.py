@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiler from a network to a program: memory, tilings, order of instructions."""
+"""Compiler from a network to a program: allocates memory, chooses tilings and orders
+instructions."""
 
 from __future__ import annotations
 
@@ -213,24 +214,24 @@ class _Writer:
         return self._tries.flat(layer)
 
     def write(self, tilings):
-        """(Emitter, list of LayerSpan, Constants) of the whole batch."""
+        """Writes the program of the whole batch: (Emitter, list of LayerSpan, Constants)."""
         lowering = self._lowering()
         return *self._write(lowering, {}, tilings, self.network.batch), lowering.constants
 
     def clean_at_end(self, emitter):
-        """Whether the borders that are taken to be zero at the start are so at the end; those that
-        are not will not be taken to be."""
+        """Checks that borders assumed to be zero at the start are zero at the end, so that the
+        program can run again; borders that are not are no longer assumed to be."""
         count = len(self._clean)
         self._clean = [pad for pad in self._clean if emitter.clean.get(pad.at) == pad]
         return len(self._clean) == count
 
     def attempt(self, tilings, layers=None):
-        """Words of the first group, to compare tilings by; constants lie anywhere. ``layers``: of
-        these alone."""
+        """Words of the first group of images, for comparing tilings; the constants' addresses are
+        arbitrary. ``layers``: only these."""
         return self._write(self._tries, self._jobs, tilings, self.group, layers)[0].words
 
     def sibling(self, layer):
-        """The layer behind ``layer`` if it can share its tiles, else ``None``."""
+        """The next layer if it can share the tiles of ``layer``, else ``None``."""
         index = self.network.layers.index(layer) + 1
         if self.schedule and index < len(self.network.layers):
             other = self.network.layers[index]
@@ -238,8 +239,7 @@ class _Writer:
         return None
 
     def _steps(self, tilings, layers):
-        """The layers in order, each with ``None`` or with the next one, with which it shares its
-        tiles."""
+        """Pairs of a layer and the next one if both share tiles (else ``None``), in order."""
         left = list(self.network.layers if layers is None else layers)
         while left:
             layer = left.pop(0)
@@ -287,8 +287,8 @@ class _Writer:
         return emitter, spans
 
     def _end(self, emitter, job, following, spans):
-        """End of ``job``: padding, residual and store; in a scheduled program the loads of the next
-        job stand before the store."""
+        """Emits the end of ``job``: padding, residual and store; a scheduled program loads for the
+        next job before the store."""
         if self.schedule:
             emitter.pads(job, always=False)
             emitter.load_residual(job)
@@ -306,7 +306,7 @@ class _Writer:
 
 
 def _key(layer):
-    """Layers with equal keys are cut alike."""
+    """Key of a layer for tiling: layers with equal keys get the same tiles."""
     return (
         layer.source.shape,
         layer.result.shape,
@@ -322,8 +322,9 @@ def _key(layer):
 
 
 def _search(writer, layers, chosen, timing):
-    """Better tilings: one kind of layer after the other, and first all of a shape together, as long
-    as the whole gains; and again, since what suits a layer depends on the shapes beside it."""
+    """Searches for faster tilings, one kind of layer at a time, beginning with all layers of a
+    shape together. Repeats while the whole program gains, since the best tiling of a layer depends
+    on its neighbours."""
     params = writer.target.params
 
     if len(writer.attempt(chosen)) > _MOST_TRIED:
@@ -365,7 +366,7 @@ def _search(writer, layers, chosen, timing):
 
 
 def _search_alone(writer, layers, chosen, timing):
-    """As :func:`_search`, a layer of each kind by itself."""
+    """Like :func:`_search`, but times each kind of layer by itself."""
     params, found = writer.target.params, {}
     for layer in layers:
         start = chosen[layer.name]
@@ -387,7 +388,7 @@ def _search_alone(writer, layers, chosen, timing):
 
 
 def _search_local(writer, layers, chosen, timing):
-    """As :func:`_search`, one layer after the other, each within its neighbours, as often as one of
+    """Like :func:`_search`, but times each layer with its neighbours only, and repeats while any of
     them gains."""
     params, order, asked = writer.target.params, writer.network.layers, set(layers)
     starts, again = dict(chosen), [layer in asked for layer in order]

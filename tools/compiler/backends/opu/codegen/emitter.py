@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Emission of tile jobs: configuration only where it changes, loads only if a buffer does not hold
-the data already."""
+"""Emission of tile jobs: writes configuration only where it changes, and loads only data that the
+buffers do not hold."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Emitter:
         self.words.append(_encode(mnemonic, tuple(operands.items())))
 
     def _set(self, mnemonic, value, **operands):
-        """A configuration instruction, if it changes anything; true if it did."""
+        """Emits a configuration instruction if it changes anything; returns whether it did."""
         if self._registers.get(mnemonic) == value:
             return False
         self._registers[mnemonic] = value
@@ -131,8 +131,8 @@ class Emitter:
                     first = False
 
     def preload(self, job: Job, before: Job) -> None:
-        """Emits as many of the first loads of ``job`` as may precede the ``store`` of ``before``
-        (9.3).
+        """Emits the first loads of ``job`` that may precede the ``store`` of ``before`` (9.3), as
+        many as possible.
 
         ``@shape.ofm`` would invalidate what is to be stored; with a residual so would anything that
         touches ``ifm``; and a feature map that ``before`` or its pads still write must wait.
@@ -190,8 +190,8 @@ class Emitter:
         self._set("@mem.ofm", mem, addr=REGION_MAPS, h=mem[0], w=mem[1])
 
     def _forget(self, low, high, borders):
-        """Memory from ``low`` to ``high`` is written, inside of ``borders``: a copy of it in
-        ``ifm`` or as kernel is old, and the borders of other maps are no more."""
+        """Invalidates knowledge of a written memory range, from ``low`` to ``high`` inside of
+        ``borders``: copies of it in the buffers, and zero borders of other maps."""
         if self._ifm is not None:
             a, b = self._ifm.span(self.slot_units)
             if a < high and low < b:

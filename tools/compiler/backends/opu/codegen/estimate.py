@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycle model for choosing tilings: two queues, the scoreboard, the durations of section 10.1. It
-ranks programs; the cycles of a program are measured on the gateware."""
+"""Cycle model for choosing tilings: two queues, the scoreboard, and the durations of section 10.1.
+It only ranks programs; the gateware gives their true cycles."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ __all__ = ["SDRAM", "Estimate", "Timing", "estimate"]
 
 @dataclass(frozen=True)
 class Timing:
-    """Speeds of memory and units, for :func:`estimate`.
+    """Memory and unit speeds for :func:`estimate`.
 
     Attributes
     ----------
@@ -51,8 +51,8 @@ SDRAM = Timing(rate=1.977, load=5, store=45, page=2.2, slot=6.1, fetch=2.2)
 
 @dataclass
 class Estimate:
-    """Result of :func:`estimate`: cycles in all, of the DMA and of the convolution unit; ``marks``:
-    completion cycles of the requested words."""
+    """Result of :func:`estimate`: total cycles, cycles of the DMA and of the convolution unit;
+    ``marks``: completion cycles of the requested words."""
 
     cycles: int
     dma: int
@@ -67,7 +67,7 @@ def estimate(
     marks: Iterable[int] = (),
     most: float = inf,
 ) -> Estimate:
-    """Estimates the cycles of a program that meets no fault.
+    """Estimates the cycles of a program that runs without a fault.
 
     Parameters
     ----------
@@ -134,7 +134,7 @@ class _Machine:
         return name == "end"
 
     def _pages(self, rows, columns, mem_w):
-        """Cycles that the pages of a map's array cost."""
+        """Cycles that SDRAM page changes add to the transfer of a map's array."""
         if not self.t.page:
             return 0
         size = SLOT * self.sequence.types.ifm_bytes / 1024

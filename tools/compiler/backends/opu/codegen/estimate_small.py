@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cycle model of the small engine, which executes one instruction after the other (specification,
-9.6 and 10.1)."""
+"""Cycle model of the small engine, which executes instructions one at a time (specification, 9.6
+and 10.1)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -32,7 +32,7 @@ class SmallMachine:
     conv = dma
 
     def step(self, word: int) -> bool:
-        """Executes one word; returns whether the program goes on."""
+        """Executes one word; returns whether the program continues."""
         step, s = self.sequence.step(word), self.sequence
         name = step.mnemonic
         if name.startswith("conv"):

@@ -52,7 +52,8 @@ def _pair(value, low, high, say):
 
 
 def _whole_numbers(value):
-    """An integer, or a sequence of them, as a tuple; of anything else an empty one."""
+    """Converts an integer or a sequence of integers to a tuple; anything else gives an empty
+    one."""
     values = tuple(value) if isinstance(value, (tuple, list, np.ndarray)) else (value,)
     if all(isinstance(v, (int, np.integer)) and not isinstance(v, bool) for v in values):
         return tuple(int(v) for v in values)
@@ -92,7 +93,7 @@ class Network(Products):
         self, name: str, shape: Sequence[int], *, fraction: int, split: bool = False
     ) -> Tensor:
         """Adds an input of ``shape`` (height, width, channels); a vector is (1, 1, channels).
-        ``split``: it is stored in pieces of 16 channels."""
+        ``split``: stored in channel tiles of 16."""
         sizes = _whole_numbers(shape)
         if len(sizes) != 3 or min(sizes) < 1:
             raise KernelError(
@@ -394,7 +395,7 @@ class Network(Products):
 
     @staticmethod
     def _fractions(say, what, value, out, each):
-        """One fraction length for each piece of ``each`` channels."""
+        """One fraction length per ``each`` channels."""
         if type(value) is int:
             return (value,) * -(-out // each)
         if not isinstance(value, np.ndarray):

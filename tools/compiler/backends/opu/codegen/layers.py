@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tensors and layers of a network: their pieces of channels, their kernel taps, and the order of
-both."""
+"""Tensors and layers of a network: channel tiles, kernel taps, and their order."""
 
 from dataclasses import dataclass
 
@@ -41,26 +40,26 @@ class Tensor:
 
     @property
     def maps(self) -> int:
-        """Number of maps of 64 channels that hold it."""
+        """Number of maps of 64 channels that hold the tensor."""
         return -(-self.channels // SLOT)
 
     @property
     def each(self) -> int:
-        """Channels per piece; the last piece may have fewer."""
+        """Channels per channel tile; the last tile may have fewer."""
         return NARROW if self.split else SLOT
 
     @property
     def pieces(self) -> int:
-        """Number of pieces."""
+        """Number of channel tiles."""
         return -(-self.channels // self.each)
 
     @property
     def shares(self) -> int:
-        """Number of pieces that share a map, interleaved by rows."""
+        """Number of channel tiles that share a map, interleaved by rows."""
         return -(-min(self.channels, SLOT) // self.each)
 
     def span(self, piece: int) -> tuple[int, int]:
-        """Channel range of a piece: (first, end)."""
+        """Channel range of a channel tile: (first, end)."""
         return piece * self.each, min(self.channels, (piece + 1) * self.each)
 
 
@@ -135,9 +134,9 @@ class Layer:
 
     @property
     def positions(self) -> list[tuple[int, int]]:
-        """Taps (row, column) in accumulation order: blocks of what one window offset can address
-        (16 x 16 without dilation), row by row within each. The order is part of the layer's
-        semantics since sums saturate."""
+        """Taps (row, column) in accumulation order: one block of taps after another, each as large
+        as a window offset can address (16 x 16 without dilation), row by row within each. The order
+        is part of the layer's semantics since sums saturate."""
         return [
             (r, c)
             for r0, c0, high, wide in self.blocks
@@ -147,7 +146,7 @@ class Layer:
 
     @property
     def blocks(self) -> list[tuple[int, int, int, int]]:
-        """Blocks of taps that one load serves: (first row, first column, rows, columns)."""
+        """Blocks of taps that share one load: (first row, first column, rows, columns)."""
         high, wide = ((BLOCK - 1) // d + 1 for d in self.dilation)
         return [
             (r, c, min(high, self.taps[0] - r), min(wide, self.taps[1] - c))
@@ -156,7 +155,7 @@ class Layer:
         ]
 
     def reads(self, piece: int) -> range:
-        """Indices of the source pieces that share weights with a piece of the result."""
+        """Indices of the source's channel tiles that contribute to a channel tile of the result."""
         first, last = self.result.span(piece)
         out, each = self.result.channels // self.groups, self.source.channels // self.groups
         width = self.source.each
@@ -165,8 +164,8 @@ class Layer:
     def block(
         self, piece: int, part: int, r: int, c: int, weights: np.ndarray | None = None
     ) -> np.ndarray:
-        """Weights [out, in] of tap (r, c) between piece ``part`` of the source and piece ``piece``
-        of the result, taken from ``weights`` or the layer's own."""
+        """Weights [out, in] of tap (r, c) between channel tile ``part`` of the source and channel
+        tile ``piece`` of the result, from ``weights`` or the layer's own."""
         weights = self.weights if weights is None else weights
         (first, last), (low, high) = self.result.span(piece), self.source.span(part)
         if self.groups == 1 and weights is not None:
@@ -182,7 +181,7 @@ class Layer:
 
     @property
     def macs(self) -> int:
-        """Multiply-accumulates of the layer on real channels, for one image."""
+        """Multiply-accumulates of the layer for one image, without padding channels."""
         if self.turned:
             return 0
         channels = self.source.channels // self.groups

@@ -30,7 +30,7 @@ class _Tap(NamedTuple):
 
 
 def _starts(total, size):
-    """Where tiles of ``size`` begin: the last one overlaps the one before rather than being
+    """Start positions of tiles of ``size``: the last tile overlaps its neighbour rather than being
     smaller."""
     return sorted({min(at, total - size) for at in range(0, total, size)})
 
@@ -60,7 +60,7 @@ class Lowering:
         self._tiles: dict[Hashable, Any] = {}
 
     def start_group(self, first: int) -> None:
-        """Makes the tensors that hold one group contain the images from ``first`` on."""
+        """Makes the group's tensors refer to the images from ``first`` on."""
         self._group = first
 
     def image(self, buffer: Buffer, n: int) -> int:
@@ -78,7 +78,7 @@ class Lowering:
         )
 
     def jobs(self, layer: Layer, tiling: Tiling, first: int, count: int) -> list[Job]:
-        """Jobs of images ``first`` to ``first + count - 1``, in order."""
+        """Tile jobs of images ``first`` to ``first + count - 1``, in order."""
         if layer.second is not None:
             return [
                 job for n in range(first, first + count) for job in product_jobs(self, layer, n)
@@ -110,7 +110,7 @@ class Lowering:
         ]
 
     def borders(self, layer: Layer, first: int, count: int, part: int) -> tuple[Pad, ...]:
-        """The Pads of the result's map that holds piece ``part``, for those images."""
+        """The Pads of the result's map that holds channel tile ``part``, for those images."""
         buffer = self.maps.buffers[layer.result]
         images = tuple(self.image(buffer, n) for n in range(first, first + count))
         key = layer.name, images, part
@@ -180,7 +180,7 @@ class Lowering:
         )
 
     def _without_zeros(self, layer, out, taps):
-        """``taps`` but for those of which all weights are zero; one stays."""
+        """Removes taps whose weights are all zero, but keeps at least one."""
         key = layer.name, out
         if key not in self._used:
             self._used[key] = {tap.weights for tap in taps if layer.block(out, *tap.weights).any()}
@@ -188,15 +188,16 @@ class Lowering:
 
     @staticmethod
     def _together(layer, source, out):
-        """Pieces that are read for piece ``out``, those that one load can bring together."""
+        """Groups the source's channel tiles for output tile ``out`` into runs that one load can
+        fetch."""
         each, runs = source.abreast * layer.source.shares, {}
         for part in layer.reads(out):
             runs.setdefault(part // each, []).append(part)
         return list(runs.values())
 
     def _shared_taps(self, layer, source, image, run, out, top, left, ofm):
-        """Taps of pieces ``run`` that share a map or lie side by side: with one load of all of
-        them, where that can be. A piece is the rows of a stride."""
+        """Taps of the channel tiles ``run``, which share a map or lie side by side: with one load
+        of all of them if possible. A tile's row of memory is one stride long."""
         shares, mem_w = layer.source.shares, source.mem_w
         first, last = run[0] // shares, run[-1] // shares  # maps
         share = run[0] % shares if first == last else 0
@@ -270,8 +271,8 @@ class Lowering:
         return found
 
     def _loads(self, layer, ofm, down, across, ifm_c):
-        """Blocks of taps for which a load is made: the layer's, or as many rows of one as ``ifm``
-        holds at a time; in the same order."""
+        """Blocks of taps with one load each: the layer's, or as many rows of one as ``ifm`` holds;
+        in the same order."""
         far, apart = layer.dilation
         for r, c, high, wide in layer.blocks:
             columns = (ofm[1] - 1) * across + (wide - 1) * apart + 1
@@ -298,8 +299,8 @@ class Lowering:
     # Two layers on one feature map
 
     def sibling(self, layer: Layer, other: Layer) -> tuple[int, int] | None:
-        """Offset (row, column) of the window of ``other`` in that of ``layer``, if both can share
-        tiles and one kernel load (a shortcut beside the first layer of its block); else
+        """Offset (row, column) of the window of ``other`` within that of ``layer``, if both can
+        share tiles and one kernel load, as a shortcut and the first layer of its block can; else
         ``None``."""
         start = layer.padding[0] - other.padding[0], layer.padding[2] - other.padding[2]
         if (
@@ -434,8 +435,8 @@ class Lowering:
 
     @staticmethod
     def _slots(layer, source):
-        """(piece, row, column) of a flat layer's slots in their order, cut into runs that lie one
-        after another in memory."""
+        """Slots (channel tile, row, column) of a flat layer in order, divided into runs that are
+        contiguous in memory."""
         runs, before = [], None
         for part in range(layer.source.pieces):
             for r, c in layer.positions:
@@ -449,7 +450,7 @@ class Lowering:
     # Kernels
 
     def _parts(self, layer, tiling, out, taps, ofm_c):
-        """Taps that share the shape of ``ifm`` share kernels, of as equal sizes as can be."""
+        """Groups taps with the same ``ifm`` shape into kernels of nearly equal size."""
         runs = []
         for tap in taps:
             if not runs or runs[-1][0].load.shape != tap.load.shape:
@@ -486,14 +487,14 @@ class Lowering:
         return tuple(Chunk(*key, tuple(ops)) for key, ops in chunks)
 
     def kernel(self, key: Hashable, matrices: Callable[[], Any]) -> int:
-        """Address in units of the kernel ``key``; ``matrices()`` makes its taps [ofm_c, ifm_c] when
-        it is new."""
+        """Address in units of the kernel ``key``; ``matrices()`` makes its taps [ofm_c, ifm_c] on
+        first use."""
         if key not in self._kernels:
             self._kernels[key] = self.constants.kernel(np.stack(matrices()))
         return self._kernels[key]
 
     def _matrix(self, layer, out, weights, ofm_c, ifm_c):
-        """Weights [ofm_c, ifm_c] of one tap, missing channels zero."""
+        """Weights [ofm_c, ifm_c] of one tap, with zeros for missing channels."""
         if weights is None:  # a residual's tap
             return np.eye(ofm_c, ifm_c, dtype=np.int64)
         piece = layer.block(out, *weights)

@@ -25,9 +25,9 @@ def dtype(bits: int) -> np.dtype:
 @dataclass(frozen=True)
 class Buffer:
     """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w``
-    slots with a border of ``border`` slots, one after the other. The pieces that share a map lie
-    row by row in turn: row 0 of each, row 1 of each; and where a window offset reaches all of them,
-    split maps lie side by side, so that one load brings every piece.
+    slots with a border of ``border`` slots, one after the other. Channel tiles that share a map are
+    interleaved by rows. If a window offset reaches all maps of a split tensor, they lie side by
+    side, so that one load fetches every channel tile.
 
     Attributes
     ----------
@@ -64,32 +64,33 @@ class Buffer:
 
     @property
     def line_slots(self) -> int:
-        """Slots from a row of a piece to that of the next piece in its map."""
+        """Distance in slots from a row of a channel tile to the same row of the next one in its
+        map."""
         return self.abreast * self.mem_w
 
     @property
     def row_slots(self) -> int:
-        """Slots from one row of a piece to its next."""
+        """Distance in slots between consecutive rows of a channel tile."""
         return self.tensor.shares * self.line_slots
 
     @property
     def map_slots(self) -> int:
-        """Slots from one map to the next."""
+        """Distance in slots between consecutive maps."""
         return self.mem_w if self.abreast > 1 else self.mem_h * self.row_slots
 
     @property
     def image_slots(self) -> int:
-        """Slots from one image to the next."""
+        """Distance in slots between consecutive images."""
         return self.tensor.maps * self.mem_h * self.tensor.shares * self.mem_w
 
     @property
     def units(self) -> int:
-        """Size in units."""
+        """Size in units of 64 bytes."""
         return self.images * self.image_slots * self.slot_units
 
     @property
     def geometry(self) -> tuple[int, ...]:
-        """Key of its layout: equal for buffers with the same arrangement."""
+        """Layout key: equal for buffers with the same arrangement."""
         return (
             self.images,
             self.tensor.maps,
@@ -100,8 +101,8 @@ class Buffer:
         )
 
     def at(self, image: int, part: int = 0, row: int = 0, column: int = 0) -> int:
-        """Address in units of a slot: ``part`` is the piece; ``row`` and ``column`` may lie in the
-        border (from ``-border``)."""
+        """Address of a slot in units: ``part`` is the channel tile; ``row`` and ``column`` may lie
+        in the border (from ``-border``)."""
         place, share = divmod(part, self.tensor.shares)
         slot = (
             image * self.image_slots
@@ -115,7 +116,7 @@ class Buffer:
 
     @property
     def array_shape(self) -> tuple[int, int, int, int, int]:
-        """Shape of the buffer as an array of elements: images, maps, rows (of the pieces
+        """Shape of the buffer as an array of elements: images, maps, rows (channel tiles
         interleaved), columns, 64."""
         return (
             self.images,
@@ -126,8 +127,8 @@ class Buffer:
         )
 
     def _pieces(self, array):
-        """(first channel, last, view [images, height, width, 64]) of each piece of ``array``, as
-        :attr:`array_shape` has it."""
+        """Views of the channel tiles of ``array``, which has the shape :attr:`array_shape`: (first
+        channel, last, view [images, height, width, 64])."""
         tensor, p = self.tensor, self.border
         for piece in range(tensor.pieces):
             place, share = divmod(piece, tensor.shares)
@@ -166,11 +167,12 @@ class Constants:
         self._end = 0
 
     def kernel(self, array: np.ndarray) -> int:
-        """Address in units of ``array`` [taps, ofm_c, ifm_c], which is added if it is new."""
+        """Address in units of a kernel ``array`` [taps, ofm_c, ifm_c], which is added on first
+        use."""
         return self._add(np.ascontiguousarray(array.astype(dtype(self.types.ker))))
 
     def bias(self, array: np.ndarray) -> int:
-        """Address in units of a bias array, which is added if it is new."""
+        """Address in units of a bias array, which is added on first use."""
         return self._add(np.ascontiguousarray(array.astype(dtype(self.types.bias))))
 
     def _add(self, array):

@@ -34,7 +34,7 @@ class Products(ABC):
     @staticmethod
     @abstractmethod
     def _say(name):
-        """Maker of errors that name the layer: a function of the text."""
+        """Returns a function that makes an error from a text and names the layer in it."""
 
     @abstractmethod
     def _shift(self, say, what, value):
@@ -142,7 +142,7 @@ class Products(ABC):
 
 
 def _most_rows(target, layer, ofm_c):
-    """Positions that a tile may have."""
+    """Greatest number of positions in a tile."""
     if not target.kernel_taps(ofm_c, SLOT):
         raise KernelError(
             f"{ofm_c} positions of {SLOT} channels as kernel take "
@@ -253,8 +253,7 @@ def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
 
 
 def _tiles(rows, most):
-    """(first, count) of the tiles of ``rows`` positions, none of which goes beyond a piece of
-    channels."""
+    """Tiles (first, count) of ``rows`` positions, none of which crosses a channel tile."""
     for piece in range(0, rows, SLOT):
         end = min(rows, piece + SLOT)
         for row in range(piece, end, most):
@@ -262,6 +261,5 @@ def _tiles(rows, most):
 
 
 def _ones(lowering):
-    """Units of the constants at which a map of ones on a diagonal lies, a position for each
-    channel."""
+    """Address in units of a constant identity matrix, with one position per channel."""
     return lowering.kernel("ones", lambda: [np.eye(SLOT, dtype=np.int64)])

@@ -22,8 +22,8 @@ __all__ = ["Compiled", "LayerSpan", "Placed"]
 
 @dataclass(frozen=True)
 class Placed:
-    """A tensor in main memory: byte ``address`` and ``size``; :class:`~.memory.Buffer` defines its
-    layout."""
+    """Placement of a tensor in main memory: byte ``address`` and ``size``; :class:`~.memory.Buffer`
+    defines its layout."""
 
     buffer: Buffer
     address: int

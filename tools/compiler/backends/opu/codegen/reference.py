@@ -30,8 +30,8 @@ def _clamp(values, bits):
 
 
 def _scaled(sums, places):
-    """``sums * 2^places`` to the nearest, ties up; far outside of every type it may stay smaller
-    than it is."""
+    """Rounds ``sums * 2^places`` to the nearest integer, ties up; numbers far outside of every type
+    may stay smaller than they are."""
     if places >= 0:
         places = min(places, _FAR)
         most = (1 << _FAR >> places) + 1
@@ -42,7 +42,7 @@ def _scaled(sums, places):
 
 
 def _first(sums, bias, f, b):
-    """``bias * 2^b + sums * 2^f`` in exact integers, rounded once."""
+    """Adds bias and product, ``bias * 2^b + sums * 2^f``, in exact integers and rounds once."""
     low = min(f, b, 0)
     if max(f, b) - low < 20 and low > -40:  # 64 bits hold it
         exact = (sums << f - low) + (bias << b - low)
@@ -74,8 +74,8 @@ def _pool(values, window):
 
 
 def runs_of_channels(layer: Layer) -> list[tuple[int, int, int]]:
-    """Ranges of output channels with the same taps and shifts: (first, last, piece); ``piece``: one
-    of theirs."""
+    """Ranges of output channels with the same taps and shifts: (first, last, piece); ``piece`` is
+    the index of one of their channel tiles."""
     runs: list[tuple[Any, list[int]]] = []
     single = layer.source.channels == layer.groups
     for piece in range(layer.result.pieces):
@@ -91,8 +91,8 @@ def runs_of_channels(layer: Layer) -> list[tuple[int, int, int]]:
 def products_of_taps(
     layer: Layer, padded: np.ndarray, weights: np.ndarray | None, first: int, last: int, piece: int
 ) -> Iterator[np.ndarray]:
-    """Products of one tap after the other, in the core's accumulation order, for output channels
-    ``first`` to ``last`` of :func:`runs_of_channels`.
+    """Products tap by tap, in the core's accumulation order, for output channels ``first`` to
+    ``last`` of :func:`runs_of_channels`.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def products_of_taps(
 
 
 def _sums(layer, types, padded, residual):
-    """Partial sums at the end, int64.
+    """Final partial sums of a layer, int64.
 
     In floating point, which is quicker and exact: dot products are whole numbers of less than its
     bits, and what is too large for it saturates.
@@ -217,7 +217,8 @@ def _run(layer, types, source, residual):
 
 
 def _product(layer, types, source, second):
-    """Positions of ``source`` times those of ``second``: pieces of channels one after the other."""
+    """Product of the positions of ``source`` and ``second``, accumulated one channel tile at a
+    time."""
     if not layer.batched:
         source, second = source.swapaxes(1, 2), second.swapaxes(1, 2)
     found = np.empty((*source.shape[:3], second.shape[2]), np.int64)

@@ -68,7 +68,7 @@ class Target:
         return min(taps, self.params["ker_rows"] // self.tap_rows(ofm_c, ifm_c))
 
     def tap_rows(self, ofm_c: int, ifm_c: int) -> int:
-        """Rows of the kernel memory that one tap takes."""
+        """Rows of the kernel memory that one tap occupies."""
         return geometry.ker_rows(1, ofm_c, ifm_c, self.params["pi"], self.params["po"])
 
     @property

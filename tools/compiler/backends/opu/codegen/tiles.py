@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of a tile job: loads, kernels, taps, border pads."""
+"""Components of a tile job: loads, kernels, taps, border pads."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class Chunk(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One kernel, ``n`` taps at units ``at`` of the constants, and the chunks that use it, all of
-    one ``ifm`` shape. With ``slots`` it is that many slots of the maps."""
+    """One kernel load of ``n`` taps, at units ``at`` of the constants, with the chunks that use it,
+    all of one ``ifm`` shape. With ``slots`` it loads that many slots of the maps instead."""
 
     at: int
     n: int
@@ -55,7 +55,7 @@ class Part(NamedTuple):
         return (self.at, self.at + self.slots * slot_units) if self.slots else (0, 0)
 
     def moved(self, by: int) -> Part:
-        """The same for loads that lie ``by`` units behind."""
+        """Returns the same loads at addresses ``by`` units higher."""
         if not by:
             return self
         chunks: list[Chunk] = []
@@ -70,7 +70,8 @@ class Part(NamedTuple):
 
 
 class Pad(NamedTuple):
-    """One ``pad``: address in units of the array, its rows and columns, width of the border."""
+    """One ``pad`` instruction: address in units of the array, its rows and columns, width of the
+    border."""
 
     at: int
     mem: tuple[int, int]
@@ -79,7 +80,7 @@ class Pad(NamedTuple):
 
 @dataclass
 class Job:
-    """One tile: everything up to its ``store``."""
+    """One tile: all instructions up to its ``store``."""
 
     layer: Layer
     ofm: tuple[int, int, int]
@@ -103,7 +104,7 @@ class Job:
 
 
 def border_pads(buffer: Buffer, image: int, part: int) -> list[Pad]:
-    """The Pads that zero the border of the map that holds piece ``part``."""
+    """The Pads that zero the border of the map that holds channel tile ``part``."""
     p, shares = buffer.border, buffer.tensor.shares
     if not p:
         return []

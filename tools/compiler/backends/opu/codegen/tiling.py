@@ -41,7 +41,7 @@ class Tiling:
 
 
 def channels_of(tensor: Tensor, part: int) -> int:
-    """Channels of piece ``part`` of ``tensor`` that are read and written."""
+    """Channels that are read and written for channel tile ``part`` of ``tensor``."""
     first, last = tensor.span(part)
     return SLOT if tensor.full else last - first
 
@@ -53,8 +53,8 @@ def _most_channels(tensor):
 def ifm_shapes(
     layer: Layer, rows: int, columns: int, by_rows: bool = False
 ) -> tuple[int, int, int]:
-    """Shape of the ``ld.ifm`` of a tile of ``rows`` x ``columns`` results for the largest kernel
-    block in each direction; ``by_rows``: for one row of its taps."""
+    """Shape of the ``ld.ifm`` for a tile of ``rows`` x ``columns`` results and the largest kernel
+    block in each direction; ``by_rows``: for a single row of taps."""
     ifm_c = ifm_channels(_most_channels(layer.source))
     sides = []
     for axis, count in enumerate((rows, columns)):
@@ -97,12 +97,13 @@ def _fits(target, layer, rows, columns, flat, by_rows):
 
 
 def _even(count, most):
-    """The smallest tile that cuts ``count`` into as few tiles as ``most`` does."""
+    """The smallest tile that divides ``count`` into as few tiles as ``most`` does."""
     return -(-count // -(-count // most))
 
 
 def _by_rows(target, layer):
-    """Whether ``ifm`` holds no whole window, so that one load serves some rows of taps only."""
+    """Whether ``ifm`` cannot hold a whole window, so that one load serves only some rows of
+    taps."""
     return not target.holds_ifm(ifm_shapes(layer, 1, 1))
 
 
@@ -160,7 +161,7 @@ def widest(target: Target, layer: Layer, images: int, flat: bool) -> Tiling:
 
 
 def check_tiling(target: Target, layer: Layer, images: int, flat: bool, tiling: Tiling) -> None:
-    """Raises KernelError if this build cannot hold the tiles of a user's :class:`Tiling` for
+    """Raises KernelError if this build cannot hold the tiles that a user's :class:`Tiling` sets for
     ``layer``."""
     if not isinstance(tiling, Tiling):
         raise KernelError(f"tilings: layer {layer.name} has {tiling!r}, expected a Tiling")

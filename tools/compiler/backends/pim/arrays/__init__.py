@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Weight-stationary mapping: layers as matrices, their demand for arrays, the cores that hold them,
-and splitting of layers that do not fit."""
+"""Weight-stationary mapping: layers as matrices, their demand for arrays, their assignment to
+cores, and splitting of layers that do not fit."""

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Assignment of layers to cores: one copy of each layer's weights, then more copies where they gain
-most."""
+"""Assignment of layers to cores: one copy of each layer's weights, then further copies where they
+gain most."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ __all__ = ["Need", "assign"]
 
 @dataclass
 class Need:
-    """A layer's demand: ``arrays``, ``biases`` and ``groups`` of a core that holds it, ``cycles``
-    of all its work on one core, ``floor`` cycles that no number of cores goes below, ``most`` cores
-    that can share it, ``extra`` cycles of each if several share it; ``homes``: the cores that must
-    hold it, ``None``: any; ``cores``: the cores that hold it, filled by :func:`assign`."""
+    """A layer's demand. ``arrays``, ``biases``, ``groups``: resources of a core that holds it.
+    ``cycles``: time of all its work on one core. ``floor``: least time on any number of cores.
+    ``most``: greatest number of cores that can share it. ``extra``: further cycles of each if
+    several share it. ``homes``: the cores that must hold it (``None``: any). ``cores``: the cores
+    that hold it, filled by :func:`assign`."""
 
     name: str
     arrays: int
@@ -32,13 +33,13 @@ class Need:
     cores: list[int] = field(default_factory=list)
 
     def time(self, cores: int) -> float:
-        """Cycles of the layer on so many cores."""
+        """Estimated cycles of the layer on a number of cores."""
         return max(self.cycles / cores + (self.extra if cores > 1 else 0), self.floor)
 
 
 class _Packing:
-    """Which cores hold what, by the number of copies of each need; the same copies are asked for
-    again and again."""
+    """Packing of weight copies into cores; cached, since the search asks for the same numbers of
+    copies again and again."""
 
     def __init__(self, needs, params):
         self.needs, self._found = needs, {}
@@ -49,8 +50,8 @@ class _Packing:
         )
 
     def packed(self, copies):
-        """Cores of each need with so many copies, the largest first, each where most is left; or
-        the need that finds no room."""
+        """Packs the given number of copies of each need, largest first, each into the core with
+        most free arrays; returns the cores of each need, or the need that does not fit."""
         key = tuple(copies)
         if key not in self._found:
             self._found[key] = self._pack(key)
@@ -88,7 +89,7 @@ def _total(needs, copies):
 
 
 def _grown(packing, copies, found):
-    """More copies, where they gain most for their arrays, until no more fit: ``(copies, cores of
+    """Adds copies where they gain most per array, until no more fit: ``(copies, cores of
     each)``."""
     needs = packing.needs
     options = {n for n, need in enumerate(needs) if need.homes is None}
@@ -115,8 +116,8 @@ def _grown(packing, copies, found):
 
 
 def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
-    """Fills ``cores`` of every :class:`Need`: one copy each, then more where they gain most for
-    their arrays.
+    """Fills ``cores`` of every :class:`Need`: one copy each, then further copies where they gain
+    most per array.
 
     Raises
     ------

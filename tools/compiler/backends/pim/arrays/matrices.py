@@ -31,7 +31,7 @@ MOST_ARRAYS = 16
 
 @dataclass(frozen=True, eq=False)
 class Matrix:
-    """One array multiplication, of ``wide`` positions side by side.
+    """One array multiplication, which computes ``wide`` positions at once.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Matrix:
 
     @property
     def outputs(self) -> int:
-        """Number of outputs of a multiplication."""
+        """Number of outputs per multiplication."""
         return self.kernel.shape[3]
 
     @property
@@ -71,18 +71,18 @@ class Matrix:
         return self.kernel.shape[0] * self.columns * self.count, self.wide * self.outputs
 
     def arrays(self, params: Mapping[str, Any]) -> int:
-        """Number of arrays that the group occupies."""
+        """Number of arrays that the matrix occupies."""
         rows, cols = self.shape
         return -(-rows // params["xb_rows"]) * -(-cols // params["xb_cols"])
 
     def cycles(self, params: Mapping[str, Any]) -> float:
-        """Cycles of the matrix unit per position, back to back."""
+        """Cycles of the matrix unit per position in continuous operation."""
         rows, cols = self.shape
         return (rows * -(-cols // params["lanes"]) + 4) / self.wide
 
     def group(self) -> tuple[np.ndarray, np.ndarray | None]:
-        """The group's (weights int8 [rows, cols], bias int32 [cols] or ``None``): the kernel once
-        for every position."""
+        """The matrix as a group: (weights int8 [rows, cols], bias int32 [cols] or ``None``), with
+        the kernel repeated for every position."""
         kh, kw, channels, outputs = self.kernel.shape
         matrix = np.zeros((kh, self.columns, channels, self.wide, outputs), np.int8)
         for k in range(self.wide):
@@ -93,8 +93,8 @@ class Matrix:
 
 
 def _together(node, params, cores):
-    """Groups of a convolution that one matrix takes: products with zeros cost nothing while they
-    fill lanes that idle."""
+    """Number of convolution groups that one matrix computes: products with zeros are free while
+    they occupy idle lanes."""
     out, inner = node.weights.shape[0] // node.groups, node.weights.shape[3]
     taps = node.weights.shape[1] * node.weights.shape[2]
     # No more than leaves every core a share: then each holds, and works on, channels of its own.
@@ -114,8 +114,8 @@ def most_rows(params: Mapping[str, Any]) -> int:
 
 
 def _cut_columns(rows, total, biased, params):
-    """First and behind the last of the outputs of each matrix of ``rows`` rows: as few as a group
-    of one core can hold, of whole arrays."""
+    """Output ranges (first, end) of matrices of ``rows`` rows: as few as fit the groups of one
+    core, in whole arrays."""
     wide = params["xb_cols"]
     most = (
         min(
@@ -177,8 +177,8 @@ def matrices_of(
 
 
 def _widened(matrix, params, width):
-    """The same for as many positions at once as take fewest cycles and no array more: lanes that
-    would idle work on the next position."""
+    """Widens matrices to several positions at once: the width with the fewest cycles that needs no
+    further array. Lanes that would idle compute the next position."""
     options = [replace(matrix, wide=wide) for wide in range(1, min(width, 16) + 1)]
     options = [
         m
@@ -211,8 +211,8 @@ def _int32(bias, a, b):
 
 
 def gathers(node: Conv, matrix: Matrix, alone: bool) -> list[tuple[int, int, int]]:
-    """Contiguous pieces of a window: ``(row, column, columns)`` of each; ``alone``: no other
-    channels lie between."""
+    """Contiguous runs of a window: ``(row, column, columns)`` of each; ``alone``: the memory
+    between them holds no other channels."""
     kh = node.weights.shape[1]
     if alone and node.dilation[1] == 1:
         return [(r * node.dilation[0], 0, matrix.columns) for r in range(kh)]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Demand of a network's layers for arrays."""
+"""Demand of a network's layers for the cores' arrays."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def layer_needs(
     quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined] = ()
 ) -> list[tuple[Any, Any, Need]]:
     """Demand of every layer with weights: (node, matrices or columns, Need). Layers of a chain
-    share one Need; stages have their core's.
+    share one Need; pipeline stages share that of their core.
 
     ``joined``: list of :class:`~..joined.Joined`, nodes that run together.
     """
@@ -68,7 +68,8 @@ def _chain_need(quantised, params, chain, own):
 
 
 def _each(quantised, p, together):
-    """As :func:`layer_needs`, a Need each; ``together``: ids of the nodes that run with others."""
+    """Like :func:`layer_needs`, with a Need per layer; ``together``: ids of the nodes that are
+    fused with others."""
     graph, found = quantised.graph, []
     for node in graph.nodes:
         numbers = quantised.layers.get(node.name)
@@ -131,20 +132,20 @@ def _each(quantised, p, together):
 
 
 def floor(quantised: Quantised, nodes: Sequence[Node]) -> float:
-    """Lower bound in cycles by main memory traffic, for the maps that nodes (a layer or a chain)
-    read and store."""
+    """Least cycles of main memory traffic for the maps that nodes (a layer or a chain) read and
+    store."""
     graph, made = quantised.graph, {node.output for node in nodes}
     names = {name for node in nodes for name in node.inputs} - made | {nodes[-1].output}
     return sum(graph.tensors[name].size * quantised.scales[name].bits // 8 for name in names) / BEAT
 
 
 def unique(needs: Iterable[tuple[Any, Any, Need]]) -> list[Need]:
-    """The distinct Needs, in order."""
+    """Removes duplicate Needs and keeps their order."""
     return list({id(need): need for _, _, need in needs}.values())
 
 
 def empty_numbers(graph: Graph, bits: int) -> Quantised:
-    """A :class:`Quantised` with zero weights, for estimating what a graph requires."""
+    """A :class:`Quantised` with zero weights, for estimates that do not depend on values."""
     # A layer without biases has them where the quantiser makes up for what rounding does to a mean.
     layers = {
         node.name: Integer(

@@ -17,8 +17,7 @@ __all__ = ["in_pieces"]
 def in_pieces(
     graph: Graph, params: Mapping[str, Any], held: Callable[[Sequence[Node], Graph], bool]
 ) -> Graph:
-    """Splits such layers into several, each of which fits the arrays by itself; returns a new
-    graph.
+    """Splits layers that exceed the arrays into several that fit; returns a new graph.
 
     Outputs are shared out among layers, whose results a Concat joins. A sum of more products than a
     group has rows becomes a sum of partial sums, which are a tensor like others: a convolution's
@@ -45,8 +44,8 @@ def in_pieces(
 
 
 def _cut(graph, node, params, held, tensors):
-    """The layers that stand for ``node``, their tensors added to ``tensors``; ``None``: there are
-    none."""
+    """Layers that replace ``node``, with their tensors added to ``tensors``; ``None`` if it cannot
+    be split."""
     (outputs, *_, summed), wide, most = node.weights.shape, params["xb_cols"], most_rows(params)
     counts = 1 if isinstance(node, Conv) and node.groups > 1 else -(-outputs // wide)
     turns = 1 if isinstance(node, Conv) or node.steps else -(-summed // most)
@@ -80,16 +79,17 @@ def _cut(graph, node, params, held, tensors):
 
 
 def _parts(summed, most):
-    """The least number of equal parts of at most ``most``; ``None``: none that are not much
-    smaller."""
+    """The least number of equal splits of at most ``most``; ``None`` if no number gives much
+    smaller ones."""
     return next(
         (n for n in range(-(-summed // most), 2 * -(-summed // most)) if summed % n == 0), None
     )
 
 
 class _Pieces:
-    """The layers and tensors that stand for one node; ``most``: rows of a group, ``turn``: elements
-    of a vector that are read at a time, a multiple of them."""
+    """Builds the layers and tensors that replace one node. ``most``: greatest number of rows of
+    a group; ``turn``: number of elements of a vector that are read at a time, a multiple of
+    ``most``."""
 
     def __init__(self, graph, node, most, turn):
         self.graph, self.node, self._most, self._turn = graph, node, most, turn
@@ -97,12 +97,12 @@ class _Pieces:
 
     @property
     def nodes(self):
-        """All partial sums come before what reads them: where those fill the arrays, the arrays are
-        filled once for each."""
+        """The new nodes in order: all partial sums precede their reader, so that the arrays are
+        filled once even if each split fills them."""
         return self._first + self._sums
 
     def make(self, step):
-        """``step``: outputs of a piece."""
+        """Builds the layers for splits of ``step`` outputs."""
         node, outputs, results = self.node, len(self.node.weights), []
         if step >= outputs:
             self._layer(node)
@@ -144,7 +144,7 @@ class _Pieces:
         return Concat(name=name, inputs=names, output=output, origin=self.node.origin, axis=axis)
 
     def _layer(self, node):
-        """``node`` by itself, or by partial sums."""
+        """Builds ``node`` as one layer, or from partial sums."""
         summed = node.weights.shape[-1]
         if isinstance(node, Dense):
             parts = summed > self._most and self._parts_of_vector(summed, node.steps)
@@ -155,8 +155,8 @@ class _Pieces:
         (self._summed_map(node, parts) if parts else self._first.append(node))
 
     def _parts_of_vector(self, summed, steps):
-        """(first element, elements, parts) of what is read of a vector, or of every step of a
-        sequence, at a time; empty: there is no way."""
+        """Splits of a vector, or of every step of a sequence: (first element, elements, splits)
+        that are read at a time; empty if there is no way."""
         parts = _parts(summed, self._most)
         if parts and summed <= self._turn:
             return [(0, summed, parts)]
@@ -172,8 +172,8 @@ class _Pieces:
         return found
 
     def _partial(self, node, source, weights, parts, shape, **window):
-        """A convolution that leaves ``parts`` sums for each output: those of one part of the
-        channels after those of another, group by group."""
+        """A convolution with ``parts`` partial sums per output, ordered by channel split and,
+        within each, by group."""
         output, outputs = self._tensor((*shape, parts * len(weights))), len(weights)
         groups = window.pop("groups", 1)
         own = weights.reshape(groups, outputs // groups, *weights.shape[1:3], parts, -1)
@@ -255,8 +255,8 @@ class _Pieces:
         )
 
     def _place(self, source, steps, begin, some):
-        """Elements of a vector, or every step of a sequence, as a map of one column; the same for
-        all outputs."""
+        """Selects elements of a vector, or of every step of a sequence, as a map of one column; all
+        outputs share the result."""
         key = begin, some
         if key not in self._sources:
             size = self.graph.tensors[source].size
@@ -270,7 +270,7 @@ class _Pieces:
         return self._sources[key]
 
     def _same(self, kind, source, shape, into=None, **attributes):
-        """The same elements in place, or some of them."""
+        """Adds a reshape or slice, which changes addresses but moves no elements."""
         output = self._tensor(shape)
         attributes = attributes or {"shape": tuple(shape)}
         (self._first if into is None else into).append(

@@ -47,7 +47,7 @@ class Memory:
         self._used: dict[int, Any] = {}
 
     def wait(self, now: float) -> float:
-        """Queueing cycles of a request made at ``now``."""
+        """Queueing delay in cycles of a request made at ``now``."""
         at = int(now) // self._SLICE
         busy = sum(self._used.get(k, 0) for k in range(at - self._RECENT, at)) / (
             self._RECENT * self._SLICE
@@ -98,8 +98,8 @@ def _decoded(word):
 
 
 class Clock:
-    """Clock of one core. ``now``: the cycle in which its next instruction may begin; ``ended``,
-    ``moved``: of its stretches, when they ended and how many bytes of main memory they moved."""
+    """Clock of one core. ``now``: earliest cycle of its next instruction. ``ended``, ``moved``: end
+    cycle and main memory bytes of each of its stretches."""
 
     def __init__(
         self,
@@ -142,7 +142,7 @@ class Clock:
         return self.at >= len(self.words)
 
     def _fetch(self, size):
-        """The instruction's bytes are there."""
+        """Waits until the instruction's bytes have been fetched."""
         first, last = self._bytes // _BURST, (self._bytes + size - 1) // _BURST
         if first == last and first in self._arrived:
             self.now = max(self.now, self._arrived[first])
@@ -162,8 +162,8 @@ class Clock:
             self._passed[burst] = self.now
 
     def advance(self, until: float | None) -> tuple[Any, ...] | None:
-        """Executes instructions in order until the clock passes ``until`` or another core is
-        needed: then (operation, the other core's number, bytes or event)."""
+        """Executes instructions in order until the clock passes ``until`` or needs another core:
+        then (operation, number of the other core, bytes or event)."""
         while self.at < len(self.words):
             while len(self.ended) < len(self.marks) and self.marks[len(self.ended)] <= self.at:
                 self._end()
@@ -194,7 +194,7 @@ class Clock:
                 self._wanted = a, b | c << 5
                 return "wait", self.number, 0
             self._command(op, a, b, c, d, high)
-            if until is not None and self.now > until:
+            if until is not None and self.now > until and not self.done:
                 return None
         while len(self.ended) < len(self.marks):
             self._end()
@@ -218,7 +218,7 @@ class Clock:
         return max([self.now, *(f[4] for f in self.flight)])
 
     def _clear(self, written, reads):
-        """First cycle without a hazard between instructions in flight and an access."""
+        """First cycle in which an access has no hazard with instructions in flight."""
         when = 0
         for _, theirs, sources, read, done in self.flight:
             if theirs is not None:
@@ -238,8 +238,8 @@ class Clock:
         return when
 
     def _offer(self, unit, most, written, reads, free, long):
-        """When a command is taken: its checks are over, nothing is in its way, its unit has a
-        place."""
+        """Cycle in which the unit accepts a command: its checks are done, no hazard remains, and
+        the unit's queue has space."""
         checked = self.now + (4 if long else 3)
         own = sorted([f[4] for f in self.flight if f[0] == unit])
         place = own[-most] + 1 if len(own) >= most else 0
@@ -249,7 +249,7 @@ class Clock:
         return self.taken
 
     def _slow(self, at):
-        """Share of local memory's reads that the matrix unit leaves to others."""
+        """Fraction of local memory reads that the matrix unit leaves to the other units."""
         return 1 + self.ib / (_WORD - self.ib) if at < self.matrix_end else 1
 
     def _command(self, op, a, b, c, d, high):
@@ -340,7 +340,7 @@ class Clock:
     # Other cores
 
     def pace(self, at: float, size: int) -> float:
-        """Cycles that the words of a ``send`` take."""
+        """Cycles to transfer the words of a ``send``."""
         return -(-size // _WORD) * self._slow(at) + 14
 
     def met(self, ends: float) -> None:
@@ -348,8 +348,8 @@ class Clock:
         self.now = self.taken = ends
 
     def try_event(self) -> bool:
-        """Whether the awaited event has occurred often enough; if so, the clock goes on from
-        there."""
+        """Whether the awaited event has occurred often enough; if so, advances the clock past the
+        wait."""
         assert self._wanted is not None
         event, value = self._wanted
         found = sorted(self.events.get(event, ()))

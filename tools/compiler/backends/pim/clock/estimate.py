@@ -25,7 +25,7 @@ _STREAM = 0.985
 
 
 def load_cycles(writer: ProgramWriter, weights: bool = False) -> int:
-    """Cycles before the cores begin: from the second run on, or, with ``weights``, of a run that
+    """Cycles before the cores start: from the second run on, or, with ``weights``, of a run that
     fills the arrays."""
     groups = [group for core in writer.cores for group in core.groups]
     # The cores fill their buffers of code meanwhile.
@@ -49,8 +49,8 @@ def load_cycles(writer: ProgramWriter, weights: bool = False) -> int:
 def program_cycles(
     writer: ProgramWriter, weights: bool = False, most: float = float("inf")
 ) -> list[tuple[float, int]]:
-    """(cycles, bytes of main memory) of each stretch of a written program; LOAD counts to the
-    first; ``weights``: see :func:`load_cycles`. Empty for a program of ``most`` cycles or more."""
+    """Cycles and main memory bytes of each stretch of a written program; LOAD counts to the first.
+    ``weights``: see :func:`load_cycles`. Empty for a program of ``most`` cycles or more."""
     cores = writer.cores
     marks = [[after[k] for _, _, after in writer.stretches] for k in range(len(cores))]
     ends = play(
@@ -71,8 +71,8 @@ def program_cycles(
 def written(
     quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined]
 ) -> ProgramWriter | None:
-    """The :class:`~..program.ProgramWriter` that has written the program with ``joined``; ``None``
-    if it cannot."""
+    """Writes the program with the fused groups ``joined`` and returns its
+    :class:`~..program.ProgramWriter`; ``None`` if that is impossible."""
     writer = ProgramWriter(quantised, params, joined)
     try:
         writer.place_all(1 << 20)
@@ -88,8 +88,8 @@ def played(
     joined: Sequence[Joined],
     most: float = float("inf"),
 ) -> float:
-    """Cycles of the program that :class:`~..program.ProgramWriter` makes with ``joined``; infinite
-    where it cannot, or where they are ``most`` or more."""
+    """Simulated cycles of the program with the fused groups ``joined``; infinite if it cannot be
+    written or takes ``most`` cycles or more."""
     writer = written(quantised, params, joined)
     if writer is None:
         return float("inf")

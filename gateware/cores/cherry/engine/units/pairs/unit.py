@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Load/store unit for two banks of MEM: a pair of elements a cycle, no crossbar (specification,
-section 9)."""
+"""Load/store unit for two banks of MEM: two elements per cycle, no crossbar (specification, section
+9)."""
 
 from types import SimpleNamespace
 
@@ -23,7 +23,7 @@ _DEPTH = 16
 
 
 def in_pairs(params: Params) -> bool:
-    """Whether a build has this unit: two banks, and tiles by rows."""
+    """Whether a build uses this unit: it has two banks, and the tile file holds rows."""
     return params["banks"] == 2 and tile_elements(params) == 4
 
 
@@ -113,8 +113,8 @@ class PairLoadStore(wiring.Component):
         return m
 
     def _queues(self, m, w, walk):
-        """Pairs, and slots; of these `now` is passed, and `then` is written: the same one, or,
-        while one is `behind`, the one before."""
+        """Queues of pairs and of slots; `now` is the slot that is passed, `then` the one that is
+        written: the same slot or, while one is `behind`, its predecessor."""
         m.submodules.pairs = pairs = memory.Memory(
             shape=PairLayout(self._params), depth=_DEPTH, init=[]
         )
@@ -170,7 +170,7 @@ class PairLoadStore(wiring.Component):
             ]
 
     def _pass(self, m, w):
-        """Lanes of the slot at work, in the order of the walk."""
+        """Passes the lanes of the current slot, in traversal order."""
         now, way = w.now, w.now.way
         w.x, w.y, w.row, w.ends_row, ends = Signal(2), Signal(2), Signal(2), Signal(), Signal()
         w.loads, w.stores, w.row_there, w.row_next = Signal(), Signal(), Signal(), Signal(2)
@@ -204,7 +204,7 @@ class PairLoadStore(wiring.Component):
             m.d.sync += [w.x.eq(0), w.y.eq(0)]
 
     def _read(self, m, w):
-        """A row of the tile that is read: of a store the one at work, of a load the one whose old
+        """Reads a row of a tile: for a store the current slot's tile, for a load the tile whose old
         elements are kept."""
         params = self._params
         wide, frac = element_bits(params), params["acc_frac"]
@@ -244,7 +244,7 @@ class PairLoadStore(wiring.Component):
             m.d.sync += [coming.eq(0), asked.eq(0), w.row_there.eq(0)]
 
         def narrowed(value):
-            """As an element of MEM."""
+            """Converts an element of the tile file to an element of MEM."""
             return (
                 Mux(reg == ACC, from_accumulator(value, frac), value[:18]) if wide > 18 else value
             )
@@ -254,8 +254,8 @@ class PairLoadStore(wiring.Component):
         w.elements = narrowed(choose(row, w.x)), narrowed(Mux(w.x[1], row[3], row[1]))
 
     def _access(self, m, w):
-        """Requests to the banks: each serves the second lane, else the first one; loaded elements
-        come three cycles later."""
+        """Requests to the banks: each bank serves the second lane if it can, else the first; loaded
+        elements arrive three cycles later."""
         pair, (first, second) = w.pair, w.elements
         for number, bank in enumerate(self.banks):
             of_first, of_second = pair.first[0] == number, pair.two & (pair.second[0] == number)
@@ -289,7 +289,7 @@ class PairLoadStore(wiring.Component):
         w.came, w.come = info, valid
 
     def _write(self, m, w):
-        """Write port of the tile file: the banks' data, one row per cycle."""
+        """Drives the write port of the tile file with the banks' data, one row per cycle."""
         came, then, way, wide = w.came, w.then, w.then.way, element_bits(self._params)
         below = came.row + 1
         values = [

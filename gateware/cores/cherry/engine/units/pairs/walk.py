@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Address walk of the load/store unit for two banks: the addresses of a slot, a pair a cycle,
-checked before anything is done with them."""
+"""Address generator of the load/store unit for two banks: addresses of a slot, two per cycle, all
+checked before the slot's accesses start."""
 
 from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
@@ -14,16 +14,16 @@ __all__ = ["AddressWalk", "PairLayout", "SlotLayout", "Way"]
 
 
 class PairLayout(data.StructLayout):
-    """Addresses of one or, with ``two``, two lanes that are accessed in one cycle."""
+    """Addresses of one lane or, with ``two``, of two lanes that are accessed in the same cycle."""
 
     def __init__(self, params: Params) -> None:
         super().__init__({"first": params["log_mem"], "second": params["log_mem"], "two": 1})
 
 
 class Way(data.StructLayout):
-    """Traversal order of a slot's lanes: ``along``: two neighbours of a row together, row by
-    row; ``down``: two neighbours of a column together, column by column of two rows; neither:
-    one by one, row by row. ``len_y``, ``len_x``: rows and columns, 1 to 4."""
+    """Traversal order of a slot's lanes. ``along``: two neighbours of a row together, row by row;
+    ``down``: two neighbours of a column together, column by column of two rows; neither: one by
+    one, row by row. ``len_y``, ``len_x``: rows and columns, 1 to 4."""
 
     def __init__(self) -> None:
         super().__init__({"along": 1, "down": 1, "len_y": 3, "len_x": 3})
@@ -54,8 +54,8 @@ class SlotLayout(data.StructLayout):
 
 
 class AddressWalk(wiring.Component):
-    """Address walk: generates and checks the addresses of each slot ahead of its accesses, as soon
-    as its waits are over.
+    """Address generator: generates and checks the addresses of each slot ahead of its accesses, as
+    soon as its wait conditions are met.
 
     Lanes are passed in pairs that lie in different banks or at one address: along rows where
     ``stride_x`` is odd or 0; else, of a load, down columns where ``stride_y`` is; else one by one.
@@ -124,7 +124,8 @@ class AddressWalk(wiring.Component):
         m.d.sync += go.eq(busy & more & gate.now & ~start)
 
         def together(stride):
-            """Whether neighbours lie in different banks, or at one address."""
+            """Whether neighbours can be accessed together: they lie in different banks, or at the
+            same address."""
             return stride[0] | (stride == 0)
 
         with m.If(~busy & self.op.valid & ~dead):
@@ -229,7 +230,7 @@ class AddressWalk(wiring.Component):
         return m
 
     def _describe(self, m, *, number, along, down, bad):
-        """Fields of the slot at work for the next stage."""
+        """Fields of the current slot for the next stage."""
         op, slot, contexts = self.op.payload, self.slot, self._params["contexts"]
         view = op.view[op.reg]
         context = Mux(op.uniform, 0, number)
