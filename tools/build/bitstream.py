@@ -386,7 +386,7 @@ def finish(job: Job, folder: Path, who: Mapping[str, Any], started: float) -> di
     """Writes the report of a build whose tools are done in ``folder``, which holds the netlist,
     too, and returns it; ``who`` and ``started`` as those of :class:`Job`."""
     soc = job.soc
-    domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
+    domains: dict[str, Any] = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
     if soc.link["kind"] == "spi":
@@ -524,7 +524,7 @@ def run_script(
         ) as process,
     ):
         while (code := _ended(process)) is None:
-            if end is not None and time.monotonic() > end:
+            if limit is not None and end is not None and time.monotonic() > end:
                 raise BuildError(
                     f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} "
                     f"(see {folder})"

@@ -279,7 +279,7 @@ def run_matrix(
     wanted = []
     for cell in todo:
         known = results.get(cell.key)
-        if again or not settled(known) or is_stale(cell, known, digest, designs):
+        if again or known is None or not settled(known) or is_stale(cell, known, digest, designs):
             wanted.append(cell)
         else:
             # The sources have changed elsewhere: it need not be elaborated again.
