@@ -21,7 +21,15 @@ from .verification import reference_tensors
 if TYPE_CHECKING:
     from .plan.plan import Plan
 
-__all__ = ["LEAST", "Fidelity", "chosen_tensor", "measure", "signal_power", "some_inputs"]
+__all__ = [
+    "LEAST",
+    "Fidelity",
+    "chosen_tensor",
+    "exact_states",
+    "measure",
+    "signal_power",
+    "some_inputs",
+]
 
 #: dB below which a user is warned.
 LEAST = 20.0
@@ -96,7 +104,7 @@ def some_inputs(
     return evenly(fewer(graph, {name: np.asarray(a) for name, a in calibration.items()}), count)
 
 
-def exact_states(plan, inputs):
+def exact_states(plan: Plan, inputs: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
     """What each inference reads of the states in floating point, tensor name -> array."""
     return {
         state.input.tensor: to_graph(state.input, inputs[state.input.name]) for state in plan.states

@@ -269,7 +269,7 @@ def test_compare_puts_all_side_by_side(capsys, tmp_path):
             and cell["cycles"] > 0
         ), cell["isa"]
     text = page.read_text()
-    assert text.count("<article><h2>") == 8 and all(
+    assert text.count("<article><h2>") == 9 and all(
         f"<h2>{cell['isa']}, {cell['preset']}</h2>" in text for cell in found["cells"]
     )
 

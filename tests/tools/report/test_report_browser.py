@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(None in (CHROMIUM, DRIVER), reason="no Chromium 
 
 _DATA = digits.FOLDER / "digits.npz"
 #: Page -> charts that it has at least.
-PAGES = {"run": 4, "infer": 5, "compare": 8, "plan": 4, "build": 3, "matrix": 2}
+PAGES = {"run": 4, "infer": 5, "compare": 9, "plan": 4, "build": 3, "matrix": 2}
 
 
 @pytest.fixture(scope="module")
