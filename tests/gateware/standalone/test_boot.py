@@ -180,16 +180,10 @@ def _boot(
 ):
     """``host``: accesses of the host beside the start, (cycles before it, address, word that is
     written, or None)."""
-<<<<<<< HEAD
-    dut, found = _Boot(quad, fallback), _Result()
+    dut, found = design(_Boot, quad, fallback), _Result()
     model = FlashChip(b"\xaa" * AT + image, period_ns=PERIOD_NS, quad=chip_quad, **chip)
     found.chip = model
-    sim = Simulator(dut)
-=======
-    dut, found = design(_Boot, quad), _Result()
-    model = FlashChip(b"\xaa" * AT + image, period_ns=PERIOD_NS, **chip)
     sim = simulator(dut)
->>>>>>> w-times
     sim.add_clock(PERIOD_NS * 1e-9)
 
     async def follow(ctx):
