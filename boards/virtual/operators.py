@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Operators of CXXRTL's runtime as one expression each, where every value has one chunk.
+"""Replacement of operators in CXXRTL's runtime: one expression each, where every value has one
+chunk.
 
 The runtime computes an operator in several calls, each of which fills a value of its own: a cast of
 every operand, a loop over chunks, a mask. A design calls thousands of operators, nearly all of them
@@ -164,7 +165,7 @@ _MEMBERS = (
 
 
 def _operator(found: re.Match, chunk: str) -> str:
-    """A function of the runtime with ``chunk`` in front of its body."""
+    """Text of a runtime function with ``chunk`` in front of its body."""
     operands = "AB" if found[2] else "A"
     for name in operands:
         value = f"{name.lower()}.data[0]"
@@ -180,7 +181,8 @@ def _operator(found: re.Match, chunk: str) -> str:
 
 
 def direct_operators(header: str) -> tuple[str, int]:
-    """``(cxxrtl.h, number of texts that were replaced)``: the runtime with direct operators.
+    """Replaces operators in the runtime by direct ones; returns ``(cxxrtl.h, number of
+    replacements)``.
 
     What a release of yosys writes in another way stays, and its designs take longer to compile.
     """

@@ -119,9 +119,9 @@ class FlashReader(wiring.Component):
 
     @staticmethod
     def _periods(commands, wake, half, length=0):
-        """Pairs (chip is selected, bit), one for each period of the chip's clock, which goes on
-        while the chip is not selected: a power of two, which a counter's end tells; ``length`` if
-        that is not 0."""
+        """Pairs (chip is selected, bit), one for each period of the chip's clock, which also runs
+        while the chip is not selected. Their number is a power of two, so that the carry of a
+        counter ends it; ``length`` if that is not 0."""
         wake_up, *rest = commands
         behind = _bits(rest[0])
         for command in rest[1:]:
@@ -197,11 +197,11 @@ class FlashReader(wiring.Component):
         return m
 
     def _clocks(self, clocks):
-        """Clocks of a byte."""
+        """Clock periods of a byte."""
         return Mux(self._one, 8, 2) if self._fallback else clocks
 
     def _scripted(self, part, index):
-        """Selection (0) or bit (1) of the commands in a period."""
+        """Chip select (0) or bit (1) of the commands in a period."""
 
         def of(script):
             value = sum(pair[part] << at for at, pair in enumerate(script))
@@ -212,7 +212,7 @@ class FlashReader(wiring.Component):
         return Mux(self._one, of(self._single), of(self._script))
 
     def _shifted(self, shift):
-        """The byte with the bits that come now behind those that came."""
+        """Shift register: the byte with the bits of this clock appended."""
         one, four = Cat(self.pins.dq.i[1], shift), Cat(self.pins.dq.i, shift[:4])
         if self._fallback:
             return Mux(self._one, one, four)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A link's pipe to a compiled SoC whose link are byte streams; time is the simulation's."""
+"""A link's pipe to a compiled SoC whose link consists of byte streams; its time is the
+simulation's."""
 
 from quintet.boards.virtual.simulation import Simulation
 from quintet.tools.link.pipe import Pipe
@@ -8,7 +9,7 @@ __all__ = ["CompiledPipe"]
 
 
 class CompiledPipe(Pipe):
-    """The byte streams of a SoC, which takes a byte a cycle and is always read.
+    """The byte streams of a SoC, which accepts a byte per cycle and whose output is always read.
 
     Amaranth's own simulator takes a hundred times as long for a cycle of a whole SoC.
     """

@@ -244,7 +244,7 @@ def build(
 
 @dataclass(frozen=True)
 class Job:
-    """A build that can begin.
+    """A build that is ready to start: its folder, plan and metadata.
 
     Attributes
     ----------
@@ -272,7 +272,7 @@ class Job:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Holds the folder, made if it is not there, against other builds."""
+        """Context manager: locks the folder against other builds; creates it if necessary."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with file_lock(self.folder / "build.lock", wait=False):
@@ -302,7 +302,7 @@ def begin(
     run_list: bool = False,
     boot: bool = False,
 ) -> Job:
-    """Elaborates a build, and runs nothing yet; arguments and errors as of :func:`build`."""
+    """Elaborates a build without running a tool; arguments and errors as of :func:`build`."""
     from ...boards import open_board
     from ...gateware.cores import open_core
 
@@ -360,7 +360,7 @@ def extract(plan: BuildPlan, folder: Path) -> None:
 
 
 def _build_in(job, progress, detail, limit):
-    """Runs all tools of a :class:`Job` in its folder; the report."""
+    """Runs all tools of a :class:`Job` in its folder; returns the report."""
     extract(job.plan, job.folder)
     watcher = Watcher(job.folder, progress, detail)
     watcher.look()
@@ -373,8 +373,8 @@ def _build_in(job, progress, detail, limit):
 
 
 def check_size(job: Job, folder: Path) -> None:
-    """Raises :class:`TooLargeError`, and writes what is needed into the report, if nextpnr's log in
-    ``folder`` says that the design does not fit."""
+    """Raises :class:`TooLargeError`, with the demand in the report, if nextpnr's log in ``folder``
+    says that the design does not fit."""
     needed = logs.needed(job.board.family, folder)
     if needed is not None:
         seconds = round(time.monotonic() - job.started, 1)
@@ -383,8 +383,8 @@ def check_size(job: Job, folder: Path) -> None:
 
 
 def finish(job: Job, folder: Path, who: Mapping[str, Any], started: float) -> dict[str, Any]:
-    """Writes the report of a build whose tools are done in ``folder``, which holds the netlist,
-    too, and returns it; ``who`` and ``started`` as those of :class:`Job`."""
+    """Writes and returns the report of a build whose tools have ended; ``folder`` holds the netlist
+    too; ``who`` and ``started`` as those of :class:`Job`."""
     soc = job.soc
     domains: dict[str, Any] = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
@@ -410,7 +410,7 @@ def finish(job: Job, folder: Path, who: Mapping[str, Any], started: float) -> di
 
 
 def bitstream_name(family: str) -> str:
-    """Name of the bitstream in a build's folder."""
+    """File name of the bitstream in a build's folder."""
     return f"{TOP}.bit" if family == "ecp5" else f"{TOP}.bin"
 
 

@@ -52,8 +52,8 @@ def cluster_build(
 def remote_place(
     name: str, files: dict[str, bytes], family: str, limit: float | None
 ) -> tuple[dict[str, bytes], str | None]:
-    """Runs the script ``name`` on a worker, in a temporary folder with ``files``; the files that it
-    has written, and why it failed, or ``None``."""
+    """Runs the script ``name`` on a worker, in a temporary folder with ``files``. Returns the files
+    that it wrote, and an error message or ``None``."""
     with tempfile.TemporaryDirectory(prefix="quintet-", dir=Path.cwd()) as folder:
         for file, content in files.items():
             Path(folder, file).write_bytes(content)

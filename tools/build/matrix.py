@@ -121,8 +121,9 @@ def source_digest(root: str | Path) -> str:
 
 
 def design_of(cell: Cell) -> str | None:
-    """Digest of the design that today's sources make of a cell (:func:`~.netlists.design_digest`);
-    ``None`` if they make none. Takes some seconds: the SoC is elaborated."""
+    """Digest of the design that the present sources produce for a cell
+    (:func:`~.netlists.design_digest`); ``None`` if they produce none. Takes some seconds, since the
+    SoC is elaborated."""
     from ...boards import BoardError, open_board
     from ...gateware.cores import open_core
     from ...gateware.isa.parameters import ParameterError
@@ -143,8 +144,8 @@ def is_stale(
     digest: str,
     design: Callable[[Cell], str | None] = design_of,
 ) -> bool:
-    """Whether a result is older than its sources: they have changed since, and so has the design
-    that they make. A result that does not tell its design counts as changed.
+    """Whether a result is older than its sources: both the sources and the design that they produce
+    have changed. A result without a design digest counts as changed.
 
     Parameters
     ----------
@@ -320,7 +321,7 @@ def run_matrix(
 
 
 def _once_a_preset(design):
-    """``design``, which does not depend on the seed, once for all seeds of a preset."""
+    """Memoises ``design``, which does not depend on the seed, for all seeds of a preset."""
     known: dict[Cell, str | None] = {}
 
     def cached(cell):
@@ -338,7 +339,7 @@ def stale_rows(
     digest: str,
     design: Callable[[Cell], str | None] = design_of,
 ) -> list[tuple[Cell, str]]:
-    """Each cell of ``todo`` with its state in a table of ``results``: ``"current"``, ``"stale"``
+    """State of each cell of ``todo`` in a table of ``results``: ``"current"``, ``"stale"``
     (:func:`is_stale`), or ``"not built"``."""
     designs = _once_a_preset(design)
 

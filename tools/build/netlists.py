@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digest of a design: whether a build of today's sources would be given the same netlist."""
+"""Digest of a design: whether the present sources produce the same netlist."""
 
 from __future__ import annotations
 
@@ -20,9 +20,8 @@ _COMMENTS = ("attribute \\src ", "#", "//")
 
 
 def design_digest(plan: BuildPlan, seed: int) -> str:
-    """Digest of all that the tools are given: netlist, pins, scripts, and their options but for the
-    ``seed``. Two builds with the same digest, seed and releases of the tools have the same
-    result."""
+    """Digest of all inputs of the tools: netlist, pins, scripts, and options except the ``seed``.
+    Two builds with the same digest, seed and tool releases have the same result."""
     digest = hashlib.sha256()
     for name, content in sorted(plan.files.items()):
         if name in _BESIDE:

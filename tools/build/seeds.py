@@ -61,12 +61,12 @@ class Place(Protocol):
 
 
 def place_here(name: str, folder: Path, job: Job, limit: float | None) -> None:
-    """A :class:`Place` by processes of this machine."""
+    """A :class:`Place` that uses processes of this machine."""
     run_script(name, folder, job.environment, limit)
 
 
 def jobs_here(family: str, seeds: int) -> int:
-    """Placements at the same time: one for each processor, and no more than memory holds."""
+    """Number of parallel placements: one per processor, as far as memory suffices."""
     most = min(seeds, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
     with suppress(OSError, ValueError, AttributeError):
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
@@ -75,8 +75,8 @@ def jobs_here(family: str, seeds: int) -> int:
 
 
 def _scripts(plan: BuildPlan, seed: int) -> dict[str, str]:
-    """The two parts of a plan's script, for either kind of shell: file name -> text, the placement
-    with ``seed``."""
+    """The two halves of a plan's script, for either kind of shell: file name -> text; the placement
+    uses ``seed``."""
     found = {}
     for ending in ("sh", "bat"):
         text = plan.files.get(f"{plan.script}.{ending}")
@@ -196,7 +196,7 @@ def _run(job, seeds, jobs, place, limit, progress, detail):
 
 
 def _place(job, seed, place, limit):
-    """One seed in its folder; its report."""
+    """Places one seed in its folder; returns its report."""
     folder, started = job.folder / f"seed-{seed}", time.monotonic()
     extract_inputs(job, folder, _scripts(job.plan, seed))
     try:
@@ -211,7 +211,7 @@ def _place(job, seed, place, limit):
 
 
 def extract_inputs(job: Job, folder: Path, scripts: Mapping[str, str]) -> None:
-    """Makes the ``folder`` of a placement, without results of an earlier one."""
+    """Creates the ``folder`` of a placement, without results of an earlier one."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     _write(folder, scripts)

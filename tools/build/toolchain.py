@@ -77,7 +77,7 @@ def tool_environment(family: str) -> dict[str, str]:
 
 @cache
 def _version(path):
-    """Release that the program at ``path`` tells of; ``None`` if it tells of none."""
+    """Release that the program at ``path`` reports; ``None`` if it reports none."""
     try:
         done = run_child(
             [path, "--version"], capture_output=True, text=True, errors="replace", timeout=120
@@ -89,9 +89,9 @@ def _version(path):
 
 
 def tool_versions(environment: Mapping[str, str], family: str) -> dict[str, dict[str, Any]]:
-    """The tools that a build in this environment runs: name -> ``version`` (``None`` if the tool
-    does not say), and ``native``: not YoWASP's. The packers, which come with nextpnr, are left
-    out."""
+    """Versions of the tools that a build in this environment runs: name -> ``version`` (``None`` if
+    the tool reports none), and ``native``: not YoWASP's. The packers, which come with nextpnr, are
+    left out."""
     return {
         tool: {
             "version": _version(path),

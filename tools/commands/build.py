@@ -190,7 +190,7 @@ def _check_seeds(args):
 
 
 def _seeds(args, options):
-    """The report of the best of several seeds."""
+    """Builds with several seeds; returns the report of the best."""
     from ..build.seeds import build_seeds, place_here
 
     place, jobs = place_here, args.jobs

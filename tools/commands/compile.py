@@ -196,7 +196,7 @@ def _pairs(args):
 
 
 def _stream(args):
-    """``--stream``: name of the input -> axis."""
+    """Value of ``--stream``: name of the input -> axis of time."""
     if args.stream is None:
         return {}
     name, sign, axis = args.stream.rpartition("=")

@@ -176,7 +176,7 @@ def _check_reset(args, plan):
 
 
 def _in_a_row(args, plan, arrays):
-    """Inputs of a network with states one after another; sequences [sequences, steps, ...] set
+    """Runs the inputs of a network with states in sequence; sequences [sequences, steps, ...] set
     ``--reset-every``."""
     ranks = {port.name: len(port.shape) for port in plan.inputs}
     if any(array.ndim != ranks[name] + 2 for name, array in arrays.items()):

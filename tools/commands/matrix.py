@@ -162,7 +162,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
 
 def _list_stale(args, console, todo, digest):
-    """Lists the builds with the state of their rows."""
+    """Prints the builds with the state of their rows."""
     from ..build.matrix import load, stale_rows
     from ..build.reached import measured
 

@@ -170,8 +170,8 @@ def _reference_together(plan, backend, inputs, progress):
 
 
 def states_read(plan: Plan, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """What each inference of one sequence reads of a plan's states, tensor name -> real numbers;
-    ``values``: of :func:`reference_tensors`."""
+    """Values of a plan's states that each inference of one sequence reads: tensor name -> real
+    numbers; ``values``: of :func:`reference_tensors`."""
     found = {}
     for state in plan.states:
         made = to_graph(state.input, from_graph(state.output, values[state.output.tensor]))

@@ -143,8 +143,8 @@ def _constants(lowered):
 
 
 def _cleared(lowered):
-    """Memory ranges that must be zeroed since an input leaves gaps in them, or since a state begins
-    with zeros: (address, bytes)."""
+    """Memory ranges (address, bytes) that must be zeroed: gaps that an input leaves, and states
+    that begin with zeros."""
     return [
         (placed.layout.first, placed.layout.end - placed.layout.first)
         for placed in lowered.read.values()
@@ -265,8 +265,8 @@ def _word(value):
 
 
 def _copy(plan, name, step, registers, tensors):
-    """Tables of ``struct quintet_copy`` and the macro that names it; none of a plan without, or of
-    a copy that differs in more than addresses."""
+    """Tables of ``struct quintet_copy`` and the macro that names it. Empty for a plan without a
+    copy, or with a copy that differs in more than addresses."""
     lowered, copy = step.lowered, step.buffered_copy
     if copy is None or copy.setup:
         return []
@@ -313,7 +313,7 @@ def _copy(plan, name, step, registers, tensors):
 
 def _turns(registers, lowered, copy):
     """Register writes between runs of the program and of its copy: those before a run of the copy,
-    and those before a run of the program. Each leaves all registers as the run wants them."""
+    and those before a run of the program. Each restores all registers that the run requires."""
 
     def state(program, *again):
         given = {"program_address": program.program_at, "program_length": len(program.program)}
@@ -340,8 +340,8 @@ class _Tensor:
 
 
 def _copies(layout):
-    """The runs that a list of runs copies, as (offset, bytes, distance, number), and whether they
-    are the whole span, since commands cannot say the distances of the strips."""
+    """Runs of bytes that a list of runs copies, as (offset, bytes, distance, number), and whether
+    they form one whole span, since list commands cannot express the strides."""
     strips = [] if isinstance(layout, BitPlanes) else layout.strips()
     by_words = strips and all(
         (layout.address + offset) % 4 == 0
@@ -363,14 +363,14 @@ def _copies(layout):
 
 
 def _slot(layout):
-    """Bytes of a tensor that waits for its run."""
+    """Size in bytes of a tensor in the queue of runs."""
     runs, _ = _copies(layout)
     return sum(-(-run // 4) * 4 * count for _, run, _, count in runs)
 
 
 def _listed(tensors):
-    """Whether a list of runs can copy all tensors: a whole span begins at a word and has no other
-    tensor between its elements."""
+    """Whether a list of runs can copy all tensors: a whole span begins at a word boundary and
+    contains no other tensor between its elements."""
     layouts = [tensor.place.layout for tensor in tensors]
     for layout in layouts:
         if not _copies(layout)[1]:
@@ -384,7 +384,7 @@ def _listed(tensors):
 
 
 def _tensors(plan, ports, part, placed, prefix):
-    """A :class:`_Tensor` for each port."""
+    """A :class:`_Tensor` for each input and output of the network."""
     found = []
     for number, port in enumerate(ports):
         place = next((p for p in placed.values() if p.tensor == port.tensor), None)
@@ -407,7 +407,7 @@ def _tensors(plan, ports, part, placed, prefix):
 
 
 def _states(plan, step):
-    """For each state (State, placed tensor, its bytes at the beginning)."""
+    """For each state: the State, its placed tensor, and its initial bytes."""
     found = []
     for state in plan.states:
         if not plan.on_board(state):
@@ -502,7 +502,7 @@ def _tensor_tables(name, field, tensors):
 
 
 def _span(layout):
-    """Members of a tensor that lists of runs copy with what lies between its elements."""
+    """Struct members of a tensor that lists of runs copy as a whole span, gaps included."""
     ((offset, size, *_), *_), spans = _copies(layout)
     if not spans:
         return ["    .span_offset = 0,", "    .span_size = 0,"]

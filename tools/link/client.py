@@ -199,7 +199,7 @@ class LinkClient:
         self._call(self._requests(Operation.WRITE, (address, len(data)), data), progress)
 
     def read_all(self, places: Iterable[tuple[int, ...]]) -> list[bytes]:
-        """Reads several places, each ``(address, size)``, or ``(address, run, stride, count)`` as
+        """Reads several ranges, each ``(address, size)``, or ``(address, run, stride, count)`` as
         for :meth:`read_strided`, and returns their bytes in order. All requests are in flight at
         once. Raises as :meth:`read`."""
         requests = [self._requests(Operation.READ, place) for place in places]
@@ -352,8 +352,8 @@ class LinkClient:
         return struct.unpack_from("<H", self._header or self.identify(), 4)[0] >= FIRST_STRIDED
 
     def _requests(self, operation, place, data=None):
-        """The requests of a read, write or checksum of ``place``: ``(address, size)``, or
-        ``(address, run, stride, count)``."""
+        """Requests of a read, write or checksum of ``place``: ``(address, size)``, or ``(address,
+        run, stride, count)``."""
         if len(place) == 2:
             address, size = place
             self._check(address, size)

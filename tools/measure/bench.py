@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Measurement bench of any core: compiled gateware beside the golden model. A figure is one only if
+"""Measurement bench of any core: compiled gateware with its golden model. Figures count only if
 both end with the same memory and counters.
 
 The gateware stands on a bench with an ideal memory (``CoreBench``) or on a virtual board with the
@@ -32,8 +32,8 @@ _LIMIT = 100_000_000
 def ideal_bench(
     isa: str, preset: str, beat_bytes: int, memory_size: int, **build: Any
 ) -> CoreBench:
-    """A core as it stands in an SoC, on a memory of one beat a cycle with eight cycles of
-    latency; ``build``: as for :class:`~quintet.boards.virtual.bench.CoreBench`."""
+    """Bench of a core with ideal memory: one beat per cycle, latency of eight cycles; ``build``: as
+    for :class:`~quintet.boards.virtual.bench.CoreBench`."""
     from ...boards.virtual.bench import CoreBench
 
     return CoreBench(
@@ -46,8 +46,8 @@ def ideal_bench(
 
 
 def sdram_board(isa: str, sizes: Mapping[str, Any] | None = None) -> SimTarget:
-    """The default SoC of the ULX3S-85F with the model of its SDRAM, as a virtual board; ``sizes``:
-    preset and build parameters that differ from the board's."""
+    """Virtual board of the ULX3S-85F's default SoC with its SDRAM; ``sizes``: preset and build
+    parameters that differ from the board's."""
     from ..targets.names import open_sim_target
 
     options = "&".join(f"{name}={value}" for name, value in (sizes or {}).items())
@@ -61,7 +61,8 @@ class MeasuredBuild:
         self._bench, self._board = bench, board
 
     def run(self, image: np.ndarray, registers: Mapping[str, int]) -> tuple[Outcome, np.ndarray]:
-        """``(Outcome, memory after the run)`` of a run in memory that begins with ``image``."""
+        """Runs in memory that begins with ``image``; returns ``(Outcome, memory after the
+        run)``."""
         if self._bench is not None:
             self._bench.load(image)
             outcome = self._bench.run(registers, _LIMIT)
@@ -82,8 +83,8 @@ class MeasuredBuild:
         registers: Mapping[str, int],
         counters: Iterable[str] | None = None,
     ) -> Outcome:
-        """The outcome of a run, whose memory and counters (those named; by default all that the
-        model has) are those of ``model`` for the same. Raises :class:`~.row.Differs`, with
+        """Runs, requires that memory and counters (the named ones; by default all of the model)
+        equal those of ``model``, and returns the outcome. Raises :class:`~.row.Differs`, with
         ``what`` in front."""
         registers = {"window_limit": image.size, **registers}
         model.memory = image.copy()
@@ -106,7 +107,7 @@ class MeasuredBuild:
         return found
 
     def register(self, name: str) -> int:
-        """A register of the core, after a run."""
+        """Reads a register of the core after a run."""
         if self._board is not None:
             return self._board.read_register(name)
         assert self._bench is not None

@@ -176,8 +176,8 @@ class NetlistBoard(SimulatedBoard):
         super().advance(cycles, wanted, silence)
 
     def _lights(self):
-        """Whether the LEDs (busy, fault) are lit: they differ from their idle level, which was read
-        first, or, with a start from flash memory, is that of the board's registry."""
+        """Whether the LEDs (busy, fault) are lit: they differ from their idle level. That was read
+        first or, with a start from flash memory, comes from the board's registry."""
         levels = tuple(
             bool(level(self.simulation.handle))
             for level in (self.simulation.c.board_busy, self.simulation.c.board_fault)
@@ -188,7 +188,7 @@ class NetlistBoard(SimulatedBoard):
 
     @property
     def busy(self) -> bool:
-        """Whether the LED of a busy core is lit."""
+        """Whether the LED that shows a busy core is lit."""
         return self._lights()[0]
 
     @property

@@ -122,8 +122,8 @@ class _Listener:
         return busy if self._leds[0] else None, fault if self._leds[1] else None
 
     def start(self):
-        """Starts recording; a netlist's lights are dark at this time, unless the board has started
-        from flash memory."""
+        """Starts recording. A netlist's LEDs are off at this time, unless the board started from
+        flash memory."""
         self._lights()
         self._on = True
 

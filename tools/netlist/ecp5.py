@@ -161,7 +161,7 @@ def _pad(reader, name, cell):
 
 
 def _flash_clock(reader, name, cell):
-    """The pad of flash memory's clock, which is no port."""
+    """The clock pad of flash memory, which is not a port of the design."""
     released = reader.pin(cell, "PADDT", LOW)
     reader.netlist.pads[FLASH_CLOCK] = [
         Pad(reader.pin(cell, "PADDO", LOW), reader.netlist.inverted(released))

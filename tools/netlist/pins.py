@@ -84,8 +84,8 @@ def led_port(led: tuple[str | int, ...]) -> str:
 
 
 def dark_levels(board: Board) -> tuple[bool, bool]:
-    """Levels of the pins of both LEDs (busy, fault) that are not lit, by the board's registry;
-    ``False`` where there is none."""
+    """Pin levels at which the two LEDs (busy, fault) are off, by the board's registry; ``False``
+    where it names none."""
     platform = board.platform_class()()
     levels = []
     for led in (board.busy_led, board.fault_led):

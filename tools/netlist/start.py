@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Parts of a check's conversation for SoCs that need no host: the start from flash memory, and a
-list of runs."""
+"""Sections of a check's conversation for SoCs that run without a host: the start from flash memory,
+and a list of runs."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def _segments(soc: SoC) -> list[Segment]:
 
 
 def pack_start(soc: SoC) -> bytes:
-    """The plan image of a check: bytes, a fill, a register."""
+    """Packs the plan image of a check: bytes, a fill, a register."""
     assert soc.package is not None  # only a SoC with a core starts from flash memory
     build = build_hash(soc.package.isa.ISA.tag, params_hash(soc.params))
     return pack(build, _segments(soc))
 
 
 def start(client: LinkClient, soc: SoC) -> Finding:
-    """Whether the image has been read: its status, and everything that it fills."""
+    """Checks that the image was loaded: its status, and all memory that it fills."""
     client.identify()
     status = BootStatus(client.read_word(SOC_BASE + SOC_BOOT) & 7)
     segments = _segments(soc)
@@ -71,7 +71,7 @@ def start(client: LinkClient, soc: SoC) -> Finding:
 
 
 def walked_list(target: LinkTarget) -> Finding:
-    """A list that copies and scatters bytes, without a run of the core."""
+    """Runs a list that copies and scatters bytes, without a run of the core."""
     assert target.info.memory_size is not None
     rng = random.Random(8)
     data, runs = rng.randbytes(_COPIED), rng.randbytes(_RUNS * 4 * -(-_RUN // 4))

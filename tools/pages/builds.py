@@ -75,7 +75,7 @@ def mark_stale(
     digest: str,
     design: Callable[[Cell], str | None] = design_of,
 ) -> dict[str, dict[str, Any]]:
-    """``cells``, of which those that are older than their sources have ``stale``; ``digest`` and
+    """Returns ``cells`` with ``stale`` set in those older than their sources; ``digest`` and
     ``design`` as of :func:`~quintet.tools.build.matrix.is_stale`."""
     found = {}
     for key, cell in cells.items():

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables of builds in the documents. ``python -m quintet.tools.pages.measured DIR...`` imports the
-cells of those folders of `quintet matrix`; then, and also without a folder, it marks the rows that
-are older than their sources, and writes the tables of ``docs/performance/matrix.md`` and the
-README."""
+cells of those folders of `quintet matrix`. Then, and also without a folder, it marks rows older
+than their sources and writes the tables of ``docs/performance/matrix.md`` and the README."""
 
 import json
 import sys

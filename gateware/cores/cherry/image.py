@@ -357,7 +357,8 @@ def read_descriptor(word: Callable[[int], int]) -> Descriptor | None:
 
 
 def relocated(data: bytes, move: Callable[[int], int]) -> bytes:
-    """A program list whose transfers have other addresses in main memory: ``move(address)``."""
+    """Returns a program list with other main memory addresses for its transfers:
+    ``move(address)``."""
     moved = bytearray(data)
 
     def words(base):

@@ -93,7 +93,8 @@ def split_lengths(step: Step, length: int) -> list[int]:
 
 
 def _evaluated(step):
-    """The operator by ONNX's own reference implementation, which keeps the width of reals."""
+    """Evaluates the operator by ONNX's own reference implementation, which keeps the width of
+    floats."""
     from onnx import AttributeProto, TensorProto, helper
     from onnx.reference import ReferenceEvaluator
 

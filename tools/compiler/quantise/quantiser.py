@@ -279,8 +279,8 @@ class Quantiser:
         self._note(node.name, "shift", _few(integer.shift), "finest weights that fit")
 
     def _copies(self, node):
-        """Whether a layer only moves numbers of a state, to which nothing may be added: they come
-        round again."""
+        """Whether a layer only moves the elements of a state. These must not get a correction,
+        since it would accumulate from step to step."""
         ends = {node.inputs[0], node.output}
         return any(ends <= set(names) for names in self.backend.alike)
 

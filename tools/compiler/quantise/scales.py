@@ -144,8 +144,8 @@ class Scales:
         return self.groups.members[self.groups.of(tensor)]
 
     def taken(self) -> set[str]:
-        """Names of the tensors whose scale the model itself or a table of the core prescribes, and
-        of those that hold the same numbers as others, channel by channel."""
+        """Names of the tensors whose scale is prescribed by the model or by a table of the core,
+        and of those that hold the same numbers as others, channel by channel."""
         given = {
             name
             for group, given in self._given.items()

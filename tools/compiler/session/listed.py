@@ -106,7 +106,7 @@ class ListPlaces:
 
     @property
     def copies_are_hidden(self) -> bool:
-        """Whether the copies of a run's tensors take less time than a run, by the estimates."""
+        """Whether copying a run's tensors takes less time than a run, by the estimates."""
         tensors = _tensors(self.programs[0])
         words = sum(self._memory.packed(placed.layout).size for _, placed in tensors) / 4
         run = sum(span.cycles for span in self.programs[0].layers)

@@ -21,7 +21,7 @@ __all__ = ["StateInvalid", "States", "initial_bytes"]
 
 
 def initial_bytes(step: MachineStep, state: State) -> bytes:
-    """What lies in main memory of a state that a program keeps there, before the first run."""
+    """Initial memory contents of a state that a program keeps in main memory."""
     placed = step.lowered.states[state.input.tensor]
     values = to_graph(state.input, state.initial[None])
     memory = np.zeros(placed.layout.end - placed.layout.first, np.uint8)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""States, which stay between inferences, and streams: networks over time that take some frames at a
-time."""
+"""States, which persist between inferences, and streams: networks over time that process some
+frames per inference."""
 
 from .streaming import Stream, frames_of, in_calls, stream_for, stream_of, streamed
 

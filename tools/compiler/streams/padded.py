@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Windows over time without a concatenation: two maps that are padded with zeros and added up, and
-parts of a map by convolutions that take one tap, for cores that join channels alone."""
+"""Windows over time without concatenation, for cores that concatenate channels only: the sum of two
+zero-padded maps, and slices of a map by convolutions with a single nonzero tap."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ _MOST = 15
 
 
 def as_padded(graph: Graph, convolutions: bool = False) -> Graph:
-    """The same network with sums of padded maps in place of concatenations along rows or columns.
-    ``convolutions``: parts of maps are taken by convolutions, for cores that cut no maps."""
+    """Replaces concatenations along rows or columns by sums of padded maps. ``convolutions``:
+    slices of maps become convolutions, for cores without slices."""
     made = _Padded(graph, convolutions)
     return Graph(graph.name, list(graph.inputs), list(graph.outputs), made.nodes, made.tensors)
 
@@ -42,7 +42,7 @@ class _Padded:
         return name
 
     def _sum(self, node, shape):
-        """The sum of the operands, each padded to the whole."""
+        """Adds the sum of the operands, each padded to the full size."""
         axis = node.axis % len(shape)
         at, here = 0, None
         for number, name in enumerate(node.inputs):
@@ -66,7 +66,7 @@ class _Padded:
             here = output
 
     def _padded(self, node, number, name, axis, ends):
-        """A tensor with so many zeros (before, behind) along an axis."""
+        """Pads a tensor with so many zeros (before, behind) along an axis."""
         step = 0
         while any(ends):
             some = tuple(min(end, _MOST) for end in ends)
@@ -90,7 +90,7 @@ class _Padded:
         return name
 
     def _is_part(self, node, shape):
-        """Whether a slice is a part of a map in one piece, of all its channels."""
+        """Whether a slice is a contiguous part of a map with all its channels."""
         before = self.tensors[node.inputs[0]].shape
         return (
             len(shape) == 3
@@ -99,7 +99,7 @@ class _Padded:
         )
 
     def _tap(self, node, shape):
-        """A convolution of each channel by itself that takes one tap."""
+        """Depthwise convolution with a single nonzero tap."""
         before = self.tensors[node.inputs[0]].shape
         size = tuple(long - short + 1 for long, short in zip(before[:2], shape[:2], strict=True))
         weights = np.zeros((shape[2], *size, 1))

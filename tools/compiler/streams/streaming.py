@@ -102,9 +102,9 @@ def frames_of(stream: Stream, values: np.ndarray) -> np.ndarray:
 
 
 def in_calls(stream: Stream, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Arrays of a streamed network's inputs, by name, as its calls take them: those of the streamed
-    one are cut (:func:`frames_of`) if they are whole stretches, [stretches, ...]; what other inputs
-    give for a stretch is repeated for each of its calls."""
+    """Arrays of a streamed network's inputs, by name, as its inferences take them. Whole sequences
+    [sequences, ...] of the streamed input are cut (:func:`frames_of`); other inputs' values of a
+    sequence are repeated for each of its inferences."""
     found = {name: np.asarray(array) for name, array in arrays.items()}
     ranks = {port.name: len(port.shape) for port in stream.graph.inputs}
     if stream.input not in found or found[stream.input].ndim != ranks[stream.input] + 1:
@@ -119,8 +119,8 @@ def in_calls(stream: Stream, arrays: Mapping[str, np.ndarray]) -> dict[str, np.n
 def stream_of(
     graph: Graph, build: TargetBuild, given: Mapping[str, int], frames: int | None = None
 ) -> Stream | None:
-    """The :class:`Stream` that a user asks for, ``None`` if that is none: ``given``, name of an
-    input -> its axis of time as the model counts it, that of the inputs among them."""
+    """The :class:`Stream` that a user requests, or ``None``. ``given``: name of an input -> its
+    axis of time as the model counts it, that of the inputs included."""
     if not given:
         if frames is not None:
             raise InputError(f"{frames} frames a call: expected an input to stream as well")
@@ -165,9 +165,9 @@ def streamed(graph: Graph, name: str, axis: int, frames: int | None = None) -> S
 def stream_for(
     graph: Graph, build: TargetBuild, name: str, axis: int, frames: int | None = None
 ) -> Stream:
-    """The :class:`Stream` of an imported network in the form that suits a build's core: windows
-    over time are joined, or added up (:mod:`.padded`), or vectors (:mod:`.vectors`); the first
-    form of which the core runs all, or most. Arguments and errors as of :func:`streamed`."""
+    """Chooses the form of a :class:`Stream` that suits a build's core: windows over time by
+    concatenation, by sums (:mod:`.padded`) or as vectors (:mod:`.vectors`). The first form that the
+    core runs completely, or else most of, is taken. Arguments and errors as of :func:`streamed`."""
     from ..backends import backend_class
     from .padded import as_padded
     from .vectors import as_vectors
@@ -191,7 +191,7 @@ def stream_for(
 
 
 def _in_form(stream, graph):
-    """A stream of another form: what stands for a window there has its scale as well."""
+    """Returns a stream in another form; tensors that replace a window keep its scale."""
     states = []
     for pair in stream.states:
         heads = tuple(f"{name}:" for name in pair.alike if name.endswith(":window"))
@@ -201,8 +201,8 @@ def _in_form(stream, graph):
 
 
 def _refused(graph: Graph, backend: Backend) -> int:
-    """Number of nodes of a network that a core does not run itself; of those that no host may run
-    for it, on a core whose layers all end on the host."""
+    """Number of nodes of a network that a core does not run itself. If all layers of the core end
+    on the host, only nodes count that the host may not run either."""
     graph = separated(simplify(graph), backend)
     answers = [backend.check_support(graph, node) for node in graph.nodes]
     if backend.host_free:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Maps of one axis as vectors: convolutions over some elements become dense layers.
+"""Maps of one axis as vectors: convolutions over few elements become dense layers.
 
 A core that joins and cuts channels alone has no windows over time. In a stream a call sees few
 elements of time, so that a vector of all their channels is short, and a convolution over them a
@@ -33,14 +33,14 @@ __all__ = ["as_vectors"]
 
 
 def as_vectors(graph: Graph, selections: bool = False) -> Graph:
-    """The same network with tensors of one axis beside that of the channels as vectors, those of
-    its inputs and outputs excepted that are maps. ``selections``: parts of vectors are taken by
-    dense layers, for cores that cut no channels."""
+    """Replaces tensors of one axis (beside the channels) by vectors, except inputs and outputs of
+    the network that are maps. ``selections``: slices of vectors become dense layers, for cores
+    without slices of channels."""
     return _Vectors(graph, selections).graph()
 
 
 def _lengths(shape):
-    """(elements, channels) of a tensor with one axis beside that of the channels, else ``None``."""
+    """Shape (elements, channels) of a tensor with one axis beside the channels, else ``None``."""
     if not shape:
         return None
     others = [length for length in shape[:-1] if length > 1]
@@ -81,8 +81,8 @@ class _Vectors:
 
     @staticmethod
     def _in_order(port, shape):
-        """Whether a port is of a state, whose array may have any shape as long as both ends have
-        it."""
+        """Whether a port belongs to a state, whose array may have any shape that both ends
+        share."""
         return port.name.endswith((":past", ":next")) and port.order == tuple(range(len(shape)))
 
     def _output(self, port):
@@ -98,7 +98,7 @@ class _Vectors:
     # Tensors
 
     def _new(self, stem, like, shape):
-        """A new tensor with the grid of another."""
+        """Adds a tensor with the grid of another."""
         name = stem
         while name in self.taken:
             name += "_"
@@ -119,7 +119,7 @@ class _Vectors:
         return self.flat[name]
 
     def _mapped(self, name):
-        """Adds the tensor itself where only its vector is there."""
+        """Adds the tensor itself if only its vector exists."""
         if name not in self.tensors:
             tensor = self.source.tensors[name]
             self.tensors[name] = tensor
@@ -131,7 +131,7 @@ class _Vectors:
         return name
 
     def _add(self, node, inputs, make):
-        """Adds the node ``make(inputs, output)`` that makes the vector of a node's result."""
+        """Adds the node ``make(inputs, output)``, whose output is the vector of a node's result."""
         name = node.output
         shape = self.source.shape(name)
         if len(shape) == 1:
@@ -153,7 +153,7 @@ class _Vectors:
         self.nodes.append(replace(node, inputs=inputs))
 
     def _converted(self, node):
-        """Adds a node's vector form; whether it has one."""
+        """Adds a node's vector form; returns whether it has one."""
         flowing = [name for name in node.inputs if self.source.tensors[name].data is None]
         shapes = [self.source.shape(name) for name in (*flowing, node.output)]
         if not flowing or any(_lengths(shape) is None for shape in shapes):
@@ -206,7 +206,7 @@ class _Vectors:
         return True
 
     def _parts(self, node):
-        """A concatenation along the axis of the elements, or a part of them."""
+        """Adds a concatenation along the axis of the elements, or a slice of it."""
         shape = self.source.shape(node.output)
         if isinstance(node, Concat):
             axis = node.axis % len(shape)
@@ -287,7 +287,7 @@ class _Vectors:
 
 
 def _matrix(node, before, after):
-    """The matrix [results, operands] of a linear node on vectors; ``None``: it has none."""
+    """Matrix [results, operands] of a linear node on vectors; ``None`` if it has none."""
     if isinstance(node, Dense):
         if not node.steps:
             return node.weights
@@ -307,7 +307,7 @@ def _matrix(node, before, after):
 
 
 def _reduction(node, before, after):
-    """The matrix of a mean or sum."""
+    """Matrix of a mean or sum."""
     if node.function not in ("mean", "sum"):
         return None
     from ..evaluate import run_node

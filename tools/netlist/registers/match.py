@@ -92,8 +92,8 @@ def _plain(aliases):
 
 
 def _unnumbered(netlist: Netlist) -> tuple[Mapping[tuple[str, int], set[int]], Mapping[str, int]]:
-    """Nets and widths of a netlist's names, by the names without the numbers of submodules. Of
-    several widths by one name none is right."""
+    """Nets and widths of a netlist's names, by the names without submodule numbers. A name with
+    several widths is ambiguous: width -1."""
     known: dict[tuple[str, int], set[int]] = {}
     for (name, index), net in netlist.names.items():
         known.setdefault((_NUMBERED.sub("$", name), index), set()).add(net)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Back end for Cherry: networks in its own floating point."""
+"""Back end for Cherry: networks in its native floating point format."""
 
 from .backend import Cherry
 

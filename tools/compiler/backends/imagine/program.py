@@ -41,7 +41,7 @@ class ArrayProgram:
 
     @property
     def size(self) -> int:
-        """Words so far."""
+        """Number of words so far."""
         return self._asm.size
 
     def call(self, method: str, *arguments: Any) -> None:
@@ -89,17 +89,17 @@ class ArrayProgram:
         self.call("vv_parallelEn")
 
     def words(self) -> list[int]:
-        """All words."""
+        """Words of the program."""
         return self._asm.words()
 
     @property
     def data(self) -> bytes:
-        """The binary form."""
+        """Bytes of the program."""
         return np.array(self.words(), "<u4").tobytes()
 
     @property
     def cycles(self) -> int:
-        """Array cycles by the formulas of section 10, at most one word per cycle."""
+        """Estimated array cycles by the formulas of section 10, at most one word per cycle."""
         return estimate(self.words(), self.params)
 
     @property

@@ -42,7 +42,8 @@ __all__ = ["Builder"]
 
 
 def _act(node):
-    """The layers' name of an activation that ``@post`` applies; ``None`` for others."""
+    """Maps an activation to the name that the layers give it if ``@post`` applies it; ``None`` for
+    others."""
     if node is None or (node.function == "clip" and node.low < 0):
         return None
     return "leaky" if node.function == "leaky" else "relu"

@@ -24,7 +24,8 @@ Body = list["Loop | Operation"]
 
 @lru_cache(1 << 16)
 def _word(mnemonic, values, **more):
-    """Word of an instruction; ``values``: pairs (operand, value). Few of a program differ."""
+    """Encodes an instruction; ``values``: pairs (operand, value). Cached, since a program has few
+    different ones."""
     return ISA.encode(mnemonic, **dict(values), **more)
 
 
@@ -57,8 +58,8 @@ class _Access:
 
 
 class Operation(NamedTuple):
-    """An instruction: its operands as pairs (name, value) but the address unit, and the addresses
-    of a load or store, which a unit generates."""
+    """An instruction: its operands except the address unit as pairs (name, value), and the
+    addresses of a load or store, which a unit generates."""
 
     mnemonic: str
     values: tuple[tuple[str, int], ...]
@@ -255,7 +256,7 @@ class Program:
 
     @property
     def image(self) -> ProgramImage:
-        """The program image."""
+        """Encodes the program image."""
         return ProgramImage(
             contexts=self._widest if self._widest > 1 else 0,
             special=any(mnemonic in SPECIAL for mnemonic, *_ in self._items),

@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Scheduling for Cherry: operations as tasks in bands and tiles, packed into the steps of a program
-list, with the places of their values and the cycles that the list takes."""
+list, with the addresses of their values and the estimated cycles of the list."""

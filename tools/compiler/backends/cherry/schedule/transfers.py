@@ -111,7 +111,7 @@ class Transfer:
         ]
 
     def descriptor(self) -> Descriptor:
-        """The transfer as the core reads it."""
+        """Encodes the transfer as the core's descriptor."""
         mem = self.buffer.address + self.offset
         pitch, mem_pitch = 4 * row_words(self.fmt, self.cols), self.cols
         if self.op == "fill":

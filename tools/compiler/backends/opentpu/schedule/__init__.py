@@ -1,3 +1,3 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling for OpenTPU: lengths of lines, parts that fit the accumulators, places in the unified
-buffer, and tensors that go through main memory."""
+"""Scheduling for OpenTPU: line lengths, chunks that fit the accumulators, addresses in the unified
+buffer, and tensors that are spilled to main memory."""

@@ -266,7 +266,8 @@ def _scratch(number, step, plan, streamed):
 
 
 def _evict(item, steps, plan, lives, streamed, most, least, rows):
-    """Change one thing so that ``item`` may find a place."""
+    """Changes one choice so that ``item`` may fit: shorter chunks, one band, or a spilled
+    tensor."""
     present = [
         name
         for name, (first, last) in lives.items()
