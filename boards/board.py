@@ -312,6 +312,8 @@ class Board:
     notes : tuple of str, what a user must know
     too_large : dict, (core, preset) -> what such a SoC was found to need of what the FPGA has,
         as ``"37 of 32 block RAMs"``
+    network_presets : dict, core -> preset that runs networks faster than its default one, for
+        comparisons of networks; routed
     """
 
     name: str
@@ -335,6 +337,7 @@ class Board:
     held_high: tuple[PinName, ...] = field(default=())
     notes: tuple[str, ...] = field(default=())
     too_large: dict[tuple[str, str], str] = field(default_factory=dict, hash=False)
+    network_presets: dict[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         if self.fpga not in FPGA_FAMILY:
