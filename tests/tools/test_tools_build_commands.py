@@ -51,7 +51,7 @@ def test_boards(quintet):
     assert "icebreaker" in quintet("boards").out
     ran = quintet("boards", "icebreaker")
     assert "SPRAM" in ran.out and "up5k-4x4" in ran.out and "iceprog" in ran.out
-    assert boards["ulx3s-85f"]["links"] == ["uart", "uartbone", "usb"] and boards["fomu"][
+    assert boards["ulx3s-85f"]["links"] == ["uart", "uartbone", "usb", "spi"] and boards["fomu"][
         "links"
     ] == ["usb"]
     assert boards["icebreaker"]["bridges"] == [{"usb": "0403:6010", "name": "FT2232H"}]
@@ -247,7 +247,12 @@ def test_links_that_a_board_has_not_got(quintet):
     refused(
         quintet("build", "icebreaker", "opentpu", "--link", "usb"),
         2,
-        "no USB wires come to its FPGA; there is uart, uartbone",
+        "no USB wires come to its FPGA; there is uart, uartbone, spi",
+    )
+    refused(
+        quintet("build", "upduino", "opentpu", "--link", "spi"),
+        2,
+        "its table names no pins for it; there is uart, uartbone",
     )
     refused(
         quintet("build", "fomu", "opentpu", "--link", "uart"),
