@@ -146,7 +146,7 @@ class _Maker:
 
     def sim(self):
         words = [f"preset={self.preset()}"] if self.rnd.random() < 0.3 else []
-        words += self.maybe(0.2, lambda: f"link={self.of('pipe', 'wire', 'uartbone')}")
+        words += self.maybe(0.2, lambda: f"link={self.of('pipe', 'wire', 'uartbone', 'spi')}")
         words += self.maybe(0.2, lambda: f"load={self.of('direct', 'link')}")
         words += self.maybe(
             0.3,
@@ -299,6 +299,11 @@ def _compile(m):
         *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0, "auto")),
         *m.maybe(0.1, "--on-host", lambda: m.of("conv1", "none")),
         *m.maybe(0.2, "--report"),
+        *m.maybe(0.1, "--state", lambda: m.of("output=input", "none=x", "x")),
+        *m.maybe(0.1, "--no-state"),
+        *m.maybe(0.1, "--initial", lambda: m.of("input=x.npy", "x.npy")),
+        *m.maybe(0.1, "--stream", lambda: m.of("input=2", "input=0", "none=1", "x")),
+        *m.maybe(0.1, "--frames", lambda: m.of(1, 4, 0)),
         *m.maybe(0.5, "--dry-run"),
         "-o",
         out,
@@ -315,6 +320,7 @@ def _infer(m):
         *m.maybe(0.3, "--labels", lambda: _arrays(m)),
         *m.maybe(0.5, "--limit", lambda: m.of(1, 3)),
         *m.maybe(0.2, "--no-overlap"),
+        *m.maybe(0.2, "--reset-every", lambda: m.of(1, 5, 0)),
         *m.rnd.choice(([], ["--layers"])),
         *_trace(m),
     ]
@@ -408,7 +414,10 @@ def _build(m):
         *m.sizes(),
         *m.maybe(0.3, "--freq", lambda: m.number(12, 24, 30.5, 48, 0.001, 999)),
         *m.maybe(0.3, "--seed", lambda: m.number(1, 2, 99)),
-        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")),
+        *m.maybe(0.2, "--seeds", lambda: m.number(1, 3, 1000)),
+        *m.maybe(0.1, "--jobs", lambda: m.number(1, 2, 8)),
+        *m.maybe(0.1, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nowhere")),
+        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb", "spi")),
         *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")),
         *m.maybe(0.2, "--placer", lambda: m.of("heap", "static")),
@@ -514,7 +523,7 @@ def _matrix(m):
         *m.maybe(0.4, "--list"),
         *m.maybe(0.4, "--seeds", lambda: m.number(1, 2)),
         *m.maybe(0.3, "--workers", lambda: m.of(1, 2, 0, -1)),
-        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")),
+        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb", "spi")),
         *m.maybe(0.3, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--again"),
         *m.maybe(0.05, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nonsense")),

@@ -91,6 +91,9 @@ class _Clock:
         self.port = 0.0  # the memory port
         self.read = {True: 0.0, False: 0.0}  # each of two memories, on chip or not
         self.words = deque()  # when the words that fetch has asked for are there
+        # Share of a request of fetch that a word is: of eight words, or of 16 bytes by wide beats.
+        chip = memory.on_chip
+        self.fetched = 1 / 8 if chip is None or chip.bandwidth < 8 else _WORD / 16
         self.put = self.issued = 0.0
         self.array = self.written = self.switch = 0.0
         self.act = self.act_begin = 0.0
@@ -123,8 +126,7 @@ class _Clock:
     def word(self, word):
         """Issue one word; returns the cycle at which it has done its work."""
         while len(self.words) < self.params["fetch_words"]:
-            # Eight words a request.
-            end = self.transfer(self.next_word, _WORD, self.issued, share=1 / 8)
+            end = self.transfer(self.next_word, _WORD, self.issued, share=self.fetched)
             self.words.append(end + self.memory.at(self.next_word).latency)
             self.next_word += _WORD
         moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])

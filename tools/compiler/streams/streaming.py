@@ -13,13 +13,16 @@ padding over time adds zeros at both ends of a stretch, which a stream has only 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from math import lcm
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError, suggestion
-from .graph import (
+from ...errors import InputError, suggestion
+from ..backends.base import NO
+from ..graph import (
     Activation,
     Affine,
     AveragePool,
@@ -39,10 +42,15 @@ from .graph import (
     Tensor,
     Transpose,
 )
-from .passes import simplify
+from ..partition import separated
+from ..passes import simplify
 from .states import StatePair
 
-__all__ = ["Stream", "frames_of", "streamed"]
+if TYPE_CHECKING:
+    from ..backends.base import Backend
+    from ..target_build import TargetBuild
+
+__all__ = ["Stream", "frames_of", "in_calls", "stream_for", "stream_of", "streamed"]
 
 
 @dataclass(frozen=True)
@@ -92,6 +100,40 @@ def frames_of(stream: Stream, values: np.ndarray) -> np.ndarray:
     return np.stack(parts, axis=1)
 
 
+def in_calls(stream: Stream, arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Arrays of a streamed network's inputs, by name, as its calls take them: those of the streamed
+    one are cut (:func:`frames_of`) if they are whole stretches, [stretches, ...]; what other inputs
+    give for a stretch is repeated for each of its calls."""
+    found = {name: np.asarray(array) for name, array in arrays.items()}
+    ranks = {port.name: len(port.shape) for port in stream.graph.inputs}
+    if stream.input not in found or found[stream.input].ndim != ranks[stream.input] + 1:
+        return found
+    calls = frames_of(stream, found.pop(stream.input))
+    for name, array in found.items():
+        if array.ndim == ranks.get(name, -1) + 1:
+            found[name] = np.repeat(array[:, None], calls.shape[1], axis=1)
+    return {stream.input: calls, **found}
+
+
+def stream_of(
+    graph: Graph, build: TargetBuild, given: Mapping[str, int], frames: int | None = None
+) -> Stream | None:
+    """The :class:`Stream` that a user asks for, ``None`` if that is none: ``given``, name of an
+    input -> its axis of time as the model counts it, that of the inputs among them."""
+    if not given:
+        if frames is not None:
+            raise InputError(f"{frames} frames a call: expected an input to stream as well")
+        return None
+    if len(given) > 1:
+        raise InputError(f"stream {', '.join(given)}: expected one input")
+    ((name, axis),) = given.items()
+    port = next((port for port in graph.inputs if port.name == name), None)
+    batched = port is not None and port.batched
+    if batched and axis == 0:
+        raise InputError(f"stream {name}: axis 0 counts the inputs: expected that of the frames")
+    return stream_for(graph, build, name, axis - batched, frames)
+
+
 def streamed(graph: Graph, name: str, axis: int, frames: int | None = None) -> Stream:
     """The :class:`Stream` of an imported network.
 
@@ -117,6 +159,54 @@ def streamed(graph: Graph, name: str, axis: int, frames: int | None = None) -> S
             f"{len(shape) - 1}"
         )
     return _Streaming(simplify(graph), name, axis, frames).stream()
+
+
+def stream_for(
+    graph: Graph, build: TargetBuild, name: str, axis: int, frames: int | None = None
+) -> Stream:
+    """The :class:`Stream` of an imported network in the form that suits a build's core: windows
+    over time are joined, or added up (:mod:`.padded`), or vectors (:mod:`.vectors`); the first
+    form of which the core runs all, or most. Arguments and errors as of :func:`streamed`."""
+    from ..backends import backend_class
+    from .padded import as_padded
+    from .vectors import as_vectors
+
+    stream = streamed(graph, name, axis, frames)
+    backend = backend_class(build.isa)(params=build.params, memory_size=build.memory_size)
+    forms = (
+        lambda whole: whole,
+        as_padded,
+        lambda whole: as_padded(whole, convolutions=True),
+        as_vectors,
+        lambda whole: as_vectors(whole, selections=True),
+    )
+    found: list[tuple[int, Stream]] = []
+    for form in forms:
+        made = _in_form(stream, form(stream.graph))
+        found.append((_refused(made.graph, backend), made))
+        if not found[-1][0]:
+            break
+    return min(found, key=lambda one: one[0])[1]
+
+
+def _in_form(stream, graph):
+    """A stream of another form: what stands for a window there has its scale as well."""
+    states = []
+    for pair in stream.states:
+        heads = tuple(f"{name}:" for name in pair.alike if name.endswith(":window"))
+        parts = tuple(name for name in graph.tensors if name.startswith(heads))
+        states.append(replace(pair, alike=(*pair.alike, *parts)))
+    return replace(stream, graph=graph, states=tuple(states))
+
+
+def _refused(graph: Graph, backend: Backend) -> int:
+    """Number of nodes of a network that a core does not run itself; of those that no host may run
+    for it, on a core whose layers all end on the host."""
+    graph = separated(simplify(graph), backend)
+    answers = [backend.check_support(graph, node) for node in graph.nodes]
+    if backend.host_free:
+        return sum(support.answer == NO for support in answers)
+    return sum(not support.runs for support in answers)
 
 
 #: Nodes that work on each element of the axis of time by itself, wherever that lies.
@@ -332,7 +422,14 @@ class _Streaming:
         order = tuple(range(len(own)))
         self.inputs.append(Port(past, past, order, own))
         self.outputs.append(Port(after, after, order, own))
-        self.states.append(StatePair(after, past, why=f"frames that {node.name} reaches back to"))
+        self.states.append(
+            StatePair(
+                after,
+                past,
+                why=f"frames that {node.name} reaches back to",
+                alike=(past, source, window, after),
+            )
+        )
         return window
 
     def _window(self, node, source, result):
@@ -429,11 +526,11 @@ class _Streaming:
             self.late[window] = timed.late * timed.stride
             inputs.append(window)
         self._check_late({name for name in inputs if name in self.late}, node.name)
-        lates = [self.late[name] for name in inputs if name in self.late]
+        delays = [self.late[name] for name in inputs if name in self.late]
         self.nodes.append(replace(node, inputs=inputs))
         self.tensors[node.output] = self.whole.tensors[node.output]
-        if lates:
-            self.late[node.output] = lates[0]
+        if delays:
+            self.late[node.output] = delays[0]
 
     def _check_late(self, names, where):
         """Refuses results of different delays that are used together."""

@@ -6,18 +6,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import InputError, suggestion
-from .evaluate import run_graph
-from .ports import from_graph, to_graph
-from .values import check_arrays
+from ...errors import InputError, suggestion
+from ..evaluate import run_graph
+from ..ports import from_graph, to_graph
+from ..values import check_arrays
 
 if TYPE_CHECKING:
-    from .graph import Graph, Port
+    from ..graph import Graph, Port
 
 __all__ = [
     "PATTERNS",
@@ -34,12 +34,14 @@ __all__ = [
 @dataclass(frozen=True)
 class StatePair:
     """A state as it was chosen: names of the output and of the input, ``initial``: array of the
-    input's shape that the first inference reads (``None``: zeros), and ``why`` it is one."""
+    input's shape that the first inference reads (``None``: zeros), and ``why`` it is one.
+    ``alike``: further tensors that hold the same numbers, and so get the same scale."""
 
     output: str
     input: str
     initial: np.ndarray | None = None
     why: str = "asked for"
+    alike: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -140,6 +142,7 @@ def choose_states(
     *,
     automatic: bool = True,
     initial: Mapping[str, np.ndarray] | None = None,
+    known: Sequence[StatePair] = (),
 ) -> tuple[StatePair, ...]:
     """The states of an imported graph.
 
@@ -148,6 +151,7 @@ def choose_states(
     given : dict, name of an output -> name of the input that it is
     automatic : bool, those of :func:`found_states` as well, as far as they do not contradict
     initial : dict, name of an input -> array that the first inference reads
+    known : states beside these, which a pass has made
 
     Raises
     ------
@@ -177,6 +181,7 @@ def choose_states(
             )
         if sum(pair.input == other.input for other in pairs) > 1:
             raise InputError(f"state {pair.output}={pair.input}: the input is in two states")
+    pairs += known
     if automatic:
         taken = {name for pair in pairs for name in (pair.output, pair.input)}
         pairs += [pair for pair in found_states(graph) if not taken & {pair.output, pair.input}]
@@ -185,10 +190,7 @@ def choose_states(
             f"{graph.name}: every input is a state: expected an input that each inference gets"
         )
     starts = dict(initial or {})
-    made = [
-        StatePair(pair.output, pair.input, _initial(pair, starts, inputs[pair.input]), pair.why)
-        for pair in pairs
-    ]
+    made = [replace(pair, initial=_initial(pair, starts, inputs[pair.input])) for pair in pairs]
     if starts:
         name = next(iter(starts))
         states = [pair.input for pair in made]
