@@ -115,11 +115,13 @@ class SPIPort:
 class Flash:
     """SPI flash memory that holds the bitstream: ``size`` in bytes, ``image_at`` the place of a
     plan image behind every bitstream of the board, the platform's ``resource``, and whether it has
-    four data lines once they are enabled by status register 2 (as Winbond's)."""
+    four data lines once they are enabled by status register 2 (as Winbond's). ``mixed``: some of
+    the board's have not, and are read on one line."""
 
     size: int
     image_at: int
     quad: bool = False
+    mixed: bool = False
     resource: str = "spi_flash_4x"
     number: int = 0
 
@@ -638,7 +640,7 @@ class Board:
                 domain_hz=clocks.domain_hz if beside is not None else None,
                 clocking=clocks,
                 run_list=run_list,
-                boot=FlashBoot(self.flash.image_at, self.flash.quad)
+                boot=FlashBoot(self.flash.image_at, self.flash.quad, self.flash.mixed)
                 if boot and self.flash is not None
                 else None,
             )

@@ -177,7 +177,7 @@ class BoardTop(Elaboratable):
 
         if self._link == "usb":
             self._usb_link(m, pll, clock)
-        elif self._link == "spi":
+        elif self._link == "spi" and board.spi is not None:
             pads = m.submodules.spi = SPIPads(port=board.spi, family=board.family)
             wiring.connect(m, pads.link.rx, soc.rx)
             wiring.connect(m, soc.tx, pads.link.tx)

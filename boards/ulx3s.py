@@ -33,8 +33,9 @@ def _board(size, fpga):
         # The first pin is one for clocks (PCLK of doc/constraints/ulx3s_v20.lpf of emard/ulx3s).
         spi=SPIPort(connector=("gpio", 0), sck="0+", copi="1+", cipo="2+", cs="3+", ready="4+"),
         # Boards were made with flash memories of several makers, whose four data lines are enabled
-        # in different ways.
-        flash=Flash(size=16 << 20, image_at=4 << 20, resource="spi_flash_1x"),
+        # in different ways. One that is enabled in another way drives no line for the read on four:
+        # all are pulled up then, which is no image.
+        flash=Flash(size=16 << 20, image_at=4 << 20, quad=True, mixed=True),
         bridges=(Bridge(0x0403, 0x6015, "FT231X"),),
         programmers=("openFPGALoader", "fujprog"),
         busy_led=("led", 0),

@@ -48,11 +48,12 @@ _WAKE_S, _SET_UP_S = 4e-6, 20e-6
 
 @dataclass(frozen=True)
 class FlashBoot:
-    """Start from flash memory: address of the plan image in it, and whether it is read on four data
-    lines."""
+    """Start from flash memory: address of the plan image in it, whether it is read on four data
+    lines, and whether on one line if there is no image on four."""
 
     image_at: int
     quad: bool
+    fallback: bool = False
 
 
 def _version():
@@ -345,11 +346,14 @@ class SoC(wiring.Component):
         delay = 0 if powerup_ns is None else powerup_ns * 1e-9 + _SET_UP_S
         tag = self.package.isa.ISA.tag
         engine = m.submodules.boot = BootEngine(
-            build=build_hash(tag, params_hash(self.params)), address_bits=self._address_bits
+            build=build_hash(tag, params_hash(self.params)),
+            address_bits=self._address_bits,
+            retry=self.boot.fallback,
         )
         reader = m.submodules.flash = FlashReader(
             address=self.boot.image_at,
             quad=self.boot.quad,
+            fallback=self.boot.fallback,
             half=-(-self.clock_hz // (2 * _FLASH_HZ)),
             wake=round(_WAKE_S * self.clock_hz) + 1,
             delay=round(delay * self.clock_hz),
@@ -357,6 +361,8 @@ class SoC(wiring.Component):
         wiring.connect(m, reader.o, engine.i)
         wiring.connect(m, reader.pins, wiring.flipped(self.flash_pins))
         wiring.connect(m, host, engine.host)
+        if self.boot.fallback:
+            m.d.comb += reader.single.eq(engine.again)
         # Blinks of about a sixth of a second, as many as the reason's number, in a row of eight.
         low = max(1, (self.clock_hz // 6).bit_length() - 1)
         m.d.comb += [

@@ -15,18 +15,15 @@ __all__ = ["ULX3S12FPlatform", "ULX3S25FPlatform", "ULX3S45FPlatform", "ULX3S85F
 class _ULX3S:
     def __init__(self, **arguments):
         super().__init__(**arguments)
-        # doc/constraints/ulx3s_v20.lpf of emard/ulx3s. The clock is the FPGA's own pin, behind its
-        # USRMCLK.
+        # doc/constraints/ulx3s_v20.lpf of emard/ulx3s, and the registry's own spi_flash. The clock
+        # is the FPGA's own pin, behind its USRMCLK. Data in, out, write protection, hold.
         self.add_resources(
             [
                 Resource(
-                    "spi_flash_1x",
+                    "spi_flash_4x",
                     0,
                     Subsignal("cs", PinsN("R2", dir="o")),
-                    Subsignal("copi", Pins("W2", dir="o")),
-                    Subsignal("cipo", Pins("V2", dir="i")),
-                    Subsignal("wp", PinsN("Y2", dir="o")),
-                    Subsignal("hold", PinsN("W1", dir="o")),
+                    Subsignal("dq", Pins("W2 V2 Y2 W1", dir="io")),
                     Attrs(IO_TYPE="LVCMOS33", PULLMODE="UP"),
                 )
             ]
@@ -34,16 +31,16 @@ class _ULX3S:
 
 
 class ULX3S12FPlatform(_ULX3S, ULX3S_12F_Platform):
-    """The registry's, with ``spi_flash_1x``."""
+    """The registry's, with ``spi_flash_4x``."""
 
 
 class ULX3S25FPlatform(_ULX3S, ULX3S_25F_Platform):
-    """The registry's, with ``spi_flash_1x``."""
+    """The registry's, with ``spi_flash_4x``."""
 
 
 class ULX3S45FPlatform(_ULX3S, ULX3S_45F_Platform):
-    """The registry's, with ``spi_flash_1x``."""
+    """The registry's, with ``spi_flash_4x``."""
 
 
 class ULX3S85FPlatform(_ULX3S, ULX3S_85F_Platform):
-    """The registry's, with ``spi_flash_1x``."""
+    """The registry's, with ``spi_flash_4x``."""

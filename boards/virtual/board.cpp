@@ -244,8 +244,9 @@ void board_configure(Board *h, const BoardConfig *c) {
 
 #if BOARD_FLASH
 // Flash memory with these contents, from address 0; `dies_after` so many bytes that were read.
-void board_flash(Board *h, const uint8_t *data, uint64_t count, uint64_t size, uint64_t period_ps, uint64_t dies_after) {
+void board_flash(Board *h, const uint8_t *data, uint64_t count, uint64_t size, uint64_t period_ps, uint64_t dies_after, int quad) {
 	h->flash.reset(new SpiFlash(data, count, size, period_ps));
+	h->flash->quad = quad;
 	h->flash->dies_after = dies_after;
 }
 

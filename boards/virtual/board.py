@@ -105,7 +105,7 @@ REGISTER_FUNCTIONS: Functions = {
 
 #: What a library with flash memory exports.
 FLASH_FUNCTIONS: Functions = {
-    "board_flash": (None, [_H, ctypes.c_char_p, _U64, _U64, _U64, _U64]),
+    "board_flash": (None, [_H, ctypes.c_char_p, _U64, _U64, _U64, _U64, ctypes.c_int]),
     "board_flash_read": (_U64, [_H]),
     "board_ready": (ctypes.c_int, [_H]),
     "board_blink": (ctypes.c_int, [_H]),
@@ -123,10 +123,12 @@ SPI_FUNCTIONS: Functions = {
 @dataclass(frozen=True)
 class FlashContents:
     """Contents of a virtual board's flash memory: a plan ``image`` at its place, all else erased.
-    ``dies_after``: bytes that are read until it loses its power."""
+    ``dies_after``: bytes that are read until it loses its power; ``quad``: the chip's four data
+    lines are enabled by status register 2."""
 
     image: bytes = b""
     dies_after: int | None = None
+    quad: bool = True
 
 
 class BoardSimulation(Simulation):
@@ -394,6 +396,7 @@ class VirtualBoard(SimulatedBoard):
             board.flash.size,
             -int(-1e12 // self.clock_hz),
             (1 << 64) - 1 if flash.dies_after is None else flash.dies_after,
+            flash.quad,
         )
 
     @property

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """SPI slave of the host link: byte streams on four wires (docs/how/link.md, "SPI")."""
 
+from typing import Any
+
 from amaranth import Cat, ClockDomain, Module, Mux, Signal
 from amaranth.lib import memory, stream, wiring
 from amaranth.lib.cdc import FFSynchronizer
@@ -109,7 +111,7 @@ class SPILink(wiring.Component):
             }
         )
 
-    def elaborate(self, platform: object) -> Module:
+    def elaborate(self, platform: Any) -> Module:
         m = Module()
         pins = self.pins
         # The host's clock, and twice again what begins anew when the selection ends: the clock

@@ -62,6 +62,9 @@ class BootEngine(wiring.Component):
         Hash of the build, which an image must have.
     address_bits : int
         Bits of an address that are kept beside bit 31; those between are taken as 0.
+    retry : bool
+        If there is no image it is read once more, with ``again`` high. Between both ``enable`` is
+        low for a cycle.
 
     Members
     -------
@@ -71,14 +74,15 @@ class BootEngine(wiring.Component):
         ``err``. The host lets ``cyc`` fall between two words, and so does the bus.
     ready, refused : Out(1)
     reason : Out(3), a ``BootReason``; with ``refused``
+    again : Out(1), with ``retry``
     """
 
-    def __init__(self, *, build: int, address_bits: int = 31) -> None:
+    def __init__(self, *, build: int, address_bits: int = 31, retry: bool = False) -> None:
         if not isinstance(build, int) or not 0 <= build < 1 << 32:
             raise ValueError(f"Hash of the build must have 32 bits, not {build!r}")
         if not isinstance(address_bits, int) or not 17 <= address_bits <= 31:
             raise ValueError(f"Address bits must be 17 to 31, not {address_bits!r}")
-        self._build, self._address_bits = build, address_bits
+        self._build, self._address_bits, self._retry = build, address_bits, bool(retry)
         signature = wishbone.Signature(
             addr_width=30, data_width=32, granularity=8, features={"err"}
         )
@@ -91,6 +95,7 @@ class BootEngine(wiring.Component):
                 "ready": Out(1),
                 "refused": Out(1),
                 "reason": Out(3),
+                **({"again": Out(1)} if retry else {}),
             }
         )
 
@@ -170,7 +175,17 @@ class BootEngine(wiring.Component):
             answered=answered,
             failed=failed,
         )
-        self._judge(m, part, count, crc, sums, judged, damaged, failed)
+        missing = Signal() if self._retry else None  # there is no image, in the first try
+        self._judge(m, part, count, crc, sums, judged, damaged, failed, missing)
+        if missing is not None:
+            # The second try begins at the end of a byte, since the CRC counts its steps.
+            noted, begins = Signal(), Signal()
+            m.d.sync += [noted.eq((noted | missing) & ~taken), begins.eq(0)]
+            with m.If(taken & (noted | missing)):
+                m.d.sync += [self.again.eq(1), begins.eq(1)]
+            with m.If(begins):
+                m.d.sync += [opens.eq(1), count.eq(0)]
+                m.d.comb += self.enable.eq(0)
         return m
 
     def _share(self, m, *, turn, writing, wants, loads, value, place, answered, failed):
@@ -178,22 +193,30 @@ class BootEngine(wiring.Component):
         only while it is its turn."""
         host, bus = self.host, self.bus
         kept = len(place) - 1
-        rest = Signal()  # between two bus cycles
-        cyc = Signal()  # of the engine
-        seen = Signal()  # the register has the data of the host's bus cycle
-        m.d.comb += cyc.eq(writing & ~rest)
-        m.d.sync += [rest.eq(turn & (bus.ack | bus.err)), seen.eq(host.cyc & ~turn)]
-        with m.If(turn):
-            with m.If(~cyc & host.cyc & ~((writing | loads) & host.we)):
-                m.d.sync += turn.eq(0)
-        with m.Elif(~host.cyc & wants):
+        # Bus cycle of the engine, which implies that it is its turn; low for a cycle between two.
+        cyc = Signal()
+        # The register has the data of the host's bus cycle, which implies that it is the host's
+        # turn.
+        seen = Signal()
+        yields, ended = Signal(), Signal()
+        m.d.comb += [
+            yields.eq(turn & ~cyc & host.cyc & ~((writing | loads) & host.we)),
+            ended.eq(cyc & (bus.ack | bus.err)),
+        ]
+        m.d.sync += [
+            cyc.eq(turn & ~yields & ~ended & (writing | loads)),
+            seen.eq(host.cyc & ~turn),
+        ]
+        with m.If(yields):
+            m.d.sync += turn.eq(0)
+        with m.If(~turn & ~host.cyc & wants):
             m.d.sync += turn.eq(1)
         with m.If(loads | (~turn & host.cyc & host.we)):
             m.d.sync += bus.dat_w.eq(Mux(turn, value, host.dat_w))
         own = Cat(place[:kept], Const(0, 29 - kept), place[kept])
         m.d.comb += [
-            bus.cyc.eq(Mux(turn, cyc, host.cyc & seen)),
-            bus.stb.eq(Mux(turn, cyc, host.stb & seen)),
+            bus.cyc.eq(cyc | (host.cyc & seen)),
+            bus.stb.eq(cyc | (host.stb & seen)),
             bus.we.eq(turn | host.we),
             bus.sel.eq(turn.replicate(4) | host.sel),
             bus.adr.eq(Mux(turn, own, host.adr)),
@@ -204,7 +227,7 @@ class BootEngine(wiring.Component):
             failed.eq(bus.err & turn),
         ]
 
-    def _judge(self, m, part, count, crc, sums, judged, damaged, failed):
+    def _judge(self, m, part, count, crc, sums, judged, damaged, failed, missing):
         """Refusals. Another version or build is noted, and refused when the header's CRC-32 has
         shown that it was read as it is."""
         reason, refused = self.reason, self.refused
@@ -217,6 +240,9 @@ class BootEngine(wiring.Component):
         with m.If(wrong & part.magic):
             with m.If(count == 3):
                 m.d.sync += reason.eq(BootReason.VERSION)
+            if missing is not None:
+                with m.Elif(~self.again):
+                    m.d.comb += missing.eq(1)
             with m.Else():
                 m.d.sync += [refused.eq(1), reason.eq(BootReason.NO_IMAGE)]
         with m.If(wrong & part.build & (reason == 0)):

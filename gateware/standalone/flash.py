@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Reader of SPI flash memory, on one or four data lines."""
 
-from amaranth import Cat, Const, Module, Signal
+from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -62,6 +62,8 @@ class FlashReader(wiring.Component):
         First byte, below 2^24.
     quad : bool
         On four data lines, else on one each way.
+    fallback : bool
+        With ``quad``: there is ``single``.
     half : int
         Cycles of half a period of the chip's clock.
     wake : int
@@ -74,12 +76,21 @@ class FlashReader(wiring.Component):
     -------
     enable : In(1)
         Reads while it is high; low: the chip is not selected, and the next read begins anew.
+    single : In(1), with ``fallback``
+        Reads on one data line each way all the same; looked at while ``enable`` is low.
     o : Out(stream.Signature(8))
     pins : Out(FlashPins)
     """
 
     def __init__(
-        self, *, address: int, quad: bool, half: int = 1, wake: int = 96, delay: int = 0
+        self,
+        *,
+        address: int,
+        quad: bool,
+        fallback: bool = False,
+        half: int = 1,
+        wake: int = 96,
+        delay: int = 0,
     ) -> None:
         if not isinstance(address, int) or not 0 <= address < 1 << 24:
             raise ValueError(f"Address must be an integer from 0 to 2^24 - 1, not {address!r}")
@@ -88,17 +99,36 @@ class FlashReader(wiring.Component):
                 raise ValueError(f"{name} must be a positive number of cycles, not {value!r}")
         if not isinstance(delay, int) or delay < 0:
             raise ValueError(f"Delay must be a number of cycles from 0, not {delay!r}")
+        if fallback and not quad:
+            raise ValueError("A fallback to one data line needs four lines to fall back from")
         self._quad, self._half, self._delay = bool(quad), half, delay
-        wake_up, *commands = flash_script(address, self._quad)
-        # Pairs (chip is selected, bit), one for each period of the chip's clock, which goes on
-        # while the chip is not selected: a power of two, which a counter's end tells.
-        behind = _bits(commands[0])
-        for command in commands[1:]:
+        self._fallback = bool(fallback)
+        self._one = Signal(name="on_one_line")  # `single`, as of this read
+        self._script = self._periods(flash_script(address, self._quad), wake, half)
+        self._single = self._periods(
+            flash_script(address, False), wake, half, len(self._script) if fallback else 0
+        )
+        super().__init__(
+            {
+                "enable": In(1),
+                "o": Out(stream.Signature(8)),
+                "pins": Out(FlashPins()),
+                **({"single": In(1)} if fallback else {}),
+            }
+        )
+
+    @staticmethod
+    def _periods(commands, wake, half, length=0):
+        """Pairs (chip is selected, bit), one for each period of the chip's clock, which goes on
+        while the chip is not selected: a power of two, which a counter's end tells; ``length`` if
+        that is not 0."""
+        wake_up, *rest = commands
+        behind = _bits(rest[0])
+        for command in rest[1:]:
             behind += [(0, 0), *_bits(command)]
         least = 9 + -(-wake // (2 * half)) + len(behind)
-        pause = (1 << (least - 1).bit_length()) - 9 - len(behind)
-        self._script = [(0, 0), *_bits(wake_up), *[(0, 0)] * pause, *behind]
-        super().__init__({"enable": In(1), "o": Out(stream.Signature(8)), "pins": Out(FlashPins())})
+        pause = (length or 1 << (least - 1).bit_length()) - 9 - len(behind)
+        return [(0, 0), *_bits(wake_up), *[(0, 0)] * pause, *behind]
 
     @property
     def clocks(self) -> int:
@@ -109,13 +139,11 @@ class FlashReader(wiring.Component):
         m = Module()
         pins, o = self.pins, self.o
         length = len(self._script)
-        selected = Const(sum(cs << at for at, (cs, _) in enumerate(self._script)), length)
-        script = Const(sum(bit << at for at, (_, bit) in enumerate(self._script)), length)
         index, following = Signal(range(length)), Signal(range(length))
         last = Signal()  # bit of the script
         reads = Signal()
-        clocks = 2 if self._quad else 8
-        shift = Signal(4 if self._quad else 7, reset_less=True)
+        clocks = 2 if self._quad and not self._fallback else 8
+        shift = Signal(4 if clocks == 2 else 7, reset_less=True)
         left = Signal(range(clocks))  # clocks of the byte behind this one
         tick = self._ticks(m)
         falls, whole, holds = Signal(), Signal(), Signal()
@@ -127,14 +155,15 @@ class FlashReader(wiring.Component):
             # The last bit of a byte waits for the one before to be taken.
             holds.eq(whole & o.valid & ~o.ready),
             falls.eq(tick & pins.clk & ~holds),
-            pins.dq.o.eq(Cat(script.bit_select(index, 1), 0, 1, 1)),
+            pins.dq.o.eq(Cat(self._scripted(1, index), 0, 1, 1)),
             # Lines 2 and 3 are write protection and hold until the chip is on four lines. With the
             # byte of dummy clocks, the last one, all are released.
             pins.dq.oe.eq(0b1101),
-            byte.eq(Cat(pins.dq.i if self._quad else pins.dq.i[1], shift)),
+            byte.eq(self._shifted(shift)),
         ]
         if self._quad:
-            with m.If(reads | index[3:].all()):
+            releases = reads | index[3:].all()
+            with m.If(releases & ~self._one if self._fallback else releases):
                 m.d.comb += pins.dq.oe.eq(0)
 
         with m.If(o.ready):
@@ -146,12 +175,14 @@ class FlashReader(wiring.Component):
             with m.If(~reads):
                 m.d.sync += [
                     index.eq(following),
-                    pins.cs.eq(selected.bit_select(following, 1) | last),
+                    pins.cs.eq(self._scripted(0, following) | last),
                 ]
                 with m.If(last):
-                    m.d.sync += [reads.eq(1), left.eq(clocks - 1)]
+                    m.d.sync += [reads.eq(1), left.eq(self._clocks(clocks) - 1)]
             with m.If(whole):
                 m.d.sync += [o.payload.eq(byte), o.valid.eq(1)]
+                if self._fallback:
+                    m.d.sync += left.eq(self._clocks(clocks) - 1)
         with m.If(~self._go(m)):
             m.d.sync += [
                 index.eq(0),
@@ -160,7 +191,32 @@ class FlashReader(wiring.Component):
                 pins.clk.eq(0),
                 o.valid.eq(0),
             ]
+            if self._fallback:
+                # Not before the chip is deselected, which drives its lines until then.
+                m.d.sync += self._one.eq(self.single)
         return m
+
+    def _clocks(self, clocks):
+        """Clocks of a byte."""
+        return Mux(self._one, 8, 2) if self._fallback else clocks
+
+    def _scripted(self, part, index):
+        """Selection (0) or bit (1) of the commands in a period."""
+
+        def of(script):
+            value = sum(pair[part] << at for at, pair in enumerate(script))
+            return Const(value, len(script)).bit_select(index, 1)
+
+        if not self._fallback:
+            return of(self._script)
+        return Mux(self._one, of(self._single), of(self._script))
+
+    def _shifted(self, shift):
+        """The byte with the bits that come now behind those that came."""
+        one, four = Cat(self.pins.dq.i[1], shift), Cat(self.pins.dq.i, shift[:4])
+        if self._fallback:
+            return Mux(self._one, one, four)
+        return four if self._quad else one
 
     def _go(self, m):
         """``enable``, after the delay."""

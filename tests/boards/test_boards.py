@@ -158,6 +158,25 @@ def test_tops_with_spi_elaborate(name):
         assert text.count("parameter \\PULLUP 1") >= 3
 
 
+@pytest.mark.parametrize("size", ["12f", "25f", "45f", "85f"])
+def test_flash_pins_of_the_ulx3s_are_the_registrys(size):
+    """Its four data lines are pins that the registry names one by one."""
+    platform = open_board(f"ulx3s-{size}").platform_class()()
+    registry = {s.name: s.ios[0] for s in platform.lookup("spi_flash", 0).ios}
+    ours = {s.name: s.ios[0] for s in platform.lookup("spi_flash_4x", 0).ios}
+    lines = [name for part in ("copi", "cipo", "wp", "hold") for name in registry[part].names]
+    assert ours["dq"].names == lines
+    assert ours["cs"].names == registry["cs"].names and ours["cs"].invert
+
+
+@pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f"])
+def test_tops_with_flash_memory_elaborate(name):
+    board = open_board(name)
+    text, constraints = _files(board, board.make_soc(package=open_core("opentpu"), boot=True))
+    assert all(f"spi_flash_4x_0__dq__io[{line}]" in constraints for line in range(4))
+    assert ("USRMCLK" in text) == (board.family == "ecp5")
+
+
 def test_links_that_a_board_has_not_got():
     with pytest.raises(
         BoardError,

@@ -14,14 +14,15 @@ from quintet.tools.netlist.simulation import NetlistSimulation
 __all__ = ["Pins", "synthesised"]
 
 
-def synthesised(folder, board, isa=None, preset=None):
+def synthesised(folder, board, isa=None, preset=None, **options):
     """Synthesise a SoC as a build does into ``folder`` (below the working directory), with the
-    report that a finished one would have; returns ``folder``."""
+    report that a finished one would have; returns ``folder``. ``options``: ``run_list``,
+    ``boot``."""
     from quintet.boards import open_board
     from quintet.gateware.cores import open_core
 
     board = open_board(board)
-    soc, top = bitstream.prepare(board, open_core(isa) if isa else None, preset)
+    soc, top = bitstream.prepare(board, open_core(isa) if isa else None, preset, **options)
     bitstream.build_plan(board, soc, top).extract(folder)
     run_tool(folder, [find_tool("yosys"), "-q", "-l", f"{TOP}.rpt", f"{TOP}.ys"])
     report = {
@@ -33,6 +34,7 @@ def synthesised(folder, board, isa=None, preset=None):
         "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3),
         "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
         "bitstream": None,
+        **options,
     }
     if soc.clocking.sdram is not None:
         report["sdram"] = soc.clocking.sdram.report

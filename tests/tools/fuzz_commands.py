@@ -146,7 +146,7 @@ class _Maker:
 
     def sim(self):
         words = [f"preset={self.preset()}"] if self.rnd.random() < 0.3 else []
-        words += self.maybe(0.2, lambda: f"link={self.of('pipe', 'wire', 'uartbone')}")
+        words += self.maybe(0.2, lambda: f"link={self.of('pipe', 'wire', 'uartbone', 'spi')}")
         words += self.maybe(0.2, lambda: f"load={self.of('direct', 'link')}")
         words += self.maybe(
             0.3,
@@ -414,7 +414,10 @@ def _build(m):
         *m.sizes(),
         *m.maybe(0.3, "--freq", lambda: m.number(12, 24, 30.5, 48, 0.001, 999)),
         *m.maybe(0.3, "--seed", lambda: m.number(1, 2, 99)),
-        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")),
+        *m.maybe(0.2, "--seeds", lambda: m.number(1, 3, 1000)),
+        *m.maybe(0.1, "--jobs", lambda: m.number(1, 2, 8)),
+        *m.maybe(0.1, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nowhere")),
+        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb", "spi")),
         *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")),
         *m.maybe(0.2, "--placer", lambda: m.of("heap", "static")),
@@ -520,7 +523,7 @@ def _matrix(m):
         *m.maybe(0.4, "--list"),
         *m.maybe(0.4, "--seeds", lambda: m.number(1, 2)),
         *m.maybe(0.3, "--workers", lambda: m.of(1, 2, 0, -1)),
-        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb")),
+        *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb", "spi")),
         *m.maybe(0.3, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--again"),
         *m.maybe(0.05, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nonsense")),

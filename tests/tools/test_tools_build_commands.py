@@ -51,7 +51,7 @@ def test_boards(quintet):
     assert "icebreaker" in quintet("boards").out
     ran = quintet("boards", "icebreaker")
     assert "SPRAM" in ran.out and "up5k-4x4" in ran.out and "iceprog" in ran.out
-    assert boards["ulx3s-85f"]["links"] == ["uart", "uartbone", "usb"] and boards["fomu"][
+    assert boards["ulx3s-85f"]["links"] == ["uart", "uartbone", "usb", "spi"] and boards["fomu"][
         "links"
     ] == ["usb"]
     assert boards["icebreaker"]["bridges"] == [{"usb": "0403:6010", "name": "FT2232H"}]
@@ -125,7 +125,7 @@ def test_folders_that_cannot_be(quintet, tmp_path, place, words):
 
 def prepared(monkeypatch, extract):
     """Lets a build begin at once, with ``extract`` for writing its files."""
-    plan = SimpleNamespace(extract=extract)
+    plan = SimpleNamespace(extract=extract, files={})
     soc = SimpleNamespace(
         package=open_core("opentpu"),
         preset="up5k-4x4",
@@ -247,7 +247,12 @@ def test_links_that_a_board_has_not_got(quintet):
     refused(
         quintet("build", "icebreaker", "opentpu", "--link", "usb"),
         2,
-        "no USB wires come to its FPGA; there is uart, uartbone",
+        "no USB wires come to its FPGA; there is uart, uartbone, spi",
+    )
+    refused(
+        quintet("build", "upduino", "opentpu", "--link", "spi"),
+        2,
+        "its table names no pins for it; there is uart, uartbone",
     )
     refused(
         quintet("build", "fomu", "opentpu", "--link", "uart"),
@@ -432,7 +437,7 @@ def test_a_build_is_stopped_at_its_limit_with_its_tools(tmp_path):
         flow.BuildError,
         match="stopped after 0.05 minutes; after 10 turns of routing 1,234 wires were overused",
     ):
-        flow._run_script("b", tmp_path, {}, 3)
+        flow.run_script("b", tmp_path, {}, 3)
     import fcntl
 
     with open(tmp_path / "held", "w") as held:
@@ -560,10 +565,11 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
         core["core"]: core["on_chip"]
         for core in quintet("boards", "ulx3s-85f", "--json").json["boards"][0]["cores"]
     }
-    assert (
-        cores["opentpu"] == {"85f-16x16-fast": {"size": 1 << 18, "beat_bytes": 16}}
-        and cores["pim"] == {}
-    )
+    assert cores["opentpu"] == {
+        "85f-8x8-fast": {"size": 1 << 18, "beat_bytes": 8},
+        "85f-16x16-fast": {"size": 1 << 18, "beat_bytes": 16},
+    }
+    assert cores["pim"] == {}
 
 
 def test_presets_with_on_chip_memory_need_a_memory_chip():

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""A board around a simulated netlist, with models of the memory chip and of the host's serial
-line."""
+"""A board around a simulated netlist, with models of the memory chip, of flash memory and of the
+host's serial line."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ...boards.virtual.board import BoardConfig, VirtualPipe, describe_chip
 from ...boards.virtual.cache import BuildCache
 from ...boards.virtual.native import SimulatedBoard, SimulationError
 from .netlist import Netlist, NetlistError
-from .pins import connect_pins
+from .pins import connect_pins, dark_levels
 from .simulation import NetlistSimulation
 
 if TYPE_CHECKING:
@@ -97,6 +97,7 @@ class NetlistBoard(SimulatedBoard):
     cache : as of :class:`~.simulation.NetlistSimulation`
     limit : int, cycles after which it counts as stuck; ``None``: never
     before : callable(NetlistSimulation), called before all is computed once
+    image : bytes, the plan image in flash memory of a SoC that starts from it
 
     Attributes
     ----------
@@ -118,6 +119,7 @@ class NetlistBoard(SimulatedBoard):
         cache: BuildCache | str | Path | None = None,
         limit: int | None = None,
         before: Callable[[NetlistSimulation], object] | None = None,
+        image: bytes = b"",
     ) -> None:
         line = board.port_of("uart")
         assert isinstance(line, UARTLink)
@@ -154,10 +156,16 @@ class NetlistBoard(SimulatedBoard):
             c.netlist_sram(
                 handle, soc.backing.part.address_bits, soc.clock_hz > soc.backing.part.max_hz
             )
+        if soc.boot is not None and board.flash is not None:
+            contents = b"\xff" * soc.boot.image_at + image
+            period_ps = -int(-1e12 // soc.clock_hz)
+            c.netlist_flash(handle, contents, len(contents), board.flash.size, period_ps)
         if before is not None:
             before(self.simulation)
         self.simulation.finish()
-        self._dark, self._leds = None, (board.busy_led is not None, board.fault_led is not None)
+        # A board that has started from flash memory has its light of a busy core on for good.
+        self._leds = board.busy_led is not None and soc.boot is None, board.fault_led is not None
+        self._dark = None if soc.boot is None else dark_levels(board)
         self.pipe = VirtualPipe(self, f"netlist:{board.name}", line.baud / 10)
 
     def advance(self, cycles: int, wanted: int = 1 << 62, silence: int = 1 << 62) -> None:
@@ -169,7 +177,7 @@ class NetlistBoard(SimulatedBoard):
 
     def _lights(self):
         """Whether the LEDs (busy, fault) are lit: they differ from their idle level, which was read
-        first."""
+        first, or, with a start from flash memory, is that of the board's registry."""
         levels = tuple(
             bool(level(self.simulation.handle))
             for level in (self.simulation.c.board_busy, self.simulation.c.board_fault)
@@ -180,7 +188,7 @@ class NetlistBoard(SimulatedBoard):
 
     @property
     def busy(self) -> bool:
-        """Whether the core is busy, by its LED."""
+        """Whether the LED of a busy core is lit."""
         return self._lights()[0]
 
     @property

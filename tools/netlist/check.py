@@ -25,6 +25,7 @@ from .pins import name_pads
 from .readback import read_back
 from .registers.reference import follow, make_reference, words
 from .simulation import NetlistSimulation
+from .start import pack_start
 
 if TYPE_CHECKING:
     from ...boards.virtual.board import BoardSimulation, VirtualBoard
@@ -99,11 +100,6 @@ def _report(folder):
         raise InputError(
             f"{path}: no {missing[0]}; expected the report of a build that ended with a bitstream"
         )
-    if report.get("boot"):
-        raise InputError(
-            f"{path}: a build that starts from flash memory; expected one without, since the host "
-            f"and the memory chip are simulated around a netlist, and flash memory is not"
-        )
     if report["link"] != "uart":
         raise InputError(
             f"{path}: link {report['link']}; only builds with link uart can be checked, since "
@@ -162,6 +158,7 @@ class Subject:
             family=family,
             on_chip=report.get("memory", {}).get("on_chip", {}).get("size", 0),
             run_list=report.get("run_list", False),
+            boot=report.get("boot", False),
         )
         settle(made)
         return made
@@ -173,13 +170,15 @@ class Subject:
     ) -> VirtualBoard:
         """The build's virtual board, with wires to the host; ``before`` as for
         :class:`~quintet.boards.virtual.board.VirtualBoard`."""
-        from ...boards.virtual.board import VirtualBoard
+        from ...boards.virtual.board import FlashContents, VirtualBoard
 
+        soc = self.soc(None)
         _, _, early, _ = power_up(self.board, self.soc("own"), self.netlist)
         return VirtualBoard(
             board=self.board,
-            soc=self.soc(None),
+            soc=soc,
             link="wire",
+            flash=FlashContents(pack_start(soc)) if soc.boot is not None else None,
             cache=self._cache,
             progress=progress,
             reset_cycles=reset_cycles(early[0]),
@@ -213,8 +212,16 @@ class Subject:
     ) -> NetlistBoard:
         """A board around the build's netlist, or around another one; parameters as for
         :class:`~.board.NetlistBoard`."""
+        soc = self.soc("own")
         return NetlistBoard(
-            self.board, self.soc("own"), netlist or self.netlist, seed, self._cache, limit, before
+            self.board,
+            soc,
+            netlist or self.netlist,
+            seed,
+            self._cache,
+            limit,
+            before,
+            pack_start(soc) if soc.boot is not None else b"",
         )
 
     @property

@@ -18,6 +18,8 @@ from ..link.pipe import BytesLike
 from ..selftest.core import test_core
 from ..selftest.finding import Finding
 from .exchange import exchange
+from .start import start as start_from_flash
+from .start import walked_list
 
 if TYPE_CHECKING:
     from ...boards.virtual.board import VirtualBoard
@@ -114,11 +116,14 @@ class _Listener:
         return data
 
     def _lights(self) -> tuple[bool | None, bool | None]:
-        busy, fault = self._board.busy, self._board.fault
+        # A virtual board has signals where the other one has lights.
+        busy = self._board.busy or getattr(self._board, "ready", False)
+        fault = self._board.fault or getattr(self._board, "blink", False)
         return busy if self._leds[0] else None, fault if self._leds[1] else None
 
     def start(self):
-        """Starts recording; a netlist's lights are dark at this time."""
+        """Starts recording; a netlist's lights are dark at this time, unless the board has started
+        from flash memory."""
         self._lights()
         self._on = True
 
@@ -182,10 +187,13 @@ def converse(
         # day.
         began = board.pipe.epoch = board.cycle
         line.start()
-        for finding in exchange(line, board.soc):
-            findings.append(finding)
         assert board.pipe.bytes_per_second is not None  # it is a serial line
         byte = 1 / board.pipe.bytes_per_second
+        if board.soc.boot is not None:
+            first = LinkClient(line, seed=2, timeout=_TIMEOUT * byte, retry=_RETRY * byte)
+            findings.append(start_from_flash(first, board.soc))
+        for finding in exchange(line, board.soc):
+            findings.append(finding)
         client = LinkClient(line, seed=1, timeout=_TIMEOUT * byte, retry=_RETRY * byte)
         target = LinkTarget(client=client, name=name, kind="sim")
         info = target.info
@@ -203,10 +211,14 @@ def converse(
         if info.isa is not None:
             # What a unit needs is put into a memory chip where it lies: over the line it would take
             # longer than all the rest.
+            # (A board that has started from flash memory does not say when its core is idle.)
+            direct = board.chip is not None and board.soc.boot is None
             findings += test_core(
-                SimTarget(client=client, name=name, board=board, direct=board.chip is not None),
+                SimTarget(client=client, name=name, board=board, direct=direct),
                 one=not every,
             )
+        if board.soc.run_list:
+            findings.append(walked_list(target))
         again = client.repeats + client.damaged
         findings.append(
             Finding(

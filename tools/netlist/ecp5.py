@@ -9,6 +9,7 @@ from .ecp5_cells import block_ram, choice, multiplier, muxed
 from .netlist import (
     ASYNCHRONOUS,
     ENABLE_FIRST,
+    FLASH_CLOCK,
     HIGH,
     LOW,
     RESET_TO_1,
@@ -49,6 +50,7 @@ def read_ecp5(path: str | Path, source: str | Path | None = None) -> Netlist:
         "EHXPLLL": _pll,
         "DP16KD": block_ram,
         "MULT18X18D": multiplier,
+        "USRMCLK": _flash_clock,
     }
     places = reader.port_bits()
     for name, cell in reader.cells():
@@ -156,6 +158,14 @@ def _pad(reader, name, cell):
         enable = reader.netlist.inverted(released)
     sees = reader.output(cell, "O") if direction != "OUTPUT" else None
     return Pad(drives, enable, LOW if sees is None else sees)
+
+
+def _flash_clock(reader, name, cell):
+    """The pad of flash memory's clock, which is no port."""
+    released = reader.pin(cell, "PADDT", LOW)
+    reader.netlist.pads[FLASH_CLOCK] = [
+        Pad(reader.pin(cell, "PADDO", LOW), reader.netlist.inverted(released))
+    ]
 
 
 def _iologic(reader, name, cell):

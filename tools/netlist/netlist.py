@@ -14,6 +14,7 @@ __all__ = [
     "ASYNCHRONOUS",
     "ENABLE_FIRST",
     "FALLING",
+    "FLASH_CLOCK",
     "HIGH",
     "LOW",
     "RESET_TO_1",
@@ -30,6 +31,8 @@ LOW, HIGH = 0, 1
 #: Flags of flip-flops, as in ``engine.hpp``: the falling edge counts; its reset needs no clock;
 #: resets to 1; starts at 1; the enable has the say over the reset.
 FALLING, ASYNCHRONOUS, RESET_TO_1, STARTS_AT_1, ENABLE_FIRST = 1, 2, 4, 8, 16
+#: Name among the pads of an ECP5's own pin for the clock of flash memory.
+FLASH_CLOCK = "USRMCLK"
 
 
 class NetlistError(QuintetError):

@@ -27,6 +27,7 @@ _HEADERS = (
     "register_exports.hpp",
     "register_record.hpp",
     "sdr_sdram.hpp",
+    "spi_flash.hpp",
     "uart_line.hpp",
 )
 _FLAGS = ("-std=c++17", "-O2", "-shared", "-fPIC", "-w")
@@ -55,6 +56,7 @@ _FUNCTIONS: Functions = {
     "netlist_line": (None, [_H, _DOUBLE]),
     "netlist_sram": (None, [_H, _U32, _INT]),
     "netlist_sdram": (None, [_H, ctypes.POINTER(BoardConfig)]),
+    "netlist_flash": (None, [_H, ctypes.c_char_p, _U64, _U64, _U64]),
     "netlist_finish": (_INT, [_H]),
     "netlist_seen": (None, [_H, _H]),
     "netlist_rows": (_U32, [_H, _U32, _H]),

@@ -17,6 +17,7 @@ struct SpiFlash {
     uint64_t dies_after = ~0ull;         // bytes of data after which it has no power
     uint64_t read_bytes = 0;
     bool asleep = true, quad_enabled = false;
+    bool quad = true;                    // four data lines are enabled by status register 2
 
     SpiFlash(const uint8_t *contents, uint64_t count, uint64_t size, uint64_t cycle_ps)
         : period_ps(cycle_ps), bytes(contents, contents + count), size(size) {}
@@ -104,7 +105,7 @@ private:
         if (asleep) return;
         if (time < ready_at) fail("a command too soon after its release from power-down");
         if (head[0] == 0xB9) asleep = true;
-        if (head[0] == 0x31 && volatile_write && sent == 2) quad_enabled = head[1] & 2;
+        if (head[0] == 0x31 && volatile_write && sent == 2) quad_enabled = quad && head[1] & 2;
         volatile_write = head[0] == 0x50;
     }
 };

@@ -31,8 +31,8 @@ SEGMENTS = (
 IMAGE = pack(BUILD, SEGMENTS)
 
 
-def _board(flash, cache=None):
-    board = open_board("icebreaker")
+def _board(flash, name="icebreaker"):
+    board = open_board(name)
     soc = board.make_soc(package=PACKAGE, preset="sim", family=None, boot=True)
     return VirtualBoard(board=board, soc=soc, flash=flash)
 
@@ -43,6 +43,24 @@ def _status(virtual):
     while (status := client.read_word(SOC_BOOT)) & BootStatus.BUSY:
         virtual.pipe.sleep(1e-4)
     return client, status
+
+
+@pytest.mark.parametrize("quad", [True, False], ids=["four lines", "one line"])
+def test_board_with_flash_memories_of_several_makers(quad):
+    """A ULX3S: the same bitstream reads on four lines, or on one where the chip does not take
+    that."""
+    with _board(FlashContents(IMAGE, quad=quad), "ulx3s-25f") as virtual:
+        began = virtual.cycle
+        virtual.pipe.sleep(virtual.soc.backing.powerup_ns * 1e-9)
+        while not virtual.ready and virtual.cycle < began + 400_000:
+            virtual.advance(64)
+        client, status = _status(virtual)
+        assert status == BootStatus.READY
+        assert client.read(0x100, len(DATA)) == DATA
+        assert client.read(0x4000, 256) == b"abcd" * 64
+        # Eight clocks of four cycles a byte, or two.
+        started = virtual.cycle - began
+        assert (started > 32 * len(IMAGE)) == (not quad)
 
 
 def test_image_is_in_memory_in_time():

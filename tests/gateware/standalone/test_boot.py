@@ -9,13 +9,13 @@ import pytest
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
-from amaranth.sim import Simulator
 
 from quintet.gateware.link.crc import CRC32Check
 from quintet.gateware.standalone.boot import BootEngine
 from quintet.gateware.standalone.chip import FlashChip, FlashViolation, follow_pins
 from quintet.gateware.standalone.flash import FlashPins, FlashReader
 from quintet.gateware.standalone.image import BootReason, Segment, pack
+from tests.support.simulating import design, simulator
 
 PERIOD_NS = 1000 / 24
 AT = 0x1234  # of the image in flash memory
@@ -24,8 +24,8 @@ BUILD = 0x89ABCDEF
 
 def _differs(data):
     """Whether the CRC at the end of ``data`` is found to be wrong."""
-    crc, found = CRC32Check(), []
-    sim = Simulator(crc)
+    crc, found = design(CRC32Check), []
+    sim = simulator(crc)
     sim.add_clock(PERIOD_NS * 1e-9)
 
     async def feed(ctx):
@@ -61,12 +61,12 @@ class _Reader:
     """A reader and its chip; takes a byte every ``pace`` cycles at most."""
 
     def __init__(self, contents, pace=1, period_ns=PERIOD_NS, chip=None, **reader):
-        self.reader = FlashReader(**{"address": AT, "quad": True, **reader})
+        self.reader = design(FlashReader, **{"address": AT, "quad": True, **reader})
         self.chip = FlashChip(contents, period_ns=period_ns, **(chip or {}))
         self.pace, self.taken, self.cycles, self.first = pace, bytearray(), 0, None
 
     def run(self, count, limit=100_000):
-        sim = Simulator(self.reader)
+        sim = simulator(self.reader)
         sim.add_clock(PERIOD_NS * 1e-9)
 
         async def chip(ctx):
@@ -139,9 +139,10 @@ def test_lines_that_both_sides_drive_break_a_rule():
 class _Boot(wiring.Component):
     """A boot engine on a reader, without the bus behind it."""
 
-    def __init__(self, quad=True):
-        self.engine = BootEngine(build=BUILD)
-        self.reader = FlashReader(address=AT, quad=quad)
+    def __init__(self, quad=True, fallback=False):
+        self.engine = BootEngine(build=BUILD, retry=fallback)
+        self.reader = FlashReader(address=AT, quad=quad, fallback=fallback)
+        self._fallback = fallback
         super().__init__({"pins": Out(FlashPins())})
 
     def elaborate(self, platform):
@@ -150,6 +151,8 @@ class _Boot(wiring.Component):
         wiring.connect(m, self.reader.o, self.engine.i)
         wiring.connect(m, self.reader.pins, wiring.flipped(self.pins))
         m.d.comb += self.reader.enable.eq(self.engine.enable)
+        if self._fallback:
+            m.d.comb += self.reader.single.eq(self.engine.again)
         return m
 
 
@@ -164,12 +167,23 @@ class _Result:
         return dict(self.written)
 
 
-def _boot(image, latency=6, limit=60_000, quad=True, refuses=None, host=(), **chip):
+def _boot(
+    image,
+    latency=6,
+    limit=60_000,
+    quad=True,
+    fallback=False,
+    chip_quad=True,
+    refuses=None,
+    host=(),
+    **chip,
+):
     """``host``: accesses of the host beside the start, (cycles before it, address, word that is
     written, or None)."""
-    dut, found = _Boot(quad), _Result()
-    model = FlashChip(b"\xaa" * AT + image, period_ns=PERIOD_NS, **chip)
-    sim = Simulator(dut)
+    dut, found = design(_Boot, quad, fallback), _Result()
+    model = FlashChip(b"\xaa" * AT + image, period_ns=PERIOD_NS, quad=chip_quad, **chip)
+    found.chip = model
+    sim = simulator(dut)
     sim.add_clock(PERIOD_NS * 1e-9)
 
     async def follow(ctx):
@@ -249,6 +263,41 @@ def test_whole_image_is_written(quad):
     expected += [(0x1000 + 4 * k, 0x04030201) for k in range(20)]
     expected += [(0x8000_0020, 0x400), (0x8000_0024, 0x60)]
     assert found.written == expected
+
+
+@pytest.mark.parametrize("chip_quad", [False, True], ids=["other chip", "quad chip"])
+def test_fallback_to_one_line(chip_quad):
+    """A chip whose four lines are enabled otherwise gives all ones for the read on four."""
+    found = _boot(IMAGE, fallback=True, chip_quad=chip_quad)
+    assert found.ready and found.written == _boot(IMAGE).written
+    reads = [command[0] for command in found.chip.commands if command[0] in (0x03, 0x6B)]
+    # The last read has not ended.
+    assert reads == ([] if chip_quad else [0x6B])
+
+
+@pytest.mark.parametrize("chip_quad", [False, True], ids=["other chip", "quad chip"])
+def test_fallback_refuses_as_ever(chip_quad):
+    nothing = _boot(b"", fallback=True, chip_quad=chip_quad)
+    assert not nothing.ready and nothing.reason == BootReason.NO_IMAGE and not nothing.written
+    for at, reason in ((3, BootReason.VERSION), (6, BootReason.BUILD)):
+        header = bytearray(IMAGE[:8])
+        header[at] ^= 1
+        other = header + zlib.crc32(header).to_bytes(4, "little") + IMAGE[12:]
+        assert _boot(bytes(other), fallback=True, chip_quad=chip_quad).reason == reason
+    damaged = bytearray(IMAGE)
+    damaged[30] ^= 4
+    assert _boot(bytes(damaged), fallback=True, chip_quad=chip_quad).reason == BootReason.DAMAGED
+
+
+@pytest.mark.parametrize("byte", range(3))
+@pytest.mark.parametrize("bit", [0, 7])
+def test_fallback_at_any_byte_of_the_mark(byte, bit):
+    """What is no image is read once more, whatever bits of the mark are wrong."""
+    wrong = bytearray(IMAGE)
+    wrong[byte] ^= 1 << bit
+    found = _boot(bytes(wrong), fallback=True)
+    assert found.reason == BootReason.NO_IMAGE and not found.written
+    assert [command[0] for command in found.chip.commands].count(0xAB) == 2
 
 
 @pytest.mark.parametrize("latency", [1, 3, 30])

@@ -67,6 +67,36 @@ def test_up5k(up5k):
     assert "reset" in {finding.name for finding in check.netlist.findings}
 
 
+@pytest.mark.parametrize(
+    ("board", "preset"),
+    [
+        ("icebreaker", "up5k-4x4"),
+        # Its flash memory has one data line each way, and its clock no port.
+        pytest.param("ulx3s-25f", "25f-4x4", marks=pytest.mark.long),
+    ],
+)
+def test_start_from_flash_memory_and_lists(tmp_path, monkeypatch, board, preset):
+    monkeypatch.chdir(tmp_path)
+    folder = synthesised(tmp_path / "build", board, "opentpu", preset, boot=True, run_list=True)
+    check = check_build(folder)
+    assert check.ok, check.wrong
+    findings = {finding.name: finding.found for finding in check.netlist.findings}
+    assert findings["start"] == "180 bytes of a plan image are in their places"
+    assert findings["walk"].endswith("equal")
+    # The light of the board that has started.
+    assert all(heard.lights[0] for heard in check.netlist.heard)
+    subject = Subject(folder)
+    flash = f"{subject.board.flash.resource}_0"
+    if f"{flash}__dq" in subject.netlist.pads:
+        subject.netlist.pads[f"{flash}__dq"].reverse()
+    else:
+        pads = subject.netlist.pads
+        pads[f"{flash}__copi"], pads[f"{flash}__wp"] = pads[f"{flash}__wp"], pads[f"{flash}__copi"]
+    with subject.placed(seed=None) as placed:
+        outcome = converse(placed, "swapped", until=placed.reset_cycles + 100_000)
+    assert "flash memory: " in outcome.failed or not outcome.findings[0].ok
+
+
 def test_a_pll_of_another_phase_is_seen(ecp5, monkeypatch):
     monkeypatch.setattr(Subject, "own_clock_late_ns", lambda subject: 2.5)
     report = json.loads((ecp5 / "report.json").read_text())

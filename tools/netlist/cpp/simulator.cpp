@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: BSD-2-Clause
-// A board around a netlist: clocks in real time, the memory chip at the pins, the host's end of the serial line. netlist/simulation.py fills it.
+// A board around a netlist: clocks in real time, memory chip and flash memory at the pins, the host's end of the serial line. netlist/simulation.py fills it.
 #include "memories.hpp"
 #include "multipliers.hpp"
 #include "trail.hpp"
@@ -7,6 +7,7 @@
 #include "chip_config.hpp"
 #include "register_record.hpp"
 #include "sdr_sdram.hpp"
+#include "spi_flash.hpp"
 #include "uart_line.hpp"
 #include <cmath>
 #include <cstring>
@@ -17,6 +18,12 @@ using namespace quintet;
 // A pad, or several of one name: what the FPGA drives, whether it does, and what it sees. Missing ones are LOW.
 struct Pads {
 	std::vector<Net> drives, enables, sees;
+	// What is driven, or the enables, as bits.
+	static uint64_t bits(const Engine &e, const std::vector<Net> &nets) {
+		uint64_t result = 0;
+		for (size_t i = 0; i < nets.size(); i++) result |= uint64_t(e.get(nets[i])) << i;
+		return result;
+	}
 	// Released pins are pulled up.
 	uint64_t level(const Engine &e) const {
 		uint64_t result = 0;
@@ -38,7 +45,7 @@ struct Clock {
 };
 
 // Roles of pads, by number: tools/netlist/pins.py.
-enum Role { RX, TX, BUSY, FAULT, CHIP_CLOCK, CKE, CS, RAS, CAS, WE, BANK, ADDRESS, MASK, DATA, OE, ROLES };
+enum Role { RX, TX, BUSY, FAULT, CHIP_CLOCK, CKE, CS, RAS, CAS, WE, BANK, ADDRESS, MASK, DATA, OE, FLASH_CS, FLASH_CLOCK, FLASH_DATA, ROLES };
 
 struct Board {
 	Engine e;
@@ -53,6 +60,7 @@ struct Board {
 	std::deque<uint8_t> to_board, from_board;
 	std::unique_ptr<SdrSdram> sdram;
 	std::unique_ptr<AsyncSram> sram;
+	std::unique_ptr<SpiFlash> flash;
 	bool chip_clock = false, first_half = false;
 	double changed_at = 0, rises = 1e18;   // of the SDRAM's lines; from there to its clock's edge, the shortest time
 	uint64_t lines = 0, looked_at = 0;
@@ -101,6 +109,11 @@ struct Board {
 
 	void before_main_edge() {
 		see(pads[RX], line.send(cycle, to_board));
+		if (flash) {
+			const Pads &data = pads[FLASH_DATA];
+			see(data, flash->cycle(!pads[FLASH_CS].level(e), pads[FLASH_CLOCK].level(e), unsigned(Pads::bits(e, data.drives)),
+			                       unsigned(Pads::bits(e, data.enables))));
+		}
 		uint8_t byte;
 		if (line.take(cycle, pads[TX].level(e), byte)) from_board.push_back(byte), last_byte = cycle;
 		if (sram) {
@@ -172,6 +185,7 @@ struct Board {
 		}
 		if (sdram && sdram->violation()) fail(std::string("SDRAM chip: ") + sdram->violation());
 		if (sram && sram->violation()) fail(std::string("SRAM chip: ") + sram->violation());
+		if (flash && flash->violation()) fail(std::string("flash memory: ") + flash->violation());
 		return from_board.size();
 	}
 };
@@ -233,6 +247,11 @@ void netlist_pads(Board *h, int role, uint32_t count, const uint32_t *drives, co
 
 void netlist_line(Board *h, double cycles_per_bit) { h->line.cycles_per_bit = cycles_per_bit; }
 void netlist_sram(Board *h, uint32_t address_bits, int too_fast) { h->sram.reset(new AsyncSram(address_bits, too_fast)); }
+
+// Flash memory with these contents, from address 0.
+void netlist_flash(Board *h, const uint8_t *data, uint64_t count, uint64_t size, uint64_t period_ps) {
+	h->flash.reset(new SpiFlash(data, count, size, period_ps));
+}
 
 void netlist_sdram(Board *h, const BoardConfig *c) {
 	h->sdram.reset(new SdrSdram(sdram_config<SdrSdram>(*c)));

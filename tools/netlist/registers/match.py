@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -14,6 +15,10 @@ if TYPE_CHECKING:
     from ..netlist import Netlist
 
 __all__ = ["Matched", "match"]
+
+#: Number that Amaranth gives a submodule whose name a signal beside it has. It counts the names of
+#: that module, of which a virtual board has others.
+_NUMBERED = re.compile(r"\$\d+(?=\.)")
 
 
 @dataclass(frozen=True)
@@ -54,6 +59,7 @@ def match(registers: Sequence[Register], netlist: Netlist) -> Matched:
     Matched
     """
     found, rows, unnamed = [], [], []
+    known, widths = _unnumbered(netlist)
     for register in registers:
         for bit, aliases in enumerate(register.aliases):
             name = (
@@ -64,11 +70,13 @@ def match(registers: Sequence[Register], netlist: Netlist) -> Matched:
             # A signal of another width is another one: on an iCE40 registers of addresses are as
             # wide as its memory asks. And one that has several nets by its names is not known for
             # sure.
-            nets = {
-                netlist.names[alias, index]
-                for alias, index, width in aliases
-                if (alias, index) in netlist.names and netlist.widths.get(alias, width) == width
-            }
+            nets = set[int]().union(
+                *(
+                    known.get((alias, index), ())
+                    for alias, index, width in _plain(aliases)
+                    if widths.get(alias, width) == width
+                )
+            )
             if len(nets) == 1:
                 found.append(name)
                 rows.append((register.number, bit, nets.pop()))
@@ -77,3 +85,20 @@ def match(registers: Sequence[Register], netlist: Netlist) -> Matched:
     numbers, bits, nets = np.array(rows, np.uint32).reshape(-1, 3).T.copy()
     weights = np.random.default_rng(1).integers(1, 1 << 64, len(rows), np.uint64)
     return Matched(found, numbers, bits, nets, weights, unnamed)
+
+
+def _plain(aliases):
+    return ((_NUMBERED.sub("$", alias), index, width) for alias, index, width in aliases)
+
+
+def _unnumbered(netlist: Netlist) -> tuple[Mapping[tuple[str, int], set[int]], Mapping[str, int]]:
+    """Nets and widths of a netlist's names, by the names without the numbers of submodules. Of
+    several widths by one name none is right."""
+    known: dict[tuple[str, int], set[int]] = {}
+    for (name, index), net in netlist.names.items():
+        known.setdefault((_NUMBERED.sub("$", name), index), set()).add(net)
+    widths: dict[str, int] = {}
+    for name, width in netlist.widths.items():
+        plain = _NUMBERED.sub("$", name)
+        widths[plain] = width if widths.get(plain, width) == width else -1
+    return known, widths
