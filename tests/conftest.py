@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis.internal.conjecture import providers
 
 # The tools that came with this Python are found whether or not its environment is activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
@@ -42,6 +43,18 @@ def pytest_addoption(parser):
 def pytest_configure():
     # Nothing that collection makes is garbage.
     gc.disable()
+    _draw_the_same_everywhere()
+
+
+def _draw_the_same_everywhere():
+    """Has Hypothesis draw none of the constants that stand in this project's files.
+
+    It parses every file of ours that is imported, a thousand of them, which takes each worker 20
+    to 50 seconds in a fresh clone. With them, a test of a given seed draws other values in another
+    worker, where other files are imported.
+    """
+    if hasattr(providers, "_get_local_constants"):
+        providers._get_local_constants = lambda: providers._local_constants
 
 
 @pytest.hookimpl(tryfirst=True)

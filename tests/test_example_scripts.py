@@ -21,6 +21,7 @@ PRINTED = {
     "own_soc.py": r"wrote accelerator\.v: [0-9,]{7} bytes",
     "quantisation.py": "cherry +[4-9][0-9]",
     "report.py": r"wrote report\.html: cherry, imagine, opentpu, opu, pim",
+    "state.py": "1,100 bytes for 100 steps\nthe same from the saved state on: True",
     "sweep.py": "85f-p256 +[0-9,]+ cycles",
     "comparing_cores.ipynb": "opu +[0-9,]+ cycles +[0-9]+ right",
     "first_network.ipynb": "(9[0-9]|100) of 100 digits right",

@@ -243,7 +243,6 @@ HOUSE_WORDS = frozenset(
     "room rooms verdict verdicts barred homes twin twins told rings owed paid face faces".split()
 )
 LEFT = {
-    "tools/kernels/": {"room"},
     "tools/compiler/backends/pim/": {"room", "homes", "rings"},
 }
 

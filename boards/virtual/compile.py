@@ -22,6 +22,7 @@ from ...gateware.processes import run_child
 from ...gateware.shell.settle import settle
 from .cache import BuildCache
 from .compile_rate import CompileRate
+from .operators import direct_operators
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .registers import register_table, write_registers
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
@@ -30,10 +31,11 @@ __all__ = ["CompileError", "Library", "ToolMissing", "build_library", "mangle", 
 
 HERE = Path(__file__).resolve().parent
 # Characters of a design above which it is cut into functions, and of one of these. The compiler's
-# time is more than in proportion to a function's size; simulation is a tenth slower by it.
-_CUT_ABOVE, _CUT_SIZE = 1_500_000, 15_000
+# time is more than in proportion to a function's size (a design of 640,000 characters took 12
+# seconds whole and 7 seconds cut); simulation is a thirtieth slower by it.
+_CUT_ABOVE, _CUT_SIZE = 60_000, 15_000
 # What a design's C++ depends on beside its RTLIL and yosys.
-_REWRITERS = ("compile.py", "quicken.py", "registers.py", "statements.py")
+_REWRITERS = ("compile.py", "operators.py", "quicken.py", "registers.py", "statements.py")
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
 #: Of the runtime; the design's folder has its own.
@@ -97,7 +99,7 @@ def _quicken(folder, runtime, registers, cut):
     """Makes the design and its copy of the runtime's header fast (:mod:`.quicken`)."""
     header = (runtime / _HEADER).read_text()
     (folder / _HEADER).parent.mkdir()
-    (folder / _HEADER).write_text(one_chunk(header))
+    (folder / _HEADER).write_text(direct_operators(one_chunk(header))[0])
     source, declarations = folder / "design.cc", folder / "design.h"
     text, members = join_edges(source.read_text()), declarations.read_text()
     if registers:

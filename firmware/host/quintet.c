@@ -33,6 +33,30 @@
 #define DONE 2u
 #define FAULT 4u
 #define ABORTED 8u
+/* Registers of the SoC. */
+#define SOC_BOOT 0x14u
+#define LIST_START 0x100u
+#define LIST_STATUS 0x104u
+#define LIST_POSITION 0x10Cu
+/* Bits of the status of a start from flash memory, beside BUSY. */
+#define READY 2u
+#define REFUSED 4u
+/* Bits of the status of a list, beside BUSY. */
+#define ENDED 2u
+#define LIST_FAULT 4u
+#define LIST_ERROR 8u
+#define STOPPED 16u
+/* Commands of a list: what they do, and their mark. */
+#define WAIT 0x81u
+#define MOVE 0x82u
+#define INLINE 0x84u
+#define START_CORE 0x88u
+#define END_LIST 0x90u
+#define STRIDED 0xA0u
+/* Most bytes that a command moves at once, whole words. */
+#define MAX_MOVE 0xFFFCu
+/* Longest start from flash memory. */
+#define BOOT_MS 30000u
 /* A core ends within so long after an abort or a reset. */
 #define SETTLE_MS 2000u
 
@@ -669,19 +693,29 @@ static enum quintet_status need_core(struct quintet *board)
     return status ? status : board->info.isa[0] ? QUINTET_OK : QUINTET_NO_CORE;
 }
 
-static enum quintet_status read_register(struct quintet *board, uint32_t offset, uint32_t *value)
+static enum quintet_status read_word(struct quintet *board, uint32_t address, uint32_t *value)
 {
-    uint8_t bytes[4];
-    enum quintet_status status = quintet_read(board, board->info.control_base + offset, bytes, 4);
+    uint8_t bytes[4] = {0};
+    enum quintet_status status = quintet_read(board, address, bytes, 4);
     *value = get32(bytes);
     return status;
 }
 
-static enum quintet_status write_register(struct quintet *board, uint32_t offset, uint32_t value)
+static enum quintet_status read_status(struct quintet *board, uint32_t *value)
+{
+    return read_word(board, board->info.control_base + STATUS, value);
+}
+
+static enum quintet_status write_word(struct quintet *board, uint32_t address, uint32_t value)
 {
     uint8_t bytes[4];
     put32(bytes, value);
-    return quintet_write(board, board->info.control_base + offset, bytes, 4);
+    return quintet_write(board, address, bytes, 4);
+}
+
+static enum quintet_status write_register(struct quintet *board, uint32_t offset, uint32_t value)
+{
+    return write_word(board, board->info.control_base + offset, value);
 }
 
 /* Lets time pass: nothing is outstanding, so that nothing of value can be read. */
@@ -690,14 +724,15 @@ static enum quintet_status pause(struct quintet *board, uint32_t milliseconds)
     return receive(board, now(board) + milliseconds) < 0 ? QUINTET_PORT_FAILED : QUINTET_OK;
 }
 
-/* Looks at the core until it is idle. The pauses grow with the time waited, so that short runs are
- * seen at once and long ones are not disturbed. Late after `limit_ms` (0: never). */
-static enum quintet_status wait_idle(struct quintet *board, uint32_t limit_ms,
-                                     enum quintet_status late, uint32_t *seen)
+/* Looks at a status register until its bit 0, busy, is low. The pauses grow with the time waited,
+ * so that short runs are seen at once and long ones are not disturbed. Late after `limit_ms` (0:
+ * never). */
+static enum quintet_status wait_for(struct quintet *board, uint32_t address, uint32_t limit_ms,
+                                    enum quintet_status late, uint32_t *seen)
 {
     uint32_t began = now(board);
     for (;;) {
-        enum quintet_status status = read_register(board, STATUS, seen);
+        enum quintet_status status = read_word(board, address, seen);
         if (status || !(*seen & BUSY))
             return status;
         uint32_t waited = now(board) - began;
@@ -706,6 +741,13 @@ static enum quintet_status wait_idle(struct quintet *board, uint32_t limit_ms,
         if (waited >= 8 && (status = pause(board, waited / 8 < 20 ? waited / 8 : 20)))
             return status;
     }
+}
+
+/* Waits until the core is idle. */
+static enum quintet_status wait_idle(struct quintet *board, uint32_t limit_ms,
+                                     enum quintet_status late, uint32_t *seen)
+{
+    return wait_for(board, board->info.control_base + STATUS, limit_ms, late, seen);
 }
 
 enum quintet_status quintet_reset_core(struct quintet *board)
@@ -724,7 +766,7 @@ enum quintet_status quintet_state(struct quintet *board, struct quintet_core_sta
     uint32_t seen;
     enum quintet_status status = need_core(board);
     if (!status)
-        status = read_register(board, STATUS, &seen);
+        status = read_status(board, &seen);
     if (status)
         return status;
     state->busy = seen & BUSY;
@@ -765,6 +807,14 @@ static enum quintet_status write_registers(struct quintet *board,
     return QUINTET_OK;
 }
 
+/* Ends the core's run. */
+static enum quintet_status abort_run(struct quintet *board)
+{
+    uint32_t seen;
+    enum quintet_status status = write_register(board, CONTROL, ABORT);
+    return status ? status : wait_idle(board, SETTLE_MS, QUINTET_BUSY, &seen);
+}
+
 /* Starts a run with the registers as they are, and waits for its end. */
 static enum quintet_status start_and_wait(struct quintet *board, uint32_t limit_ms)
 {
@@ -774,9 +824,7 @@ static enum quintet_status start_and_wait(struct quintet *board, uint32_t limit_
         return status;
     status = wait_idle(board, limit_ms, QUINTET_ABORTED, &seen);
     if (status == QUINTET_ABORTED) {
-        status = write_register(board, CONTROL, ABORT);
-        if (!status)
-            status = wait_idle(board, SETTLE_MS, QUINTET_BUSY, &seen);
+        status = abort_run(board);
         return status ? status : QUINTET_ABORTED;
     }
     if (status)
@@ -791,7 +839,7 @@ enum quintet_status quintet_run(struct quintet *board, const struct quintet_regi
     enum quintet_status status = need_core(board);
     board->loaded = NULL; /* another program comes between */
     if (!status)
-        status = read_register(board, STATUS, &seen);
+        status = read_status(board, &seen);
     if (!status && seen & BUSY)
         status = QUINTET_BUSY;
     if (!status)
@@ -801,16 +849,37 @@ enum quintet_status quintet_run(struct quintet *board, const struct quintet_regi
 
 /* ---- Networks ---- */
 
-static enum quintet_status check_segment(struct quintet *board, const struct quintet_segment *s)
+static enum quintet_status check_segments(struct quintet *board, const struct quintet_segment *s,
+                                          uint32_t count)
 {
-    uint32_t found;
-    if (!s->data)
-        return QUINTET_OK;
-    enum quintet_status status = quintet_checksum(board, s->address, s->size, &found);
-    if (!status && found != quintet_crc32(s->data, s->size)) {
-        board->error_address = s->address;
-        status = QUINTET_CHECKSUM;
+    for (; count--; s++) {
+        uint32_t found;
+        enum quintet_status status = quintet_checksum(board, s->address, s->size, &found);
+        if (!status && found != s->crc) {
+            board->error_address = s->address;
+            status = QUINTET_CHECKSUM;
+        }
+        if (status)
+            return status;
     }
+    return QUINTET_OK;
+}
+
+static enum quintet_status write_segments(struct quintet *board, const struct quintet_segment *s,
+                                          uint32_t count)
+{
+    enum quintet_status status = QUINTET_OK;
+    for (; !status && count--; s++)
+        status = s->data ? quintet_write(board, s->address, s->data, s->size) : QUINTET_ARGUMENT;
+    return status;
+}
+
+static enum quintet_status clear(struct quintet *board, const struct quintet_segment *s,
+                                 uint32_t count)
+{
+    enum quintet_status status = QUINTET_OK;
+    for (; !status && count--; s++)
+        status = quintet_fill(board, s->address, s->size, 0);
     return status;
 }
 
@@ -823,7 +892,11 @@ static enum quintet_status check_build(struct quintet *board, const struct quint
         return QUINTET_NO_CORE;
     if (board->info.params_hash != network->params_hash)
         return QUINTET_OTHER_BUILD;
-    return board->info.memory_size < network->memory_size ? QUINTET_MEMORY : QUINTET_OK;
+    if (board->info.memory_size < network->memory_size)
+        return QUINTET_MEMORY;
+    /* A board that starts from flash memory writes main memory by itself until then. */
+    uint32_t seen;
+    return wait_for(board, board->info.soc_base + SOC_BOOT, BOOT_MS, QUINTET_BUSY, &seen);
 }
 
 /* The registers of the network with another program, for a setup program. */
@@ -839,16 +912,39 @@ static enum quintet_status run_setup(struct quintet *board, const struct quintet
     return status ? status : start_and_wait(board, 0);
 }
 
-enum quintet_status quintet_assume_loaded(struct quintet *board,
-                                          const struct quintet_network *network)
+enum quintet_status quintet_reset_states(struct quintet *board,
+                                         const struct quintet_network *network)
+{
+    enum quintet_status status = QUINTET_OK;
+    for (uint32_t i = 0; !status && i < network->state_count; i++) {
+        const struct quintet_segment *s = &network->states[i];
+        status = quintet_write(board, s->address, s->data, s->size);
+    }
+    return status;
+}
+
+/* Makes a network ready: `writes` its bytes, or checks that the board holds them. */
+static enum quintet_status make_ready(struct quintet *board, const struct quintet_network *network,
+                                      bool writes)
 {
     enum quintet_status status = check_build(board, network);
+    board->loaded = NULL;
+    if (!status)
+        status = clear(board, network->zeros, network->zero_count);
+    if (!status && writes)
+        status = write_segments(board, network->segments, network->segment_count);
+    if (!status && writes)
+        status = write_segments(board, network->setup, network->setup_count);
     if (!status)
         status = quintet_reset_core(board);
-    for (uint32_t i = 0; !status && i < network->segment_count; i++)
-        status = check_segment(board, &network->segments[i]);
+    if (!status)
+        status = check_segments(board, network->segments, network->segment_count);
+    if (!status)
+        status = check_segments(board, network->setup, network->setup_count);
     for (uint32_t i = 0; !status && i < network->setup_count; i++)
         status = run_setup(board, network, &network->setup[i]);
+    if (!status)
+        status = quintet_reset_states(board, network);
     if (!status) {
         board->loaded = network;
         board->ran = false;
@@ -856,21 +952,40 @@ enum quintet_status quintet_assume_loaded(struct quintet *board,
     return status;
 }
 
+enum quintet_status quintet_assume_loaded(struct quintet *board,
+                                          const struct quintet_network *network)
+{
+    return make_ready(board, network, false);
+}
+
 enum quintet_status quintet_load(struct quintet *board, const struct quintet_network *network)
 {
-    enum quintet_status status = check_build(board, network);
-    board->loaded = NULL;
-    for (uint32_t i = 0; !status && i < network->zero_count; i++)
-        status = quintet_fill(board, network->zeros[i].address, network->zeros[i].size, 0);
-    for (uint32_t i = 0; !status && i < network->segment_count + network->setup_count; i++) {
-        const struct quintet_segment *s = i < network->segment_count
-                                              ? &network->segments[i]
-                                              : &network->setup[i - network->segment_count];
-        status = s->data ? quintet_write(board, s->address, s->data, s->size) : QUINTET_ARGUMENT;
-        if (!status && i >= network->segment_count)
-            status = check_segment(board, s);
-    }
-    return status ? status : quintet_assume_loaded(board, network);
+    return make_ready(board, network, true);
+}
+
+enum quintet_status quintet_ensure_loaded(struct quintet *board,
+                                          const struct quintet_network *network, bool *resident)
+{
+    enum quintet_status status = make_ready(board, network, false);
+    bool found = status != QUINTET_CHECKSUM;
+    if (!found && network->segments->data)
+        status = make_ready(board, network, true);
+    if (resident)
+        *resident = found;
+    return status;
+}
+
+enum quintet_status quintet_boot(struct quintet *board, struct quintet_boot_state *state)
+{
+    uint32_t seen = 0;
+    enum quintet_status status = need_core(board);
+    if (!status)
+        status = read_word(board, board->info.soc_base + SOC_BOOT, &seen);
+    state->busy = seen & BUSY;
+    state->ready = seen & READY;
+    state->refused = seen & REFUSED;
+    state->reason = seen >> 4 & 7;
+    return status;
 }
 
 static uint16_t plane(const struct quintet_tensor *tensor, const void *numbers,
@@ -887,18 +1002,35 @@ static uint16_t plane(const struct quintet_tensor *tensor, const void *numbers,
     return word;
 }
 
-static enum quintet_status put(struct quintet *board, const struct quintet_tensor *tensor,
-                               const void *numbers)
+/* Bytes of the words that a run takes. */
+static uint32_t whole(uint32_t size)
 {
-    const uint8_t *at = numbers;
+    return (size + 3) & ~3u;
+}
+
+/* Moves the strips of a tensor at `base`, from `out` or to `in`. `packed`: they lie one behind the
+ * other, each run at a word. */
+static enum quintet_status strips(struct quintet *board, const struct quintet_tensor *tensor,
+                                  uint32_t base, bool packed, const uint8_t *out, uint8_t *in)
+{
     for (uint32_t i = 0; i < tensor->strip_count; i++) {
         const struct quintet_strip *s = &tensor->strips[i];
-        enum quintet_status status = quintet_write_strided(board, tensor->address + s->offset, at,
-                                                           s->run, s->stride, s->count);
+        uint32_t stride = packed ? whole(s->run) : s->stride, size = s->run * s->count;
+        enum quintet_status status =
+            strided(board, out ? WRITE_STRIDED : READ_STRIDED, packed ? base : base + s->offset,
+                    out, in, s->run, stride, s->count);
         if (status)
             return status;
-        at += s->run * s->count;
+        base += packed ? stride * s->count : 0;
+        out = out ? out + size : NULL;
+        in = in ? in + size : NULL;
     }
+    return QUINTET_OK;
+}
+
+static enum quintet_status put(struct quintet *board, const struct quintet_tensor *tensor,
+                               uint32_t base, bool packed, const void *numbers)
+{
     for (uint32_t i = 0; i < tensor->plane_count; i++) {
         const struct quintet_planes *p = &tensor->planes[i];
         uint8_t bytes[64];
@@ -907,27 +1039,12 @@ static enum quintet_status put(struct quintet *board, const struct quintet_tenso
             bytes[2 * bit] = (uint8_t)word;
             bytes[2 * bit + 1] = (uint8_t)(word >> 8);
         }
-        enum quintet_status status = quintet_write_strided(
-            board, tensor->address + 4 * p->word, bytes, 2, 4, tensor->bits);
+        enum quintet_status status =
+            quintet_write_strided(board, base + 4 * p->word, bytes, 2, 4, tensor->bits);
         if (status)
             return status;
     }
-    return QUINTET_OK;
-}
-
-static enum quintet_status get(struct quintet *board, const struct quintet_tensor *tensor,
-                               void *numbers)
-{
-    uint8_t *at = numbers;
-    for (uint32_t i = 0; i < tensor->strip_count; i++) {
-        const struct quintet_strip *s = &tensor->strips[i];
-        enum quintet_status status = quintet_read_strided(board, tensor->address + s->offset, at,
-                                                          s->run, s->stride, s->count);
-        if (status)
-            return status;
-        at += s->run * s->count;
-    }
-    return QUINTET_OK;
+    return strips(board, tensor, base, packed, numbers, NULL);
 }
 
 enum quintet_status quintet_infer(struct quintet *board, const struct quintet_network *network,
@@ -938,7 +1055,7 @@ enum quintet_status quintet_infer(struct quintet *board, const struct quintet_ne
     if (board->loaded != network)
         return QUINTET_NOT_LOADED;
     for (uint32_t i = 0; !status && i < network->input_count; i++)
-        status = put(board, &network->inputs[i], inputs[i]);
+        status = put(board, &network->inputs[i], network->inputs[i].address, false, inputs[i]);
     /* Registers keep what they were given. What a run has left in the core serves the next one. */
     if (!status && !board->ran)
         status = write_registers(board, network->registers, network->register_count);
@@ -953,8 +1070,311 @@ enum quintet_status quintet_infer(struct quintet *board, const struct quintet_ne
     board->loaded = network;
     board->ran = true;
     for (uint32_t i = 0; !status && i < network->output_count; i++)
-        status = get(board, &network->outputs[i], outputs[i]);
+        status = strips(board, &network->outputs[i], network->outputs[i].address, false, NULL,
+                        outputs[i]);
     return status;
+}
+
+/* ---- Lists of runs ---- */
+
+/* Writes the words of a list, or counts them only. */
+struct writer {
+    struct quintet *board;  /* NULL: counts */
+    uint32_t address;       /* behind the words so far */
+    enum quintet_status status;
+    uint32_t count;
+    uint8_t bytes[64];
+};
+
+static void flush(struct writer *w)
+{
+    if (w->board && !w->status)
+        w->status = quintet_write(w->board, w->address - w->count, w->bytes, w->count);
+    w->count = 0;
+}
+
+static void add(struct writer *w, uint32_t word)
+{
+    put32(w->bytes + w->count, word);
+    w->count += 4;
+    w->address += 4;
+    if (w->count == sizeof w->bytes)
+        flush(w);
+}
+
+/* Adds commands that copy `count` runs of `run` bytes between memory at `home`, where they are
+ * `stride` apart, and words one behind the other at `slot`. */
+static void add_copy(struct writer *w, bool out, uint32_t home, uint32_t slot, uint32_t run,
+                     uint32_t stride, uint32_t count)
+{
+    bool is_strided = count > 1;
+    for (uint32_t size; run; run -= size, home += size, slot += size) {
+        size = !is_strided && run > MAX_MOVE ? MAX_MOVE : run;
+        add(w, size << 8 | MOVE | (is_strided ? STRIDED : 0));
+        add(w, out ? slot : home);
+        add(w, out ? home : slot);
+        if (is_strided)
+            add(w, (out ? 1u << 31 : 0) | ((stride - whole(run)) / 4 + 1) << 16 | (count - 1));
+    }
+}
+
+/* What is copied: inputs from where they wait; outputs to where they wait for the host; and, once
+ * for each run, what lies between the elements of inputs that are copied with it. */
+enum copies { INPUTS, OUTPUTS, GAPS };
+
+/* Adds the copies of run `run`; `copy`: of the double-buffered copy of the program. */
+static void add_copies(struct writer *w, const struct quintet_list *list, uint32_t run, bool copy,
+                       enum copies what)
+{
+    const struct quintet_network *n = list->network;
+    uint32_t slot = list->first + run * n->slot;
+    for (uint32_t i = 0; i < n->input_count + n->output_count; i++) {
+        bool out = i >= n->input_count;
+        const struct quintet_tensor *t = out ? &n->outputs[i - n->input_count] : &n->inputs[i];
+        uint32_t home = copy ? n->copy->addresses[i] : t->address;
+        bool wanted = out == (what == OUTPUTS);
+        if (t->span_size && wanted)
+            add_copy(w, what != INPUTS, home + t->span_offset, slot, t->span_size, 0, 1);
+        uint32_t at = slot;
+        for (uint32_t k = 0; !t->span_size && wanted && what != GAPS && k < t->strip_count; k++) {
+            const struct quintet_strip *s = &t->strips[k];
+            add_copy(w, out, home + s->offset, at, s->run, s->stride, s->count);
+            at += whole(s->run) * s->count;
+        }
+        slot += t->slot;
+    }
+}
+
+/* Adds the start of a run with register writes before it; `waits`: for the end of the run before. */
+static void add_run(struct writer *w, uint32_t control, const struct quintet_register *registers,
+                    uint32_t count, bool waits)
+{
+    uint32_t flags = waits ? WAIT : 0;
+    if (!count)
+        add(w, flags | START_CORE);
+    while (count) {
+        uint32_t size = 1;
+        while (size < count && registers[size].offset == registers->offset + 4 * size)
+            size++;
+        count -= size;
+        add(w, 4 * size << 8 | flags | MOVE | INLINE | (count ? 0 : START_CORE));
+        add(w, control + registers->offset);
+        for (; size; size--)
+            add(w, (registers++)->value);
+        flags = 0;
+    }
+}
+
+static void add_list(struct writer *w, const struct quintet_list *list, uint32_t control)
+{
+    const struct quintet_network *n = list->network;
+    bool twice = list->overlapped;
+    add_copies(w, list, 0, false, INPUTS);
+    for (uint32_t run = 0; run < list->runs; run++) {
+        bool copy = twice && run & 1;
+        if (!run)
+            add_run(w, control, n->registers, n->register_count, false);
+        else if (!twice)
+            add_run(w, control, n->again, n->again_count, false);
+        else if (copy)
+            add_run(w, control, n->copy->enter, n->copy->enter_count, true);
+        else
+            add_run(w, control, n->copy->leave, n->copy->leave_count, true);
+        if (!twice) {
+            add(w, WAIT);
+            add_copies(w, list, run, false, OUTPUTS);
+        } else if (run) {
+            add_copies(w, list, run - 1, !copy, OUTPUTS);
+        }
+        if (run + 1 < list->runs)
+            add_copies(w, list, run + 1, twice && !copy, INPUTS);
+    }
+    if (twice) {
+        add(w, WAIT);
+        add_copies(w, list, list->runs - 1, !(list->runs & 1), OUTPUTS);
+    }
+    add(w, END_LIST);
+    flush(w);
+}
+
+/* Writes what double-buffering needs besides, if the board and the header have it. */
+static enum quintet_status load_copy(struct quintet *board, const struct quintet_copy *copy)
+{
+    enum quintet_status status = clear(board, copy->zeros, copy->zero_count);
+    if (!status)
+        status = check_segments(board, copy->segments, copy->segment_count);
+    if (status == QUINTET_CHECKSUM) {
+        status = write_segments(board, copy->segments, copy->segment_count);
+        if (!status)
+            status = check_segments(board, copy->segments, copy->segment_count);
+    }
+    return status;
+}
+
+enum quintet_status quintet_list_prepare(struct quintet *board, struct quintet_list *list,
+                                         const struct quintet_network *network, uint32_t runs,
+                                         uint32_t address)
+{
+    const struct quintet_copy *copy = network->copy;
+    struct writer w = {0};
+    uint32_t seen, memory = network->memory_size;
+    if (board->loaded != network)
+        return QUINTET_NOT_LOADED;
+    if (!runs || address & 3)
+        return QUINTET_ARGUMENT;
+    enum quintet_status status = read_word(board, board->info.soc_base + LIST_STATUS, &seen);
+    if (status == QUINTET_BUS_ERROR || !network->lists)
+        return QUINTET_NO_LISTS;
+    if (!status && seen & BUSY)
+        status = QUINTET_BUSY;
+    if (status)
+        return status;
+
+    list->network = network;
+    list->runs = runs;
+    list->overlapped = runs > 1 && copy && copy->memory_size <= board->info.memory_size;
+    if (list->overlapped) {
+        status = load_copy(board, copy);
+        if (status == QUINTET_ARGUMENT) /* the header has no bytes, and the board has others */
+            list->overlapped = false;
+        else if (status)
+            return status;
+        else
+            memory = copy->memory_size;
+    }
+    /* The length of a list does not depend on its addresses. */
+    list->address = address ? address : whole(memory);
+    list->first = 0;
+    w.address = list->address;
+    add_list(&w, list, 0);
+    list->first = w.address;
+    uint64_t end = (uint64_t)list->first + (uint64_t)runs * network->slot;
+    if (end > board->info.memory_size)
+        return QUINTET_MEMORY;
+    list->end = (uint32_t)end;
+
+    /* A list of its own copies what lies between elements; then comes the list itself. */
+    w.board = board;
+    w.address = list->address;
+    for (uint32_t run = 0; run < runs; run++)
+        add_copies(&w, list, run, false, GAPS);
+    if (w.address != list->address) {
+        add(&w, END_LIST);
+        flush(&w);
+        status = w.status;
+        if (!status)
+            status = quintet_list_start(board, list, false);
+        if (!status)
+            status = quintet_list_wait(board, list, SETTLE_MS);
+        if (status)
+            return status;
+    }
+    w.address = list->address;
+    add_list(&w, list, board->info.control_base);
+    return w.status;
+}
+
+/* Writes the inputs of a run, or reads its outputs. */
+static enum quintet_status list_tensors(struct quintet *board, const struct quintet_list *list,
+                                        uint32_t run, const void *const *inputs,
+                                        void *const *outputs)
+{
+    const struct quintet_network *n = list->network;
+    uint32_t slot = list->first + run * n->slot;
+    enum quintet_status status = run < list->runs ? QUINTET_OK : QUINTET_ARGUMENT;
+    for (uint32_t i = 0; !status && i < n->input_count + n->output_count; i++) {
+        bool out = i >= n->input_count;
+        const struct quintet_tensor *t = out ? &n->outputs[i - n->input_count] : &n->inputs[i];
+        bool packed = !t->span_size;
+        if (!out && inputs)
+            status = put(board, t, slot - t->span_offset, packed, inputs[i]);
+        if (out && outputs)
+            status = strips(board, t, slot - t->span_offset, packed, NULL,
+                            outputs[i - n->input_count]);
+        slot += t->slot;
+    }
+    return status;
+}
+
+enum quintet_status quintet_list_put(struct quintet *board, const struct quintet_list *list,
+                                     uint32_t run, const void *const *inputs)
+{
+    return list_tensors(board, list, run, inputs, NULL);
+}
+
+enum quintet_status quintet_list_get(struct quintet *board, const struct quintet_list *list,
+                                     uint32_t run, void *const *outputs)
+{
+    return list_tensors(board, list, run, NULL, outputs);
+}
+
+enum quintet_status quintet_list_start(struct quintet *board, const struct quintet_list *list,
+                                       bool interrupt)
+{
+    uint32_t seen;
+    if (board->loaded != list->network)
+        return QUINTET_NOT_LOADED;
+    enum quintet_status status = read_word(board, board->info.soc_base + LIST_STATUS, &seen);
+    if (!status && seen & BUSY)
+        status = QUINTET_BUSY;
+    if (status)
+        return status;
+    board->loaded = NULL; /* until the list has ended well */
+    return write_word(board, board->info.soc_base + LIST_START, list->address | interrupt);
+}
+
+enum quintet_status quintet_list_state(struct quintet *board, struct quintet_list_state *state)
+{
+    uint8_t bytes[12];
+    enum quintet_status status = need_core(board);
+    if (!status)
+        status = quintet_read(board, board->info.soc_base + LIST_STATUS, bytes, sizeof bytes);
+    if (status)
+        return status == QUINTET_BUS_ERROR ? QUINTET_NO_LISTS : status;
+    state->busy = bytes[0] & BUSY;
+    state->ended = bytes[0] & ENDED;
+    state->fault = bytes[0] & LIST_FAULT;
+    state->error = bytes[0] & LIST_ERROR;
+    state->stopped = bytes[0] & STOPPED;
+    state->runs = (uint16_t)get32(bytes + 4);
+    state->position = get32(bytes + 8);
+    return QUINTET_OK;
+}
+
+enum quintet_status quintet_list_stop(struct quintet *board)
+{
+    uint32_t seen, status_register = board->info.soc_base + LIST_STATUS;
+    enum quintet_status status = write_word(board, status_register, 0);
+    if (!status)
+        status = wait_for(board, status_register, SETTLE_MS, QUINTET_BUSY, &seen);
+    return status ? status : abort_run(board);
+}
+
+enum quintet_status quintet_list_wait(struct quintet *board, const struct quintet_list *list,
+                                      uint32_t limit_ms)
+{
+    uint32_t seen;
+    enum quintet_status status = wait_for(board, board->info.soc_base + LIST_STATUS, limit_ms,
+                                          QUINTET_ABORTED, &seen);
+    if (status == QUINTET_ABORTED) {
+        status = quintet_list_stop(board);
+        return status ? status : QUINTET_ABORTED;
+    }
+    if (status)
+        return status;
+    if (seen & LIST_ERROR) {
+        status = read_word(board, board->info.soc_base + LIST_POSITION, &board->error_address);
+        return status ? status : QUINTET_LIST;
+    }
+    if (seen & LIST_FAULT) {
+        status = read_status(board, &seen);
+        return status ? status : seen & FAULT ? QUINTET_FAULT : QUINTET_ABORTED;
+    }
+    if (seen & STOPPED)
+        return QUINTET_ABORTED;
+    board->loaded = list->network;
+    board->ran = false; /* the registers may be those of the double-buffered copy */
+    return QUINTET_OK;
 }
 
 /* ---- Numbers ---- */
@@ -1033,6 +1453,8 @@ const char *quintet_status_text(enum quintet_status status)
         "the run ended with a fault of the core",
         "the run was aborted",
         "the network is not loaded",
+        "the build walks no lists of runs, or the network has none",
+        "the list of runs met a failed bus cycle, or a word that is no command",
     };
     size_t count = sizeof text / sizeof text[0];
     return (size_t)status < count ? text[status] : "unknown status";

@@ -66,7 +66,10 @@ enum quintet_status {
     QUINTET_BUSY,         /* the core runs, or did not come out of its reset */
     QUINTET_FAULT,        /* the run ended with a fault: quintet_state() says which */
     QUINTET_ABORTED,      /* the run was aborted, or exceeded its time limit */
-    QUINTET_NOT_LOADED    /* quintet_infer() before quintet_load() or quintet_assume_loaded() */
+    QUINTET_NOT_LOADED,   /* no quintet_load() or quintet_assume_loaded() of the network before */
+    QUINTET_NO_LISTS,     /* the build walks no lists of runs, or the network has none */
+    QUINTET_LIST          /* the list of runs met a failed bus cycle, or a word that is no command,
+                             before `error_address` */
 };
 
 /* What the program around the library supplies. `user` is passed through. */
@@ -108,11 +111,29 @@ struct quintet_register {
     uint32_t value;
 };
 
+/* A start from flash memory (docs/how/standalone.md); all zero on a board without. */
+struct quintet_boot_state {
+    bool busy, ready, refused;
+    uint8_t reason;         /* why the image was refused: 1 none, 2 another version, 3 damaged, 4 of
+                               another build, 5 it writes where there is nothing */
+};
+
+/* The list of runs that a board walks, or has walked last (docs/how/standalone.md). */
+struct quintet_list_state {
+    bool busy, ended;
+    bool fault;             /* a run ended with a fault, or was aborted */
+    bool error;             /* a bus cycle failed, or a word was no command */
+    bool stopped;
+    uint16_t runs;          /* that were started, modulo 2^16; the last one is that of a fault */
+    uint32_t position;      /* address behind the last word of the list that was taken */
+};
+
 /* Bytes of a program, or of constants, and where they go. */
 struct quintet_segment {
     uint32_t address;
     uint32_t size;
     const uint8_t *data;
+    uint32_t crc;           /* CRC-32 of the bytes, there even if `data` is NULL */
 };
 
 /* `count` runs of `run` bytes, `stride` apart, the first one `offset` bytes behind the tensor's
@@ -155,6 +176,26 @@ struct quintet_tensor {
     uint32_t strip_count;
     const struct quintet_planes *planes; /* instead of strips, where plane_count > 0 */
     uint32_t plane_count;
+    /* What a list of runs copies: the strips one by one, or, if `span_size` > 0, so many bytes from
+     * `span_offset` behind the address on. */
+    uint32_t span_offset;
+    uint32_t span_size;
+    uint32_t slot;          /* bytes that it takes where it waits for a run of a list */
+};
+
+/* The double-buffered copy of a network's program: lists of runs use it in turn with the program,
+ * and copy the tensors of the next run and of the one before beside each run. */
+struct quintet_copy {
+    uint32_t memory_size;   /* bytes of main memory that both use */
+    const struct quintet_register *enter; /* written before its runs, behind one of the program */
+    uint32_t enter_count;
+    const struct quintet_register *leave; /* before the program's runs, behind one of the copy */
+    uint32_t leave_count;
+    const struct quintet_segment *segments;
+    uint32_t segment_count;
+    const struct quintet_segment *zeros;
+    uint32_t zero_count;
+    const uint32_t *addresses; /* of the inputs, then of the outputs */
 };
 
 /* A network compiled for one build of one core; `quintet export --c` writes it. */
@@ -179,6 +220,25 @@ struct quintet_network {
     uint32_t input_count;
     const struct quintet_tensor *outputs;
     uint32_t output_count;
+    const struct quintet_segment *states;     /* what each run leaves for the next one, in the
+                                                 board's memory: place and initial bytes */
+    uint32_t state_count;
+    bool lists;             /* lists of runs can copy its tensors */
+    uint32_t slot;          /* bytes of the tensors of one run of a list, each `slot` of its own */
+    const struct quintet_copy *copy; /* NULL: none */
+};
+
+/* A list of runs in main memory, and the places behind it at which the inputs of its runs wait, and
+ * their outputs afterwards. */
+struct quintet_list {
+    const struct quintet_network *network;
+    uint32_t runs;
+    uint32_t address;       /* of the list */
+    uint32_t end;           /* behind everything: a second list may begin here */
+    bool overlapped;        /* the network's double-buffered copy is used */
+
+    /* Private from here on. */
+    uint32_t first;
 };
 
 /* A board and its link. Set `timeout_ms`, `retry_ms` and `bytes_per_second` after quintet_init() if
@@ -251,15 +311,74 @@ enum quintet_status quintet_run(struct quintet *board, const struct quintet_regi
 enum quintet_status quintet_load(struct quintet *board, const struct quintet_network *network);
 
 /* As quintet_load(), but the board already holds program and constants (another host or its flash
- * wrote them): they are checked where the header has them, and nothing is written. */
+ * wrote them): their checksums are compared, and only what must be zero is written. Waits for the
+ * end of a start from flash memory. QUINTET_CHECKSUM: it holds something else. */
 enum quintet_status quintet_assume_loaded(struct quintet *board,
                                           const struct quintet_network *network);
+
+/* Gives the states of a loaded network their initial values: the next input is the first of a
+ * sequence. quintet_load() and quintet_assume_loaded() do so as well. After a run that failed the
+ * states are invalid. To save them, read the places in `network->states`; to restore, write them. */
+enum quintet_status quintet_reset_states(struct quintet *board,
+                                         const struct quintet_network *network);
+
+/* quintet_assume_loaded() if the board holds the network, else quintet_load(). `resident`, unless
+ * it is NULL, says which of both it was. */
+enum quintet_status quintet_ensure_loaded(struct quintet *board,
+                                          const struct quintet_network *network, bool *resident);
+
+/* How the board's start from flash memory went. */
+enum quintet_status quintet_boot(struct quintet *board, struct quintet_boot_state *state);
 
 /* One run of a loaded network: `inputs[i]` and `outputs[i]` point to numbers of the network's i-th
  * input and output (int8_t, int16_t, int32_t or float, little-endian). `limit_ms` as above. */
 enum quintet_status quintet_infer(struct quintet *board, const struct quintet_network *network,
                                   const void *const *inputs, void *const *outputs,
                                   uint32_t limit_ms);
+
+/* ---- Lists of runs, on boards whose build has them (quintet build --run-list) ----
+ *
+ * The board takes the inputs of a list one after the other, without the host:
+ *
+ *     quintet_list_prepare(&board, &list, &digits, 10, 0);
+ *     for (i = 0; i < 10; i++)
+ *         quintet_list_put(&board, &list, i, inputs[i]);
+ *     quintet_list_start(&board, &list, false);
+ *     quintet_list_wait(&board, &list, 0);
+ *     for (i = 0; i < 10; i++)
+ *         quintet_list_get(&board, &list, i, outputs[i]);
+ *
+ * A list may be started again and again with new inputs. */
+
+/* Writes a list of `runs` runs of a loaded network to main memory, from `address` on (0: behind the
+ * network), and fills in `list`. QUINTET_MEMORY: so many do not fit. */
+enum quintet_status quintet_list_prepare(struct quintet *board, struct quintet_list *list,
+                                         const struct quintet_network *network, uint32_t runs,
+                                         uint32_t address);
+
+/* Writes the inputs of run `run`, and reads its outputs. Both may be done while another list, in
+ * other memory, is walked. */
+enum quintet_status quintet_list_put(struct quintet *board, const struct quintet_list *list,
+                                     uint32_t run, const void *const *inputs);
+enum quintet_status quintet_list_get(struct quintet *board, const struct quintet_list *list,
+                                     uint32_t run, void *const *outputs);
+
+/* Starts a list by one register write. `interrupt`: the board raises its interrupt at the end. */
+enum quintet_status quintet_list_start(struct quintet *board, const struct quintet_list *list,
+                                       bool interrupt);
+
+/* Progress, and how the list ended. */
+enum quintet_status quintet_list_state(struct quintet *board, struct quintet_list_state *state);
+
+/* Waits for the end of a list that was started; after `limit_ms` (0: never) it is stopped, and its
+ * run aborted. After a fault quintet_list_state() says in which run. */
+enum quintet_status quintet_list_wait(struct quintet *board, const struct quintet_list *list,
+                                      uint32_t limit_ms);
+
+/* Stops the list that is walked, and aborts its run. */
+enum quintet_status quintet_list_stop(struct quintet *board);
+
+/* ---- Numbers ---- */
 
 /* Real values to a tensor's numbers (nearest, ties to even, saturated), and back. */
 void quintet_quantise(const struct quintet_tensor *tensor, const float *values, void *numbers);

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from quintet.firmware.opentpu.network import Network
+from quintet.tools.compiler.backends.opentpu.layout import blocks
 from quintet.tools.jobs.job import Job, Load, Save, Source
 from quintet.tools.jobs.recognition import Recognition
-from quintet.tools.kernels.opentpu.layout import blocks
-from quintet.tools.kernels.opentpu.network import Network
 
 if TYPE_CHECKING:
-    from quintet.tools.kernels.opentpu.network import Layer
-    from quintet.tools.kernels.opentpu.program import Program
+    from quintet.firmware.opentpu.network import Layer
+    from quintet.tools.compiler.backends.opentpu.codegen.program import Program
 
 __all__ = ["network_job", "write_job"]
 
@@ -119,11 +119,11 @@ def network_job(
     labels: np.ndarray | None = None,
 ) -> Path:
     """The job that applies ``layers`` to int8 ``inputs`` [rows, K] on a core of ``params``; each
-    layer is a :class:`~quintet.tools.kernels.opentpu.network.Layer`.
+    layer is a :class:`~quintet.firmware.opentpu.network.Layer`.
 
     ``[params]`` of the job names n, ub_rows, acc_rows and, where a layer has ``norm``, ext_norm.
     The npz also holds ``batch`` and ``rows``: with them
-    :meth:`quintet.tools.kernels.opentpu.network.Network.unpack_outputs` reads the saved vectors.
+    :meth:`quintet.firmware.opentpu.network.Network.unpack_outputs` reads the saved vectors.
     With ``labels`` of the inputs the job says how many of them it recognised.
     """
     rows = len(inputs)

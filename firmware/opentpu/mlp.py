@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from quintet.firmware.opentpu.network import Layer, NetworkError
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.kernels.opentpu.layout import pack_matrix
-from quintet.tools.kernels.opentpu.network import Layer, NetworkError
+from quintet.tools.compiler.backends.opentpu.layout import pack_matrix
 
 from .jobs import network_job
 

@@ -19,10 +19,10 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.firmware.opentpu.network import Layer
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.requirements import extra_command
-from quintet.tools.kernels.opentpu.layout import pack_matrix, pack_weights
-from quintet.tools.kernels.opentpu.network import Layer
+from quintet.tools.compiler.backends.opentpu.layout import pack_matrix, pack_weights
 
 from .jobs import network_job
 from .simple_nn import apply, train

@@ -20,11 +20,11 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.firmware.opentpu.network import Layer
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.compiler.backends.opentpu.layout import pack_weights
 from quintet.tools.errors import InputError
 from quintet.tools.jobs.arrays import read_array
-from quintet.tools.kernels.opentpu.layout import pack_weights
-from quintet.tools.kernels.opentpu.network import Layer
 
 from ..commandline import Parser
 from .jobs import network_job

@@ -193,22 +193,30 @@ class BootEngine(wiring.Component):
         only while it is its turn."""
         host, bus = self.host, self.bus
         kept = len(place) - 1
-        rest = Signal()  # between two bus cycles
-        cyc = Signal()  # of the engine
-        seen = Signal()  # the register has the data of the host's bus cycle
-        m.d.comb += cyc.eq(writing & ~rest)
-        m.d.sync += [rest.eq(turn & (bus.ack | bus.err)), seen.eq(host.cyc & ~turn)]
-        with m.If(turn):
-            with m.If(~cyc & host.cyc & ~((writing | loads) & host.we)):
-                m.d.sync += turn.eq(0)
-        with m.Elif(~host.cyc & wants):
+        # Bus cycle of the engine, which implies that it is its turn; low for a cycle between two.
+        cyc = Signal()
+        # The register has the data of the host's bus cycle, which implies that it is the host's
+        # turn.
+        seen = Signal()
+        yields, ended = Signal(), Signal()
+        m.d.comb += [
+            yields.eq(turn & ~cyc & host.cyc & ~((writing | loads) & host.we)),
+            ended.eq(cyc & (bus.ack | bus.err)),
+        ]
+        m.d.sync += [
+            cyc.eq(turn & ~yields & ~ended & (writing | loads)),
+            seen.eq(host.cyc & ~turn),
+        ]
+        with m.If(yields):
+            m.d.sync += turn.eq(0)
+        with m.If(~turn & ~host.cyc & wants):
             m.d.sync += turn.eq(1)
         with m.If(loads | (~turn & host.cyc & host.we)):
             m.d.sync += bus.dat_w.eq(Mux(turn, value, host.dat_w))
         own = Cat(place[:kept], Const(0, 29 - kept), place[kept])
         m.d.comb += [
-            bus.cyc.eq(Mux(turn, cyc, host.cyc & seen)),
-            bus.stb.eq(Mux(turn, cyc, host.stb & seen)),
+            bus.cyc.eq(cyc | (host.cyc & seen)),
+            bus.stb.eq(cyc | (host.stb & seen)),
             bus.we.eq(turn | host.we),
             bus.sel.eq(turn.replicate(4) | host.sel),
             bus.adr.eq(Mux(turn, own, host.adr)),

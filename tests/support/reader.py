@@ -44,7 +44,7 @@ STAND_INS = (
 BOARDS = {
     "bring-up.md": "ulx3s-25f/opentpu",
     "first-job.md": "icebreaker/opentpu",
-    "standalone.md": "icebreaker/opu?boot=plan.img",
+    "standalone.md": "icebreaker/pim?boot=plan.img",
     "studio.md": "ulx3s-85f/opu",
 }
 #: Page -> the page that its reader comes from, with the plan that it made.

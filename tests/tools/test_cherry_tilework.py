@@ -7,16 +7,28 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from quintet.gateware.cores.cherry.image import Step, image_bytes, list_bytes
 from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
-from quintet.gateware.isa.asm import assemble_text
+from quintet.gateware.isa.asm import assemble_text, disassemble
+from quintet.tools.compiler.backends.cherry.codegen.nests import (
+    Nests,
+    Program,
+    TooLarge,
+    programs,
+)
+from quintet.tools.compiler.backends.cherry.codegen.tilework import (
+    Costs,
+    Products,
+    chain,
+    products,
+    reduce,
+)
+from quintet.tools.compiler.backends.cherry.codegen.views import View
+from quintet.tools.compiler.backends.cherry.cost import program_cycles
 from quintet.tools.compiler.backends.cherry.reference import arithmetic
-from quintet.tools.kernels.cherry.nests import Nests, ProgramSource, TooLarge, programs
-from quintet.tools.kernels.cherry.tilework import Costs, Products, chain, products, reduce
-from quintet.tools.kernels.cherry.timing import program_cycles
-from quintet.tools.kernels.cherry.views import View
-from quintet.tools.kernels.inputs import KernelError
+from quintet.tools.compiler.common.inputs import KernelError
 
 PARAMS = SPACE.resolve("85f")
 COSTS = Costs(PARAMS["macs"], PARAMS["banks"])
@@ -29,9 +41,9 @@ def run(nests, held, contexts=16):
     that lie there before, NaN elsewhere."""
     params = SPACE.resolve("85f", {"contexts": contexts})
     made = programs(nests.bodies, imem=params["imem"])
-    lines = [line for number, source in enumerate(made) for line in source.text(f"p{number}")]
-    text = "\n".join([*lines, *(f".step p{number}" for number in range(len(made)))])
-    data = assemble_text(SOFTWARE, text + "\n", params=params).data
+    data = list_bytes([(image_bytes(program.image), Step(0), [], []) for program in made])
+    # The words are legal for this build, and the listing gives the same list.
+    assert assemble_text(SOFTWARE, disassemble(SOFTWARE, data), params=params).data == data
     model = Model(params, np.zeros(1 << 16, np.uint8), shuffle=3)
     model.mem[:] = NAN
     for address, numbers in held.items():
@@ -229,9 +241,9 @@ def test_nests_share_records_and_units():
         with nests.ordered(5) as outer, nests.independent(4) as inner:
             nests.move("load", "INPUT", 0, 4, 1, [(outer, 16), (inner, 80)])
             nests.move("store", "INPUT", 1000, 4, 1, [(outer, 16), (inner, 80)])
-    source = ProgramSource(nests.bodies, imem=256)
+    source = Program(nests.bodies, imem=256)
     assert (source.loops, source.units, source.instructions) == (2, 2, 18)
-    assert ".needs contexts=4" in source.text("p")
+    assert source.image.contexts == 4
 
 
 @pytest.mark.parametrize(
@@ -248,11 +260,11 @@ def test_what_no_program_holds_is_refused(what, imem, message):
     for k in range(9 if what == "loops" else 33):
         if what == "loops":
             with nests.ordered(k + 2):
-                nests("zero ACC")
+                nests.part("zero ACC")
         else:
             nests.move("load", "INPUT", 16 * k if what == "units" else 0, 4, 1)
     with pytest.raises(TooLarge, match=message):
-        ProgramSource(nests.bodies, imem=imem)
+        Program(nests.bodies, imem=imem)
 
 
 def test_bodies_are_divided_among_as_few_programs_as_hold_them():
@@ -260,7 +272,7 @@ def test_bodies_are_divided_among_as_few_programs_as_hold_them():
     for k in range(10):
         nests.begin()
         with nests.ordered(k + 2):
-            nests("zero ACC")
+            nests.part("zero ACC")
     made = programs(nests.bodies, imem=256)
     assert [source.loops for source in made] == [8, 2]
     with pytest.raises(TooLarge, match="a program takes 3 instructions, there are 2"):

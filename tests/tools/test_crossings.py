@@ -98,7 +98,7 @@ def tools(monkeypatch):
             )
             (folder / "top.bit").write_bytes(b"bits")
 
-        monkeypatch.setattr(flow, "_run_script", runs)
+        monkeypatch.setattr(flow, "run_script", runs)
         monkeypatch.setattr(flow, "tool_environment", lambda family: {})
         from quintet.gateware import cores
 

@@ -9,7 +9,7 @@ from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE, levels
 from quintet.tools.compiler.backends.imagine.layer import Layer
-from quintet.tools.compiler.backends.imagine.program import ProgramCalls
+from quintet.tools.compiler.backends.imagine.program import ArrayProgram
 from quintet.tools.compiler.backends.imagine.template import (
     kernel_template,
     loader_template,
@@ -17,7 +17,7 @@ from quintet.tools.compiler.backends.imagine.template import (
     streamed_template,
 )
 from quintet.tools.compiler.backends.imagine.tiles import Tiles
-from quintet.tools.kernels.inputs import KernelError
+from quintet.tools.compiler.common.inputs import KernelError
 
 
 def params_of(rows=4, cols=2, reg_width=16, depth=1024):
@@ -131,7 +131,7 @@ def test_the_smallest_array():
 
 def kernel_of(layer, params, overlap=False):
     """The products of a layer whose vectors and weights are in registers."""
-    program, tiles = ProgramCalls(params, layer.fraction), Tiles(layer, params)
+    program, tiles = ArrayProgram(params, layer.fraction), Tiles(layer, params)
     vectors, [(weights, bias)] = registers_of_layers([layer], params)
     for tile in range(tiles.tall):
         first = weights + tile * tiles.wide

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Arrays given to the kernel libraries: taken whole, or refused by the first value that the machine
+"""Arrays given to code generators: taken whole, or refused by the first value that the machine
 cannot hold."""
 
 import numpy as np
@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from quintet.tools.kernels.inputs import KernelError, check_name, check_names, check_whole, integers
+from quintet.tools.compiler.common.inputs import (
+    KernelError,
+    check_name,
+    check_names,
+    check_whole,
+    integers,
+)
 
 TYPES = st.sampled_from(["int8", "uint8", "int16", "int64", "uint64", "float32", "float64"])
 

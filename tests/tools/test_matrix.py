@@ -4,13 +4,27 @@ run leaves."""
 
 import csv
 import json
+from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
 
 import pytest
 
+from quintet import boards
+from quintet.boards import open_board
 from quintet.gateware.isa.parameters import Parameter, ParameterSpace, Preset
-from quintet.tools.build.matrix import COLUMNS, Cell, cells, run_matrix, source_digest
+from quintet.tools.build import matrix, reached
+from quintet.tools.build.matrix import (
+    COLUMNS,
+    Cell,
+    cells,
+    design_of,
+    is_stale,
+    run_matrix,
+    source_digest,
+    stale_rows,
+)
+from quintet.tools.build.netlists import design_digest
 from quintet.tools.errors import InputError
 
 A, B = Cell("ulx3s-85f", "x", "85f"), Cell("icebreaker", "x", "up5k")
@@ -91,7 +105,7 @@ def test_a_cell_that_does_not_fit_says_what_it_lacks_and_is_kept(tmp_path, monke
         "import quintet.tools.build.bitstream as b\n\n"
         "def run(name, folder, environment, limit, look):\n"
         f"    (folder / 'top.tim').write_text({log!r})\n    raise b.BuildError('no BELs "
-        f"remaining')\nb._run_script = run\n"
+        f"remaining')\nb.run_script = run\n"
     )
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     cell = Cell("icebreaker", "opentpu", "up5k-4x4")
@@ -237,3 +251,86 @@ def test_a_real_cluster(tmp_path, monkeypatch):
             [cell], tmp_path / "m", "one", build=cluster.cluster_build(local.scheduler_address)
         )
         assert results[cell.key]["state"].startswith("failed: no board named 'nowhere'")
+
+
+def test_a_row_is_stale_if_its_design_has_changed():
+    asked = []
+
+    def design(cell):
+        asked.append(cell)
+        return "today's"
+
+    assert not is_stale(A, {"digest": "now"}, "now", design)
+    assert not is_stale(A, {"sources": "now", "design": "another"}, "now", design)
+    assert not asked, "the sources are the same"
+    assert not is_stale(A, {"digest": "before", "design": "today's"}, "now", design)
+    assert is_stale(A, {"sources": "before", "design": "another"}, "now", design)
+    # Without a design nobody knows.
+    assert is_stale(A, {"sources": "before"}, "now", design)
+    assert asked == [A, A]
+
+
+def test_other_sources_build_only_changed_designs_again(tmp_path):
+    log, asked = [], []
+    seeds = [replace(A, seed=seed) for seed in (1, 2)]
+
+    def build(cell, folder):
+        return {**builder(log)(cell, folder), "design": f"{cell.board} 1"}
+
+    def design(cell):
+        asked.append(cell.key)
+        return "icebreaker 2" if cell.board == "icebreaker" else f"{cell.board} 1"
+
+    run_matrix([*seeds, B], tmp_path, "one", build=build, design=design)
+    del log[:]
+    results = run_matrix([*seeds, B], tmp_path, "two", build=build, design=design)
+    # Seeds share a design.
+    assert log == [B.key] and asked == [A.key, B.key]
+    assert {result["digest"] for result in results.values()} == {"two"}
+    assert stale_rows([A, B, Cell("fomu", "x", "up5k")], results, "three", design) == [
+        (A, "current"),
+        (B, "stale"),
+        (Cell("fomu", "x", "up5k"), "not built"),
+    ]
+
+
+def test_a_design_depends_on_sizes_and_clock_but_not_on_the_seed(monkeypatch):
+    cell = Cell("icebreaker", "opentpu", "up5k-4x4")
+    today = design_of(cell)
+    assert today is not None and today == design_of(replace(cell, seed=7))
+    board = open_board("icebreaker")
+    monkeypatch.setattr(boards, "open_board", lambda name: replace(board, clock_mhz=18))
+    assert design_of(cell) not in (today, None)
+    monkeypatch.undo()
+    assert design_of(replace(cell, preset="85f-8x8")) is None
+
+
+def test_places_in_the_sources_are_no_part_of_a_design():
+    def digest(text, script="nextpnr --seed 3 --freq 80 "):
+        files = {"top.il": text, "build_top.sh": script, "top.debug.v": "module"}
+        return design_digest(SimpleNamespace(files=files), 3)
+
+    text = 'attribute \\src "core.py:12"\nwire width 3 \\a\n'
+    assert digest(text) == digest(text.replace("12", "13").encode())
+    assert digest(text) != digest(text.replace("width 3", "width 4"))
+    assert digest(text) != digest(text, "nextpnr --seed 3 --freq 81 ")
+
+
+def test_stale_rows_are_listed(quintet, tmp_path, monkeypatch):
+    monkeypatch.setattr(matrix, "source_digest", lambda root: "two")
+    monkeypatch.setattr(reached, "measured", lambda: {})
+    cell = Cell("icebreaker", "opentpu", "up5k-4x4")
+    monkeypatch.setattr(matrix.stale_rows, "__defaults__", (lambda cell: "today's",))
+    args = ("matrix", "--board", "icebreaker", "--isa", "opentpu", "--stale", "-o", tmp_path)
+
+    def listed(row):
+        (tmp_path / "matrix.json").write_text(json.dumps({"cells": {cell.key: row}}))
+        ran = quintet(*args, "--json")
+        assert ran.code == (1 if ran.json["stale"] else 0)
+        return {row["cell"]: row["state"] for row in ran.json["cells"]}[cell.key]
+
+    assert listed({"digest": "one", "design": "today's"}) == "current"
+    assert listed({"digest": "one", "design": "another"}) == "stale"
+    ran = quintet(*args)
+    assert "1 of 1 rows are older than their sources" in ran.out
+    assert not list(tmp_path.glob("*.csv")), "nothing is built"

@@ -10,7 +10,7 @@ from quintet.boards import board_names, open_board
 from quintet.gateware.cores import open_core
 from quintet.tools.build.matrix import Cell
 from quintet.tools.errors import InputError
-from quintet.tools.pages.builds import mark, read, take_over
+from quintet.tools.pages.builds import mark, mark_stale, read, take_over
 from quintet.tools.pages.measured import page, rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -123,3 +123,33 @@ def test_cells_exist():
             Cell(cell["board"], cell["isa"], cell["preset"], cell["seed"], link).key
             for link in (None, "usb", "uartbone")
         )
+
+
+def test_rows_that_are_older_than_their_sources_are_marked():
+    kinds = {
+        "a/x/p/1": {"sources": "before", "design": "same"},
+        "a/x/p/2": {"sources": "before", "design": "another", "stale": True},
+        "a/x/p/1/usb": {"sources": "before", "link": "usb"},
+        "b/x/p/1": {"sources": "now", "stale": True},
+    }
+    cells = {}
+    for key, cell in kinds.items():
+        board, isa, preset, seed, *_ = key.split("/")
+        cells[key] = {"board": board, "isa": isa, "preset": preset, "seed": int(seed), **cell}
+    asked = []
+
+    def design(cell):
+        asked.append(cell.key)
+        return "same"
+
+    found = mark_stale(cells, "now", design)
+    assert [key for key in found if found[key].get("stale")] == ["a/x/p/2", "a/x/p/1/usb"]
+    assert asked == ["a/x/p/1", "a/x/p/2"]
+
+
+def test_the_page_says_which_rows_are_stale():
+    cell = read()["blackice-ii/opentpu/hx8k-4x4/1"]
+    date = cell["date"]
+    for stale, text in ((True, f"| {date}, stale |"), (False, f"| {date} |")):
+        *_, row, _ = rows({"k": {**cell, "stale": stale}})
+        assert row.endswith(text)

@@ -7,21 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.kernels.inputs import KernelError
-from quintet.tools.kernels.opentpu.buffer import Item, allocate
-from quintet.tools.kernels.opentpu.chunks import chunks, slot_rows
-from quintet.tools.kernels.opentpu.compiler import compile_steps, constant_vectors
-from quintet.tools.kernels.opentpu.linear import (
-    conv_matrices,
-    copy_terms,
-    cut,
-    gather,
-    scale_tile,
-    window_terms,
-)
-from quintet.tools.kernels.opentpu.planes import Planes
-from quintet.tools.kernels.opentpu.program import Program, array_time
-from quintet.tools.kernels.opentpu.step import (
+from quintet.tools.compiler.backends.opentpu.codegen.compiler import compile_steps, constant_vectors
+from quintet.tools.compiler.backends.opentpu.codegen.program import Program, array_time
+from quintet.tools.compiler.backends.opentpu.cost import SDRAM16, Memory, main_memory, word_times
+from quintet.tools.compiler.backends.opentpu.form import (
     PoolStep,
     Step,
     bias_tiles,
@@ -30,7 +19,18 @@ from quintet.tools.kernels.opentpu.step import (
     packed_sizes,
     spread_of,
 )
-from quintet.tools.kernels.opentpu.timing import SDRAM16, Memory, main_memory, word_times
+from quintet.tools.compiler.backends.opentpu.linear import (
+    conv_matrices,
+    copy_terms,
+    cut,
+    gather,
+    scale_tile,
+    window_terms,
+)
+from quintet.tools.compiler.backends.opentpu.planes import Planes
+from quintet.tools.compiler.backends.opentpu.schedule.buffer import Item, allocate
+from quintet.tools.compiler.backends.opentpu.schedule.chunks import chunks, slot_rows
+from quintet.tools.compiler.common.inputs import KernelError
 
 SIM = SPACE.resolve("sim-ext")
 

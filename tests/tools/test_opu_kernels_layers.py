@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Every kind of layer of the OPU's kernel library, on the golden model against plain numpy."""
+"""Every kind of layer of the OPU's code generator, on the golden model against plain numpy."""
 
 import random
 from dataclasses import replace

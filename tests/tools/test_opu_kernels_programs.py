@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Output of the OPU's kernel library: text, jobs, memory, order of instructions, estimates, and
+"""Output of the OPU's code generator: text, jobs, memory, order of instructions, estimates, and
 its refusals."""
 
 import numpy as np

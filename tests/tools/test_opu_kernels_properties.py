@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Whatever the OPU's kernel library accepts, the program gives on the golden model bit for bit what
+"""Whatever the OPU's code generator accepts, the program gives on the golden model bit for bit what
 plain numpy says; all else is refused."""
 
 import random

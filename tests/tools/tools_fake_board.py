@@ -149,14 +149,13 @@ class FakeBoard:
         self.write(address, value.to_bytes(4, "little"))
 
     def read_all(self, places):
-        return [self.read(*place) for place in places]
+        return [
+            self.read(*place) if len(place) == 2 else self.read_strided(*place) for place in places
+        ]
 
     def write_all(self, pieces):
         for piece in pieces:
             self.write(*piece)
-
-    def read_strided_all(self, pieces):
-        return [self.read_strided(*piece) for piece in pieces]
 
     def write_strided_all(self, pieces):
         for piece in pieces:

@@ -8,7 +8,9 @@ import os
 import re
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +21,9 @@ from . import logs
 from .area import area
 from .logs import TOP, BuildError, TooLargeError
 from .mapping import FILES, mapped, steps
+from .netlists import design_digest
 from .stages import Watcher
-from .toolchain import find_tool, run_tool, tool_environment
+from .toolchain import find_tool, run_tool, tool_environment, tool_versions
 
 if TYPE_CHECKING:
     from amaranth.build.run import BuildPlan
@@ -32,10 +35,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BuildError",
+    "Job",
     "TooLargeError",
+    "begin",
+    "bitstream_name",
     "build",
     "build_plan",
+    "check_size",
+    "extract",
+    "finish",
     "prepare",
+    "run_script",
     "synthesise",
     "write_report",
 ]
@@ -186,7 +196,8 @@ def build(
     dict
         ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` and ``boot``
         (if it has them), ``date`` of the build (UTC), ``router`` and ``placer`` if they are not
-        router1 and heap, ``clock_asked_mhz``,
+        router1 and heap, ``tools`` (as of :func:`~.toolchain.tool_versions`), ``design``
+        (:func:`~.netlists.design_digest`), ``clock_asked_mhz``,
         ``clock_real_mhz`` (what the PLL makes of it), ``clock_reached_mhz`` (main clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb``, or ``spi``, with that link, others by those of the netlist),
@@ -210,6 +221,88 @@ def build(
         A tool is missing.
     ParameterError, BoardError, CoreError
     """
+
+    job = begin(
+        board,
+        isa,
+        preset,
+        params,
+        freq,
+        seed,
+        dir,
+        progress,
+        link,
+        router,
+        on_chip,
+        placer,
+        run_list,
+        boot,
+    )
+    with job.locked():
+        return _build_in(job, progress, detail, limit)
+
+
+@dataclass(frozen=True)
+class Job:
+    """A build that can begin.
+
+    Attributes
+    ----------
+    board, soc
+        What is built for which board.
+    plan : BuildPlan
+        Of Amaranth.
+    folder : Path
+        Folder for all files.
+    environment : dict
+        Of the tools.
+    who : dict
+        Fields of the report that are known before the tools run.
+    started : float
+        Monotonic time, seconds.
+    """
+
+    board: Board
+    soc: SoC
+    plan: BuildPlan
+    folder: Path
+    environment: Mapping[str, str]
+    who: Mapping[str, Any]
+    started: float
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Holds the folder, made if it is not there, against other builds."""
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            with file_lock(self.folder / "build.lock", wait=False):
+                yield
+        except Locked as error:
+            raise BuildError(
+                f"{self.folder} is being written by another build ({error.holder}); wait, or give "
+                f"another folder by -o"
+            ) from None
+        except (FileExistsError, NotADirectoryError, PermissionError) as error:
+            raise BuildError(f"cannot write {self.folder}: {error.strerror or error}") from None
+
+
+def begin(
+    board: str,
+    isa: str | None = None,
+    preset: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    freq: float | None = None,
+    seed: int = 1,
+    dir: str | Path | None = None,
+    progress: Callable[[str], object] = lambda text: None,
+    link: str | None = None,
+    router: str | None = None,
+    on_chip: int | None = None,
+    placer: str | None = None,
+    run_list: bool = False,
+    boot: bool = False,
+) -> Job:
+    """Elaborates a build, and runs nothing yet; arguments and errors as of :func:`build`."""
     from ...boards import open_board
     from ...gateware.cores import open_core
 
@@ -241,24 +334,22 @@ def build(
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **({} if router == _ROUTER else {"router": router}),
         **({} if placer == _PLACER else {"placer": placer}),
+        "tools": tool_versions(environment, board.family),
+        "design": design_digest(plan, seed),
     }
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with file_lock(folder / "build.lock", wait=False):
-            return _build_in(
-                folder, plan, board, soc, who, environment, progress, detail, limit, started
-            )
-    except Locked as error:
-        raise BuildError(
-            f"{folder} is being written by another build ({error.holder}); wait, or give another "
-            f"folder by -o"
-        ) from None
-    except (FileExistsError, NotADirectoryError, PermissionError) as error:
-        raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
+    return Job(
+        board=board,
+        soc=soc,
+        plan=plan,
+        folder=folder,
+        environment=environment,
+        who=who,
+        started=started,
+    )
 
 
-def _build_in(folder, plan, board, soc, who, environment, progress, detail, limit, started):
-    """Runs the tools on ``plan`` in ``folder`` and returns the report."""
+def extract(plan: BuildPlan, folder: Path) -> None:
+    """Writes the files of ``plan`` to ``folder``, and removes results of an earlier build."""
     try:
         plan.extract(folder)
         for ending in ("bit", "bin", "rpt", "tim", "report.json"):
@@ -266,17 +357,36 @@ def _build_in(folder, plan, board, soc, who, environment, progress, detail, limi
         (folder / "report.json").unlink(missing_ok=True)
     except OSError as error:
         raise BuildError(f"cannot write {folder}: {error.strerror or error}") from None
-    watcher = Watcher(folder, progress, detail)
+
+
+def _build_in(job, progress, detail, limit):
+    """Runs all tools of a :class:`Job` in its folder; the report."""
+    extract(job.plan, job.folder)
+    watcher = Watcher(job.folder, progress, detail)
     watcher.look()
     try:
-        _run_script(plan.script, folder, environment, limit, watcher.look)
+        run_script(job.plan.script, job.folder, job.environment, limit, watcher.look)
     except BuildError:
-        needed = logs.needed(board.family, folder)
-        if needed is None:
-            raise
-        write_report(folder, {**who, **needed, "seconds": round(time.monotonic() - started, 1)})
+        check_size(job, job.folder)
+        raise
+    return finish(job, job.folder, job.who, job.started)
+
+
+def check_size(job: Job, folder: Path) -> None:
+    """Raises :class:`TooLargeError`, and writes what is needed into the report, if nextpnr's log in
+    ``folder`` says that the design does not fit."""
+    needed = logs.needed(job.board.family, folder)
+    if needed is not None:
+        seconds = round(time.monotonic() - job.started, 1)
+        write_report(job.folder, {**job.who, **needed, "seconds": seconds})
         raise TooLargeError(needed) from None
-    domains = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
+
+
+def finish(job: Job, folder: Path, who: Mapping[str, Any], started: float) -> dict[str, Any]:
+    """Writes the report of a build whose tools are done in ``folder``, which holds the netlist,
+    too, and returns it; ``who`` and ``started`` as those of :class:`Job`."""
+    soc = job.soc
+    domains: dict[str, Any] = {} if soc.domain is None else {soc.domain.name: soc.domain_hz}
     if soc.link["kind"] == "usb":
         domains |= {"usb_io": 48_000_000, "usb": 12_000_000}
     if soc.link["kind"] == "spi":
@@ -286,17 +396,22 @@ def _build_in(folder, plan, board, soc, who, environment, progress, detail, limi
         "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3),
         "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
         **({} if soc.clocking.sdram is None else {"sdram": soc.clocking.sdram.report}),
-        **logs.figures(board.family, folder, soc.clock_hz, domains),
+        **logs.figures(job.board.family, folder, soc.clock_hz, domains),
         "area": area(folder / f"{TOP}.json"),
         "memory": soc.memory_info,
         "ceilings": ceilings(who["isa"], soc.params, soc.memory_info, soc.clock_hz),
         "seconds": round(time.monotonic() - started, 1),
-        "bitstream": str(folder / (f"{TOP}.bit" if board.family == "ecp5" else f"{TOP}.bin")),
+        "bitstream": str(folder / bitstream_name(job.board.family)),
     }
     if not Path(report["bitstream"]).is_file():
         raise BuildError(f"no bitstream was made; see {folder}")
     write_report(folder, report)
     return report
+
+
+def bitstream_name(family: str) -> str:
+    """Name of the bitstream in a build's folder."""
+    return f"{TOP}.bit" if family == "ecp5" else f"{TOP}.bin"
 
 
 def _check_fits(board, package):
@@ -390,8 +505,15 @@ def _mapped_scripts(engine, board, params, backing=None):
 _LOOK = 1.0
 
 
-def _run_script(name, folder, environment, limit=None, look=lambda: None):
-    """Runs the tools; calls ``look`` about once a second."""
+def run_script(
+    name: str,
+    folder: Path,
+    environment: Mapping[str, str],
+    limit: float | None = None,
+    look: Callable[[], object] = lambda: None,
+) -> None:
+    """Runs the tools of the script ``name`` in ``folder``, for at most ``limit`` seconds; calls
+    ``look`` about once a second."""
     command = ["cmd", "/c", f"{name}.bat"] if os.name == "nt" else ["sh", f"{name}.sh"]
     log = folder / "build.log"
     end = None if limit is None else time.monotonic() + limit
@@ -402,7 +524,7 @@ def _run_script(name, folder, environment, limit=None, look=lambda: None):
         ) as process,
     ):
         while (code := _ended(process)) is None:
-            if end is not None and time.monotonic() > end:
+            if limit is not None and end is not None and time.monotonic() > end:
                 raise BuildError(
                     f"the build was stopped after {limit / 60:g} minutes{logs.overused(folder)} "
                     f"(see {folder})"

@@ -11,12 +11,12 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ...gateware.processes import Ended, run_child
-from ..errors import Exit, InputError
+from ..errors import Exit, InputError, QuintetError
 from ..outputs import write_output
 
 if TYPE_CHECKING:
@@ -27,10 +27,13 @@ __all__ = [
     "Cell",
     "build_cell",
     "cells",
+    "design_of",
+    "is_stale",
     "load",
     "run_matrix",
     "settled",
     "source_digest",
+    "stale_rows",
     "to_csv",
     "to_markdown",
 ]
@@ -117,6 +120,47 @@ def source_digest(root: str | Path) -> str:
     return digest.hexdigest()[:16]
 
 
+def design_of(cell: Cell) -> str | None:
+    """Digest of the design that today's sources make of a cell (:func:`~.netlists.design_digest`);
+    ``None`` if they make none. Takes some seconds: the SoC is elaborated."""
+    from ...boards import BoardError, open_board
+    from ...gateware.cores import open_core
+    from ...gateware.isa.parameters import ParameterError
+    from .bitstream import build_plan, prepare
+    from .netlists import design_digest
+
+    try:
+        board, package = open_board(cell.board), open_core(cell.isa)
+        soc, top = prepare(board, package, cell.preset, link=cell.link)
+        return design_digest(build_plan(board, soc, top, cell.seed), cell.seed)
+    except (QuintetError, BoardError, ParameterError):
+        return None
+
+
+def is_stale(
+    cell: Cell,
+    result: Mapping[str, Any],
+    digest: str,
+    design: Callable[[Cell], str | None] = design_of,
+) -> bool:
+    """Whether a result is older than its sources: they have changed since, and so has the design
+    that they make. A result that does not tell its design counts as changed.
+
+    Parameters
+    ----------
+    cell : Cell
+    result : dict
+        Of the matrix (``digest``), or of the measured builds (``sources``).
+    digest : str
+        Of today's sources (:func:`source_digest`).
+    design : callable(cell)
+        Today's design; asked only if the sources have changed.
+    """
+    if digest in (result.get("digest"), result.get("sources")):
+        return False
+    return result.get("design") is None or result["design"] != design(cell)
+
+
 def build_cell(cell: Cell, folder: Path, limit: float | None = None) -> dict[str, Any]:
     """Builds one cell in a separate process and returns its result; ``limit``: time limit of the
     tools in minutes."""
@@ -189,14 +233,15 @@ def run_matrix(
     workers: int = 1,
     again: bool = False,
     build: Callable[[Cell, Path], dict[str, Any]] = build_cell,
+    design: Callable[[Cell], str | None] = design_of,
     report: Callable[[Cell, dict[str, Any], int], object] = lambda cell, result, left: None,
 ) -> dict[str, dict[str, Any]]:
     """Builds the cells of ``todo`` that ``folder`` does not hold yet, and writes ``matrix.json``,
     ``.csv`` and ``.md`` there.
 
-    A cell is kept if it was built, missed its clock or does not fit, from the same sources; a
-    failed one is tried again. After each cell the tables are complete, so that an interrupted run
-    goes on where it was.
+    A cell is kept if it was built, missed its clock or does not fit, and is not stale
+    (:func:`is_stale`); a failed one is tried again. After each cell the tables are complete, so
+    that an interrupted run goes on where it was.
 
     Parameters
     ----------
@@ -211,6 +256,8 @@ def run_matrix(
     build : callable(cell, folder)
         Builds a cell and returns its result; of several workers each calls it in a thread of its
         own.
+    design : callable(cell)
+        As of :func:`is_stale`.
     report : callable(cell, result, left)
         Called after each cell.
 
@@ -228,11 +275,15 @@ def run_matrix(
         raise InputError(f"cannot write {folder}: {error.strerror or error}") from None
     path = folder / "matrix.json"
     results = load(path)
-    wanted = [
-        c
-        for c in todo
-        if again or not settled(results.get(c.key)) or results[c.key].get("digest") != digest
-    ]
+    designs = _once_a_preset(design)
+    wanted = []
+    for cell in todo:
+        known = results.get(cell.key)
+        if again or known is None or not settled(known) or is_stale(cell, known, digest, designs):
+            wanted.append(cell)
+        else:
+            # The sources have changed elsewhere: it need not be elaborated again.
+            results[cell.key] = {**known, "digest": digest}
     lock = threading.Lock()
     left = len(wanted)
 
@@ -266,6 +317,38 @@ def run_matrix(
             raise
     save()
     return {cell.key: results[cell.key] for cell in todo}
+
+
+def _once_a_preset(design):
+    """``design``, which does not depend on the seed, once for all seeds of a preset."""
+    known: dict[Cell, str | None] = {}
+
+    def cached(cell):
+        key = replace(cell, seed=1)
+        if key not in known:
+            known[key] = design(key)
+        return known[key]
+
+    return cached
+
+
+def stale_rows(
+    todo: Sequence[Cell],
+    results: Mapping[str, Mapping[str, Any]],
+    digest: str,
+    design: Callable[[Cell], str | None] = design_of,
+) -> list[tuple[Cell, str]]:
+    """Each cell of ``todo`` with its state in a table of ``results``: ``"current"``, ``"stale"``
+    (:func:`is_stale`), or ``"not built"``."""
+    designs = _once_a_preset(design)
+
+    def state(cell):
+        result = results.get(cell.key)
+        if result is None:
+            return "not built"
+        return "stale" if is_stale(cell, result, digest, designs) else "current"
+
+    return [(cell, state(cell)) for cell in todo]
 
 
 def to_csv(rows: Iterable[Mapping[str, Any]]) -> str:

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Protocol
 
-__all__ = ["ReachedClock", "TimeClock", "reached_clock", "time_clock"]
+__all__ = ["ReachedClock", "TimeClock", "main_mhz", "measured", "reached_clock", "time_clock"]
 
 #: Builds of every board and core (`quintet matrix`).
 _MEASURED = Path(__file__).with_name("measured.json")
@@ -80,7 +80,8 @@ class _Build(Protocol):
 
 
 @cache
-def _cells() -> dict[str, dict[str, Any]]:
+def measured() -> dict[str, dict[str, Any]]:
+    """Builds that quintet's documents show: cell key -> result."""
     return json.loads(_MEASURED.read_text())["cells"]
 
 
@@ -100,7 +101,7 @@ def reached_clock(
     cells : dict, optional
         Cell key -> measured build; else those of ``measured.json``.
     """
-    known = _cells() if cells is None else cells
+    known = measured() if cells is None else cells
     ending = f"/{link}" if link else ""
     built = [
         cell
@@ -109,9 +110,9 @@ def reached_clock(
     ]
     if not built:
         return None
-    slowest = min(built, key=_main_mhz)
+    slowest = min(built, key=main_mhz)
     return ReachedClock(
-        hz=_main_mhz(slowest) * 1e6,
+        hz=main_mhz(slowest) * 1e6,
         asked_hz=slowest["clock_asked_mhz"] * 1e6,
         seeds=tuple(sorted(cell["seed"] for cell in built)),
         date=slowest["date"],
@@ -119,8 +120,9 @@ def reached_clock(
     )
 
 
-def _main_mhz(cell):
-    """Main clock at which all clocks of the core meet timing; they run in a fixed ratio."""
+def main_mhz(cell: Mapping[str, Any]) -> float:
+    """Main clock, in MHz, at which all clocks of the core meet timing; they run in a fixed ratio.
+    ``cell`` is a measured build or the report of a build."""
     shares = [
         clock["reached_mhz"] / clock["asked_mhz"]
         for name, clock in cell["clocks"].items()

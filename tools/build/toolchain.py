@@ -3,19 +3,21 @@
 Python (YoWASP)."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from ...gateware.native import find_native
 from ...gateware.processes import run_child
 from ..errors import NoDeviceError
 from .logs import BuildError
 
-__all__ = ["TOOLS", "find_tool", "run_tool", "tool_environment"]
+__all__ = ["TOOLS", "find_tool", "run_tool", "tool_environment", "tool_versions"]
 
 #: Tools of each family, in the order in which they run.
 TOOLS = {
@@ -71,6 +73,33 @@ def tool_environment(family: str) -> dict[str, str]:
         environment.setdefault(_variable(tool), find_tool(tool))
     environment["AMARANTH_USE_YOSYS"] = "system"
     return environment
+
+
+@cache
+def _version(path):
+    """Release that the program at ``path`` tells of; ``None`` if it tells of none."""
+    try:
+        done = run_child(
+            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=120
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    found = re.search(r"\d+(?:\.\d+)+", done.stdout + done.stderr)
+    return found[0] if found else None
+
+
+def tool_versions(environment: Mapping[str, str], family: str) -> dict[str, dict[str, Any]]:
+    """The tools that a build in this environment runs: name -> ``version`` (``None`` if the tool
+    does not say), and ``native``: not YoWASP's. The packers, which come with nextpnr, are left
+    out."""
+    return {
+        tool: {
+            "version": _version(path),
+            "native": not Path(path).name.startswith("yowasp-"),
+        }
+        for tool in TOOLS[family][:2]
+        if (path := environment.get(_variable(tool)))
+    }
 
 
 def run_tool(folder: str | Path, command: Sequence[str]) -> str:

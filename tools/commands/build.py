@@ -3,6 +3,8 @@
 reached, or a path between two clocks is longer than a period of the first, or, with --check, the
 netlist differs from the virtual board.
 
+With --seeds, one netlist is placed and routed with several seeds, and the best bitstream is kept.
+
 The folder then holds the bitstream, report.json, and the logs of the tools.
 """
 
@@ -19,6 +21,9 @@ from ..outputs import check_folder
 if TYPE_CHECKING:
     from ..console import Console
 
+#: Placements of one netlist; on two processors some hundred take a week.
+MOST_SEEDS = 1000
+
 
 def arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("board", help="name of the board (quintet boards lists them)")
@@ -32,6 +37,24 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--seed", type=int, default=1, metavar="N", help="seed of the placement (default: 1)"
+    )
+    parser.add_argument(
+        "--seeds",
+        type=int,
+        metavar="N",
+        help="place with N seeds, from --seed on, and keep the best (default: one)",
+    )
+    parser.add_argument(
+        "--jobs",
+        type=int,
+        metavar="N",
+        help="with --seeds: placements at the same time (default: as many as processors and "
+        "memory allow, on a cluster all)",
+    )
+    parser.add_argument(
+        "--cluster",
+        metavar="ADDRESS",
+        help="with --seeds: place on the workers of this Dask cluster, as tcp://HOST:8786",
     )
     parser.add_argument(
         "--link",
@@ -100,6 +123,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         )
     if args.seed < 0:
         raise InputError(f"--seed {args.seed}: expected a number from 0")
+    _check_seeds(args)
     if args.limit is not None and not args.limit > 0:
         raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
     # Names and sizes before anything that takes time; the messages are those of what they name.
@@ -128,30 +152,54 @@ def run(args: argparse.Namespace, console: Console) -> int:
             stage.tell(name, text)
             progress(name, note=text)
 
-        report = build(
-            args.board,
-            args.isa,
-            preset=args.preset,
-            params=given,
-            freq=args.freq,
-            seed=args.seed,
-            dir=args.out,
-            progress=say,
-            link=args.link,
-            limit=None if args.limit is None else 60 * args.limit,
-            router=args.router,
-            placer=args.placer,
-            on_chip=args.on_chip,
-            detail=detail,
-            run_list=args.run_list,
-            boot=args.boot,
-        )
+        options = {
+            "preset": args.preset,
+            "params": given,
+            "freq": args.freq,
+            "dir": args.out,
+            "progress": say,
+            "link": args.link,
+            "limit": None if args.limit is None else 60 * args.limit,
+            "router": args.router,
+            "placer": args.placer,
+            "on_chip": args.on_chip,
+            "detail": detail,
+            "run_list": args.run_list,
+            "boot": args.boot,
+        }
+        if args.seeds is None:
+            report = build(args.board, args.isa, seed=args.seed, **options)
+        else:
+            report = _seeds(args, options)
     _show(report, console)
     good = report["clock_met"] and not late(report)
     if args.check:
         good = _check(report, console) and good
     console.result(report)
     return Exit.OK if good else Exit.NO
+
+
+def _check_seeds(args):
+    if args.seeds is not None and not 1 <= args.seeds <= MOST_SEEDS:
+        raise InputError(f"--seeds {args.seeds}: expected 1 to {MOST_SEEDS:,}")
+    if args.jobs is not None and args.jobs < 1:
+        raise InputError(f"--jobs {args.jobs}: expected at least 1")
+    for name in ("jobs", "cluster"):
+        if args.seeds is None and getattr(args, name) is not None:
+            raise InputError(f"--{name} {getattr(args, name)}: expected --seeds, too")
+
+
+def _seeds(args, options):
+    """The report of the best of several seeds."""
+    from ..build.seeds import build_seeds, place_here
+
+    place, jobs = place_here, args.jobs
+    if args.cluster is not None:
+        from ..build.cluster import cluster_place
+
+        place, jobs = cluster_place(args.cluster), jobs or args.seeds
+    seeds = range(args.seed, args.seed + args.seeds)
+    return build_seeds(args.board, args.isa, seeds, jobs=jobs, place=place, **options)
 
 
 class _Stage:
@@ -263,8 +311,39 @@ def _show(report, console):
             f"{on_chip['beat_bytes']} bytes, the rest "
             f"{report['memory']['kind']} in beats of {report['memory']['beat_bytes']}"
         )
+    if "seeds" in report:
+        _show_seeds(report, console)
+    if tools := report.get("tools"):
+        console.out(
+            "tools: "
+            + ", ".join(
+                f"{name} {tool['version'] or 'of an unknown release'} "
+                f"({'native' if tool['native'] else 'YoWASP'})"
+                for name, tool in tools.items()
+            )
+        )
     console.out(
         f"{report['bitstream']}: {report['board']}, {report['isa']} {report['preset']}, seed "
         f"{report['seed']}, "
         f"{report['seconds']:.0f} s"
+    )
+
+
+def _show_seeds(report, console):
+    console.table(
+        (">seed", ">main clock, MHz", ">seconds", ""),
+        [
+            (
+                row["seed"],
+                f"{row['clock_reached_mhz']:.2f}" if "error" not in row else "",
+                f"{row['seconds']:.0f}" if "error" not in row else "",
+                row.get("error") or ("" if row["clock_met"] else "NOT REACHED"),
+            )
+            for row in report["seeds"]
+        ],
+    )
+    clocks = report["distribution_mhz"]
+    console.out(
+        f"main clock of {sum('error' not in row for row in report['seeds'])} seeds: worst "
+        f"{clocks['worst']:.2f}, median {clocks['median']:.2f}, best {clocks['best']:.2f} MHz"
     )

@@ -64,10 +64,10 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--state",
-        metavar="OUT=IN",
+        metavar="Y=X",
         action="append",
-        help="the output OUT is the input IN of the next inference and stays on the board, beside "
-        "the states that are found by themselves",
+        help="the output Y is the input X of the next inference and stays on the board, beside the "
+        "states that are found by themselves",
     )
     parser.add_argument(
         "--no-state",
@@ -76,10 +76,22 @@ def arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--initial",
-        metavar="IN=FILE",
+        metavar="X=FILE",
         action="append",
-        help="what the first inference reads of the state IN: .npy, .npz or .npz:key (default: "
+        help="what the first inference reads of the state X: .npy, .npz or .npz:key (default: "
         "zeros)",
+    )
+    parser.add_argument(
+        "--stream",
+        metavar="X=AXIS",
+        help="an inference takes some frames along an axis of the input X, counted from 0 as in "
+        "the model; convolutions over it keep their window on the board",
+    )
+    parser.add_argument(
+        "--frames",
+        metavar="N",
+        type=int,
+        help="with --stream: frames that an inference takes (default: as few as the strides allow)",
     )
     parser.add_argument(
         "--host-steps",
@@ -111,15 +123,22 @@ def run(args: argparse.Namespace, console: Console) -> None:
         raise InputError(f"--percentile {args.percentile:g}: expected more than 50, at most 100")
     if args.images != "auto" and not (args.images.isdecimal() and 1 <= int(args.images) <= 1 << 16):
         raise InputError(f"--images {args.images}: expected a number from 1 on, or auto")
-    given = _pairs(args)
+    given, stream = _pairs(args), _stream(args)
     from ..compiler.onnx_import import import_onnx
     from ..compiler.planning import Options, compile_graph
     from ..compiler.target_build import target_build
 
     build = target_build(args.target, args.preset, sizes(args))
     graph = import_onnx(args.model)
-    pairs = _states(args, graph, given)
-    calibration, steps = (None, None) if not args.calibrate else _calibration(args, graph, pairs)
+    from ..compiler.streams import stream_of
+
+    streaming = stream_of(graph, build, stream, args.frames)
+    if streaming is not None:
+        graph = streaming.graph
+    pairs = _states(args, graph, given, streaming)
+    calibration, steps = None, None
+    if args.calibrate:
+        calibration, steps = _calibration(args, graph, pairs, streaming)
     options = Options(
         args.bits,
         not args.no_equalise,
@@ -169,31 +188,46 @@ def _pairs(args):
     for text in args.state or ():
         output, sign, source = text.partition("=")
         if not (sign and output and source):
-            raise InputError(f"--state {text}: expected OUT=IN, names of an output and an input")
+            raise InputError(f"--state {text}: expected Y=X, names of an output and an input")
         if output in found:
             raise InputError(f"--state {text}: the output {output} is given twice")
         found[output] = source
     return found
 
 
-def _states(args, graph, given):
+def _stream(args):
+    """``--stream``: name of the input -> axis."""
+    if args.stream is None:
+        return {}
+    name, sign, axis = args.stream.rpartition("=")
+    if not (sign and name and axis.isdecimal()):
+        raise InputError(
+            f"--stream {args.stream}: expected X=AXIS, an input's name and the number of an axis"
+        )
+    return {name: int(axis)}
+
+
+def _states(args, graph, given, streaming):
     """The states of a network."""
     from ..compiler.arrays import load_initial
-    from ..compiler.states import choose_states
+    from ..compiler.streams.states import choose_states
 
     return choose_states(
         graph,
         given,
         automatic=not args.no_state,
         initial=load_initial(args.initial or ()),
+        known=() if streaming is None else streaming.states,
     )
 
 
-def _calibration(args, graph, pairs):
+def _calibration(args, graph, pairs, streaming):
     """Calibration inputs in a row, and the steps of a sequence of them or ``None``."""
     from ..compiler.arrays import load_inputs
-    from ..compiler.states import flattened
+    from ..compiler.streams import in_calls
+    from ..compiler.streams.states import flattened
 
     states = {pair.input for pair in pairs}
     ports = [port for port in graph.inputs if port.name not in states]
-    return flattened(graph, pairs, load_inputs(args.calibrate, ports, "--calibrate"))
+    arrays = load_inputs(args.calibrate, ports, "--calibrate")
+    return flattened(graph, pairs, arrays if streaming is None else in_calls(streaming, arrays))

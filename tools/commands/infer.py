@@ -84,9 +84,10 @@ def run(args: argparse.Namespace, console: Console) -> int:
     _check_reset(args, plan)
     from ..compiler.values import check_arrays
 
-    inputs = check_arrays(
-        plan.network, plan.inputs, load_inputs(args.input, plan.inputs, "--input")
-    )
+    arrays = load_inputs(args.input, plan.inputs, "--input")
+    if plan.states:
+        arrays = _in_a_row(args, plan, arrays)
+    inputs = check_arrays(plan.network, plan.inputs, arrays)
     given = len(next(iter(inputs.values())))
     inputs = {name: array[: args.limit] for name, array in inputs.items()}
     labels = None if args.labels is None else load_labels(args.labels, given, args.limit)
@@ -102,7 +103,11 @@ def run(args: argparse.Namespace, console: Console) -> int:
         f"model:{plan.isa}" if target_name.kind == "model" and target_name.isa is None else args.on
     )
     kept = (
-        None if args.out is None else KeptOutputs(args.out, args.plan, inputs, resume=args.resume)
+        None
+        if args.out is None
+        else KeptOutputs(
+            args.out, args.plan, inputs, resume=args.resume, reset_every=args.reset_every
+        )
     )
     if kept is not None and kept.done:
         console.note(f"{args.out} holds the outputs of {kept.done:,} inputs; going on behind them")
@@ -170,17 +175,37 @@ def _check_reset(args, plan):
         )
 
 
+def _in_a_row(args, plan, arrays):
+    """Inputs of a network with states one after another; sequences [sequences, steps, ...] set
+    ``--reset-every``."""
+    ranks = {port.name: len(port.shape) for port in plan.inputs}
+    if any(array.ndim != ranks[name] + 2 for name, array in arrays.items()):
+        return arrays
+    steps = {array.shape[1] for array in arrays.values()}
+    every = args.reset_every
+    if len(steps) > 1 or every not in (None, *steps):
+        found = sorted(steps | {every} - {None})
+        raise InputError(
+            f"--input: sequences of {' and '.join(map(str, found))} steps: expected one length"
+        )
+    (args.reset_every,) = steps
+    return {name: array.reshape(-1, *array.shape[2:]) for name, array in arrays.items()}
+
+
 def _layers(session, inputs, progress):
     from ..compiler.results.layers import MOST_INPUTS, layer_counters, layer_snr
     from ..compiler.results.report import plan_rows
-    from ..compiler.verification import reference_tensors
+    from ..compiler.verification import reference_tensors, states_read
 
     plan = session.plan
     if progress is not None:
         progress("layers")
-    counters = None if session.target.info.kind == "model" else layer_counters(session, inputs)
     some = {name: array[:MOST_INPUTS] for name, array in inputs.items()}
-    return plan_rows(plan, counters, layer_snr(plan, some, reference_tensors(plan, some)[0]))
+    numbers, values = reference_tensors(plan, some)
+    # Layers are compared on the states that the core itself has made.
+    some |= states_read(plan, values)
+    counters = None if session.target.info.kind == "model" else layer_counters(session, some)
+    return plan_rows(plan, counters, layer_snr(plan, some, numbers))
 
 
 def _outputs(session, inputs, kept, console):
@@ -200,6 +225,8 @@ def _outputs(session, inputs, kept, console):
     with interruption_note(console, kept, count, "inputs"):
         while kept.done < count:
             session.behind = kept.done
+            if session.reset_every is not None:
+                session.reset()
             part = {name: array[kept.done : kept.done + chunk] for name, array in inputs.items()}
             kept.add(session.outputs(**part))
     return kept.finish([port.name for port in plan.outputs])

@@ -59,6 +59,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--again", action="store_true", help="also build cells that the table already holds"
     )
     parser.add_argument("--list", action="store_true", help="only list the builds")
+    parser.add_argument(
+        "--stale",
+        action="store_true",
+        help="only list the builds, and whether the row of each, in the folder's table or else in "
+        "quintet's own, is older than its sources; exit code 1 if one is",
+    )
 
 
 def run(args: argparse.Namespace, console: Console) -> int:
@@ -96,6 +102,9 @@ def run(args: argparse.Namespace, console: Console) -> int:
             console.out(cell.key)
         console.result({"cells": [cell.key for cell in todo]})
         return Exit.OK
+    digest = source_digest(Path(gateware.__file__).parents[1])
+    if args.stale:
+        return _list_stale(args, console, todo, digest)
     build = partial(build_cell, limit=args.limit)
     if args.cluster:
         from ..build.cluster import cluster_build
@@ -115,7 +124,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             results = run_matrix(
                 todo,
                 args.folder,
-                source_digest(Path(gateware.__file__).parents[1]),
+                digest,
                 workers=args.workers,
                 again=args.again,
                 build=build,
@@ -150,3 +159,23 @@ def run(args: argparse.Namespace, console: Console) -> int:
     )
     console.result({"cells": rows, "folder": args.folder})
     return Exit.OK if all(row["state"] == "built" for row in rows) else Exit.NO
+
+
+def _list_stale(args, console, todo, digest):
+    """Lists the builds with the state of their rows."""
+    from ..build.matrix import load, stale_rows
+    from ..build.reached import measured
+
+    results = {**measured(), **load(Path(args.folder) / "matrix.json")}
+    rows = [
+        {"cell": cell.key, "state": state, "date": results.get(cell.key, {}).get("date")}
+        for cell, state in stale_rows(todo, results, digest)
+    ]
+    console.table(
+        ("build", "date", ""), [(row["cell"], row["date"] or "", row["state"]) for row in rows]
+    )
+    stale = sum(row["state"] == "stale" for row in rows)
+    built = sum(row["state"] != "not built" for row in rows)
+    console.out(f"{stale:,} of {built:,} rows are older than their sources")
+    console.result({"cells": rows, "stale": stale})
+    return Exit.NO if stale else Exit.OK

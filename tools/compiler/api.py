@@ -16,7 +16,8 @@ from . import plan as plans
 from .onnx_import import import_onnx
 from .planning import Options, compile_graph
 from .session import Session
-from .states import choose_states, flattened
+from .streams import in_calls, stream_of
+from .streams.states import choose_states, flattened
 from .target_build import target_build
 
 if TYPE_CHECKING:
@@ -67,6 +68,8 @@ def compile_model(
     on_host: Sequence[str] = (),
     states: Mapping[str, str] | bool = True,
     initial: Mapping[str, np.ndarray] | None = None,
+    stream: Mapping[str, int] | None = None,
+    frames: int | None = None,
 ) -> Compiled:
     """Compiles a trained network for a target.
 
@@ -81,8 +84,13 @@ def compile_model(
     preset, params : sizes, where the target leaves them open
     bits, equalise, percentile, host_steps, images, on_host : see :class:`~.planning.Options`
     states : dict, name of an output -> name of the input that it is in the next inference, beside
-        those that are found by themselves (:func:`~.states.found_states`); ``False``: none at all
+        those that are found by themselves (:func:`~.streams.states.found_states`); ``False``:
+        none at all
     initial : dict, name of a state's input -> what the first inference reads; else zeros
+    stream : dict of one input's name -> its axis of time, counted as the model has it: an inference
+        takes some frames along it (:mod:`.streams`). Calibration is whole stretches of time then,
+        or what inferences take
+    frames : those that an inference takes; ``None``: as few as the strides over time allow
 
     Returns
     -------
@@ -96,17 +104,23 @@ def compile_model(
     """
     build = target_build(target, preset, params)
     graph = import_onnx(model) if isinstance(model, (str, PathLike)) else model.graph()
+    streaming = stream_of(graph, build, stream or {}, frames)
+    if streaming is not None:
+        graph = streaming.graph
     pairs = choose_states(
         graph,
         states if isinstance(states, Mapping) else {},
         automatic=states is not False,
         initial=initial,
+        known=() if streaming is None else streaming.states,
     )
     steps = None
     if calibration is not None:
         kept = {pair.input for pair in pairs}
         first = next(port.name for port in graph.inputs if port.name not in kept)
         given = calibration if isinstance(calibration, dict) else {first: np.asarray(calibration)}
+        if streaming is not None:
+            given = in_calls(streaming, given)
         calibration, steps = flattened(graph, pairs, given)
     options = Options(
         bits,

@@ -67,7 +67,7 @@ def load_initial(texts: Sequence[str], option: str = "--initial") -> dict[str, n
     for text in texts:
         name, sign, place = text.partition("=")
         if not (sign and name and place):
-            raise InputError(f"{option} {text}: expected IN=FILE, the name of a state's input")
+            raise InputError(f"{option} {text}: expected X=FILE, the name of a state's input")
         if name in found:
             raise InputError(f"{option} {text}: the state {name} is given twice")
         found[name] = _array(place, option)

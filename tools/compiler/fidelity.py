@@ -16,7 +16,7 @@ from .plan import MachineStep
 from .ports import from_graph, to_graph
 from .quantise.calibration import evenly, fewer
 from .values import to_numbers, to_values
-from .verification import reference_tensors
+from .verification import reference_tensors, states_read
 
 if TYPE_CHECKING:
     from .plan.plan import Plan
@@ -111,16 +111,6 @@ def exact_states(plan: Plan, inputs: Mapping[str, np.ndarray]) -> dict[str, np.n
     }
 
 
-def _found_states(plan, values):
-    """The same of the plan itself, whose states differ from those in floating point."""
-    found = {}
-    for state in plan.states:
-        made = to_graph(state.input, from_graph(state.output, values[state.output.tensor]))
-        first = to_graph(state.input, state.initial[None])
-        found[state.input.tensor] = np.concatenate([first, made[:-1]])
-    return found
-
-
 def _real(port, values):
     """Real values of an output, with the user's order of axes."""
     return from_graph(replace(port, scale=None), values[port.tensor])
@@ -158,7 +148,7 @@ class _Layers:
 def _layers(plan, inputs, numbers, values):
     """:class:`_Layers` of a plan, for what :func:`reference_tensors` gives of ``inputs``."""
     result = _Layers()
-    exact, found = dict(inputs), {**inputs, **_found_states(plan, values)}
+    exact, found = dict(inputs), {**inputs, **states_read(plan, values)}
     for step in plan.steps:
         graph = step.part.graph if isinstance(step, MachineStep) else step.graph
         exact.update(_run(graph, exact))

@@ -28,7 +28,7 @@ from .quantise.calibration import check_calibration
 from .quantise.placeholder import ValuesNeeded, placeholder
 from .quantise.quantiser import check_percentile
 from .quantise.statistics import collect
-from .states import StatePair, carried, initial_value
+from .streams.states import StatePair, carried, initial_value
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -124,6 +124,7 @@ def outline(
         segments += [(True, part) for part in backend.split(backend.legalise(segment.graph))]
     if on_board:
         backend.states = _states_on_board(graph, segments, options.states)
+        backend.alike = tuple(pair.alike for pair in options.states if pair.alike)
     return Outline(backend, graph, segments)
 
 
@@ -250,7 +251,7 @@ def compile_graph(
                 exact = True
             apart |= late
         except LoweringError as error:
-            if made.backend.states:
+            if made.backend.states or made.backend.alike:
                 on_board = False
             elif options.dry and not exact and _may_fit(made.backend, error):
                 exact = True

@@ -31,6 +31,7 @@ __all__ = [
     "keeping",
     "random_inputs",
     "reference_tensors",
+    "states_read",
     "verify_plan",
 ]
 
@@ -166,6 +167,17 @@ def _reference_together(plan, backend, inputs, progress):
         for port in step.part.graph.outputs:
             values[port.tensor] = to_values(step.part, port.tensor, found[port.tensor])
     return numbers, values
+
+
+def states_read(plan: Plan, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """What each inference of one sequence reads of a plan's states, tensor name -> real numbers;
+    ``values``: of :func:`reference_tensors`."""
+    found = {}
+    for state in plan.states:
+        made = to_graph(state.input, from_graph(state.output, values[state.output.tensor]))
+        first = to_graph(state.input, state.initial[None])
+        found[state.input.tensor] = np.concatenate([first, made[:-1]])
+    return found
 
 
 def random_inputs(plan: Plan, count: int = 2, seed: int = 0) -> dict[str, np.ndarray]:

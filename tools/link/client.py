@@ -34,6 +34,13 @@ MEMORY_END = 0x8000_0000
 #: Bytes of one checksum or fill request: few enough that the board's answer never takes long, on a
 #: simulated board too.
 UNSEEN = 8192
+#: Operation -> the same in runs, and the chunks of a frame that one request covers (0:
+#: :data:`UNSEEN` bytes).
+_REQUESTS = {
+    Operation.READ: (Operation.READ_STRIDED, 2),
+    Operation.WRITE: (Operation.WRITE_STRIDED, 1),
+    Operation.CHECKSUM: (Operation.CHECKSUM_STRIDED, 0),
+}
 #: So many of them are in flight: a USB bridge may keep each answer for 16 ms, and a board goes over
 #: all of them within 30.
 UNSEEN_AT_ONCE = 16
@@ -182,36 +189,20 @@ class LinkClient:
         LinkError
             No answer in time.
         """
-        self._check(address, size)
-        chunk = 2 * self._chunk
-        requests = [
-            Request(Operation.READ, address + at, min(chunk, size - at))
-            for at in range(0, size, chunk)
-        ]
-        return b"".join(self._call(requests, progress))
+        return b"".join(self._call(self._requests(Operation.READ, (address, size)), progress))
 
     def write(
         self, address: int, data: BytesLike, *, progress: Callable[[int], object] | None = None
     ) -> None:
         """Writes ``data`` (any bytes-like) at ``address``. Raises as :meth:`read`."""
         data = bytes(data)
-        self._check(address, len(data))
-        requests = [
-            Request(Operation.WRITE, address + at, data=data[at : at + self._chunk])
-            for at in range(0, len(data), self._chunk)
-        ]
-        self._call(requests, progress)
+        self._call(self._requests(Operation.WRITE, (address, len(data)), data), progress)
 
-    def read_all(self, places: Iterable[tuple[int, int]]) -> list[bytes]:
-        """Reads several places, each ``(address, size)``, and returns their bytes in order. All
-        requests are in flight at once. Raises as :meth:`read`."""
-        requests = [
-            [
-                Request(Operation.READ, address + at, min(2 * self._chunk, size - at))
-                for at in range(0, size, 2 * self._chunk)
-            ]
-            for address, size in places
-        ]
+    def read_all(self, places: Iterable[tuple[int, ...]]) -> list[bytes]:
+        """Reads several places, each ``(address, size)``, or ``(address, run, stride, count)`` as
+        for :meth:`read_strided`, and returns their bytes in order. All requests are in flight at
+        once. Raises as :meth:`read`."""
+        requests = [self._requests(Operation.READ, place) for place in places]
         parts = iter(self._call([request for some in requests for request in some]))
         return [b"".join(next(parts) for _ in some) for some in requests]
 
@@ -225,10 +216,7 @@ class LinkClient:
                     Request(Operation.WRITE_STRIDED, address, data=data, run=run, stride=stride)
                 )
             else:
-                requests += [
-                    Request(Operation.WRITE, address + at, data=data[at : at + self._chunk])
-                    for at in range(0, run, self._chunk)
-                ]
+                requests += self._requests(Operation.WRITE, (address, run), data)
         self._call(requests)
 
     def checksum(
@@ -236,17 +224,10 @@ class LinkClient:
     ) -> int:
         """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the
         board. Raises as :meth:`read`."""
-        self._check(address, size)
-        return self._summed(
-            [
-                Request(Operation.CHECKSUM, address + at, min(UNSEEN, size - at))
-                for at in range(0, size, UNSEEN)
-            ],
-            progress,
-        )
+        return self._summed((address, size), progress)
 
-    def _summed(self, requests, progress):
-        crc = 0
+    def _summed(self, place, progress):
+        crc, requests = 0, self._requests(Operation.CHECKSUM, place)
         for request, data in zip(
             requests, self._call(requests, progress, limit=UNSEEN_AT_ONCE), strict=True
         ):
@@ -283,19 +264,8 @@ class LinkClient:
             raise ValueError(
                 f"data has {len(data)} bytes, which are no whole number of runs of {run}"
             )
-        runs = self._runs(address, run, stride, len(data) // max(run, 1))
-        requests, at = [], 0
-        for place, size, group in self._grouped(runs, self._chunk):
-            requests.append(
-                Request(
-                    Operation.WRITE_STRIDED if group else Operation.WRITE,
-                    place,
-                    data=data[at : at + size],
-                    **group,
-                )
-            )
-            at += size
-        return requests
+        place = address, run, stride, len(data) // max(run, 1)
+        return self._requests(Operation.WRITE, place, data)
 
     def read_strided(
         self,
@@ -308,22 +278,8 @@ class LinkClient:
     ) -> bytes:
         """Reads ``count`` runs and returns them concatenated; runs as for :meth:`write_strided`.
         Raises as :meth:`read`."""
-        return b"".join(self._call(self._strided_reads(address, run, stride, count), progress))
-
-    def read_strided_all(self, pieces: Iterable[tuple[int, int, int, int]]) -> list[bytes]:
-        """Reads several places, each ``(address, run, stride, count)``, as :meth:`read_strided`
-        does, all requested at once."""
-        requests = [self._strided_reads(*piece) for piece in pieces]
-        parts = iter(self._call([request for some in requests for request in some]))
-        return [b"".join(next(parts) for _ in some) for some in requests]
-
-    def _strided_reads(self, address, run, stride, count):
-        return [
-            Request(Operation.READ_STRIDED if group else Operation.READ, place, size, **group)
-            for place, size, group in self._grouped(
-                self._runs(address, run, stride, count), 2 * self._chunk
-            )
-        ]
+        place = address, run, stride, count
+        return b"".join(self._call(self._requests(Operation.READ, place), progress))
 
     def checksum_strided(
         self,
@@ -336,13 +292,7 @@ class LinkClient:
     ) -> int:
         """CRC-32 of the bytes that :meth:`read_strided` reads, computed on the board. Raises as
         :meth:`read`."""
-        requests = [
-            Request(
-                Operation.CHECKSUM_STRIDED if group else Operation.CHECKSUM, place, size, **group
-            )
-            for place, size, group in self._grouped(self._runs(address, run, stride, count), UNSEEN)
-        ]
-        return self._summed(requests, progress)
+        return self._summed((address, run, stride, count), progress)
 
     def fill(
         self,
@@ -400,6 +350,31 @@ class LinkClient:
     def _strided(self):
         """Whether the board supports strided requests."""
         return struct.unpack_from("<H", self._header or self.identify(), 4)[0] >= FIRST_STRIDED
+
+    def _requests(self, operation, place, data=None):
+        """The requests of a read, write or checksum of ``place``: ``(address, size)``, or
+        ``(address, run, stride, count)``."""
+        if len(place) == 2:
+            address, size = place
+            self._check(address, size)
+            if not size:
+                return []
+            runs = address, size, size, 1
+        else:
+            runs = self._runs(*place)
+        strided, chunks = _REQUESTS[operation]
+        found, at = [], 0
+        for where, size, group in self._grouped(runs, chunks * self._chunk if chunks else UNSEEN):
+            found.append(
+                Request(
+                    strided if group else operation,
+                    where,
+                    **({"length": size} if data is None else {"data": data[at : at + size]}),
+                    **group,
+                )
+            )
+            at += size
+        return found
 
     def _runs(self, address, run, stride, count):
         """Checks the runs of a call: address, bytes per run, stride, number. Adjacent runs are

@@ -17,8 +17,8 @@ FIRMWARE = "ULPMark for tinyML Firmware V0.0.1"
 LONGEST = 512
 #: Bytes of a line of `db print`.
 PRINTED = 8
-#: Warm-up inferences if a command names none.
-WARMUPS = 10
+#: Warm-up inferences if a command names none; most inferences of a command.
+WARMUPS, MOST = 10, (1 << 31) - 1
 
 _HELP = f"""{FIRMWARE}
 
@@ -166,6 +166,8 @@ class Device:
             yield "e-[Inference iterations must be >0]"
         elif warmups is None or warmups < 0:
             yield "e-[Inference warmup must be >=0]"
+        elif max(number, warmups) > MOST:
+            yield f"e-[Inference iterations and warmup must be <={MOST}]"
         elif not self._size or len(self._buffer) < self._size:
             yield (
                 f"e-[An input of {self.benchmark.size} bytes is expected, {len(self._buffer)} are "
@@ -204,4 +206,4 @@ class Device:
 
 def _number(text):
     """Parses a decimal number; ``None`` if the text is not one."""
-    return int(text) if text.lstrip("-").isdecimal() and len(text) < 10 else None
+    return int(text) if text.removeprefix("-").isdecimal() else None

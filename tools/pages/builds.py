@@ -3,20 +3,21 @@
 `quintet matrix`."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ..build.matrix import load
+from ..build.matrix import Cell, design_of, is_stale, load
 from ..errors import InputError
 
-__all__ = ["OTHERS", "PATH", "mark", "read", "take_over"]
+__all__ = ["OTHERS", "PATH", "mark", "mark_stale", "read", "take_over"]
 
 #: Clocks that are shown beside the main one: a core's own, and those of USB. Others are the
 #: netlist's.
 OTHERS = ("array", "usb_io", "usb")
 #: Of a cell's result, what the documents keep beside ``clocks``; ``sources`` is the digest of the
-#: sources it was built from.
+#: sources it was built from, ``stale`` says that they have changed it since (:func:`mark_stale`).
 _KEPT = (
     "board",
     "isa",
@@ -33,6 +34,8 @@ _KEPT = (
     "state",
     "date",
     "router",
+    "placer",
+    "design",
 )
 
 PATH = Path(__file__).resolve().parents[1] / "build" / "measured.json"
@@ -65,6 +68,22 @@ def take_over(known: Mapping[str, dict[str, Any]], folder: str | Path) -> dict[s
         for key, cell in load(path).items()
     }
     return {key: cell for key, cell in sorted({**known, **new}.items())}
+
+
+def mark_stale(
+    cells: Mapping[str, dict[str, Any]],
+    digest: str,
+    design: Callable[[Cell], str | None] = design_of,
+) -> dict[str, dict[str, Any]]:
+    """``cells``, of which those that are older than their sources have ``stale``; ``digest`` and
+    ``design`` as of :func:`~quintet.tools.build.matrix.is_stale`."""
+    found = {}
+    for key, cell in cells.items():
+        of = Cell(cell["board"], cell["isa"], cell["preset"], cell["seed"])
+        of = replace(of, link=key.removeprefix(of.key).removeprefix("/") or None)
+        rest = {name: value for name, value in cell.items() if name != "stale"}
+        found[key] = rest | ({"stale": True} if is_stale(of, cell, digest, design) else {})
+    return found
 
 
 def mark(cells: Mapping[str, dict[str, Any]], board: str, isa: str, preset: str) -> str:

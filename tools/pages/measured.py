@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Tables of builds in the documents. ``python -m quintet.tools.pages.measured DIR...`` imports the
-cells of those folders of `quintet matrix`; then, and also without a folder, it writes the tables of
-``docs/performance/matrix.md`` and the README."""
+cells of those folders of `quintet matrix`; then, and also without a folder, it marks the rows that
+are older than their sources, and writes the tables of ``docs/performance/matrix.md`` and the
+README."""
 
 import json
 import sys
@@ -10,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from ...gateware.cores import open_core
+from ..build.matrix import source_digest
 from . import overview
-from .builds import OTHERS, PATH, read, take_over
+from .builds import OTHERS, PATH, mark_stale, read, take_over
 
 __all__ = ["page", "rows"]
 
@@ -47,7 +49,8 @@ def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
                 _number(cell.get(name)) for name in ("luts", "ffs", "dsps", "brams", "seconds")
             )
             hard = f"{dsps}, {brams}" if brams else ""
-            columns = (title, _clocks(cell), luts, ffs, hard, seconds, cell.get("date", ""))
+            date = cell.get("date", "") + (", stale" if cell.get("stale") else "")
+            columns = (title, _clocks(cell), luts, ffs, hard, seconds, date)
             yield f"| {' | '.join(columns)} |"
         yield ""
 
@@ -62,8 +65,9 @@ def _clocks(cell):
         if name in cell["clocks"]:
             clock = cell["clocks"][name]
             parts.append(f"{name} {clock['reached_mhz']:.1f} of {clock['asked_mhz']:g}")
-    if cell.get("router"):
-        parts.append(f"by {cell['router']}")
+    for algorithm in ("placer", "router"):
+        if cell.get(algorithm):
+            parts.append(f"by {cell[algorithm]}")
     if cell["state"] != "built":
         parts.append(cell["state"].replace("|", "/"))
     return ", ".join(parts)
@@ -80,6 +84,7 @@ def main(folders: Iterable[str]) -> None:
     cells = read()
     for folder in folders:
         cells = take_over(cells, folder)
+    cells = mark_stale(cells, source_digest(Path(__file__).resolve().parents[2]))
     PATH.write_text(json.dumps({"cells": cells}, indent=1) + "\n")
     DOCUMENT.write_text(page(DOCUMENT.read_text(), cells))
     overview.write()

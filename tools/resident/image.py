@@ -13,6 +13,7 @@ from ...gateware.isa.parameters import params_hash
 from ...gateware.standalone.image import Segment, build_hash, pack, regions
 from ..compiler.plan import PlanError
 from ..compiler.session.session import side_by_side
+from ..compiler.session.states import initial_bytes
 from ..jobs.registers import RegisterMap
 
 if TYPE_CHECKING:
@@ -56,10 +57,15 @@ def plan_image(plan: Plan) -> bytes:
             for address, size in lowered.zeros:
                 memory[address : address + size] = 0
                 touched.append((address, address + size))
-            for placed in lowered.inputs.values():
+            for placed in lowered.read.values():
                 if not placed.layout.in_program:
                     memory[placed.layout.first : placed.layout.end] = 0
                     touched.append((placed.layout.first, placed.layout.end))
+            for state in plan.states:
+                if state.input.tensor in lowered.states:
+                    first = lowered.states[state.input.tensor].layout.first
+                    data = np.frombuffer(initial_bytes(step, state), np.uint8)
+                    memory[first : first + len(data)] = data
             program = np.frombuffer(lowered.program, np.uint8)
             for address, data in [
                 (lowered.program_at, program),

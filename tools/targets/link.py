@@ -168,7 +168,7 @@ class LinkTarget(Target):
     def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
         for address, run, stride, count in batch:
             self._check(address, self._check_runs(run, stride, count))
-        found = self.client.read_strided_all(batch)
+        found = self.client.read_all(batch)
         return [
             np.frombuffer(data, np.uint8).reshape(count, run).copy()
             for data, (_, run, _, count) in zip(found, batch, strict=True)

@@ -11,12 +11,12 @@ from collections.abc import Iterator
 import numpy as np
 
 from ....gateware.cores.cherry.model.model import Model
+from ....gateware.cores.cherry.model.transfers import from_array
 from ....gateware.cores.cherry.params import SPACE
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble
-from ....tools.kernels.cherry.stored import from_array
 from ....tools.measure import Choice, Differs, Row
-from ....tools.measure.compare import compare_runs
+from ....tools.measure.bench import MeasuredBuild, sdram_board
 from .workloads import FOLDER
 
 __all__ = ["FORMATS", "product", "product_rows"]
@@ -47,10 +47,9 @@ def product(fmt: str) -> tuple[np.ndarray, dict[str, int]]:
 
 def product_rows(choice: Choice) -> Iterator[Row]:
     """Rows of products of square matrices, by format in main memory."""
-    from ....tools.targets import open_target
-
     params = SPACE.resolve(_PRESET)
-    with open_target(f"sim:ulx3s-85f/cherry?preset={_PRESET}") as target:
+    with sdram_board("cherry", {"preset": _PRESET}) as board:
+        target = MeasuredBuild(board=board)
         for fmt, most in FORMATS.items():
             if choice.takes(fmt):
                 cycles = _cycles(target, params, fmt, choice.settings["compare"])
@@ -66,11 +65,10 @@ def product_rows(choice: Choice) -> Iterator[Row]:
 
 def _cycles(target, params, fmt, compare):
     memory, registers = product(fmt)
-    target.board.chip[:_MEMORY] = memory
-    got = target.run(registers, 100_000_000)
-    if got.status != "done":
-        raise Differs(f"the run ended as {got.status}, {got.fault}")
     if compare:
-        expected = Model(params, memory, races=False).run(registers)
-        compare_runs("the product", got, expected, target.board.chip[:_MEMORY], memory)
-    return got.counters["cycles"]
+        model = Model(params, memory, races=False)
+        return target.exact("the product", model, memory, registers).counters["cycles"]
+    outcome, _ = target.run(memory, registers)
+    if outcome.status != "done":
+        raise Differs(f"the run ended as {outcome.status}, {outcome.fault}")
+    return outcome.counters["cycles"]

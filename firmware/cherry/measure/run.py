@@ -24,30 +24,24 @@ from ....gateware.cores.cherry.model.model import Model
 from ....gateware.cores.cherry.software import SOFTWARE
 from ....gateware.isa.asm import assemble_text
 from ....tools.measure import Choice, Row
-from ....tools.measure.compare import compare_runs
+from ....tools.measure.bench import MeasuredBuild, ideal_bench
 from .elements import random_element
 from .workloads import PRESETS, WORKLOADS, Workload, source
 
-__all__ = ["MeasuredBuild", "image_of", "measure", "workload_rows"]
+__all__ = ["MeasuredScratchpad", "image_of", "measure", "workload_rows"]
 
 _MEMORY, _LIST_AT, _DATA_AT = 1 << 18, 0x1000, 0x10000
 #: Elements in use, a row of a descriptor, and rows.
 _ROW, _ROWS = 1024, 16
 
 
-class MeasuredBuild:
+class MeasuredScratchpad:
     """A build's bench and its golden model, with the same elements in MEM."""
 
     def __init__(self, preset: str) -> None:
-        from ....boards.virtual.bench import IDEAL, CoreBench
+        from ....boards.virtual.bench import IDEAL
 
-        self.bench = CoreBench(
-            "cherry",
-            preset=preset,
-            beat_bytes=4 if preset == "45f" else 2,
-            memory_size=_MEMORY,
-            ports="shell",
-        )
+        self.bench = ideal_bench("cherry", preset, 4 if preset == "45f" else 2, _MEMORY)
         self.bench.behave(IDEAL)
         self.model = Model(self.bench.params, np.zeros(_MEMORY, np.uint8))
         rnd = random.Random(preset)
@@ -61,13 +55,11 @@ class MeasuredBuild:
         memory[_DATA_AT : _DATA_AT + 4 * len(self.elements)] = np.array(self.elements, "<u4").view(
             np.uint8
         )
-        self.bench.load(memory)
-        self.model.memory = memory
-        registers = {"program_address": _LIST_AT, "window_limit": _MEMORY}
-        expected = self.model.run(registers)
-        got = self.bench.run(registers, 10_000_000)
-        compare_runs("the workload", got, expected, self.bench.memory, memory)
-        return got.counters
+        return (
+            MeasuredBuild(bench=self.bench)
+            .exact("the workload", self.model, memory, {"program_address": _LIST_AT})
+            .counters
+        )
 
     def _dma(self, op):
         image = image_bytes(ProgramImage(wide=self.bench.params["acc_frac"] == 17))
@@ -89,7 +81,7 @@ class MeasuredBuild:
         return counters
 
 
-def measure(measured: MeasuredBuild, workload: Workload, preset: str) -> int:
+def measure(measured: MeasuredScratchpad, workload: Workload, preset: str) -> int:
     """Cycles of a workload's programs, one after another."""
     text, names = source(workload, preset)
     total = 0
@@ -115,7 +107,7 @@ def workload_rows(choice: Choice) -> Iterator[Row]:
     a quarter more than the bound."""
     for preset in choice.presets:
         measured, column = (
-            MeasuredBuild(preset),
+            MeasuredScratchpad(preset),
             PRESETS.index(preset) if preset in PRESETS else None,
         )
         for workload in WORKLOADS:

@@ -14,30 +14,22 @@ import numpy as np
 
 from ....gateware.cores.imagine.model.model import Model
 from ....tools.measure import Choice, Row
-from ....tools.measure.compare import compare_runs
+from ....tools.measure.bench import MeasuredBuild, ideal_bench
 from .case import case_of
 from .workloads import ARRAYS, ROWS, instruction_rows, params_of
 from .workloads import Row as Workload
 
-__all__ = ["MeasuredBuild", "instructions", "measure", "workloads"]
+__all__ = ["MeasuredArray", "instructions", "measure", "workloads"]
 
 _MEMORY = 1 << 19
 
 
-class MeasuredBuild:
+class MeasuredArray:
     """Gateware of an array and its golden model; state persists from run to run."""
 
     def __init__(self, array: str) -> None:
-        from ....boards.virtual.bench import CoreBench
-
-        self.bench = CoreBench(
-            "imagine",
-            preset="sim",
-            overrides=params_of(array),
-            beat_bytes=8,
-            memory_size=_MEMORY,
-            ports="shell",
-        )
+        self.bench = ideal_bench("imagine", "sim", 8, _MEMORY, overrides=params_of(array))
+        self._measured = MeasuredBuild(bench=self.bench)
         self.reset()
 
     def reset(self) -> None:
@@ -48,14 +40,9 @@ class MeasuredBuild:
     def run(self, program: Any) -> dict[str, int]:
         """Counters of a run; raises `Differs` if its results are not the golden model's."""
         case = case_of("workload", self.bench.params, program.words(), program=0)
-        registers = {"window_limit": case.memory.size, **case.registers}
-        self.model.memory = case.memory.copy()
-        wanted = self.model.run(registers)
-        self.bench.load(case.memory)
-        outcome = self.bench.run(registers, 10_000_000)
-        memory = self.bench.memory[: case.memory.size]
-        compare_runs("the workload", outcome, wanted, memory, self.model.memory)
-        return outcome.counters
+        return self._measured.exact(
+            "the workload", self.model, case.memory, case.registers
+        ).counters
 
 
 def array_cycles(counters: dict[str, int]) -> int:
@@ -63,7 +50,7 @@ def array_cycles(counters: dict[str, int]) -> int:
     return counters["cycles"] - counters["stall_fetch"] - counters["stall_write"]
 
 
-def measure(row: Workload, measured: MeasuredBuild) -> tuple[float, dict[str, int]]:
+def measure(row: Workload, measured: MeasuredArray) -> tuple[float, dict[str, int]]:
     """``(cycles as the bound counts them, counters)`` of a workload."""
     measured.reset()
     if row.loader is not None:
@@ -84,7 +71,7 @@ def _rows(rows):
     measured, built = None, None
     for row in sorted(rows, key=lambda row: list(ARRAYS).index(row.array)):
         if built != row.array:
-            measured, built = MeasuredBuild(row.array), row.array
+            measured, built = MeasuredArray(row.array), row.array
         value, counters = measure(row, measured)
         yield Row(
             row.title,

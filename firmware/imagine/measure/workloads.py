@@ -11,7 +11,7 @@ from ....gateware.cores.imagine.isa import ISA, MULTI_CYCLE
 from ....gateware.cores.imagine.model import cycles
 from ....gateware.cores.imagine.params import SPACE, levels
 from ....tools.compiler.backends.imagine.layer import Layer
-from ....tools.compiler.backends.imagine.program import ProgramCalls
+from ....tools.compiler.backends.imagine.program import ArrayProgram
 from ....tools.compiler.backends.imagine.template import loader_template, registers_of_layers
 from ....tools.compiler.backends.imagine.tiles import Tiles
 
@@ -91,11 +91,11 @@ def _gemv(array, height, *lengths, formula, title, fraction=None):
     def loader():
         program = loader_template(layer, params, weights, bias)
         for column in range(tiles.wide):
-            tiles.load_vector(program, vectors + column, given, column, "x")
+            tiles.load_vector(program, vectors + column, given, column)
         return program
 
     def kernel():
-        program = ProgramCalls(params, layer.fraction)
+        program = ArrayProgram(params, layer.fraction)
         for tile in range(tiles.tall):
             first = weights + tile * tiles.wide
             terms = [(vectors + column, first + column) for column in range(tiles.wide)]
@@ -106,7 +106,7 @@ def _gemv(array, height, *lengths, formula, title, fraction=None):
 
 
 def _words_program(params, words):
-    program = ProgramCalls(params, 0)
+    program = ArrayProgram(params, 0)
     program.words = lambda: list(words)
     return program
 
@@ -116,7 +116,7 @@ def _alone(title, array, calls, formula):
 
     def kernel(times):
         def make():
-            program = ProgramCalls(params, 0)
+            program = ArrayProgram(params, 0)
             for _ in range(times):
                 for method, *arguments in calls:
                     program.call(method, *arguments)
@@ -173,9 +173,9 @@ def _loader(array):
     rows, cols = params["rows"], params["cols"]
 
     def kernel():
-        program = ProgramCalls(params, 0)
+        program = ArrayProgram(params, 0)
         program.load(
-            "mv_LOADMAT", 0, np.where(np.arange(rows * cols * 16) % 2, -1, 1).reshape(rows, -1), "m"
+            "mv_LOADMAT", 0, np.where(np.arange(rows * cols * 16) % 2, -1, 1).reshape(rows, -1)
         )
         return program
 

@@ -29,8 +29,8 @@ from typing import Any
 import numpy as np
 
 from quintet.firmware.digits import evaluate, float_accuracy, images, labels, with_bias
+from quintet.firmware.opentpu.network import Layer
 from quintet.gateware.isa.files import load_archive
-from quintet.tools.kernels.opentpu.network import Layer
 
 from ..jobs import network_job
 
@@ -85,7 +85,7 @@ def inputs(norm: bool = False) -> np.ndarray:
 
 
 def layers(norm: bool = False) -> list[Layer]:
-    """The network as a list of :class:`~quintet.tools.kernels.opentpu.network.Layer`."""
+    """The network as a list of :class:`~quintet.firmware.opentpu.network.Layer`."""
     data = _data()
     kind = "norm" if norm else "plain"
     norms = [int(v) for v in data["norm_cfg"]] if norm else (None, None)

@@ -13,7 +13,7 @@ __all__ = ["Case", "align"]
 @dataclass
 class Case(BaseCase):
     """A program with its inputs and its expected results; ``words`` are
-    :class:`~quintet.tools.kernels.opentpu.program.Word`.
+    :class:`~quintet.tools.compiler.backends.opentpu.codegen.program.Word`.
 
     Attributes
     ----------

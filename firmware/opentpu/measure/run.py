@@ -6,18 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ....boards.virtual.bench import IDEAL, CoreBench
 from ....gateware.isa.outcome import Outcome
 from ....tools.measure import Choice, Differs, Row
+from ....tools.measure.bench import MeasuredBuild, ideal_bench, sdram_board
 from .case import Case
 from .workloads import WORKLOADS, workload
-
-if TYPE_CHECKING:
-    from ....tools.targets.sim import SimTarget
 
 __all__ = ["Measured", "measure", "open_board", "open_ideal", "workload_rows"]
 
@@ -44,19 +40,19 @@ class Measured:
     outcome: Outcome
 
 
-def open_ideal(n: int) -> CoreBench:
+def open_ideal(n: int) -> MeasuredBuild:
     """A bench for the workloads with arrays of side ``n`` on an ideal memory."""
+    from ....boards.virtual.bench import IDEAL
+
     preset, overrides = _IDEAL[n]
-    return CoreBench(
-        "opentpu", preset=preset, overrides=overrides, beat_bytes=n, memory_size=1 << 17
-    )
+    bench = ideal_bench("opentpu", preset, n, 1 << 17, overrides=overrides, ports="bare")
+    bench.behave(IDEAL)
+    return MeasuredBuild(bench=bench)
 
 
-def open_board() -> SimTarget:
+def open_board() -> MeasuredBuild:
     """The default SoC of the ULX3S-85F with its SDRAM, as a virtual board."""
-    from ....tools.targets.names import open_sim_target
-
-    return open_sim_target("sim:ulx3s-85f/opentpu")
+    return MeasuredBuild(board=sdram_board("opentpu"))
 
 
 def _exact(case, memory):
@@ -66,20 +62,9 @@ def _exact(case, memory):
     )
 
 
-def measure(case: Case, target: CoreBench | SimTarget) -> Measured:
-    """Runs ``case`` on a bench of :func:`open_ideal` or a target of :func:`open_board`."""
-    if isinstance(target, CoreBench):
-        target.behave(IDEAL)
-        target.load(case.memory)
-        outcome = target.run({"window_limit": case.memory.size, **case.registers})
-        memory = target.memory
-    else:
-        target.reset_core()
-        chip = target.board.chip
-        assert chip is not None  # the ULX3S has one
-        chip[: case.memory.size] = case.memory
-        outcome = target.run(case.registers)
-        memory = chip[: case.memory.size].copy()
+def measure(case: Case, build: MeasuredBuild) -> Measured:
+    """Runs ``case`` on a build of :func:`open_ideal` or :func:`open_board`."""
+    outcome, memory = build.run(case.memory, case.registers)
     return Measured(
         case.name,
         outcome.status == "done" and _exact(case, memory),
@@ -93,7 +78,7 @@ def measure(case: Case, target: CoreBench | SimTarget) -> Measured:
 
 def workload_rows(choice: Choice) -> Iterator[Row]:
     """Rows of the workloads, with the bounds of section 10.3."""
-    opened: dict[int, CoreBench | SimTarget] = {}
+    opened: dict[int, MeasuredBuild] = {}
     for name in WORKLOADS:
         if not choice.takes(name):
             continue

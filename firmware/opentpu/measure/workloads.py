@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from ....gateware.cores.opentpu.params import SPACE
-from ....tools.kernels.opentpu.layout import pack_matrix
-from ....tools.kernels.opentpu.network import Layer, Network
-from ....tools.kernels.opentpu.program import Program, array_time
+from ....tools.compiler.backends.opentpu.codegen.program import Program, array_time
+from ....tools.compiler.backends.opentpu.layout import pack_matrix
 from .. import digits
+from ..network import Layer, Network
 from .case import Case, align
 
 __all__ = ["WORKLOADS", "workload"]

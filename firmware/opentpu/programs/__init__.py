@@ -17,10 +17,10 @@ from pathlib import Path
 
 import numpy as np
 
+from quintet.firmware.opentpu.network import Layer
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.compiler.backends.opentpu.layout import pack_matrix, pack_weights
 from quintet.tools.jobs.job import Job, Load, Save, Source
-from quintet.tools.kernels.opentpu.layout import pack_matrix, pack_weights
-from quintet.tools.kernels.opentpu.network import Layer
 
 from .. import gen_one_hot, simple_nn
 from ..jobs import network_job

@@ -8,62 +8,41 @@ every run all of memory is compared with the golden model's.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 from ....gateware.cores.opu.model.model import Model
 from ....gateware.cores.opu.params import SPACE
-from ....gateware.isa.outcome import Outcome
 from ....tools.measure import Choice, Row
-from ....tools.measure.compare import SHARED_COUNTERS, compare_runs
+from ....tools.measure.bench import SHARED_COUNTERS, MeasuredBuild, ideal_bench, sdram_board
 from .workloads import BUILDS, ROWS, build_params, program, values_of
 from .workloads import Row as Workload
 
-__all__ = ["Layer", "MeasuredBuild", "layer_rows", "layers", "measure", "workload_rows"]
+__all__ = ["Layer", "layer_rows", "layers", "measure", "workload_rows"]
 
 #: Bytes of main memory; of preset ``sim`` those of the comparisons with the model, so that it is
 #: the same build.
 _MEMORY, _SIM_MEMORY = 1 << 22, 1 << 17
 
 
-class MeasuredBuild:
+def open_build(build: str, memory: str) -> MeasuredBuild:
     """A build under test, on an ideal memory or with the SDRAM of a board."""
-
-    def __init__(self, build: str, memory: str) -> None:
-        self.build, self.memory = build, memory
-        preset, overrides = BUILDS[build]
-        if memory == "ideal":
-            from ....boards.virtual.bench import CoreBench
-
-            self.bench = CoreBench(
-                "opu",
-                preset=preset,
-                overrides=overrides,
-                beat_bytes=4 if preset == "up5k" else 2,
-                memory_size=_SIM_MEMORY if preset == "sim" else _MEMORY,
-                ports="shell",
-            )
-        else:
-            from ....tools.targets.names import open_sim_target
-
-            options = "".join(f"&{name}={value}" for name, value in overrides.items())
-            self.target = open_sim_target(f"sim:ulx3s-85f/opu?preset={preset}{options}")
-
-    def run(self, image: np.ndarray, registers: Mapping[str, int]) -> tuple[Outcome, np.ndarray]:
-        """``(Outcome, memory after the run)``."""
-        if self.memory == "ideal":
-            self.bench.load(image)
-            outcome = self.bench.run({"window_limit": image.size, **registers}, 100_000_000)
-            return outcome, self.bench.memory[: image.size].copy()
-        self.target.reset_core()
-        chip = self.target.board.chip
-        assert chip is not None  # the ULX3S has one
-        chip[: image.size] = image
-        outcome = self.target.run({"window_limit": image.size, **registers}, 100_000_000)
-        return outcome, chip[: image.size].copy()
+    preset, overrides = BUILDS[build]
+    if memory == "sdram":
+        return MeasuredBuild(board=sdram_board("opu", {"preset": preset, **overrides}))
+    return MeasuredBuild(
+        bench=ideal_bench(
+            "opu",
+            preset,
+            4 if preset == "up5k" else 2,
+            _SIM_MEMORY if preset == "sim" else _MEMORY,
+            overrides=overrides,
+        )
+    )
 
 
 def _image(compiled, network):
@@ -72,21 +51,18 @@ def _image(compiled, network):
 
 
 def run_exact(
-    measured: MeasuredBuild, compiled: Any, network: Any, words: int | None = None
+    measured: MeasuredBuild, build: str, compiled: Any, network: Any, words: int | None = None
 ) -> dict[str, int]:
-    """Counters of a run whose memory equals the golden model's; ``words``: only the first ``words``
-    of the program, and ``end``."""
+    """Counters of a run on ``build`` whose memory equals the golden model's; ``words``: only the
+    first ``words`` of the program, and ``end``."""
     image = _image(compiled, network)
     registers = dict(compiled.all_registers)
     if words is not None:
         end = compiled.program_at + 4 * words
         image[end : end + 4] = 0
         registers["program_length"] = 4 * words + 4
-    expected = image.copy()
-    wanted = Model(build_params(measured.build), expected).run(registers)
-    outcome, memory = measured.run(image, registers)
-    compare_runs(measured.build, outcome, wanted, memory, expected, SHARED_COUNTERS)
-    return outcome.counters
+    model = Model(build_params(build), image)
+    return measured.exact(build, model, image, registers, SHARED_COUNTERS).counters
 
 
 def measure(
@@ -98,7 +74,7 @@ def measure(
         key = workload, row.build, row.schedule, row.memory
         if key not in known:
             network, compiled = program(workload, row.build, row.schedule)
-            known[key] = run_exact(measured, compiled, network)
+            known[key] = run_exact(measured, row.build, compiled, network)
         return known[key]
 
     found = counters(row.workload)
@@ -120,14 +96,14 @@ class Layer:
     counters: dict[str, int]
 
 
-def layers(measured: MeasuredBuild, workload: str, schedule: bool) -> list[Layer]:
+def layers(measured: MeasuredBuild, build: str, workload: str, schedule: bool) -> list[Layer]:
     """A :class:`Layer` for each layer of a workload; the program is run up to the end of each
     one."""
-    network, compiled = program(workload, measured.build, schedule)
+    network, compiled = program(workload, build, schedule)
     before, found = None, []
     for span in compiled.layers:
         last = span is compiled.layers[-1]
-        now = run_exact(measured, compiled, network, None if last else span.end)
+        now = run_exact(measured, build, compiled, network, None if last else span.end)
         part = {name: value - (before[name] if before else 0) for name, value in now.items()}
         found.append(Layer(span.name, span.macs, part))
         before = now
@@ -136,14 +112,6 @@ def layers(measured: MeasuredBuild, workload: str, schedule: bool) -> list[Layer
 
 def _percent(value):
     return f"{100 * value:.1f} %"
-
-
-class _MeasuredBuilds(dict):
-    """MeasuredBuild of each pair of build and memory, made on first use."""
-
-    def __missing__(self, key):
-        self[key] = MeasuredBuild(*key)
-        return self[key]
 
 
 def _macs(build: str) -> float:
@@ -155,7 +123,7 @@ def _macs(build: str) -> float:
 
 def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[Row]:
     """Rows of the acceptance workloads, with the bounds of section 10.2."""
-    builds = _MeasuredBuilds()
+    opened = cache(open_build)
     known: dict[Any, dict[str, int]] = {}
     for row in rows:
         if (
@@ -164,7 +132,7 @@ def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[R
             or not choice.takes(row.workload)
         ):
             continue
-        value, c = measure(row, builds[row.build, row.memory], known)
+        value, c = measure(row, opened(row.build, row.memory), known)
         more = {
             "build": row.build,
             "memory": row.memory,
@@ -186,16 +154,21 @@ def workload_rows(choice: Choice, rows: Iterable[Workload] = ROWS) -> Iterator[R
 
 def layer_rows(choice: Choice) -> Iterator[Row]:
     """Rows of a workload's layers, scheduled and one after another, and of their sums."""
-    builds = _MeasuredBuilds()
+    opened = cache(open_build)
     for build in choice.presets:
         for memory in choice.memories:
             for workload in choice.only:
                 for schedule in (True, False):
-                    yield from _layers(builds[build, memory], workload, schedule, _macs(build))
+                    more = {
+                        "build": build,
+                        "memory": memory,
+                        "schedule": "tiles" if schedule else "layer after layer",
+                    }
+                    found = layers(opened(build, memory), build, workload, schedule)
+                    yield from _layers(found, workload, _macs(build), more)
 
 
-def _layers(measured, workload, schedule, lanes):
-    found = layers(measured, workload, schedule)
+def _layers(found, workload, lanes, which):
     total = (
         {name: sum(layer.counters[name] for layer in found) for name in found[0].counters}
         if found
@@ -204,9 +177,7 @@ def _layers(measured, workload, schedule, lanes):
     for layer in (*found, Layer("all", sum(one.macs for one in found), total)):
         c = layer.counters
         more = {
-            "build": measured.build,
-            "memory": measured.memory,
-            "schedule": "tiles" if schedule else "layer after layer",
+            **which,
             "multiplications": layer.macs,
             "of peak": _percent(layer.macs / lanes / c["cycles"]),
             **{

@@ -19,11 +19,11 @@ import numpy as np
 from ....gateware.cores.pim.asm.listing import image_of
 from ....gateware.cores.pim.image.codes import words_of
 from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
+from ....gateware.cores.pim.model.model import Model
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, load_program, save_program
 from ....tools.measure import Choice, Differs, Row
-from ....tools.measure.case import registers_of
-from ....tools.measure.compare import SHARED_COUNTERS, compare_runs
+from ....tools.measure.bench import SHARED_COUNTERS, MeasuredBuild, ideal_bench, sdram_board
 from ... import digits
 from .builds import MEMORY as SMALL
 from .builds import open_build
@@ -34,7 +34,7 @@ from .workloads import MEMORY as WORKLOADS_MEMORY
 __all__ = [
     "BEATS",
     "DENSE",
-    "MeasuredBuild",
+    "MeasuredCores",
     "Run",
     "STREAMS",
     "dense_case",
@@ -80,7 +80,7 @@ class Run:
     counters: dict[str, int]
 
 
-class MeasuredBuild:
+class MeasuredCores:
     """Preset ``85f`` on one of the memories, or a build of the comparison."""
 
     def __init__(self, memory: str, cores: int = 4, build: str | None = None) -> None:
@@ -93,24 +93,16 @@ class MeasuredBuild:
         )
         if build is not None:
             self.memory, self.size = "block", SMALL
-            self.bench = open_build(build)
-            self.params, self.beat = self.bench.params, self.bench.beat_bytes
+            bench = open_build(build)
+            self.params, self.beat = bench.params, bench.beat_bytes
+            self._measured = MeasuredBuild(bench=bench)
         elif memory == "block":
-            from ....boards.virtual.bench import CoreBench
-
-            self.bench = CoreBench(
-                "pim",
-                preset="85f",
-                overrides={"cores": cores},
-                beat_bytes=BEATS[memory],
-                memory_size=MEMORY,
-                ports="shell",
+            self._measured = MeasuredBuild(
+                bench=ideal_bench("pim", "85f", BEATS[memory], MEMORY, overrides={"cores": cores})
             )
         else:
-            from ....tools.targets.names import open_sim_target
-
-            self.target = open_sim_target(
-                "sim:ulx3s-85f/pim" + (f"?cores={cores}" if cores != 4 else "")
+            self._measured = MeasuredBuild(
+                board=sdram_board("pim", {"cores": cores} if cores != 4 else None)
             )
 
     def case(self, name: str) -> Case | None:
@@ -136,22 +128,11 @@ class MeasuredBuild:
     def run(self, case: Case) -> Run:
         """The :class:`Run` of a case; raises `Differs` unless it ends well, with the model's
         memory."""
-        expected, memory, _ = run_model(case)
-        if self.memory == "block":
-            self.bench.load(case.memory)
-            outcome = self.bench.run(registers_of(case), 50_000_000)
-            load, got = (
-                self.bench.read_register(self.bench.registers["load_cycles"].offset),
-                self.bench.memory[: case.memory.size],
-            )
-        else:
-            self.target.reset_core()
-            chip = self.target.board.chip
-            assert chip is not None  # the ULX3S has one
-            chip[: case.memory.size] = case.memory
-            outcome = self.target.run(registers_of(case), 50_000_000)
-            load, got = self.target.read_register("load_cycles"), chip[: case.memory.size]
-        compare_runs(case.name, outcome, expected, got, memory, SHARED_COUNTERS)
+        model = Model(dict(case.params), case.memory)
+        outcome = self._measured.exact(
+            case.name, model, case.memory, case.registers, SHARED_COUNTERS
+        )
+        load = self._measured.register("load_cycles")
         return Run(outcome.counters["cycles"] - load, load, outcome.counters)
 
 
@@ -185,7 +166,7 @@ def _measured_builds(choice):
     """A measured build for every requested build and memory."""
     for preset in choice.presets:
         for memory in choice.memories if preset == "85f" else ("block",):
-            yield MeasuredBuild(
+            yield MeasuredCores(
                 memory, choice.settings.get("cores", 4), None if preset == "85f" else preset
             )
 

@@ -35,6 +35,7 @@ __all__ = [
     "read_image",
     "read_list_header",
     "read_step",
+    "relocated",
     "row_words",
 ]
 
@@ -353,3 +354,21 @@ def read_descriptor(word: Callable[[int], int]) -> Descriptor | None:
     _check(not words[7], "descriptor", 28, words[7])
     pitch, mem_pitch, mem_step = (w - (w >> 31 << 32) for w in words[4:7])
     return Descriptor(op, FORMATS[code], words[1], words[2], rows, cols, pitch, mem_pitch, mem_step)
+
+
+def relocated(data: bytes, move: Callable[[int], int]) -> bytes:
+    """A program list whose transfers have other addresses in main memory: ``move(address)``."""
+    moved = bytearray(data)
+
+    def words(base):
+        return lambda offset: struct.unpack_from("<I", data, base + offset)[0]
+
+    steps, size = read_list_header(words(0))
+    for index in range(steps):
+        entry = read_step(words(0), index, size)
+        for at in filter(None, (entry.in_list, entry.out_list)):
+            while (descriptor := read_descriptor(words(at))) is not None:
+                if descriptor.op != FILL:
+                    struct.pack_into("<I", moved, at + 4, move(descriptor.main))
+                at += DESCRIPTOR_BYTES
+    return bytes(moved)

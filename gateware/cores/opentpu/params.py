@@ -180,6 +180,12 @@ SPACE = ParameterSpace(
             {"n": 8, "ub_rows": 8192, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
             doc="strided convolutions and max pooling, for networks of them",
         ),
+        Preset(
+            "85f-8x8-fast",
+            {"n": 8, "ub_rows": 8192, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
+            on_chip=1 << 18,
+            doc="strided convolutions, max pooling, and the lowest 256 KiB of main memory on chip",
+        ),
         Preset("85f-12x12", {"n": 12, "ub_rows": 4096, "acc_rows": 1024}),
         Preset(
             "85f-16x16",

@@ -24,9 +24,10 @@ ADDRESSES = (
 )
 
 
-#: The preset with on-chip memory, as it is built, and a small core with little of it.
+#: The presets with on-chip memory, as they are built, and a small core with little of it.
 BUILDS = {
-    "fast": {"board": "ulx3s-85f", "preset": "85f-16x16-fast"},
+    "16x16": {"board": "ulx3s-85f", "preset": "85f-16x16-fast"},
+    "8x8": {"board": "ulx3s-85f", "preset": "85f-8x8-fast"},
     "small": {"board": "ulx3s-25f", "preset": "sim-ext", "params": {"n": 8}, "on_chip": BORDER},
 }
 

@@ -7,7 +7,19 @@ import shutil
 import subprocess
 from pathlib import Path
 
-__all__ = ["ACCESS", "HOST", "WARNINGS", "CHost", "HostError", "compiled", "compilers", "load"]
+__all__ = [
+    "ACCESS",
+    "HOST",
+    "WARNINGS",
+    "BootState",
+    "CHost",
+    "HostError",
+    "List",
+    "ListState",
+    "compiled",
+    "compilers",
+    "load",
+]
 
 HOST = Path(__file__).resolve().parents[3] / "firmware" / "host"
 
@@ -40,7 +52,7 @@ _NOW = ctypes.CFUNCTYPE(ctypes.c_uint32, ctypes.c_void_p)
 #: ``enum quintet_status``, in its order.
 STATUSES = (
     "ok timeout port_failed not_a_board version bus_error refused unsure argument no_core "
-    "other_build memory checksum busy fault aborted not_loaded"
+    "other_build memory checksum busy fault aborted not_loaded no_lists list"
 ).split()
 
 
@@ -73,6 +85,30 @@ class State(ctypes.Structure):
         *((name, ctypes.c_bool) for name in "busy done fault aborted".split()),
         *((name, ctypes.c_uint32) for name in "fault_code fault_pc fault_detail".split()),
         *((name, ctypes.c_uint64) for name in "cycles instructions operations".split()),
+    ]
+
+
+class BootState(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_bool) for name in "busy ready refused".split()),
+        ("reason", ctypes.c_uint8),
+    ]
+
+
+class ListState(ctypes.Structure):
+    _fields_ = [
+        *((name, ctypes.c_bool) for name in "busy ended fault error stopped".split()),
+        ("runs", ctypes.c_uint16),
+        ("position", ctypes.c_uint32),
+    ]
+
+
+class List(ctypes.Structure):
+    _fields_ = [
+        ("network", ctypes.c_void_p),
+        *((name, ctypes.c_uint32) for name in "runs address end".split()),
+        ("overlapped", ctypes.c_bool),
+        ("first", ctypes.c_uint32),
     ]
 
 
@@ -203,6 +239,16 @@ class CHost:
     def state(self):
         state = State()
         self.call("state", ctypes.byref(state))
+        return state
+
+    def boot(self):
+        state = BootState()
+        self.call("boot", ctypes.byref(state))
+        return state
+
+    def list_state(self):
+        state = ListState()
+        self.call("list_state", ctypes.byref(state))
         return state
 
     def run(self, registers, limit_ms=0):

@@ -2,6 +2,7 @@
 """Examples of the C host: the POSIX program on a served virtual board, the others by a compiler
 against declarations of what they use."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -14,7 +15,7 @@ import pytest
 
 from quintet.tools.cli import main
 from quintet.tools.compiler.api import compile_model
-from tests.firmware.host.library import HOST, WARNINGS
+from tests.firmware.host.library import HOST, WARNINGS, compilers
 from tests.firmware.host.model_board import ModelBoard
 
 EXAMPLES = HOST / "examples"
@@ -42,7 +43,6 @@ def network(tmp_path_factory):
 @contextmanager
 def terminal(board):
     """Name of a pseudo-terminal with ``board`` (a device model) behind it."""
-    import os
     import tty
 
     ours, theirs = os.openpty()
@@ -63,6 +63,8 @@ def terminal(board):
         yield os.ttyname(theirs)
     finally:
         os.close(theirs)
+        # Its number may soon be that of another terminal, whose bytes the thread must not take.
+        thread.join()
         os.close(ours)
 
 
@@ -89,6 +91,56 @@ def test_posix_program_gives_what_a_session_gives(program, network):
     np.testing.assert_array_equal(found, network[1])
     lines = done.stderr.decode().splitlines()
     assert lines[0] == "model with OTPU, 50 MHz" and lines[-1] == f"{len(IMAGES)} runs"
+
+
+@posix
+@pytest.mark.parametrize("runs", ["1", "3", "8", "100"])
+def test_posix_program_by_lists_of_runs(program, network, runs):
+    """Lists shorter than, as long as, and longer than the inputs, which end within the last one."""
+    board = ModelBoard("opentpu", "sim-ext", run_list=True)
+    with terminal(board) as name:
+        done = subprocess.run(
+            [program, name, "3000000", runs],
+            input=IMAGES.tobytes(),
+            capture_output=True,
+            timeout=60,
+        )
+    assert done.returncode == 0, done.stderr
+    found = np.frombuffer(done.stdout, "<f4").reshape(len(IMAGES), -1)
+    np.testing.assert_array_equal(found, network[1])
+    assert done.stderr.decode().splitlines()[1:] == [f"{len(IMAGES)} runs"]
+    assert board.starts == -(-len(IMAGES) // int(runs)) * int(runs)
+
+
+@posix
+@pytest.mark.parametrize("compiler", compilers())
+def test_sanitizers_find_nothing_in_lists_and_plain_runs(compiler, network, tmp_path):
+    folder, expected = network
+    flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-DQUINTET_CHUNK=64"]
+    command = [compiler, *WARNINGS, "-O1", *flags, "-I", folder, "-DNETWORK=digits"]
+    command += ['-DNETWORK_HEADER="digits.h"', "-DQUINTET_OVERLAP", EXAMPLES / "posix" / "main.c"]
+    subprocess.run([*command, folder / "quintet.c", "-o", tmp_path / "run"], check=True)
+    for runs in ([], ["3"]):
+        with terminal(ModelBoard("opentpu", "sim-ext", run_list=True)) as name:
+            done = subprocess.run(
+                [tmp_path / "run", name, "3000000", *runs],
+                input=IMAGES.tobytes(),
+                capture_output=True,
+                env={**os.environ, "ASAN_OPTIONS": "detect_leaks=0"},
+            )
+        assert done.returncode == 0, done.stderr.decode()[-4000:]
+        found = np.frombuffer(done.stdout, "<f4").reshape(len(IMAGES), -1)
+        np.testing.assert_array_equal(found, expected)
+
+
+@posix
+def test_posix_program_finds_that_the_board_holds_the_network(program, network):
+    board = ModelBoard("opentpu", "sim-ext")
+    for told in ([], ["the board holds digits"]):
+        with terminal(board) as name:
+            done = subprocess.run([program, name, "3000000"], input=b"", capture_output=True)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr.decode().splitlines()[1:] == [*told, "0 runs"]
 
 
 @posix
@@ -132,9 +184,11 @@ def test_posix_program_on_a_served_virtual_board(tmp_path):
         (["/nowhere", "3000000"], b"", 3, "/nowhere: No such file or directory"),
         (["/dev/null", "1234"], b"", 3, "1234: not a rate that this system has a name for"),
         (["BOARD", "115200"], b"\0" * 10, 2, "the inputs end within run 0"),
+        (["BOARD", "115200", "0"], b"", 2, "usage:"),
+        (["BOARD", "115200", "2"], b"", 1, "digits: the build walks no lists of runs"),
         (["OTHER", "115200"], b"", 1, "digits: the core was built with other parameters"),
     ],
-    ids=["usage", "port", "rate", "inputs", "build"],
+    ids=["usage", "port", "rate", "inputs", "runs", "lists", "build"],
 )
 def test_posix_program_refuses(program, arguments, given, code, message):
     presets = {"BOARD": "sim-ext", "OTHER": "sim"}

@@ -3,16 +3,25 @@
 
 import ctypes
 import json
+import re
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import onnx
 import pytest
 
+from quintet.gateware.info import CONTROL_BASE, RUN_LIST_BASE, SOC_BASE
+from quintet.gateware.standalone.runlist import ListStatus
 from quintet.tools.cli import main
 from quintet.tools.compiler.api import compile_model
-from tests.firmware.host.library import ACCESS, HOST, WARNINGS, CHost, HostError, load
+from quintet.tools.compiler.graph import State
+from quintet.tools.compiler.plan import PlanError
+from quintet.tools.export.c_network import c_network
+from quintet.tools.text import plain_name
+from tests.firmware.host.library import ACCESS, HOST, WARNINGS, CHost, HostError, List, load
 from tests.firmware.host.model_board import ModelBoard
+from tests.tools.compiler.state_networks import relu_cell
 from tests.tools.link.fake_pipe import FakePipe
 
 DIGITS = HOST.parent / "digits"
@@ -48,15 +57,14 @@ def dense_network(path):
 class Network:
     """A network compiled for a golden model, exported, and compiled as C."""
 
-    def __init__(self, folder, model, isa, preset, inputs, *, flags=(), **options):
+    def __init__(self, folder, compiled, isa, preset, inputs, *, flags=()):
         self.isa, self.preset, self.inputs = isa, preset, inputs
-        target = f"model:{isa}?preset={preset}"
-        self.compiled = compile_model(model, target, calibration=inputs, **options)
+        self.compiled = compiled
         self.compiled.save(folder / "plan")
         assert main(["export", "--c", str(folder / "plan"), "-o", str(folder / "net.h")]) == 0
         (folder / "access.c").write_text(ACCESS)
         (folder / "network.c").write_text(_NETWORK)
-        symbol = self.compiled.plan.network
+        symbol = plain_name(self.compiled.plan.network)
         command = ["cc", *WARNINGS, "-O1", "-shared", "-fPIC", f"-DNETWORK={symbol}", *flags]
         command += ['-DNETWORK_HEADER="net.h"', "-I", HOST, folder / "network.c"]
         subprocess.run([*command, "-o", folder / "network.so"], check=True)
@@ -65,31 +73,75 @@ class Network:
             getattr(self.loaded, name).restype = ctypes.c_void_p
         self.network = ctypes.c_void_p(self.loaded.network())
 
-    def host(self, board=None):
-        return CHost(self.loaded, FakePipe(board or ModelBoard(self.isa, self.preset)))
+    def host(self, board=None, **options):
+        board = board or ModelBoard(self.isa, self.preset, **options)
+        return CHost(self.loaded, FakePipe(board))
+
+    def in_list(self, host, values, runs, *, batches=1):
+        """As :meth:`infer`, by one list of ``runs`` runs that is started ``batches`` times."""
+        step = self.compiled.plan.machine_steps[0]
+        images = step.lowered.images
+        work = List()
+        host.call("list_prepare", ctypes.byref(work), self.network, runs, 0)
+        found = []
+        for batch in range(batches):
+            first = batch * runs * images
+            for run in range(runs):
+                at = first + run * images
+                numbers = self.numbers(values[at : at + images])
+                pointers = (ctypes.c_void_p * 1)(ctypes.addressof(numbers))
+                host.call("list_put", ctypes.byref(work), run, pointers)
+            host.call("list_start", ctypes.byref(work), False)
+            host.call("list_wait", ctypes.byref(work), 1000)
+            for run in range(runs):
+                results = self.buffer("outputs")
+                pointers = (ctypes.c_void_p * 1)(ctypes.addressof(results))
+                host.call("list_get", ctypes.byref(work), run, pointers)
+                found.append(self.values(results))
+        return np.concatenate(found), work
+
+    def buffer(self, field):
+        """Space for the numbers of the network's only input or output."""
+        (placed,) = getattr(self.compiled.plan.machine_steps[0].lowered, field).values()
+        return ctypes.create_string_buffer(4 * int(np.prod(placed.layout.shape)))
+
+    def numbers(self, batch):
+        numbers = self.buffer("inputs")
+        self._convert("quantise", "inputs", np.ascontiguousarray(batch, "f4"), numbers)
+        return numbers
+
+    def values(self, results):
+        (placed,) = self.compiled.plan.machine_steps[0].lowered.outputs.values()
+        one = np.zeros(placed.layout.shape, "f4")
+        self._convert("dequantise", "outputs", results, one)
+        return one
 
     def infer(self, host, values):
         """Outputs, float32, of inputs with a first axis of inputs; one input and one output."""
-        step = self.compiled.plan.machine_steps[0]
-        (placed,) = step.lowered.outputs.values()
-        (given,) = step.lowered.inputs.values()
-        images, found = step.lowered.images, []
-        numbers = ctypes.create_string_buffer(4 * int(np.prod(given.layout.shape)))
-        results = ctypes.create_string_buffer(4 * int(np.prod(placed.layout.shape)))
-        one = np.zeros(placed.layout.shape, "f4")
+        images, found = self.compiled.plan.machine_steps[0].lowered.images, []
         for at in range(0, len(values), images):
-            batch = np.ascontiguousarray(values[at : at + images], "f4")
-            self._convert("quantise", "inputs", batch, numbers)
+            numbers, results = self.numbers(values[at : at + images]), self.buffer("outputs")
             pointers = (ctypes.c_void_p * 1)(ctypes.addressof(numbers))
             outputs = (ctypes.c_void_p * 1)(ctypes.addressof(results))
             host.call("infer", self.network, pointers, outputs, 1000)
-            self._convert("dequantise", "outputs", results, one)
-            found.append(one.copy())
+            found.append(self.values(results))
         return np.concatenate(found)
 
     def _convert(self, name, field, source, target):
         tensors = ctypes.c_void_p(getattr(self.loaded, f"network_{field}")())
         getattr(self.loaded, f"quintet_{name}")(tensors, _pointer(source), _pointer(target))
+
+
+def exported(folder, compiled, isa, preset=None, inputs=None, **more):
+    """A :class:`Network` that is compiled already."""
+    return Network(folder, compiled, isa, preset, inputs, **more)
+
+
+def modelled(folder, model, isa, preset, inputs, *, flags=(), **options):
+    """A :class:`Network` compiled for a golden model with ``options``."""
+    target = f"model:{isa}?preset={preset}"
+    compiled = compile_model(model, target, calibration=inputs, **options)
+    return Network(folder, compiled, isa, preset, inputs, flags=flags)
 
 
 def _pointer(array):
@@ -115,7 +167,7 @@ def case(folder, name, **more):
         inputs = np.random.default_rng(4).normal(size=(12, 24)).astype("f4")
     else:
         path, inputs = DIGITS / f"{model}.onnx", IMAGES[:12].astype("f4")
-    return Network(folder, path, isa, preset, inputs, **options, **more)
+    return modelled(folder, path, isa, preset, inputs, **options, **more)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -131,10 +183,38 @@ def test_outputs_are_those_of_a_session(name, tmp_path):
     assert host.repeats == 0
 
 
+@pytest.mark.parametrize("flags", [[], ["-DQUINTET_OVERLAP"]], ids=["plain", "overlap"])
+@pytest.mark.parametrize("name", CASES)
+def test_lists_of_runs_give_what_a_session_gives(name, flags, tmp_path):
+    """Bit for bit: a list that is started twice, one of a single run, plain runs in between."""
+    network = case(tmp_path, name, flags=flags)
+    inputs = np.concatenate([network.inputs, network.inputs[::-1]])
+    with network.compiled.open(f"model:{network.isa}?preset={network.preset}") as session:
+        expected = session(inputs)
+    host = network.host(run_list=True)
+    board = host.pipe.device
+    images = network.compiled.plan.machine_steps[0].lowered.images
+    host.call("load", network.network)
+    setups = board.starts
+    runs = len(inputs) // images
+    for count, batches in ((runs // 2, 2), (1, runs)):
+        found, work = network.in_list(host, inputs, count, batches=batches)
+        np.testing.assert_array_equal(found.reshape(expected.shape), expected.astype("f4"))
+        copy = network.compiled.plan.machine_steps[0].buffered_copy
+        assert work.overlapped == bool(flags and copy is not None and count > 1)
+    assert board.starts == setups + 2 * runs
+    found = network.infer(host, network.inputs[:images])
+    np.testing.assert_array_equal(
+        found.reshape(expected[:images].shape), expected[:images].astype("f4")
+    )
+    again, _ = network.in_list(host, inputs, runs)
+    np.testing.assert_array_equal(again.reshape(expected.shape), expected.astype("f4"))
+
+
 def test_inputs_far_from_zero(tmp_path):
     """The host subtracts their mean, as a session does."""
     inputs = 300 + 5 * np.random.default_rng(4).normal(size=(12, 24)).astype("f4")
-    network = Network(tmp_path, dense_network(tmp_path / "d.onnx"), "opu", "sim", inputs)
+    network = modelled(tmp_path, dense_network(tmp_path / "d.onnx"), "opu", "sim", inputs)
     assert network.compiled.plan.inputs[0].offset is not None
     with network.compiled.open("model:opu?preset=sim") as session:
         expected = session(inputs)
@@ -142,6 +222,41 @@ def test_inputs_far_from_zero(tmp_path):
     host.call("load", network.network)
     found = network.infer(host, inputs)
     np.testing.assert_array_equal(found.reshape(expected.shape), expected.astype("f4"))
+
+
+@pytest.mark.parametrize("isa, preset", [("opu", "sim"), ("pim", "85f"), ("cherry", "sim")])
+def test_states_stay_and_are_reset(isa, preset, tmp_path):
+    """Each run leaves its state for the next one, in the board's memory."""
+    (tmp_path / "cell.onnx").write_bytes(relu_cell())
+    inputs = np.random.default_rng(4).normal(size=(20, 8)).astype("f4")
+    first = np.linspace(0, 1, 16)
+    more = {"initial": {"state_in": first}}
+    network = Network(tmp_path, tmp_path / "cell.onnx", isa, preset, inputs, **more)
+    header = (tmp_path / "net.h").read_text()
+    (step,) = network.compiled.plan.machine_steps
+    address = step.lowered.states["state_in"].layout.first
+    assert re.search(rf"state_out -> state_in, .* at {address:#x}\n", header)
+    with network.compiled.open(f"model:{isa}?preset={preset}") as session:
+        expected = session(inputs).astype("f4")
+    host = network.host()
+    host.call("load", network.network)
+    for _ in range(2):
+        found = network.infer(host, inputs)
+        np.testing.assert_array_equal(found.reshape(expected.shape), expected)
+        host.call("reset_states", network.network)
+
+
+def test_states_that_go_through_the_host_are_refused(tmp_path, capsys):
+    (tmp_path / "cell.onnx").write_bytes(relu_cell())
+    inputs = np.random.default_rng(4).normal(size=(20, 8)).astype("f4")
+    target = "model:pim?preset=85f"
+    made = compile_model(tmp_path / "cell.onnx", target, calibration=inputs)
+    lowered = made.plan.machine_steps[0].lowered
+    lowered.inputs |= lowered.states
+    lowered.states.clear()
+    made.save(tmp_path / "plan")
+    assert main(["export", "--c", str(tmp_path / "plan"), "-o", str(tmp_path / "net.h")]) == 2
+    assert "the state state_in goes through the host" in capsys.readouterr().err
 
 
 def branches_network(path):
@@ -171,7 +286,7 @@ def test_outputs_far_from_zero_and_of_ranges_far_apart(tmp_path):
     """The host multiplies by their factors and adds their offsets, as a session does."""
     inputs = np.random.default_rng(4).normal(size=(20, 24)).astype("f4")
     model = branches_network(tmp_path / "b.onnx")
-    network = Network(tmp_path, model, "opentpu", "sim-ext", inputs)
+    network = modelled(tmp_path, model, "opentpu", "sim-ext", inputs)
     (port,) = network.compiled.plan.outputs
     assert port.offset is not None and port.factor is not None
     with network.compiled.open("model:opentpu?preset=sim-ext") as session:
@@ -210,6 +325,169 @@ def test_infer_wants_a_loaded_network(dense):
     host.run({0x20: 0})  # another program comes between
     with pytest.raises(HostError, match="not_loaded"):
         dense.infer(host, dense.inputs)
+
+
+# Lists of runs that do not end well
+
+
+@pytest.fixture(scope="module")
+def listed(dense):
+    """A host with the network loaded on a board that walks lists, and its board."""
+    host = dense.host(run_list=True)
+    host.call("load", dense.network)
+    return host
+
+
+def prepare(network, host, runs, address=0):
+    work = List()
+    host.call("list_prepare", ctypes.byref(work), network.network, runs, address)
+    return work
+
+
+def test_list_wants_a_loaded_network(dense):
+    host = dense.host(run_list=True)
+    with pytest.raises(HostError, match="not_loaded"):
+        prepare(dense, host, 2)
+    host.call("load", dense.network)
+    dense.infer(host, dense.inputs[:1])
+    work = prepare(dense, host, 2)
+    host.run({0x20: 0})  # another program comes between
+    with pytest.raises(HostError, match="not_loaded"):
+        host.call("list_start", ctypes.byref(work), False)
+
+
+@pytest.mark.parametrize(
+    "runs, address, status",
+    [(0, 0, "argument"), (2, 0x8001, "argument"), (1 << 20, 0, "memory"), (2, 0xFFF00, "memory")],
+)
+def test_list_that_makes_no_sense_or_does_not_fit(dense, listed, runs, address, status):
+    before = bytes(listed.pipe.device.memory.data)
+    with pytest.raises(HostError, match=status):
+        prepare(dense, listed, runs, address)
+    assert bytes(listed.pipe.device.memory.data) == before
+
+
+def test_runs_behind_the_last_one_are_refused(dense, listed):
+    work = prepare(dense, listed, 2)
+    pointers = (ctypes.c_void_p * 1)(ctypes.addressof(dense.numbers(dense.inputs[:1])))
+    for call in ("list_put", "list_get"):
+        with pytest.raises(HostError, match="argument"):
+            listed.call(call, ctypes.byref(work), 2, pointers)
+
+
+def test_two_lists_in_turns(dense, listed):
+    """The second one lies behind the first."""
+    works = [prepare(dense, listed, 3)]
+    works.append(prepare(dense, listed, 3, works[0].end))
+    assert works[1].address == works[0].end
+    with dense.compiled.open(f"model:{dense.isa}?preset={dense.preset}") as session:
+        expected = session(dense.inputs[:6])
+    for at, work in enumerate(works):
+        for run in range(3):
+            numbers = dense.numbers(dense.inputs[3 * at + run : 3 * at + run + 1])
+            pointers = (ctypes.c_void_p * 1)(ctypes.addressof(numbers))
+            listed.call("list_put", ctypes.byref(work), run, pointers)
+    for work in works:
+        listed.call("list_start", ctypes.byref(work), False)
+        listed.call("list_wait", ctypes.byref(work), 0)
+    for at, work in enumerate(works):
+        for run in range(3):
+            results = dense.buffer("outputs")
+            pointers = (ctypes.c_void_p * 1)(ctypes.addressof(results))
+            listed.call("list_get", ctypes.byref(work), run, pointers)
+            found = dense.values(results).ravel()
+            np.testing.assert_array_equal(found, expected[3 * at + run].ravel().astype("f4"))
+
+
+def test_list_tells_which_run_met_a_fault(dense):
+    host = dense.host(run_list=True)
+    host.call("load", dense.network)
+    work = prepare(dense, host, 4)
+    board = host.pipe.device
+    start, place = board._start, dense.compiled.plan.machine_steps[0].lowered.program_at
+
+    def spoil():
+        if board.starts == 3:
+            board.memory.data[place : place + 8] = np.frombuffer(b"\xff" * 8, "u1")
+        start()
+
+    board._start = spoil
+    host.call("list_start", ctypes.byref(work), False)
+    with pytest.raises(HostError, match="fault"):
+        host.call("list_wait", ctypes.byref(work), 0)
+    state = host.list_state()
+    assert (state.ended, state.fault, state.runs) == (True, True, 3)
+    assert host.state().fault
+    with pytest.raises(HostError, match="not_loaded"):
+        host.call("list_start", ctypes.byref(work), False)
+
+
+def test_damaged_list_is_found(dense):
+    host = dense.host(run_list=True)
+    host.call("load", dense.network)
+    work = prepare(dense, host, 2)
+    host.write_word(work.address, 0x1234_5678)
+    host.call("list_start", ctypes.byref(work), False)
+    with pytest.raises(HostError, match="list"):
+        host.call("list_wait", ctypes.byref(work), 0)
+    assert host.error_address == work.address and host.list_state().error
+
+
+class Endless(ModelBoard):
+    """A board whose lists end only if they are stopped."""
+
+    def _write(self, address, data):
+        failed = super()._write(address, data)
+        if address == RUN_LIST_BASE + 4:
+            self.lists.data[4] = ListStatus.ENDED | ListStatus.STOPPED
+        return failed
+
+    def _walk(self, address):
+        self.lists.data[4] = ListStatus.BUSY
+
+
+def test_list_past_its_limit_is_stopped(dense):
+    board = Endless(dense.isa, dense.preset, run_list=True)
+    host = dense.host(board)
+    host.call("load", dense.network)
+    work = prepare(dense, host, 2)
+    host.call("list_start", ctypes.byref(work), True)
+    assert host.list_state().busy and board.log[-1][1] == (work.address | 1).to_bytes(4, "little")
+    board_log = len(board.log)
+    with pytest.raises(HostError, match="busy"):
+        prepare_again = List()
+        host.call("assume_loaded", dense.network)
+        host.call("list_prepare", ctypes.byref(prepare_again), dense.network, 2, 0)
+    with pytest.raises(HostError, match="aborted"):
+        host.call("list_wait", ctypes.byref(work), 300)
+    assert host.list_state().stopped
+    stopped = [address for address, _ in board.log[board_log:]]
+    assert stopped[-2:] == [RUN_LIST_BASE + 4, CONTROL_BASE + 0x10]
+
+
+def test_start_from_flash_memory_is_waited_for(dense):
+    """Nothing is written while the board reads its image; what it has told is in its state."""
+    board = ModelBoard(dense.isa, dense.preset)
+    board.soc.data[0x14] = 1
+    looks, read = [], board._read
+
+    def ready(address, length):
+        if address == SOC_BASE + 0x14:
+            looks.append(len(board.log))
+            if len(looks) == 4:
+                board.soc.data[0x14] = 2
+        return read(address, length)
+
+    board._read = ready
+    host = dense.host(board)
+    resident = ctypes.c_bool(True)
+    host.call("ensure_loaded", dense.network, ctypes.byref(resident))
+    assert not resident.value and looks[:4] == 4 * [0]
+    host.call("ensure_loaded", dense.network, ctypes.byref(resident))
+    assert resident.value
+    board.soc.data[0x14] = 4 | 3 << 4
+    state = host.boot()
+    assert (state.busy, state.ready, state.refused, state.reason) == (False, False, True, 3)
 
 
 def test_damaged_memory_is_found(dense):
@@ -334,3 +612,10 @@ def test_plans_that_are_not_one_program(model, isa, message, tmp_path, capsys):
     assert main(["export", "--c", str(tmp_path / "plan"), "-o", str(tmp_path / "net.h")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "net.h").exists()
+
+
+def test_plan_whose_state_the_host_would_keep(dense):
+    plan = dense.compiled.plan
+    state = State(plan.inputs[0], plan.outputs[0], np.zeros(plan.inputs[0].shape))
+    with pytest.raises(PlanError, match="the state .* is kept or set by a host in Python"):
+        c_network(replace(plan, states=[state]))

@@ -7,9 +7,9 @@ import pytest
 
 from quintet.firmware.opentpu import digits
 from quintet.firmware.opentpu.digits import prepare
+from quintet.firmware.opentpu.network import Network
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.kernels.opentpu.network import Network
 
 try:
     import tomllib

@@ -6,19 +6,19 @@ import random
 import numpy as np
 import pytest
 
+from quintet.firmware.opentpu.network import Layer, Network, NetworkError, product_order
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.tools.kernels.opentpu.layout import (
+from quintet.tools.compiler.backends.opentpu.codegen.program import Program, Word, array_time
+from quintet.tools.compiler.backends.opentpu.layout import (
     pack_matrix,
     pack_weights,
     unpack_matrix,
     unpack_weights,
 )
-from quintet.tools.kernels.opentpu.network import Layer, Network, NetworkError, product_order
-from quintet.tools.kernels.opentpu.program import Program, Word, array_time
 
 # Layout (section 7.1)
 

@@ -16,7 +16,7 @@ from quintet.firmware.opentpu import (
     simple_nn,
 )
 from quintet.tools import Job, open_target, run_job
-from quintet.tools.kernels.opentpu.layout import unpack_matrix, unpack_weights
+from quintet.tools.compiler.backends.opentpu.layout import unpack_matrix, unpack_weights
 
 JOBS = sorted(path.stem for path in programs.FOLDER.glob("*.toml"))
 

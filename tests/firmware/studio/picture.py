@@ -12,7 +12,7 @@ from tests.support.browser import browser
 
 def main(path):
     """A nine is drawn, and recognised by virtual boards."""
-    with Served() as studio, browser("1280,1120") as driver:
+    with Served() as studio, browser("1280,1180") as driver:
         page = Page(driver, studio.address)
         page.answers(page.draw(STROKES[-1][1]))
         driver.save_screenshot(path)

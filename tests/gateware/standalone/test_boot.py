@@ -9,13 +9,13 @@ import pytest
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out
-from amaranth.sim import Simulator
 
 from quintet.gateware.link.crc import CRC32Check
 from quintet.gateware.standalone.boot import BootEngine
 from quintet.gateware.standalone.chip import FlashChip, FlashViolation, follow_pins
 from quintet.gateware.standalone.flash import FlashPins, FlashReader
 from quintet.gateware.standalone.image import BootReason, Segment, pack
+from tests.support.simulating import design, simulator
 
 PERIOD_NS = 1000 / 24
 AT = 0x1234  # of the image in flash memory
@@ -24,8 +24,8 @@ BUILD = 0x89ABCDEF
 
 def _differs(data):
     """Whether the CRC at the end of ``data`` is found to be wrong."""
-    crc, found = CRC32Check(), []
-    sim = Simulator(crc)
+    crc, found = design(CRC32Check), []
+    sim = simulator(crc)
     sim.add_clock(PERIOD_NS * 1e-9)
 
     async def feed(ctx):
@@ -61,12 +61,12 @@ class _Reader:
     """A reader and its chip; takes a byte every ``pace`` cycles at most."""
 
     def __init__(self, contents, pace=1, period_ns=PERIOD_NS, chip=None, **reader):
-        self.reader = FlashReader(**{"address": AT, "quad": True, **reader})
+        self.reader = design(FlashReader, **{"address": AT, "quad": True, **reader})
         self.chip = FlashChip(contents, period_ns=period_ns, **(chip or {}))
         self.pace, self.taken, self.cycles, self.first = pace, bytearray(), 0, None
 
     def run(self, count, limit=100_000):
-        sim = Simulator(self.reader)
+        sim = simulator(self.reader)
         sim.add_clock(PERIOD_NS * 1e-9)
 
         async def chip(ctx):
@@ -180,10 +180,10 @@ def _boot(
 ):
     """``host``: accesses of the host beside the start, (cycles before it, address, word that is
     written, or None)."""
-    dut, found = _Boot(quad, fallback), _Result()
+    dut, found = design(_Boot, quad, fallback), _Result()
     model = FlashChip(b"\xaa" * AT + image, period_ns=PERIOD_NS, quad=chip_quad, **chip)
     found.chip = model
-    sim = Simulator(dut)
+    sim = simulator(dut)
     sim.add_clock(PERIOD_NS * 1e-9)
 
     async def follow(ctx):

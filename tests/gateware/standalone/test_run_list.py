@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lists of runs in a whole SoC in pysim: what they do, how they end, and what the host sees."""
+"""Lists of runs in a whole compiled SoC: what they do, how they end, and what the host sees."""
 
 import pytest
 
@@ -14,7 +14,8 @@ from quintet.gateware.standalone.runlist import (
 )
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import LinkError
-from tests.gateware.test_soc import SIZE, SimulatedPipe, make
+from tests.gateware.test_soc import SIZE, make
+from tests.support.compiled_pipe import CompiledPipe
 
 LIST, SOURCE, PLACE = 0x800, 0x100, 0x400
 TARGET, KEY = 0x100, 0x104
@@ -26,7 +27,7 @@ class _Walked:
 
     def __init__(self):
         self.soc = make(run_list=True)
-        self.client = LinkClient(SimulatedPipe(self.soc), timeout=0.5, retry=0.05, seed=1)
+        self.client = LinkClient(CompiledPipe(self.soc, 1_000_000), timeout=0.5, retry=0.05, seed=1)
         self.client.identify()
 
     def register(self, name):
@@ -220,7 +221,7 @@ def test_host_talks_while_a_list_is_walked(walked):
 
 
 def test_builds_without_have_no_registers():
-    client = LinkClient(SimulatedPipe(make()), timeout=0.5, retry=0.05, seed=1)
+    client = LinkClient(CompiledPipe(make(), 1_000_000), timeout=0.5, retry=0.05, seed=1)
     client.identify()
     with pytest.raises(LinkError):
         client.read_word(RUN_LIST_BASE)

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.backends.cherry.decompose import machine_of
+from quintet.tools.compiler.backends.cherry.legalise import machine_of
 from quintet.tools.compiler.backends.cherry.machine import Window
 from quintet.tools.compiler.planning import compile_graph
 from quintet.tools.compiler.target_build import target_build

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, LoweringError
-from quintet.tools.compiler.backends.cherry.bands import rows_apart
-from quintet.tools.compiler.backends.cherry.decompose import machine_of
+from quintet.tools.compiler.backends.cherry.legalise import machine_of
 from quintet.tools.compiler.backends.cherry.lowering import Lowering
-from quintet.tools.compiler.backends.cherry.places import Buffer, Place
-from quintet.tools.compiler.backends.cherry.transfers import MOST, Arrays, moved
+from quintet.tools.compiler.backends.cherry.schedule.timeline.bands import rows_apart
+from quintet.tools.compiler.backends.cherry.schedule.timeline.places import Buffer, Place
+from quintet.tools.compiler.backends.cherry.schedule.timeline.transfers import MOST, Arrays, moved
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.quantised import Quantised
 from tests.tools.compiler.cherry_lowered import MEMORY, backend, bits, check, lowered, run_lowered

@@ -9,7 +9,7 @@ import pytest
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.compiler.backends.opentpu import BACKEND, lower, memory_map
-from quintet.tools.kernels.opentpu.timing import main_memory
+from quintet.tools.compiler.backends.opentpu.cost import main_memory
 from tests.tools.compiler.networks import NETWORKS
 from tests.tools.compiler.opentpu_networks import fused, quantised_of, run_model, whole_inputs
 

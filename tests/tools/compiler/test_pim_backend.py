@@ -15,7 +15,7 @@ from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.pim import choose
 from quintet.tools.compiler.backends.pim.arrays.assign import Need, assign
-from quintet.tools.compiler.backends.pim.clock.estimate import load_cycles, program_cycles
+from quintet.tools.compiler.backends.pim.cost.estimate import load_cycles, program_cycles
 from quintet.tools.compiler.backends.pim.joined import may_join
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from quintet.tools.compiler.evaluate import run_graph

@@ -18,13 +18,13 @@ from quintet.tools.compiler.backends.pim import choose
 from quintet.tools.compiler.backends.pim.arrays.matrices import matrices_of
 from quintet.tools.compiler.backends.pim.arrays.needs import empty_numbers
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
-from quintet.tools.compiler.backends.pim.clock.clocks import Clock
-from quintet.tools.compiler.backends.pim.clock.estimate import played
-from quintet.tools.compiler.backends.pim.clock.timing import play
+from quintet.tools.compiler.backends.pim.codegen import CoreBuilder
+from quintet.tools.compiler.backends.pim.cost.clocks import Clock
+from quintet.tools.compiler.backends.pim.cost.estimate import played
+from quintet.tools.compiler.backends.pim.cost.timing import play
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from quintet.tools.compiler.backends.pim.schedule import Play, plan_stages
 from quintet.tools.compiler.backends.pim.stages import Stages
-from quintet.tools.kernels.pim.builder import CoreBuilder
 from tests.tools.compiler.machine import random_quantised
 from tests.tools.compiler.networks import Builder
 from tests.tools.compiler.test_pim_backend import PARAMS, chains, check

@@ -49,7 +49,7 @@ class Runner:
     seconds without a line are an error."""
 
     def __init__(self, name):
-        self.line = serial.Serial(name, 115200, timeout=5)
+        self.line = serial.serial_for_url(name, 115200, timeout=5)
 
     def ask(self, command):
         self.line.write(command.encode() + b"%")

@@ -124,18 +124,31 @@ def test_digits_behind_the_last_byte_mean_nothing(device):
         ("db load x", "e-[Command 'db load' must be >0 bytes]"),
         ("db load 0", "e-[Command 'db load' must be >0 bytes]"),
         ("db load -4", "e-[Command 'db load' must be >0 bytes]"),
+        ("db load --4", "e-[Command 'db load' must be >0 bytes]"),
+        ("db load -", "e-[Command 'db load' must be >0 bytes]"),
+        ("db load 489", "e-[Supplied buffer size 489: an input of kws01 has 490 bytes]"),
+        (
+            "db load 99999999999999",
+            "e-[Supplied buffer size 99999999999999: an input of kws01 has 490 bytes]",
+        ),
         ("db load 491", "e-[Supplied buffer size 491: an input of kws01 has 490 bytes]"),
         ("db 00", "e-[No bytes are expected: 'db load' comes first]"),
         ("db 0", "e-[Insufficient number of hex digits]"),
         ("infer 0", "e-[Inference iterations must be >0]"),
         ("infer x", "e-[Inference iterations must be >0]"),
+        ("infer --5", "e-[Inference iterations must be >0]"),
+        ("infer 1.5", "e-[Inference iterations must be >0]"),
+        ("infer 99999999999999", "e-[Inference iterations and warmup must be <=2147483647]"),
+        ("infer 1 99999999999999", "e-[Inference iterations and warmup must be <=2147483647]"),
+        ("infer 1 x", "e-[Inference warmup must be >=0]"),
+        ("db print", None),
         ("infer 1 -1", "e-[Inference warmup must be >=0]"),
         ("infer", "e-[An input of 490 bytes is expected, 0 are loaded]"),
         ("results", "e-[No inference has run]"),
     ],
 )
 def test_what_is_refused(device, network, command, answer):
-    assert ask(device, command) == [answer]
+    assert ask(device, command) == ([] if answer is None else [answer])
     assert not network.inputs
 
 

@@ -248,6 +248,8 @@ class Backend(ABC):
     #: makes the other is to leave the output where the next run reads the input
     #: (:attr:`Lowered.states`), and both get one scale.
     states: tuple[tuple[str, str], ...] = ()
+    #: Groups of tensors that get one scale, beside those that share one by what a node is.
+    alike: tuple[tuple[str, ...], ...] = ()
     #: Whether programs of this core can do that at all.
     keeps_states = True
     #: Layers whose clip is to be made by a layer of its own, where the core's clips ask for that

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from copy import copy
 from dataclasses import replace
-from functools import reduce
 from math import prod
 from typing import TYPE_CHECKING
 
@@ -63,171 +62,15 @@ def _cast(step):
     return data.astype(whole[to])
 
 
-def _gather(step):
-    data, index = step.operand(0).data, step.operand(1).data
-    (axis,) = step.counted("axis", [step.attribute("axis", 0)], data.ndim)
-    _bounded((*data.shape[:axis], *index.shape, *data.shape[axis + 1 :]))
-    return np.take(data, index, axis=axis)
-
-
-def _slice(step):
-    data = step.operand(0).data
-    starts, stops = step.numbers(1, "starts"), step.numbers(2, "ends")
-    axes = step.counted("axes", step.numbers(3, "axes", list(range(len(starts)))), data.ndim)
-    cut = [slice(None)] * data.ndim
-    for axis, start, stop, pace in zip(
-        axes, starts, stops, step.numbers(4, "steps", [1] * len(starts)), strict=True
-    ):
-        # Before the first element means, counting backwards, all of them; numpy would count it from
-        # the end.
-        cut[axis] = slice(start, None if pace < 0 and stop < -data.shape[axis] else stop, pace)
-    return data[tuple(cut)]
-
-
-def _squeeze(step):
-    data = step.operand(0).data
-    return np.squeeze(
-        data,
-        tuple(
-            step.axes(data.ndim, [axis for axis, length in enumerate(data.shape) if length == 1])
-        ),
-    )
-
-
-def _unsqueeze(step):
-    data = step.operand(0).data
-    given = step.attribute("axes") or step.numbers(1, "axes")
-    return np.expand_dims(data, tuple(step.counted("axes", given, data.ndim + len(given))))
-
-
-def _reshape(step):
-    data, shape = step.operand(0).data, step.numbers(1, "shape")
-    if not step.attribute("allowzero", 0):
-        shape = [data.shape[at] if length == 0 else length for at, length in enumerate(shape)]
-    return data.reshape(shape)
-
-
-def _flatten(step):
-    data = step.operand(0).data
-    axis = step.attribute("axis", 1) % (data.ndim + 1)
-    return data.reshape(prod(data.shape[:axis]), -1)
-
-
-def _expand(step):
-    shape = np.broadcast_shapes(step.operand(0).data.shape, _bounded(step.numbers(1, "shape")))
-    return np.array(np.broadcast_to(step.operand(0).data, _bounded(shape)))
-
-
 def _filled(step):
     value = step.attribute("value")
     shape = _bounded(step.numbers(0, "its shape"))
     return np.full(shape, value.ravel()[0] if value is not None and value.size else 0.0)
 
 
-def _reduce(function):
-    def apply(step):
-        data = step.operand(0).data
-        axes = step.axes(data.ndim)
-        if not axes and step.attribute("noop_with_empty_axes", 0):
-            return data
-        return np.asarray(
-            function(
-                data,
-                axis=tuple(axes) if axes else None,
-                keepdims=bool(step.attribute("keepdims", 1)),
-            )
-        )
-
-    return apply
-
-
-def _divide(first, second):
-    if first.dtype.kind in "iu":
-        # ONNX divides whole numbers towards zero.
-        return (np.sign(first) * np.sign(second) * (np.abs(first) // np.abs(second))).astype(
-            first.dtype
-        )
-    return first / second
-
-
-def _range(step):
-    start, limit, delta = (step.operand(at).data.reshape(()) for at in range(3))
-    if not delta:
-        raise Refused("delta is 0")
-    _bounded([max(0, int(np.ceil((limit - start) / delta)))])
-    return np.arange(start, limit, delta)
-
-
-def _elementwise(function):
-    def apply(step):
-        data = [operand.data for operand in step.operands]
-        _bounded(np.broadcast_shapes(*(one.shape for one in data)))
-        return function(*data)
-
-    return apply
-
-
-def _of_all(function):
-    """Extends ``function`` of two operands to any number of operands."""
-
-    def apply(step):
-        data = [operand.data for operand in step.operands]
-        _bounded(np.broadcast_shapes(*(one.shape for one in data)))
-        return reduce(function, data)
-
-    return apply
-
-
 def _cast_like(step):
     data, like = step.operand(0).data, step.operand(1).data
     return data.astype(np.float64 if like.dtype.kind == "f" else like.dtype)
-
-
-def _tile(step):
-    data, repeats = step.operand(0).data, step.numbers(1, "repeats")
-    if len(repeats) != data.ndim:
-        raise Refused(f"repeats = {repeats} for {data.ndim} axes")
-    _bounded([length * count for length, count in zip(data.shape, repeats, strict=True)])
-    return np.tile(data, repeats)
-
-
-def _padded(step):
-    data, pads = step.operand(0).data, step.numbers(1, "pads")
-    if step.attribute("mode", "constant") != "constant" or len(pads) != 2 * data.ndim:
-        raise Refused("pads of a constant: expected mode constant and two numbers for each axis")
-    value = step.operand(2).data.ravel()[0] if step.operand(2) is not None else 0
-    sides = list(zip(pads[: data.ndim], pads[data.ndim :], strict=True))
-    _bounded([length + sum(side) for length, side in zip(data.shape, sides, strict=True)])
-    return np.pad(data, sides, constant_values=value)
-
-
-def _triangle(step):
-    data, diagonal = step.operand(0).data, (step.numbers(1, "k", [0]) or [0])[0]
-    return np.triu(data, diagonal) if step.attribute("upper", 1) else np.tril(data, diagonal)
-
-
-def _running_sum(step):
-    data, (axis,) = step.operand(0).data, step.numbers(1, "axis")
-    (axis,) = step.counted("axis", [axis], data.ndim)
-    if step.attribute("exclusive", 0) or step.attribute("reverse", 0):
-        raise Refused("exclusive or reverse is set: expected a plain running sum")
-    return np.cumsum(data, axis=axis)
-
-
-def _clip(step):
-    low, high = (step.number(at, what) for at, what in ((1, "min"), (2, "max")))
-    return np.clip(step.operand(0).data, low, high)
-
-
-def _one_hot(step):
-    index, (depth,) = step.operand(0).data, step.operand(1).data.ravel()
-    off, on = step.operand(2).data.ravel()
-    _bounded([*index.shape, int(depth)])
-    (axis,) = step.counted("axis", [step.attribute("axis", -1)], index.ndim + 1)
-    places = np.arange(int(depth)).reshape(-1, *[1] * (index.ndim - axis))
-    found = np.expand_dims(index % int(depth), axis) == places
-    inside = np.expand_dims((index >= -depth) & (index < depth), axis)
-    return np.where(found & inside, on, off)
 
 
 def _split(step):
@@ -249,76 +92,116 @@ def split_lengths(step: Step, length: int) -> list[int]:
     return list(given)
 
 
-#: Operator -> function of a step that computes it on constants.
-FOLDED = {
+def _evaluated(step):
+    """The operator by ONNX's own reference implementation, which keeps the width of reals."""
+    from onnx import AttributeProto, TensorProto, helper
+    from onnx.reference import ReferenceEvaluator
+
+    if step.operator in _AXES:
+        step.axes(step.operand(0).data.ndim, index=_AXES[step.operator])
+    shape = _SHAPES.get(step.operator)
+    _bounded(
+        np.broadcast_shapes(*(one.data.shape for one in step.operands if one is not None))
+        if step.operator in _ELEMENTWISE
+        else shape(step, step.operand(0).data)
+        if shape is not None
+        else ()
+    )
+    names = ["" if one is None else f"operand_{at}" for at, one in enumerate(step.operands)]
+    data = {name: one.data for name, one in zip(names, step.operands, strict=True) if name}
+    node = helper.make_node(step.operator, names, ["result"])
+    node.attribute.extend(
+        helper.make_attribute(name, value, attr_type=AttributeProto.INTS if value == [] else None)
+        for name, value in step.attributes.items()
+    )
+    graph = helper.make_graph(
+        [node],
+        step.operator,
+        [helper.make_tensor_value_info(name, TensorProto.UNDEFINED, None) for name in data],
+        [helper.make_tensor_value_info("result", TensorProto.UNDEFINED, None)],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", step.opset)])
+    (found,) = ReferenceEvaluator(model).run(None, data)
+    return found
+
+
+def _range_length(step, start):
+    limit, delta = (step.operand(at).data.item() for at in (1, 2))
+    if not delta:
+        raise Refused("delta is 0")
+    return [max(0, int(np.ceil((limit - start.item()) / delta)))]
+
+
+def _gathered(step, data):
+    (axis,) = step.counted("axis", [step.attributes.get("axis", 0)], data.ndim)
+    return *data.shape[:axis], *step.operand(1).data.shape, *data.shape[axis + 1 :]
+
+
+def _expanded(step, data):
+    return np.broadcast_shapes(data.shape, _bounded(step.numbers(1, "shape")))
+
+
+def _padded(step, data):
+    low, high = np.reshape(step.numbers(1, "pads"), (2, -1))
+    return [
+        length + max(0, *sides)
+        for length, *sides in zip(data.shape, low, high, low + high, strict=True)
+    ]
+
+
+#: Operator -> operand with its axes, where that is no attribute.
+_AXES = {
+    "Slice": 3,
+    **dict.fromkeys(
+        ("ReduceMax", "ReduceMean", "ReduceMin", "ReduceProd", "ReduceSum", "Squeeze"), 1
+    ),
+}
+#: Operators whose operands are broadcast.
+_ELEMENTWISE = frozenset(
+    """
+    Add And Div Equal Greater GreaterOrEqual Less LessOrEqual Max Min Mod Mul Or Pow Sub Sum Where
+    Xor
+    """.split()
+)
+#: Other operators whose result may be larger than their operands -> its shape, at least.
+_SHAPES = {
+    "Expand": _expanded,
+    "Gather": _gathered,
+    "OneHot": lambda step, data: (*data.shape, int(step.operand(1).data.item())),
+    "Pad": _padded,
+    "Range": _range_length,
+    "Tile": lambda step, data: np.multiply(data.shape, step.numbers(1, "repeats")),
+}
+#: Operator -> function of a step that computes it on constants in another way than ONNX's reference
+#: does: reals of all widths are of 64 bits here.
+_OWN = {
     "Constant": _constant,
     "ConstantOfShape": _filled,
     "Shape": lambda step: _shape(step, step.operand(0).data.shape),
-    "Size": lambda step: np.asarray(step.operand(0).data.size, np.int64),
     "CastLike": _cast_like,
-    "Tile": _tile,
-    "Trilu": _triangle,
-    "CumSum": _running_sum,
-    "OneHot": _one_hot,
     "Split": _split,
-    "Clip": _clip,
-    "Pad": _padded,
-    "Identity": lambda step: step.operand(0).data,
     "Dropout": lambda step: step.operand(0).data,
     "Cast": _cast,
-    "Gather": _gather,
-    "Slice": _slice,
-    "Squeeze": _squeeze,
-    "Unsqueeze": _unsqueeze,
-    "Reshape": _reshape,
-    "Flatten": _flatten,
-    "Expand": _expand,
-    "Range": _range,
-    "Concat": lambda step: np.concatenate(
-        [operand.data for operand in step.operands], axis=step.attribute("axis")
-    ),
-    "Transpose": lambda step: np.transpose(step.operand(0).data, step.attribute("perm")),
-    "ReduceProd": _reduce(np.prod),
-    "ReduceSum": _reduce(np.sum),
-    "ReduceMax": _reduce(np.max),
-    "ReduceMin": _reduce(np.min),
-    "ReduceMean": _reduce(np.mean),
-    "Add": _elementwise(np.add),
-    "Sub": _elementwise(np.subtract),
-    "Mul": _elementwise(np.multiply),
-    "Div": _elementwise(_divide),
-    "Pow": _elementwise(np.power),
-    "Neg": _elementwise(np.negative),
-    "Sqrt": _elementwise(np.sqrt),
-    "Exp": _elementwise(np.exp),
-    "Reciprocal": _elementwise(np.reciprocal),
-    "Abs": _elementwise(np.abs),
-    "Floor": _elementwise(np.floor),
-    "Ceil": _elementwise(np.ceil),
-    "Mod": lambda step: _elementwise(np.fmod if step.attribute("fmod", 0) else np.mod)(step),
-    "Equal": _elementwise(np.equal),
-    "Less": _elementwise(np.less),
-    "LessOrEqual": _elementwise(np.less_equal),
-    "Greater": _elementwise(np.greater),
-    "GreaterOrEqual": _elementwise(np.greater_equal),
-    "And": _elementwise(np.logical_and),
-    "Or": _elementwise(np.logical_or),
-    "Xor": _elementwise(np.logical_xor),
-    "Not": _elementwise(np.logical_not),
-    "IsNaN": _elementwise(np.isnan),
-    "Max": _of_all(np.maximum),
-    "Min": _of_all(np.minimum),
-    "Sum": _of_all(np.add),
-    "Round": _elementwise(np.rint),
-    "Sign": _elementwise(np.sign),
-    "Sin": _elementwise(np.sin),
-    "Cos": _elementwise(np.cos),
-    "Log": _elementwise(np.log),
-    "Tanh": _elementwise(np.tanh),
-    "Relu": _elementwise(lambda data: np.maximum(data, 0)),
-    "Sigmoid": _elementwise(lambda data: 0.5 + 0.5 * np.tanh(0.5 * data)),
-    "Where": _elementwise(lambda condition, yes, no: np.where(condition.astype(bool), yes, no)),
 }
+#: Operators that are computed on constants.
+FOLDED = frozenset(_OWN) | frozenset(
+    """
+    Abs Add And Ceil Clip Concat Cos CumSum Div Equal Exp Expand Flatten Floor Gather Greater
+    GreaterOrEqual Identity IsNaN Less LessOrEqual Log Max Min Mod Mul Neg Not OneHot Or Pad Pow
+    Range Reciprocal ReduceMax ReduceMean ReduceMin ReduceProd ReduceSum Relu Reshape Round Sigmoid
+    Sign Sin Size Slice Sqrt Squeeze Sub Sum Tanh Tile Transpose Trilu Unsqueeze Where Xor
+    """.split()
+)
+#: What a node that cannot be computed may raise.
+_ERRORS = (
+    ValueError,
+    IndexError,
+    TypeError,
+    OverflowError,
+    ZeroDivisionError,
+    RuntimeError,
+    AssertionError,
+)
 #: What moves elements and leaves their values, so that a grid stays.
 _MOVED = {"Identity", "Dropout", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
 #: Operators that may do without an operand behind the first.
@@ -343,6 +226,11 @@ def _shape(step, lengths):
     return np.asarray(lengths[slice(step.attribute("start", 0), step.attribute("end"))], np.int64)
 
 
+def _result(step):
+    own = _OWN.get(step.operator)
+    return _evaluated(step) if own is None else own(step)
+
+
 def fold(step: Step) -> Constant | list[Constant] | None:
     """Evaluates an operator whose operands are all constants; returns a list if it has several
     outputs, ``None`` if the operator is not folded."""
@@ -359,11 +247,11 @@ def fold(step: Step) -> Constant | list[Constant] | None:
         )
     try:
         with np.errstate(all="ignore"):
-            found = FOLDED[step.operator](step)
+            found = _result(step)
             if isinstance(found, list):
                 return [Constant(one) for one in found]
             data = np.asarray(found)
-    except (ValueError, IndexError, TypeError, OverflowError, ZeroDivisionError) as error:
+    except _ERRORS as error:
         raise Refused(f"cannot be computed from its constants: {error}") from None
     first = step.operand(0)
     if step.operator in _MOVED and isinstance(first, Constant) and first.grid is not None:
@@ -380,7 +268,7 @@ def _moved(step, grid):
         Constant(np.broadcast_to(grid.scale, step.operand(0).data.shape)),
         *step.operands[1:],
     ]
-    scale = np.asarray(FOLDED[step.operator](along))
+    scale = np.asarray(_result(along))
     for axis in range(scale.ndim):
         first = np.take(scale, [0], axis=axis)
         if np.all(scale == first):

@@ -49,6 +49,7 @@ class Step:
     opset : int
     operands : list of View, Constant or (left out) ``None``
     outputs : list of names, empty where one is left out
+    attributes : name -> number, string, list of those, or array
     used : set of the names that other nodes or the network's outputs read
 
     Parameters
@@ -72,12 +73,12 @@ class Step:
             operands,
             used,
         )
-        self.outputs, self._attributes = node.outputs, node.attributes
+        self.outputs, self.attributes = node.outputs, node.attributes
         self._readers = readers or {}
 
     def attribute(self, name: str, default: Any = None) -> Any:
         """An attribute of the node, ``default`` if it is missing."""
-        return self._attributes.get(name, default)
+        return self.attributes.get(name, default)
 
     def operand(self, index: int) -> View | Constant | None:
         """Operand by index, ``None`` if it is omitted."""
@@ -185,7 +186,7 @@ class Step:
         own."""
         other = copy(self)
         other.operator, other.operands = operator, list(operands)
-        other._attributes = {**self._attributes, **attributes}
+        other.attributes = {**self.attributes, **attributes}
         return other
 
     def read_by(self, index: int) -> set[str]:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ..backends.base import LoweringError
@@ -92,7 +92,7 @@ class Groups:
     ----------
     graph : Graph, legalised
     arithmetic : dict, node name -> Arithmetic
-    states : pairs of tensors that are one from an inference to the next
+    alike : groups of tensors that have one scale besides, as the two ends of a state
 
     Attributes
     ----------
@@ -103,14 +103,13 @@ class Groups:
         self,
         graph: Graph,
         arithmetic: Mapping[str, Arithmetic],
-        states: Iterable[tuple[str, str]] = (),
+        alike: Iterable[Sequence[str]] = (),
     ):
         self._joined = UnionFind(graph.tensors)
         for node in graph.nodes:
             self._joined.join(tied(node, arithmetic[node.name]))
-        for pair in states:
-            if all(name in graph.tensors for name in pair):
-                self._joined.join(pair)
+        for names in alike:
+            self._joined.join(name for name in names if name in graph.tensors)
         self.members = self._joined.sets()
 
     def of(self, tensor: str) -> str:

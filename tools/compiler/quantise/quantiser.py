@@ -278,6 +278,12 @@ class Quantiser:
         self._note(f"{node.name}.sums", "scale", sums.step, f"{sums.bits} bits, {why}")
         self._note(node.name, "shift", _few(integer.shift), "finest weights that fit")
 
+    def _copies(self, node):
+        """Whether a layer only moves numbers of a state, to which nothing may be added: they come
+        round again."""
+        ends = {node.inputs[0], node.output}
+        return any(ends <= set(names) for names in self.backend.alike)
+
     def _without_offset(self, node, layer, sums):
         """Quantises a layer and, where useful, subtracts an offset from its result, for which the
         readers' biases compensate; the scale of the result is chosen with it.
@@ -392,7 +398,7 @@ class Quantiser:
             f"result",
         )
         corrected = bias
-        for _ in range(self._rounds):
+        for _ in range(0 if self._copies(node) else self._rounds):
             whole = self.walk.run_whole(node, self.result)
             corrected = corrected + mean_error(self.walk.real[node.output], whole, scale)
             integer.bias, integer.bias_shift = integer_bias(corrected, shift, scale.step, numbers)

@@ -103,7 +103,7 @@ class Scales:
         note: Callable[..., None],
     ):
         self.graph, self.backend, self.arithmetic, self._note = graph, backend, arithmetic, note
-        self.groups = Groups(graph, arithmetic, backend.states)
+        self.groups = Groups(graph, arithmetic, (*backend.states, *backend.alike))
         self._products = self._rounded(backend.states)
         self.bits = widths(graph, arithmetic, self.groups, bits)
         self.percentile = percentile
@@ -144,13 +144,15 @@ class Scales:
         return self.groups.members[self.groups.of(tensor)]
 
     def taken(self) -> set[str]:
-        """Names of the tensors whose scale the model itself or a table of the core prescribes."""
-        return {
+        """Names of the tensors whose scale the model itself or a table of the core prescribes, and
+        of those that hold the same numbers as others, channel by channel."""
+        given = {
             name
             for group, given in self._given.items()
             if given
             for name in self.groups.members[group]
         }
+        return given.union(*self.backend.alike)
 
     def _own(self, group):
         """Prescribed scale of a group, by the model or the core: (scale, reason), or ``None``."""

@@ -144,6 +144,8 @@ class KeptOutputs(_Kept):
         Name -> array, the first axis the inputs; the same holds for them.
     resume : bool
         Go on with what the folder holds; else that is dropped.
+    reset_every : int, optional
+        Inputs of a sequence, of a network with states; the same holds for it.
 
     Attributes
     ----------
@@ -165,8 +167,12 @@ class KeptOutputs(_Kept):
         inputs: dict[str, np.ndarray],
         *,
         resume: bool,
+        reset_every: int | None = None,
     ):
-        super().__init__(folder, plan_identity(plan_folder, inputs), resume=resume)
+        identity = plan_identity(plan_folder, inputs)
+        if reset_every is not None:
+            identity = digest_of(identity, reset_every)
+        super().__init__(folder, identity, resume=resume)
         self._count = len(next(iter(inputs.values())))
         self._starts: list[int] = []
         self.done = 0

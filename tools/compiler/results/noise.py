@@ -17,7 +17,7 @@ from ..plan import MachineStep
 from ..planning import random_calibration
 from ..ports import to_graph
 from ..quantise.walk import run_alone
-from ..states import carried
+from ..streams.states import carried
 from ..values import to_numbers, to_values
 
 if TYPE_CHECKING:

@@ -4,5 +4,6 @@
 from .report import SessionReport
 from .runs import RunFailed
 from .session import Session
+from .states import StateInvalid
 
-__all__ = ["RunFailed", "Session", "SessionReport"]
+__all__ = ["RunFailed", "Session", "SessionReport", "StateInvalid"]

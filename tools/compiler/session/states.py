@@ -10,11 +10,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError, QuintetError, suggestion
+from ..ports import to_graph
+from ..values import to_numbers
 
 if TYPE_CHECKING:
-    from ..plan.plan import Plan
+    from ..graph import State
+    from ..plan.plan import MachineStep, Plan
 
-__all__ = ["StateInvalid", "States"]
+__all__ = ["StateInvalid", "States", "initial_bytes"]
+
+
+def initial_bytes(step: MachineStep, state: State) -> bytes:
+    """What lies in main memory of a state that a program keeps there, before the first run."""
+    placed = step.lowered.states[state.input.tensor]
+    values = to_graph(state.input, state.initial[None])
+    memory = np.zeros(placed.layout.end - placed.layout.first, np.uint8)
+    numbers = to_numbers(step.part, state.input.tensor, values)
+    placed.layout.write(memory, numbers, placed.layout.first)
+    return memory.tobytes()
 
 
 class StateInvalid(QuintetError):

@@ -7,6 +7,9 @@
  *
  * Inputs and outputs are float32, little-endian, without a header: of each run the network's inputs
  * one after the other, in the order and shape that its header names.
+ *
+ * With a number as a third argument the board takes so many runs in a row, by a list of runs (a
+ * build with --run-list). -DQUINTET_OVERLAP lets it copy inputs and outputs beside runs.
  */
 #define _DEFAULT_SOURCE
 #include <errno.h>
@@ -21,6 +24,9 @@
 
 #include "quintet.h"
 #include NETWORK_HEADER
+
+/* Most inputs, and most outputs, of a network. */
+#define MOST_TENSORS 8
 
 /* ---- The port ---- */
 
@@ -119,21 +125,128 @@ static void *allocate(const struct quintet_tensor *tensor)
     return numbers;
 }
 
+/* The network's tensors: real values and numbers. */
+static float *values[2 * MOST_TENSORS];
+static void *numbers[2 * MOST_TENSORS];
+
+static const struct quintet_tensor *tensor(const struct quintet_network *network, uint32_t i)
+{
+    return i < network->input_count ? &network->inputs[i]
+                                    : &network->outputs[i - network->input_count];
+}
+
+static void allocate_tensors(const struct quintet_network *network)
+{
+    for (uint32_t i = 0; i < network->input_count + network->output_count; i++) {
+        values[i] = allocate(tensor(network, i));
+        numbers[i] = allocate(tensor(network, i));
+    }
+}
+
+/* Reads the inputs of a run. 1: there they are; 0: there are no more; -1: they end within it. */
+static int read_inputs(const struct quintet_network *network)
+{
+    for (uint32_t i = 0; i < network->input_count; i++) {
+        size_t got = fread(values[i], sizeof *values[i], network->inputs[i].elements, stdin);
+        if (got != network->inputs[i].elements)
+            return got || i ? -1 : 0;
+        quintet_quantise(&network->inputs[i], values[i], numbers[i]);
+    }
+    return 1;
+}
+
+static int write_outputs(const struct quintet_network *network)
+{
+    for (uint32_t i = network->input_count; i < network->input_count + network->output_count; i++) {
+        const struct quintet_tensor *output = tensor(network, i);
+        quintet_dequantise(output, numbers[i], values[i]);
+        if (fwrite(values[i], sizeof *values[i], output->elements, stdout) != output->elements) {
+            fprintf(stderr, "cannot write the outputs\n");
+            return -1;
+        }
+    }
+    return fflush(stdout);
+}
+
+/* Run after run, each started by the host. Returns the exit code. */
+static int run_one_by_one(struct quintet *board, const struct quintet_network *network)
+{
+    struct quintet_core_state state;
+    enum quintet_status status;
+    for (unsigned long run = 0;; run++) {
+        int got = read_inputs(network);
+        if (got < 0) {
+            fprintf(stderr, "the inputs end within run %lu\n", run);
+            return 2;
+        }
+        if (!got) {
+            fprintf(stderr, "%lu runs\n", run);
+            return 0;
+        }
+        status = quintet_infer(board, network, (const void *const *)numbers,
+                               numbers + network->input_count, 0);
+        if (status || (status = quintet_state(board, &state)))
+            return failed(board, network->name, status);
+        fprintf(stderr, "run %lu: %llu cycles\n", run, (unsigned long long)state.cycles);
+        if (write_outputs(network))
+            return 1;
+    }
+}
+
+/* `runs` runs in a row. If there are fewer inputs at the end, the last list's other runs work on
+ * what lies in their places, and nobody reads their outputs. */
+static int run_lists(struct quintet *board, const struct quintet_network *network, uint32_t runs)
+{
+    struct quintet_list list;
+    struct quintet_list_state state;
+    unsigned long done = 0;
+    enum quintet_status status = quintet_list_prepare(board, &list, network, runs, 0);
+    while (!status) {
+        uint32_t run = 0;
+        int got = 1;
+        for (; !status && run < runs && (got = read_inputs(network)) > 0; run++)
+            status = quintet_list_put(board, &list, run, (const void *const *)numbers);
+        if (!status && got < 0) {
+            fprintf(stderr, "the inputs end within run %lu\n", done + run);
+            return 2;
+        }
+        if (!status && !run) {
+            fprintf(stderr, "%lu runs\n", done);
+            return 0;
+        }
+        if (!status)
+            status = quintet_list_start(board, &list, false);
+        if (!status)
+            status = quintet_list_wait(board, &list, 0);
+        if (status == QUINTET_FAULT && !quintet_list_state(board, &state))
+            fprintf(stderr, "run %lu met a fault\n", done + state.runs - 1);
+        for (uint32_t at = 0; !status && at < run; at++) {
+            status = quintet_list_get(board, &list, at, numbers + network->input_count);
+            if (!status && write_outputs(network))
+                return 1;
+        }
+        done += run;
+    }
+    return failed(board, network->name, status);
+}
+
 int main(int count, char **arguments)
 {
     const struct quintet_network *network = &NETWORK;
     static struct quintet board;
-    struct quintet_core_state state;
     enum quintet_status status;
-    void *inputs[8], *outputs[8];
+    bool resident;
+    unsigned long runs = 0;
     int line;
 
-    if (count != 3) {
-        fprintf(stderr, "usage: %s PORT BAUD < inputs.f32 > outputs.f32\n", arguments[0]);
+    if (count == 4)
+        runs = strtoul(arguments[3], NULL, 10);
+    if (count < 3 || count > 4 || (count == 4 && (!runs || runs > 1000000))) {
+        fprintf(stderr, "usage: %s PORT BAUD [RUNS] < inputs.f32 > outputs.f32\n", arguments[0]);
         return 2;
     }
-    if (network->input_count > 8 || network->output_count > 8) {
-        fprintf(stderr, "%s has more than 8 inputs or outputs\n", network->name);
+    if (network->input_count > MOST_TENSORS || network->output_count > MOST_TENSORS) {
+        fprintf(stderr, "%s has more than %d inputs or outputs\n", network->name, MOST_TENSORS);
         return 2;
     }
     line = open_port(arguments[1], strtoul(arguments[2], NULL, 10));
@@ -150,44 +263,10 @@ int main(int count, char **arguments)
         return failed(&board, arguments[1], status);
     fprintf(stderr, "%s with %s, %lu MHz\n", board.info.board, board.info.isa,
             (unsigned long)(board.info.clock_hz / 1000000));
-    if ((status = quintet_load(&board, network)))
+    if ((status = quintet_ensure_loaded(&board, network, &resident)))
         return failed(&board, network->name, status);
-
-    for (uint32_t i = 0; i < network->input_count; i++)
-        inputs[i] = allocate(&network->inputs[i]);
-    for (uint32_t i = 0; i < network->output_count; i++)
-        outputs[i] = allocate(&network->outputs[i]);
-    for (unsigned long run = 0;; run++) {
-        for (uint32_t i = 0; i < network->input_count; i++) {
-            const struct quintet_tensor *tensor = &network->inputs[i];
-            float *values = allocate(tensor);
-            size_t got = fread(values, sizeof *values, tensor->elements, stdin);
-            if (got != tensor->elements) {
-                free(values);
-                if (got || i) {
-                    fprintf(stderr, "the inputs end within run %lu\n", run);
-                    return 2;
-                }
-                fprintf(stderr, "%lu runs\n", run);
-                return 0;
-            }
-            quintet_quantise(tensor, values, inputs[i]);
-            free(values);
-        }
-        status = quintet_infer(&board, network, (const void *const *)inputs, outputs, 0);
-        if (status || (status = quintet_state(&board, &state)))
-            return failed(&board, network->name, status);
-        fprintf(stderr, "run %lu: %llu cycles\n", run, (unsigned long long)state.cycles);
-        for (uint32_t i = 0; i < network->output_count; i++) {
-            const struct quintet_tensor *tensor = &network->outputs[i];
-            float *values = allocate(tensor);
-            quintet_dequantise(tensor, outputs[i], values);
-            if (fwrite(values, sizeof *values, tensor->elements, stdout) != tensor->elements) {
-                fprintf(stderr, "cannot write the outputs\n");
-                return 1;
-            }
-            free(values);
-        }
-        fflush(stdout);
-    }
+    if (resident)
+        fprintf(stderr, "the board holds %s\n", network->name);
+    allocate_tensors(network);
+    return runs ? run_lists(&board, network, (uint32_t)runs) : run_one_by_one(&board, network);
 }

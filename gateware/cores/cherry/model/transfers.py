@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from .program import Work
 
 
-__all__ = ["from_words", "run_list", "to_words"]
+__all__ = ["from_array", "from_words", "run_list", "to_words"]
 
 _LOW18, _LOW32 = (1 << 18) - 1, (1 << 32) - 1
 
@@ -71,6 +71,13 @@ def to_words(fmt: str, elements: np.ndarray) -> np.ndarray:
     elements = np.asarray(elements, np.int64)
     fields = elements << 14 if fmt == "fp32" else _to_bf16(elements) if fmt == "bf16" else elements
     return _pack_bits(fields, BITS[fmt], row_words(fmt, len(elements)))
+
+
+def from_array(array: np.ndarray, fmt: str) -> np.ndarray:
+    """Encodes a float matrix as words of main memory, uint32 with one row per matrix row; rounded
+    as DMA does."""
+    rows = np.ascontiguousarray(array, np.float32).view(np.uint32).astype(np.int64)
+    return np.array([to_words(fmt, from_words("fp32", row, row.size)) for row in rows], np.uint32)
 
 
 def _word_of(memory: MainMemory, here: int, offset: int) -> int:

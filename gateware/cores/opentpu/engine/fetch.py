@@ -14,6 +14,11 @@ __all__ = ["WORD_BYTES", "Fetch"]
 
 WORD_BYTES = 14
 _REQUEST_BYTES = 112  # eight words
+#: Bytes of a request by wide beats: where a program lies in a slow memory, answers of a fast one to
+#: other ports come in between.
+_WIDE_BYTES = 16
+#: Bytes of a beat that is wide: only memory on chip has them.
+_WIDE_BEAT = 8
 
 
 class Fetch(wiring.Component):
@@ -62,9 +67,8 @@ class Fetch(wiring.Component):
         size = self.beat_bytes
         unit = 2 if size % 2 == 0 else 1
         word_units, beat_units = WORD_BYTES // unit, size // unit
-        # Beats of a request. Of wide beats one: where a program lies in a slow memory, answers of a
-        # fast one to other ports come in between.
-        burst = 1 if size > WORD_BYTES else max(1, _REQUEST_BYTES // size)
+        # Beats of a request.
+        burst = max(1, (_WIDE_BYTES if size >= _WIDE_BEAT else _REQUEST_BYTES) // size)
         if self.words <= 2:
             # Without a buffer, only what completes a word in the gearbox: answers must not wait for
             # the issue of a word, since that may wait for an answer behind them.
@@ -136,13 +140,13 @@ class Fetch(wiring.Component):
         return m
 
     def _ask(self, m, s, word_units, beat_units, burst):
-        """Requests of eight words, or of a wide beat; the last one may be shorter. ``left``: bytes
-        not yet requested. The offered request is held in registers of its own and counts as
-        outstanding; permission for the next one is computed a cycle earlier."""
+        """Requests of eight words, or of 16 bytes by wide beats; the last one may be shorter.
+        ``left``: bytes not yet requested. The offered request is held in registers of its own and
+        counts as outstanding; permission for the next one is computed a cycle earlier."""
         size, port = self.beat_bytes, self.memory
         s.left = Signal(32)
         s.address = Signal(32, reset_less=True)
-        s.outstanding = Signal(3 if size > WORD_BYTES else 2)  # four requests at most, or two
+        s.outstanding = Signal(3 if size >= _WIDE_BEAT else 2)  # four requests at most, or two
         s.room, armed, s.offer, s.last_arrives = Signal(), Signal(), Signal(), Signal()
         goal = Signal(
             range(burst + 1), init=burst

@@ -14,7 +14,7 @@ from quintet.gateware.cores.opentpu.model.arithmetic import (
 )
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.kernels.opentpu.program import Program
+from quintet.tools.compiler.backends.opentpu.codegen.program import Program
 from tests.gateware.cores.opentpu.bench.programs import (
     case_of,
     hazard_cases,

@@ -11,7 +11,7 @@ from quintet.firmware.opentpu.measure.workloads import workload
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.kernels.opentpu.program import Word
+from quintet.tools.compiler.backends.opentpu.codegen.program import Word
 from tests.gateware.cores.opentpu.bench.programs import FAULTS, case_of, random_case
 
 OP = ISA.opcodes

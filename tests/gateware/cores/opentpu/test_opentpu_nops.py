@@ -11,7 +11,7 @@ from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text, disassemble
 from quintet.gateware.isa.asm.program import Program
 from quintet.tools.cli import main
-from quintet.tools.kernels.opentpu.program import Word
+from quintet.tools.compiler.backends.opentpu.codegen.program import Word
 from tests.gateware.cores.opentpu.bench.compare import sanitised
 from tests.gateware.cores.opentpu.bench.programs import OP, hazard_cases, random_case, scatter
 

@@ -55,13 +55,14 @@ def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
     }
 
 
-def test_the_fast_preset_has_the_extensions_and_on_chip_memory():
-    assert SPACE.resolve("85f-16x16-fast") == {
-        **SPACE.resolve("85f-16x16"),
+@pytest.mark.parametrize("size", ["8x8", "16x16"])
+def test_a_fast_preset_has_the_extensions_and_on_chip_memory(size):
+    assert SPACE.resolve(f"85f-{size}-fast") == {
+        **SPACE.resolve(f"85f-{size}"),
         "ext_conv": True,
         "ext_pool": True,
     }
-    assert SPACE.presets["85f-16x16-fast"].on_chip == 1 << 18
+    assert SPACE.presets[f"85f-{size}-fast"].on_chip == 1 << 18
 
 
 def test_default_and_board_presets():

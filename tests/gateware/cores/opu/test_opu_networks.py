@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs of the kernel library on the OPU's gateware: tiles, hoisted loads, residuals, kernels in
-parts, compared with the golden model in all of memory."""
+"""Programs of the compiler's layers on the OPU's gateware: tiles, hoisted loads, residuals, kernels
+in parts, compared with the golden model in all of memory."""
 
 import random
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Back end for Cherry: networks in its own floating point, on its kernel library."""
+"""Back end for Cherry: networks in its own floating point."""
 
 from .backend import Cherry
 

@@ -3,18 +3,18 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from .....gateware.cores.cherry.image import relocated
 from .....gateware.cores.cherry.software import SOFTWARE
-from .....gateware.isa.asm import assemble_text
+from .....gateware.isa.asm import disassemble
 from ..base import Backend, Lowered, Support, moved
-from .candidates import lower_machine
-from .decompose import machine_of
+from .legalise import machine_of
 from .reference.numeric import run_machine
+from .schedule.candidates import lower_machine
 from .support import check_support
 
 if TYPE_CHECKING:
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from ...quantised import Quantised
 
 __all__ = ["Cherry"]
-
-#: A descriptor of a program list up to its address in main memory.
-_DESCRIPTOR = re.compile(r"^(\.(?:in|out) \w+ )(0x[0-9a-f]+)\b", re.M)
 
 #: Weights of a network of which the first program that fits is enough where it is only looked at.
 _LARGE = 400_000
@@ -82,23 +79,19 @@ class Cherry(Backend):
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         """The double-buffered copy of a program."""
 
-        def moved_line(found):
-            # Descriptors hold addresses: those of constants stay.
-            address = int(found[2], 16)
+        def move(address):
+            # Constants stay.
             held = any(
                 first <= address < first + constant.size for first, constant, _ in lowered.constants
             )
-            return found[0] if held else f"{found[1]}{address + at:#x}"
+            return address if held else address + at
 
-        source = _DESCRIPTOR.sub(moved_line, lowered.text)
-        data = bytes(
-            assemble_text(SOFTWARE, source, f"{quantised.graph.name}.s", params=self.params).data
-        )
+        data = relocated(lowered.program, move)
         return moved(
             lowered,
             at,
             ("program_address",),
             program=data,
-            text=source,
+            text=disassemble(SOFTWARE, data),
             program_at=lowered.program_at + at,
         )

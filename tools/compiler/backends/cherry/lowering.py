@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lowering of tasks to a program list: packed into steps, placed in the scratchpad, assembled."""
+"""Lowering of tasks to a program list: packed into steps, placed in the scratchpad, encoded."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from math import prod
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING, Any
 
-from .....gateware.cores.cherry.image import row_words
+from .....gateware.cores.cherry.image import Step, image_bytes, list_bytes, row_words
 from .....gateware.cores.cherry.software import SOFTWARE
-from .....gateware.isa.asm import assemble_text
-from ....kernels.cherry.nests import Body, Nests, ProgramSource, TooLarge, body_key
-from ....kernels.cherry.tilework import Costs
-from ....kernels.cherry.timing import program_cycles
+from .....gateware.isa.asm import disassemble
 from ...layout import dense_layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed, apart, with_states
-from .emit import Emitter
-from .places import Buffer, Crowded
-from .schedule import Timeline, image_cycles, transfer_cycles
-from .steps import Steps
-from .tasks import Tasks
-from .transfers import MOST, Arrays, Main, Transfer
+from .codegen.emit import Emitter
+from .codegen.nests import Body, Nests, Program, TooLarge, body_key
+from .codegen.tilework import Costs
+from .cost import program_cycles
+from .schedule.places import Buffer, Crowded
+from .schedule.steps import Steps
+from .schedule.tasks import Tasks
+from .schedule.timeline import Timeline, image_cycles, transfer_cycles
+from .schedule.transfers import MOST, Arrays, Main, Transfer
 
 if TYPE_CHECKING:
     from ...graph import Graph
@@ -92,35 +92,38 @@ class Lowering:
         again = iter(body for task in self._bodies() for body in task)
         for step in steps.steps:
             step.bodies = [(node, next(again)) for node, _ in step.bodies]
-        self._programs: dict[Any, Any] = {}
         self._entries: list[Any] = []
         timeline, last = Timeline(), None
         self._steps_of: dict[Any, Any] = {}
         for number, step in enumerate(steps.steps):
-            source = ProgramSource([body for _, body in step.bodies], **self.program)
-            name = self._programs.setdefault(
-                "\n".join(source.text("")[1:]), f"p{len(self._programs)}"
-            )
+            image = Program([body for _, body in step.bodies], **self.program).image
+            program = image_bytes(image)
             coming = [a.transfer for a in steps.arrivals if a.at == number] + (
                 self.made.fills if number == 0 else []
             )
             prefetched, deferred = steps.prefetched(number), steps.deferred(number)
             here = timeline.step(
                 self._cycles(step),
-                sum(map(transfer_cycles, coming)) + (name != last) * image_cycles(source.words),
+                sum(map(transfer_cycles, coming)) + (program != last) * image_cycles(image.size),
                 sum(map(transfer_cycles, step.outgoing)),
                 prefetched,
                 deferred,
             )
-            last = name
+            last = program
             self._attribute(step, here, [*coming, *step.outgoing])
             for node in {
                 *(node for node, _ in step.bodies),
                 *(task.nodes[-1] for task in step.tasks),
             }:
                 self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
-            self._entries.append(f".step {name}" + " prefetch" * prefetched + " defer" * deferred)
-            self._entries += [t.line() for t in (*coming, *step.outgoing)]
+            self._entries.append(
+                (
+                    program,
+                    Step(0, prefetch=prefetched, defer=deferred),
+                    [t.descriptor() for t in coming],
+                    [t.descriptor() for t in step.outgoing],
+                )
+            )
         self._copy_states(timeline)
         return self
 
@@ -137,19 +140,18 @@ class Lowering:
                     Transfer(op, buffer, 0, 1, count, main=main)
                     for op, main in (("in", at), ("out", target))
                 )
-                program = ProgramSource([], **self.program)
-                name = self._programs.setdefault(
-                    "\n".join(program.text("")[1:]), f"p{len(self._programs)}"
-                )
+                image = Program([], **self.program).image
                 spent = timeline.step(
                     0,
-                    transfer_cycles(coming) + image_cycles(program.words),
+                    transfer_cycles(coming) + image_cycles(image.size),
                     transfer_cycles(going),
                     False,
                     False,
                 )
                 self._spent[self._last] = self._spent.get(self._last, 0) + spent
-                self._entries += [f".step {name}", coming.line(), going.line()]
+                self._entries.append(
+                    (image_bytes(image), Step(0), [coming.descriptor()], [going.descriptor()])
+                )
 
     @property
     def _most_copied(self):
@@ -177,15 +179,7 @@ class Lowering:
 
     def lowered(self) -> Lowered:
         """Generates the :class:`Lowered` program of the plan."""
-        lines = [
-            line
-            for text, name in self._programs.items()
-            for line in (f".program {name}", *text.splitlines())
-        ]
-        source = "\n".join([*lines, *self._entries]) + "\n"
-        return self._result(
-            source, assemble_text(SOFTWARE, source, f"{self.graph.name}.s", params=self.params).data
-        )
+        return self._result(list_bytes(self._entries))
 
     def _cycles(self, step):
         """Cycles of a step's program; equal programs are timed once for all candidates."""
@@ -204,7 +198,7 @@ class Lowering:
         """Packs the tasks into steps and allocates their buffers; raises Crowded."""
         steps = Steps(self.made, bodies, self._fits, ahead=self.ahead, joining=joining)
         for step in steps.steps:
-            ProgramSource([body for _, body in step.bodies], **self.program)
+            Program([body for _, body in step.bodies], **self.program)
         steps.place(self.elements)
         steps.hoist(self.elements, [self._cycles(step) for step in steps.steps])
         return steps
@@ -239,7 +233,7 @@ class Lowering:
 
     def _fits(self, bodies):
         try:
-            ProgramSource(bodies, **self.program)
+            Program(bodies, **self.program)
         except TooLarge:
             return False
         return True
@@ -266,7 +260,7 @@ class Lowering:
                 found[node] = ((_COUNT, pack("<I", word & 0xFFFF | last + 1 << 16).hex()),)
         return {**found, nodes[-1]: None}
 
-    def _result(self, source, data):
+    def _result(self, data):
         arrays = {
             name: Placed(name, dense_layout(address, (1, *self.graph.shape(name)), "float32"))
             for name, address in self.made.arrays.items()
@@ -302,8 +296,8 @@ class Lowering:
         ]
         params = {name: self.params[name] for name in ("contexts", "log_mem", "imem", "acc_frac")}
         lowered = Lowered(
-            program=bytes(data),
-            text=source,
+            program=data,
+            text=disassemble(SOFTWARE, data),
             program_at=program_at,
             registers={"program_address": program_at, "program_length": len(data)},
             constants=self.main.constants,

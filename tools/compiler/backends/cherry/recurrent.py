@@ -11,7 +11,7 @@ from ...graph import Activation, Gru, Lstm
 from .chains import function
 
 if TYPE_CHECKING:
-    from .decompose import Decomposer
+    from .legalise import Decomposer
 
 __all__ = ["gru", "lstm"]
 

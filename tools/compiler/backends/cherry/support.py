@@ -24,7 +24,7 @@ from ...graph import (
     TopK,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
-from .decompose import Decomposer
+from .legalise import Decomposer
 
 __all__ = ["check_support"]
 

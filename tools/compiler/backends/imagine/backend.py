@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ....kernels.inputs import KernelError
 from ....text import plain_name
+from ...common.inputs import KernelError
 from ...graph import Conv, Dense, Graph, Lstm, Node
 from ...layout import Digit, Layout
 from ...planes import BitPlanes

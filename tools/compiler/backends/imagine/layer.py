@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ....kernels.inputs import KernelError, check_name, check_whole, integers
+from ...common.inputs import KernelError, check_name, check_whole, integers
 
 __all__ = ["Layer"]
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Programs as a list of calls of the published assembler, rendered as words."""
+"""Programs for the array: instruction words, written by the published assembler's macros."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,13 +10,13 @@ from quintet.gateware.cores.imagine.asm.assembler import IMAGineAsm
 from quintet.gateware.cores.imagine.model.cycles import estimate
 from quintet.gateware.cores.imagine.params import levels, registers_of
 
-__all__ = ["ProgramCalls", "RESERVED", "setup_of"]
+__all__ = ["RESERVED", "ArrayProgram"]
 
 #: Registers kept for ``mv_MULTFXP``.
 RESERVED = 2
 
 
-def setup_of(params: Mapping[str, Any], fraction: int) -> dict[str, Any]:
+def _setup(params: Mapping[str, Any], fraction: int) -> dict[str, Any]:
     """Keyword arguments of ``setupParams`` for a build with all of its registers."""
     return {
         "regCnt": registers_of(params) - RESERVED,
@@ -29,32 +29,29 @@ def setup_of(params: Mapping[str, Any], fraction: int) -> dict[str, Any]:
     }
 
 
-class ProgramCalls:
-    """Program under construction: assembler calls for a build of ``params``, with numbers of
-    ``fraction`` fraction bits; ``vectors`` counts the result vectors shifted out."""
+class ArrayProgram:
+    """Program under construction for a build of ``params``, with numbers of ``fraction`` fraction
+    bits; ``vectors`` counts the result vectors shifted out."""
 
     def __init__(self, params: Mapping[str, Any], fraction: int):
         self.params, self.fraction = params, fraction
-        self.calls: list[Any] = []
-        self.arrays: dict[str, np.ndarray] = {}
         self.vectors = 0
-        self._made = None  # (number of calls, assembler, starts, words) when last assembled
+        self._asm = IMAGineAsm(overflow="raise")
+        self._asm.setupParams(**_setup(params, fraction))
+
+    @property
+    def size(self) -> int:
+        """Words so far."""
+        return self._asm.size
 
     def call(self, method: str, *arguments: Any) -> None:
         """Appends a mnemonic or macro with integer arguments."""
-        self.calls.append((method, arguments))
+        getattr(self._asm, method)(*arguments)
         self.vectors += method == "vv_parallelEn"
 
-    def load(self, method: str, register: int, integers: np.ndarray, name: str) -> None:
-        """Appends a LOAD macro of ``integers``, an array named ``name`` in the text, or ``name_2``,
-        ``name_3`` ... if that name is in use."""
-        values = np.asarray(integers)
-        unique, number = name, 1
-        while unique in self.arrays and not np.array_equal(self.arrays[unique], values):
-            number += 1
-            unique = f"{name}_{number}"
-        self.arrays[unique] = values
-        self.calls.append((method, (register, unique)))
+    def load(self, method: str, register: int, integers: np.ndarray) -> None:
+        """Appends a LOAD macro of ``integers``."""
+        getattr(self._asm, method)(register, np.asarray(integers) / 2.0**self.fraction)
 
     def row(
         self,
@@ -91,45 +88,19 @@ class ProgramCalls:
         self.call("mv_SYNC")
         self.call("vv_parallelEn")
 
-    def assembler(self) -> IMAGineAsm:
-        """Assembles the program and returns the :class:`IMAGineAsm`."""
-        return self._assembled()[0]
-
-    def starts(self) -> list[int]:
-        """Index of each call's first word."""
-        return self._assembled()[1]
-
-    def _assembled(self):
-        """Assembles the calls: (assembler, index of each call's first word, all words)."""
-        if self._made is None or self._made[0] != len(self.calls):
-            self._made = len(self.calls), *self._assemble()
-        return self._made[1:]
-
-    def _assemble(self):
-        asm = IMAGineAsm(overflow="raise")
-        asm.setupParams(**setup_of(self.params, self.fraction))
-        scale, starts = 2.0**self.fraction, []
-        for method, arguments in self.calls:
-            starts.append(asm.size)
-            if isinstance(arguments[-1] if arguments else None, str):
-                arguments = arguments[0], self.arrays[arguments[1]] / scale
-            getattr(asm, method)(*arguments)
-        return asm, starts, asm.words()
-
     def words(self) -> list[int]:
-        """All words of the program."""
-        return list(self._assembled()[2])
+        """All words."""
+        return self._asm.words()
 
     @property
     def data(self) -> bytes:
-        """The program in its binary form."""
-        return np.array(self._assembled()[2], "<u4").tobytes()
+        """The binary form."""
+        return np.array(self.words(), "<u4").tobytes()
 
     @property
     def cycles(self) -> int:
-        """Cycles of the array by the formulas of section 10, with at most one word issued per
-        cycle."""
-        return estimate(self._assembled()[2], self.params)
+        """Array cycles by the formulas of section 10, at most one word per cycle."""
+        return estimate(self.words(), self.params)
 
     @property
     def output_bytes(self) -> int:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ....kernels.inputs import KernelError, check_whole
-from .program import ProgramCalls
+from ...common.inputs import KernelError, check_whole
+from .program import ArrayProgram
 from .tiles import Tiles, registers_for_use
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Template:
 
     Attributes
     ----------
-    program : ProgramCalls, every element of the vectors 0
+    program : ArrayProgram, every element of the vectors 0
     slots : list of Slot
     order : list of (vector of the batch, row of tiles), of every shift-out
     """
@@ -54,9 +54,9 @@ class Template:
             check_whole(f"batch of {layer.name}", batch, 1),
         )
         self.tiles = Tiles(layer, params)
-        self.program = ProgramCalls(params, layer.fraction)
+        self.program = ArrayProgram(params, layer.fraction)
         self.order: list[tuple[int, int]] = []
-        self._places: list[Any] = []
+        self.slots: list[Slot] = []
 
     def vector(self, number: int, register: int, column: int) -> None:
         """Appends words for the elements of a tile's columns. PEs beyond the last keep their
@@ -65,7 +65,7 @@ class Template:
         width = self.params["reg_width"]
         for block, first in enumerate(range(begin, end, _PES)):
             self.program.call("mv_selectCol", block)
-            self._places.append((number, first, min(_PES, end - first), len(self.program.calls)))
+            self.slots.append(Slot(number, first, min(_PES, end - first), self.program.size))
             for bit in range(width):
                 self.program.call("mv_write", register * width + bit, 0)
 
@@ -75,14 +75,6 @@ class Template:
         """Appends the products of one row of tiles and the shift-out of its result."""
         self.program.row(terms, _ACCUMULATOR, _WORK, bias)
         self.order.append((number, tile))
-
-    @property
-    def slots(self) -> list[Slot]:
-        """Input slots of the complete program, which is assembled on the first access."""
-        starts = self.program.starts()
-        return [
-            Slot(vector, first, count, starts[call]) for vector, first, count, call in self._places
-        ]
 
 
 def kernel_template(
@@ -127,10 +119,10 @@ def registers_of_layers(
 
 def loader_template(
     layer: Layer, params: Mapping[str, Any], weights_at: int, bias_at: int
-) -> ProgramCalls:
-    """The :class:`ProgramCalls` that loads a layer's weights and biases into the registers of
+) -> ArrayProgram:
+    """The :class:`ArrayProgram` that loads a layer's weights and biases into the registers of
     :func:`registers_of_layers`; it has no results."""
-    program, tiles = ProgramCalls(params, layer.fraction), Tiles(layer, params)
+    program, tiles = ArrayProgram(params, layer.fraction), Tiles(layer, params)
     for tile in range(tiles.tall):
         for column in range(tiles.wide):
             tiles.load_weights(program, weights_at + tile * tiles.wide + column, tile, column)

@@ -10,8 +10,8 @@ import numpy as np
 
 from quintet.gateware.cores.imagine.params import registers_of
 
-from ....kernels.inputs import KernelError
-from .program import RESERVED, ProgramCalls
+from ...common.inputs import KernelError
+from .program import RESERVED, ArrayProgram
 
 if TYPE_CHECKING:
     from .layer import Layer
@@ -57,7 +57,7 @@ class Tiles:
         rows = self.params["rows"]
         return tile * rows, min((tile + 1) * rows, self.layer.height)
 
-    def load_weights(self, program: ProgramCalls, register: int, tile: int, column: int) -> None:
+    def load_weights(self, program: ArrayProgram, register: int, tile: int, column: int) -> None:
         """Appends the load of a tile of weights."""
         first, last = self.rows_of(tile)
         k, begin, end = self.columns[column]
@@ -65,25 +65,21 @@ class Tiles:
             "mv_LOADMAT",
             register,
             self.layer.weights[k][first:last, begin:end],
-            f"{self.layer.name}_w{k}_{first}_{begin}",
         )
 
-    def load_bias(self, program: ProgramCalls, register: int, tile: int) -> None:
+    def load_bias(self, program: ArrayProgram, register: int, tile: int) -> None:
         """Appends the load of the bias of a row of tiles."""
         first, last = self.rows_of(tile)
         assert self.layer.bias is not None
-        program.load(
-            "mv_LOADVEC_COL", register, self.layer.bias[first:last], f"{self.layer.name}_b_{first}"
-        )
+        program.load("mv_LOADVEC_COL", register, self.layer.bias[first:last])
 
     def load_vector(
         self,
-        program: ProgramCalls,
+        program: ArrayProgram,
         register: int,
         vectors: Sequence[np.ndarray],
         column: int,
-        name: str,
     ) -> None:
-        """Appends the load of a tile of the input ``vectors``, named ``name`` in the text."""
+        """Appends the load of a tile of the input ``vectors``."""
         k, begin, end = self.columns[column]
-        program.load("mv_LOADVEC_ROW", register, vectors[k][begin:end], f"{name}_{k}_{begin}")
+        program.load("mv_LOADVEC_ROW", register, vectors[k][begin:end])

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..base import Backend, Lowered, Support, moved
+from .arithmetic import arithmetic
 from .legalise import legalise
 from .lower import lower, most_images
-from .numbers import arithmetic
 from .reference import run
 from .support import check_support
 

@@ -9,12 +9,12 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from quintet.gateware.cores.opentpu.isa import ISA
-from quintet.tools.kernels.inputs import KernelError
-from quintet.tools.kernels.opentpu.chunks import slot_rows
-from quintet.tools.kernels.opentpu.compiler import compile_steps
-from quintet.tools.kernels.opentpu.geometry import JOINS, settle
-from quintet.tools.kernels.opentpu.program import RW, Program
-from quintet.tools.kernels.opentpu.timing import main_memory
+from quintet.tools.compiler.backends.opentpu.codegen.compiler import compile_steps
+from quintet.tools.compiler.backends.opentpu.codegen.program import RW, Program
+from quintet.tools.compiler.backends.opentpu.cost import main_memory
+from quintet.tools.compiler.backends.opentpu.schedule.chunks import slot_rows
+from quintet.tools.compiler.backends.opentpu.schedule.geometry import JOINS, settle
+from quintet.tools.compiler.common.inputs import KernelError
 
 from ...graph import Graph, MatMul
 from ...layout import Digit, Layout

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from quintet.tools.kernels.opentpu.compiler import CompiledSteps
-from quintet.tools.kernels.opentpu.plan import FAR
-from quintet.tools.kernels.opentpu.program import RW, Program
-from quintet.tools.kernels.opentpu.timing import Memory, word_times
+from quintet.tools.compiler.backends.opentpu.codegen.compiler import CompiledSteps
+from quintet.tools.compiler.backends.opentpu.codegen.program import RW, Program
+from quintet.tools.compiler.backends.opentpu.cost import Memory, word_times
+from quintet.tools.compiler.backends.opentpu.schedule.plan import FAR
 
 __all__ = ["MemoryMap", "align", "maps_of", "plain_map"]
 

@@ -20,7 +20,7 @@ from ...graph import (
     Node,
     Reshape,
 )
-from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
+from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
 
 if TYPE_CHECKING:
     from ...quantised import Quantised

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translation of a legalised graph into steps of the kernel library."""
+"""Translation of a legalised graph into steps."""
 
 from __future__ import annotations
 
@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quintet.tools.kernels.opentpu.layout import blocks
-from quintet.tools.kernels.opentpu.linear import (
+from quintet.tools.compiler.backends.opentpu.form import (
+    KernelStep,
+    PoolStep,
+    Step,
+    StoredTile,
+    Term,
+)
+from quintet.tools.compiler.backends.opentpu.layout import blocks
+from quintet.tools.compiler.backends.opentpu.linear import (
     conv_matrices,
     copy_terms,
     cut,
@@ -18,12 +25,11 @@ from quintet.tools.kernels.opentpu.linear import (
     gather,
     window_terms,
 )
-from quintet.tools.kernels.opentpu.planes import Planes
-from quintet.tools.kernels.opentpu.step import KernelStep, PoolStep, Step, StoredTile, Term
+from quintet.tools.compiler.backends.opentpu.planes import Planes
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
 from ..base import LoweringError
-from .numbers import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
+from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
 
 if TYPE_CHECKING:

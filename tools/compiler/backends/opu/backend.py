@@ -13,11 +13,11 @@ from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, No
 from ...quantised import Arithmetic, Quantised
 from ..base import Backend, Lowered, Support, moved
 from .codegen.emitter import REGION_MAPS
-from .codegen.reference import run_layer
 from .form import Form
 from .legalise import legalise
 from .lowering import lower_network, plenty
 from .network import Builder
+from .reference import run_layer
 from .stages import stages
 from .sums import partial_sums
 from .support import check_support

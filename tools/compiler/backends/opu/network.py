@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translation of a quantised graph into a network of the kernel library: one layer per node, or,
-with ``fuse``, sums and poolings fused into the preceding convolution."""
+"""Translation of a quantised graph into the core's layers: one layer per node, or, with ``fuse``,
+sums and poolings fused into the preceding convolution."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ __all__ = ["Builder"]
 
 
 def _act(node):
-    """The kernel library's name of an activation that ``@post`` applies; ``None`` for others."""
+    """The layers' name of an activation that ``@post`` applies; ``None`` for others."""
     if node is None or (node.function == "clip" and node.low < 0):
         return None
     return "leaky" if node.function == "leaky" else "relu"
@@ -62,7 +62,7 @@ class Builder:
 
     Attributes
     ----------
-    network : Network of the kernel library
+    network : Network of layers
     values : dict, name of a tensor -> the library's Tensor
     nodes : dict, name of a layer -> names of the nodes that it does, or of the input that it writes
         for the next run

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...graph import Conv, Graph, Node
 from .codegen.graph import Network
-from .codegen.reference import products_of_taps, runs_of_channels
+from .reference import products_of_taps, runs_of_channels
 
 if TYPE_CHECKING:
     from .form import Form
@@ -42,8 +42,8 @@ def partial_sums(graph: Graph, form: Form, node: Node, values: np.ndarray) -> It
 
 
 def _layer(form, node, source):
-    """Returns the kernel library's layer of a node (source in space-to-depth layout, weights zero)
-    and its real weights [out, in / groups, rows, columns]."""
+    """Returns the layer of a node (source in space-to-depth layout, weights zero) and its real
+    weights [out, in / groups, rows, columns]."""
     network, grid = Network(), form.grids.get(node.inputs[0])
     regular = form.regular(node) if isinstance(node, Conv) else None
     options = {"weight_fraction": 0, "fraction": 0, "split": node.output in form.split}

@@ -45,13 +45,13 @@ from .arrays.assign import assign
 from .arrays.needs import empty_numbers, layer_needs, unique
 from .arrays.pieces import in_pieces
 from .choose import choose_joined
-from .clock.estimate import program_cycles
+from .cost.estimate import program_cycles
 from .flat import most_repeated
+from .legalise import as_convolutions, support_of_rewritten
 from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
 from .recurrent import support_of_recurrent
 from .reference import run_node
-from .rewritten import as_convolutions, support_of_rewritten
 from .tables import TABLES, table_steps, wants_too_much, with_units
 
 __all__ = ["PIMBackend"]

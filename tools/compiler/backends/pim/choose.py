@@ -13,7 +13,7 @@ from ..base import LoweringError
 from .arrays.assign import assign
 from .arrays.matrices import matrices_of
 from .arrays.needs import floor, layer_needs, unique
-from .clock.estimate import played, written
+from .cost.estimate import played, written
 from .homes import cuts, stages_of
 from .joined import IN_PLACE, Joined, may_join
 from .program import ProgramWriter

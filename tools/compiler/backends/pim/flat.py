@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from .arrays.matrices import dense_pieces
 
 if TYPE_CHECKING:
-    from ....kernels.pim.builder import CoreBuilder
     from ...graph import Dense
     from ...quantised import Integer
+    from .codegen import CoreBuilder
 
 __all__ = [
     "DenseColumns",

@@ -14,9 +14,9 @@ import numpy as np
 from .arrays.matrices import Matrix, gathers
 
 if TYPE_CHECKING:
-    from ....kernels.pim.builder import CoreBuilder
     from ...graph import Activation, Conv, MaxPool
     from ...quantised import Scale
+    from .codegen import CoreBuilder
 
 __all__ = ["Band", "ConvRows", "PoolRows", "Products", "pool_row", "share", "spans"]
 

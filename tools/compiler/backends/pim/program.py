@@ -15,12 +15,12 @@ from quintet.gateware.cores.pim.image.fields import CORE_ENTRY
 from quintet.gateware.cores.pim.image.image import CoreProgram, Image
 from quintet.gateware.cores.pim.storage import MODES
 
-from ....kernels.inputs import KernelError
-from ....kernels.pim.builder import CoreBuilder
+from ...common.inputs import KernelError
 from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
 from ..base import LoweringError, apart
 from .arrays.assign import assign
 from .arrays.needs import layer_needs, unique
+from .codegen import CoreBuilder
 from .flat import DenseColumns, add_rows, clipped, copy_rows
 from .joined import IN_PLACE, Joined
 from .layers import emit_layer

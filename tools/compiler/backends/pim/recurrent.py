@@ -21,8 +21,8 @@ from .flat import Products
 from .tables import run_table, table_steps
 
 if TYPE_CHECKING:
-    from ....kernels.pim.builder import CoreBuilder
     from ...quantised import Integer
+    from .codegen import CoreBuilder
 
 __all__ = ["Cell", "need_of", "run_recurrent", "support_of_recurrent"]
 

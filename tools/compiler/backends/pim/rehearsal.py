@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ....kernels.pim.builder import CoreBuilder
 from ...graph import Conv
-from .clock.clocks import BEAT, Clock, Memory
+from .codegen import CoreBuilder
+from .cost.clocks import BEAT, Clock, Memory
 from .schedule import Plan, Play
 from .stages import Hand, Stages
 

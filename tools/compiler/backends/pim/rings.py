@@ -11,8 +11,8 @@ from ...graph import Activation, Binary, Conv, Graph, MaxPool, Node
 from .maps import Products, pool_row, spans
 
 if TYPE_CHECKING:
-    from ....kernels.pim.builder import CoreBuilder
     from .arrays.matrices import Matrix
+    from .codegen import CoreBuilder
     from .program import ProgramWriter
 
 __all__ = ["Rings", "Stores", "margins_of", "reads"]

@@ -14,8 +14,8 @@ from .maps import Products
 from .rings import Rings, Stores, reads
 
 if TYPE_CHECKING:
-    from ....kernels.pim.builder import CoreBuilder
     from .arrays.matrices import Matrix
+    from .codegen import CoreBuilder
     from .program import ProgramWriter
     from .schedule import Plan, Step
 

@@ -23,9 +23,9 @@ from quintet.gateware.cores.cherry.isa import LOOPS
 from quintet.gateware.cores.cherry.model.model import Model
 from quintet.gateware.cores.cherry.model.overlap import Overlap
 from quintet.gateware.cores.cherry.model.races import Race
+from quintet.gateware.cores.cherry.model.transfers import from_array
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble
-from quintet.tools.kernels.cherry.stored import from_array
 from tests.gateware.cores.cherry.bench.faults import spoilt
 from tests.gateware.cores.cherry.bench.lists import random_list
 from tests.gateware.cores.cherry.bench.programs import SPAN, random_case, random_element

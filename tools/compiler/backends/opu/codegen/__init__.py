@@ -7,13 +7,13 @@
 * :func:`estimate` models the cycles of a program.
 """
 
-from .....kernels.inputs import KernelError
+from ....common.inputs import KernelError
+from ..cost import SDRAM, Estimate, Timing, estimate
+from ..reference import run_layer, run_network
 from .compiler import compile_network
-from .estimate import SDRAM, Estimate, Timing, estimate
 from .graph import Network
 from .layers import Layer, Tensor
 from .program import Compiled, LayerSpan, Placed
-from .reference import run_layer, run_network
 from .tiling import Tiling
 
 __all__ = [

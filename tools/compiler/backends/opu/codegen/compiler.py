@@ -9,9 +9,9 @@ from math import inf
 from typing import TYPE_CHECKING, Any
 
 from ......gateware.cores.opu.isa import ISA
-from .....kernels.inputs import KernelError
+from ....common.inputs import KernelError
+from ..cost import Timing, estimate
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
-from .estimate import Timing, estimate
 from .lower import Lowering
 from .memory import Constants, Maps
 from .program import Compiled, LayerSpan, Placed

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ......gateware.cores.opu.types import SLOT, type_set
-from .....kernels.inputs import KernelError, check_name, check_names, integers
+from ....common.inputs import KernelError, check_name, check_names, integers
 from .layers import BLOCK, NARROW, Layer, Tensor
 from .products import Products
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ......gateware.cores.opu.types import SLOT, TypeSet
-from .....kernels.inputs import KernelError
+from ....common.inputs import KernelError
 from .graph import Network, check_values
 from .layers import BLOCK, Tensor
 

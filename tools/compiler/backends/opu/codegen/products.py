@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ......gateware.cores.opu.types import SLOT, TypeSet
-from .....kernels.inputs import KernelError
+from ....common.inputs import KernelError
 from .layers import Layer, Tensor
 from .target import ofm_channels
 from .tiles import Chunk, Job, Load, Part

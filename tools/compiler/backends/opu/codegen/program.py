@@ -11,7 +11,7 @@ import numpy as np
 
 from ......gateware.cores.opu.software import SOFTWARE
 from ......gateware.isa.asm import disassemble
-from .....kernels.inputs import KernelError, check_names
+from ....common.inputs import KernelError, check_names
 from .memory import Buffer, dtype
 
 if TYPE_CHECKING:

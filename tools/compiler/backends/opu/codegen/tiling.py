@@ -7,7 +7,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from ......gateware.cores.opu.types import SLOT
-from .....kernels.inputs import KernelError, check_whole
+from ....common.inputs import KernelError, check_whole
 from .layers import BLOCK, Layer, Tensor
 from .target import Target, ifm_channels, ofm_channels
 

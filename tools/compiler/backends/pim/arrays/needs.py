@@ -11,7 +11,7 @@ import numpy as np
 from ....graph import Binary, Conv, Dense, Graph, Gru, Lstm, MatMul, Node
 from ....quantised import Integer, Quantised, Scale
 from ...base import LoweringError
-from ..clock.clocks import BEAT
+from ..cost.clocks import BEAT
 from ..recurrent import need_of
 from ..stages import needed_rows
 from .assign import Need

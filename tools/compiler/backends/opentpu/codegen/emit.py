@@ -1,0 +1,400 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Instruction emission for steps: products, activations, and the transfers that run beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..form import (
+    INT8,
+    KernelStep,
+    PackedBias,
+    PoolStep,
+    Step,
+    StoredTile,
+    bias_tiles,
+    packed_biases,
+    spread_of,
+)
+from ..schedule.chunks import needed, slot_rows
+from .kernels import Kernels
+from .pooling import Pooling
+from .program import Program, split
+
+if TYPE_CHECKING:
+    from ..schedule.plan import Plan
+
+__all__ = ["Emitter"]
+
+#: CFG norm's rounding.
+_ROUND = 0x100
+
+#: Vectors that are loaded at a time, so that tiles and instructions come in between.
+_PIECE = 32
+
+
+class Tiles:
+    """Deduplicated tiles of weight memory, numbered from ``first`` on."""
+
+    def __init__(self, first: int = 0):
+        self.first = first
+        self._numbers: dict[bytes, int] = {}
+        self.list: list[np.ndarray] = []
+
+    def number(self, tile: np.ndarray) -> int:
+        """The number of a tile int8 [n, n], which is added if it is new."""
+        key = tile.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = self.first + len(self.list)
+            self.list.append(tile)
+        return self._numbers[key]
+
+
+class Emitter(Pooling, Kernels):
+    """Emits the instructions of a plan's steps, one after another.
+
+    Parameters
+    ----------
+    plan : Plan
+    inputs, stored : names as of :func:`~..schedule.plan.make_plan`
+    params : build parameters
+
+    Attributes
+    ----------
+    program : Program; ``tiles`` : Tiles
+    marks : list, a step's first word
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        inputs: Collection[str],
+        stored: Collection[str],
+        params: Mapping[str, Any],
+    ):
+        self.plan, self.stored, self.params = plan, stored, params
+        # Where tensors are tiles, host memory comes first in weight memory.
+        n = params["n"]
+        self.program = Program()
+        self.tiles = Tiles(-(-plan.vectors // n) if plan.kernels else 0)
+        self.marks: list[int] = []
+        self._written: dict[
+            str, int
+        ] = {}  # tensor of tiles -> number of the word that writes its last
+        self._norm = self._conv = self._pool = self._poolrow = None
+        self._tile = None  # the array's
+        self._slot = 0
+        self._loaded = {
+            name: 0 for name in inputs if name in plan.base
+        }  # lines of inputs that stay
+        self._outs = 0
+        self._waiting: list[Any] = []  # loads of the next part, still to be asked for
+        if plan.ones:
+            self.program.rhm(0, plan.zeros, plan.constants)
+
+    # Small things
+
+    def _cfg(self, name, value):
+        if getattr(self, f"_{name}") != value:
+            setattr(self, f"_{name}", value)
+            self.program.cfg(name, value)
+
+    def _number(self, tile):
+        """(number of a term's tile, word behind which it is there)."""
+        if isinstance(tile, StoredTile):
+            return (self.plan.home[tile.tensor] + tile.vector) // self.params["n"], self._written[
+                tile.tensor
+            ]
+        return self.tiles.number(tile), -1
+
+    def _mmc(self, ub, acc, count, tile=None, overwrite=False, convolve=False, after=-1):
+        """``tile``: number of the tile that it is multiplied with; the array's own if ``None``."""
+        fresh = tile is not None and tile != self._tile
+        if fresh:
+            self._tile = tile
+        self.program.mmc(
+            ub,
+            acc,
+            count,
+            overwrite=overwrite,
+            convolve=convolve,
+            tile=tile if fresh else None,
+            after=after,
+        )
+
+    def _constant(self, tile, acc, rows, overwrite):
+        """The constant vector times a tile, over ``rows`` rows."""
+        ones = self.plan.ones
+        for at in reversed(range(0, rows, ones)):
+            self._mmc(self.plan.zeros, acc + at, min(ones, rows - at), tile, overwrite)
+
+    def _zero(self, acc, rows):
+        for at, count in split(rows):
+            self._mmc(0, acc + at, count, overwrite=True)
+
+    # Lines from main memory
+
+    def _load(self, name, first, end, target, step_lines):
+        """Lines of all blocks of a tensor; ``target``: (block, line) -> row."""
+        map_, home = self.plan.planes[name], self.plan.home[name]
+        for block in range(map_.blocks):
+            lead = map_.lead if first == step_lines else 0
+            self._rhm(
+                home + map_.vector(block, first, 0) - lead,
+                target(block, first) - lead,
+                (end - first) * map_.pitch + lead,
+            )
+
+    def _rhm(self, host, ub, count):
+        self._waiting += [
+            (host + at, ub + at, min(_PIECE, count - at)) for at in range(0, count, _PIECE)
+        ]
+
+    def _ask(self, products):
+        """Loads that are due where ``products`` products are left before the next part, that one
+        among them."""
+        for _ in range(-(-len(self._waiting) // products)):
+            self.program.rhm(*self._waiting.pop(0))
+
+    def _fetch(self, number, step, part):
+        """Loads from main memory for part ``part`` of a step; none without such a part."""
+        plan = self.plan
+        if part >= len(plan.parts[number]):
+            return
+        for index, name in enumerate(dict.fromkeys(step.sources)):
+            map_ = plan.planes[name]
+            index = step.sources.index(name)
+            low, high = needed(step, plan.parts[number][part], index, plan.planes)
+            if name in self._loaded:
+                if self._loaded[name] == 0 and high == map_.down and map_.down == 1:
+                    self._rhm(plan.home[name], plan.base[name], map_.size)
+                elif high > self._loaded[name]:
+                    base = plan.base[name]
+                    self._load(
+                        name,
+                        self._loaded[name],
+                        high,
+                        lambda b, x, base=base, map_=map_: base + map_.vector(b, x, 0),
+                        0,
+                    )
+                self._loaded[name] = max(self._loaded[name], high)
+            elif name not in plan.base and high > low:
+                view = self._view(number, step, part, name)
+                self._load(name, low, high, lambda b, x, view=view: view(b, x, 0), low)
+
+    def _view(self, number, step, part, name):
+        """Function (block, line, place) -> row of a source, during a part."""
+        plan, map_ = self.plan, self.plan.planes[name]
+        if name in plan.base:
+            base = plan.base[name]
+            return lambda block, line, place: base + map_.vector(block, line, place)
+        parts = plan.parts[number]
+        base = plan.scratch[number, "band", name, part % plan.bands[number]]
+        low, high = needed(step, parts[part], step.sources.index(name), plan.planes)
+        size = map_.lead + (high - low) * map_.pitch
+        return lambda block, line, place: (
+            base + block * size + map_.lead + (line - low) * map_.pitch + place
+        )
+
+    # Steps
+
+    def step(self, number: int, step: Step | PoolStep | KernelStep) -> None:
+        """Appends the instructions of a step."""
+        self.marks.append(len(self.program.words))
+        plan = self.plan
+        if isinstance(step, PoolStep):
+            return self._pool_step(number, step)
+        if isinstance(step, KernelStep):
+            return self._kernel_step(number, step)
+        source = plan.planes[step.sources[0]]
+        places = spread_of(step, source)
+        if places is not None and self._spread(number, step, places):
+            return None
+        biases = [None] * len(step.terms) if step.bias is None else bias_tiles(step.bias, source.n)
+        if step.bias is not None:
+            target = plan.planes[step.target]
+            sizes = [rows for rows, positions in plan.packed.items() if target.plane <= positions]
+            packed = packed_biases(step.bias, source.n, sizes)
+            biases = [one or tiles for one, tiles in zip(packed, biases, strict=True)]
+        ahead = plan.bands[number] - 1
+        for part, chunk in enumerate(plan.parts[number]):
+            if part == 0 or not ahead:
+                self._fetch(number, step, part)
+            self._ask(1)
+            if ahead:
+                self._fetch(number, step, part + 1)
+            views = [self._view(number, step, part, name) for name in step.sources]
+            self._left = sum(len(terms) for terms in step.terms)
+            for block, terms in enumerate(step.terms):
+                self._group(step, chunk, block, terms, biases[block], views)
+                self._leave(number, step, chunk, block)
+        return None
+
+    def _group(self, step, chunk, block, terms, bias, views):
+        """Sums of one block of a part."""
+        plan, target = self.plan, self.plan.planes[step.target]
+        self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
+        acc = self._slot * slot_rows(self.params) + self._front(step, chunk, block)
+        real = min(chunk.stop, target.across) - chunk.begin  # places of a line that count
+        pieces = [(term, self._span(step, term, chunk)) for term in terms] if real > 0 else []
+        pieces = [(term, span) for term, span in pieces if span[0] < span[1]]
+        rows = chunk.rows - chunk.width + real
+        if bias is None:
+            whole = next(
+                (k for k, (_, span) in enumerate(pieces) if span == (chunk.first, chunk.end)), None
+            )
+            if whole is None:
+                bias = [np.zeros((target.n, target.n), np.int8)]
+            else:
+                pieces.insert(0, pieces.pop(whole))
+        if isinstance(bias, PackedBias):
+            self._mmc(
+                plan.packed_row(bias),
+                acc,
+                max(rows, 1),
+                self.tiles.number(bias.tile),
+                overwrite=True,
+            )
+            tiles = ()
+        else:
+            tiles = bias or ()
+        for index, tile in enumerate(tiles):
+            self._constant(self.tiles.number(tile), acc, max(rows, 1), index == 0)
+        for index, (term, span) in enumerate(pieces):
+            self._product(
+                step,
+                term,
+                span,
+                chunk,
+                real,
+                acc,
+                views[term.source],
+                overwrite=bias is None and index == 0,
+            )
+            self._ask(max(1, self._left))
+            self._left -= 1
+        if step.target in plan.zeroed:
+            if front := self._front(step, chunk, block):
+                self._zero(acc - front, front)
+            low, high = max(target.across, chunk.begin), chunk.stop
+            for line in reversed(range(chunk.first, chunk.end)):
+                if low < high:
+                    self._zero(
+                        acc + (line - chunk.first) * chunk.width + low - chunk.begin, high - low
+                    )
+
+    def _front(self, step, chunk, block):
+        """Zeros in front of a map that its first part makes."""
+        first = block == 0 and chunk.first == 0 and chunk.begin == 0
+        return (
+            self.plan.planes[step.target].lead if first and step.target in self.plan.zeroed else 0
+        )
+
+    def _span(self, step, term, chunk):
+        """Lines of the part for which the term's line is in the source."""
+        down, stride = self.plan.planes[step.sources[term.source]].down, step.stride[0]
+        return max(chunk.first, -(term.line // stride)), min(
+            chunk.end, (down - 1 - term.line) // stride + 1
+        )
+
+    def _product(self, step, term, span, chunk, real, acc, view, *, overwrite):
+        source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
+        first, end = span
+        width, lines = chunk.width, end - first
+        tile, after = self._number(term.tile)
+        acc += (first - chunk.first) * width
+
+        def at(line, place=0):
+            return view(
+                term.block, line * down + term.line, (chunk.begin + place) * across + term.place
+            )
+
+        rows = (lines - 1) * width + real
+        simple = across == 1 or real == 1
+        if simple and (lines == 1 or across == 1 and down * source.pitch == width):
+            self._mmc(at(first), acc, rows, tile, overwrite, after=after)
+        elif self._convolves(step, source, chunk, real):
+            self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
+            self._mmc(at(first), acc, rows, tile, overwrite, convolve=True, after=after)
+        else:
+            # From the last line to the first: a product behind one that begins higher need not wait
+            # for its sums.
+            for line in reversed(range(first, end)):
+                here = acc + (line - first) * width
+                for place in [0] if simple else reversed(range(real)):
+                    self._mmc(
+                        at(line, place),
+                        here + place,
+                        real if simple else 1,
+                        tile,
+                        overwrite,
+                        after=after,
+                    )
+
+    def _convolves(self, step, source, chunk, real):
+        """Whether MMC.C may read all lines of a part at once: rows between the lines that count
+        must be rows of the buffer as well."""
+        down, across = step.stride
+        apart = down * source.pitch
+        return (
+            self.params["ext_conv"]
+            and across < 256
+            and apart < 1 << 16
+            and (chunk.width - real) * across <= apart
+        )
+
+    def _leave(self, number, step, chunk, block):
+        """Activation of a block of a part, and on to main memory."""
+        target, front = self.plan.planes[step.target], self._front(step, chunk, block)
+        rows, acc = front + chunk.rows, self._slot * slot_rows(self.params)
+        self._cfg("norm", INT8 | _ROUND | step.shifts[block])
+        ub = self._out_rows(number, step, target.vector(block, chunk.first, chunk.begin) - front)
+        self.program.act(acc, ub, rows, "relu" if step.relu else "none")
+        self._store(step, ub, target.vector(block, chunk.first, chunk.begin) - front, rows)
+
+    def _out_rows(self, number, step, vector):
+        """Row of the unified buffer for a vector of the result."""
+        if step.target in self.plan.base:
+            return self.plan.base[step.target] + vector
+        self._outs += 1
+        return self.plan.scratch[number, "out", self._outs % 2]
+
+    def _store(self, step, ub, vector, rows):
+        if step.target in self.stored or step.target not in self.plan.base:
+            self.program.whm(ub, self.plan.home[step.target] + vector, rows)
+
+    def _spread(self, number, step, places):
+        """Sum over all positions, every product over the blocks of channels; false where the build
+        or the map does not allow it."""
+        plan, name, target = self.plan, step.sources[0], self.plan.planes[step.target]
+        source = plan.planes[name]
+        if not (
+            self.params["ext_conv"]
+            and name in plan.base
+            and target.size == target.blocks <= slot_rows(self.params)
+            and source.plane < 1 << 16
+        ):
+            return False
+        self._fetch(number, step, 0)
+        self._ask(1)
+        self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
+        acc, tile = self._slot * slot_rows(self.params), self.tiles.number(step.terms[0][0].tile)
+        self._cfg("conv", 1 | source.plane << 16)
+        for index, place in enumerate(places):
+            self._mmc(
+                plan.base[name] + source.vector(0, *place),
+                acc,
+                source.blocks,
+                tile,
+                index == 0,
+                convolve=True,
+            )
+        self._cfg("norm", INT8 | _ROUND | step.shifts[0])
+        ub = self._out_rows(number, step, 0)
+        self.program.act(acc, ub, source.blocks, "relu" if step.relu else "none")
+        self._store(step, ub, 0, source.blocks)
+        return True

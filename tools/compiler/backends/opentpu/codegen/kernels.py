@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Emission of activation-as-weights steps: copies the vectors of a tensor, or its transpose, into
+tiles in main memory."""
+
+import numpy as np
+
+from ..form import INT8
+from ..schedule.chunks import slot_rows
+
+__all__ = ["Kernels"]
+
+
+class Kernels:
+    """The part of :class:`~.emit.Emitter` that writes a :class:`~..form.KernelStep`."""
+
+    def _kernel_step(self, number, step):
+        source = self.plan.planes[step.sources[0]]
+        self._fetch(number, step, 0)
+        self._ask(1)
+        view, home = self._view(number, step, 0, step.sources[0]), self.plan.home[step.target]
+        if step.turned:
+            self._turned(number, step, source, view, home)
+        else:
+            for block in range(source.blocks):
+                for line in range(source.down):
+                    self.program.whm(
+                        view(block, line, 0),
+                        home + block * step.rows + line * source.across,
+                        source.across,
+                    )
+        # Who takes a tile may ask for it from here on.
+        self._written[step.target] = len(self.program.words) - 1
+
+    def _turned(self, number, step, source, view, home):
+        """Element k of position t goes to element t of vector k: a tile with a single one for each
+        of a block's pairs, over many blocks at once."""
+        n, positions = source.n, source.down * source.across
+        pairs = [
+            (block, group) for block in range(source.blocks) for group in range(-(-positions // n))
+        ]
+        most = max(1, slot_rows(self.params) // n)
+        for at in range(0, len(pairs), most):
+            some = pairs[at : at + most]
+            self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
+            acc = self._slot * slot_rows(self.params)
+            for k in range(n):
+                for t in range(n):
+                    tile = np.zeros((n, n), np.int8)
+                    tile[k, t] = 1
+                    self._ones(
+                        source,
+                        view,
+                        some,
+                        t,
+                        positions,
+                        acc + k * len(some),
+                        self.tiles.number(tile),
+                    )
+            self._cfg("norm", INT8)
+            for index, (block, group) in enumerate(some):
+                self._outs += 1
+                ub = self.plan.scratch[number, "out", self._outs % 2]
+                if self.params["ext_pool"]:
+                    self._cfg("pool", 0x11 | (n & 0xFF) << 8 | len(some) << 16)
+                    self._cfg("poolrow", 0)
+                    self.program.act(acc + index, ub, n, pool=True)
+                else:
+                    for k in range(n):
+                        self.program.act(acc + k * len(some) + index, ub + k, 1)
+                self.program.whm(ub, home + group * step.rows + block * n, n)
+
+    def _ones(self, source, view, some, t, positions, acc, tile):
+        """Position ``t`` of all groups times a tile, a row of the accumulators for each; those of
+        one block in one product where that can be."""
+        n = source.n
+        runs = []
+        for index, (block, group) in enumerate(some):
+            if group * n + t >= positions:
+                continue
+            if runs and runs[-1][1] == block and self.params["ext_conv"] and source.down == 1:
+                runs[-1][3] += 1
+            else:
+                runs.append([index, block, group * n + t, 1])
+        for index, block, position, count in runs:
+            if count > 1:
+                self._cfg("conv", 1 | n << 16)
+            self._mmc(
+                view(block, *divmod(position, source.across)),
+                acc + index,
+                count,
+                tile,
+                t == 0,
+                convolve=count > 1,
+            )

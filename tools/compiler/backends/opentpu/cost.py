@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cycle estimate of a program: units, memory and queues as in the specification's sections 9 and
+10."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from quintet.gateware.cores.opentpu.isa import ISA
+
+if TYPE_CHECKING:
+    from .codegen.program import Word
+
+__all__ = ["Memory", "SDRAM16", "main_memory", "word_times"]
+
+_OP = ISA.opcodes
+_WORD = 14
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Timing of main memory: ``bandwidth`` bytes per cycle, ``latency`` cycles from a request to
+    its first beat, ``overhead`` cycles per request.
+
+    ``on_chip``: another memory that holds the bytes below ``border``.
+    """
+
+    bandwidth: float
+    latency: int
+    overhead: float
+    on_chip: Memory | None = None
+    border: int = 0
+
+    def cycles(self, size: int) -> float:
+        """Cycles of its port that a request of ``size`` bytes takes."""
+        return self.overhead + size / self.bandwidth
+
+    def at(self, address: int) -> Memory:
+        """The memory that holds this byte."""
+        return self if self.on_chip is None or address >= self.border else self.on_chip
+
+
+#: 16-bit SDRAM of a board, mixed traffic.
+SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=1.2)
+#: Cycles from a request to the first beat of a memory behind a split: the guard, both arbiters, the
+#: split, the width adapter and the registers between them.
+_SPLIT_LATENCY = 36
+
+
+def main_memory(info: Mapping[str, Any]) -> Memory:
+    """The memory timing of a build, from its info text (``kind``, ``beat_bytes``, ``on_chip``).
+
+    Memories other than SDRAM and block RAM are taken for a 16-bit SDRAM.
+    """
+
+    def block_ram(beat_bytes: int) -> Memory:
+        return Memory(bandwidth=float(beat_bytes), latency=12, overhead=4)
+
+    if info.get("kind") == "block RAM":
+        return block_ram(info["beat_bytes"])
+    found = (
+        replace(SDRAM16, bandwidth=float(info["beat_bytes"]))
+        if info.get("kind") == "SDRAM"
+        else SDRAM16
+    )
+    if on_chip := info.get("on_chip"):
+        return replace(
+            found,
+            latency=_SPLIT_LATENCY,
+            on_chip=block_ram(on_chip["beat_bytes"]),
+            border=on_chip["size"],
+        )
+    return found
+
+
+#: Cycles of decode, from the array's input to a row's write, from a row's read to its write by ACT;
+#: vectors behind which ACT follows.
+_DECODE, _DECODE_MEMORY, _ISSUE = 2, 7, 2
+
+
+class _Clock:
+    """Units of a core, each with the cycle at which it is free."""
+
+    def __init__(self, params, memory, host, weights, program=0):
+        self.host, self.weights, self.next_word = host, weights, program
+        n = self.n = params["n"]
+        self.params, self.memory = params, memory
+        self.port = 0.0  # the memory port
+        self.read = {True: 0.0, False: 0.0}  # each of two memories, on chip or not
+        self.words = deque()  # when the words that fetch has asked for are there
+        # Share of a request of fetch that a word is: of eight words, or of 16 bytes by wide beats.
+        chip = memory.on_chip
+        self.fetched = 1 / 8 if chip is None or chip.bandwidth < 8 else _WORD / 16
+        self.put = self.issued = 0.0
+        self.array = self.written = self.switch = 0.0
+        self.act = self.act_begin = 0.0
+        self.act_rows = (0, 0)
+        self.blocked = 0.0  # end of an instruction beside which none issues
+        self.tiles, self.asked = deque(), deque([0.0] * 3, 3)
+        self.loads = deque([], 4)  # (first row, end, begin, end of RHM)
+        self.rhm = deque([0.0] * 2, 2)
+        self.whm = 0.0
+        self.pool = 1
+        self.depth = 2 * n + 8  # from a vector's read to its row's write
+        self.first = True
+        self.near = (0.0, 0, 1 << 30)  # end, rows and first row of the last MMC
+
+    def transfer(self, address, size, when, share=1.0):
+        """The port moves ``size`` bytes from ``when`` on; returns the cycle behind. ``share``: of a
+        request that they are."""
+        memory = self.memory.at(address)
+        cycles = memory.overhead * share + size / memory.bandwidth
+        chip = self.memory.on_chip
+        if chip is None:
+            self.port = max(self.port, when) + cycles
+            return self.port
+        # Both memories work at the same time; their answers come in order, in beats of the chip's.
+        within = memory is chip
+        self.read[within] = max(self.read[within], when) + cycles
+        self.port = max(self.read[within], self.port + size / chip.bandwidth)
+        return self.port
+
+    def word(self, word):
+        """Issue one word; returns the cycle at which it has done its work."""
+        while len(self.words) < self.params["fetch_words"]:
+            end = self.transfer(self.next_word, _WORD, self.issued, share=self.fetched)
+            self.words.append(end + self.memory.at(self.next_word).latency)
+            self.next_word += _WORD
+        moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])
+        decoded = max(self.put, self.words.popleft()) + (_DECODE_MEMORY if moves else _DECODE)
+        self.put = max(decoded, self.issued + 1)
+        ready = max(self.put + _ISSUE, self.blocked)
+        self.issued, done = self.units[word.opcode](self, word, ready)
+        return done
+
+    def _plain(self, word, ready):
+        if word.opcode == _OP["CFG"] and word.ub == 2:
+            self.pool = (word.addr & 15) * (word.addr >> 4 & 15)
+        return ready, ready
+
+    def _rw(self, word, ready):
+        ready = max(ready, self.asked[0])
+        address = self.weights + word.addr * self.n * self.n
+        asks = ready
+        if self.memory.on_chip is not None:
+            asks = max(ready, self.asked[-2])  # two tiles are in flight
+        end = self.transfer(address, self.n * self.n, asks + self.memory.at(address).latency)
+        self.asked.append(end)
+        self.tiles.append(end)
+        return ready, ready
+
+    def _rhm(self, word, ready):
+        ready = max(ready, self.rhm[0], self.array if self._reads(word) else 0)
+        address = self.host + word.addr * self.n
+        latency = self.memory.at(address).latency
+        begin = max(self.port, ready, self.rhm[1]) + latency
+        end = self.transfer(address, word.count * self.n, ready)
+        self.rhm.append(end)
+        self.loads.append((word.ub, word.ub + word.count, begin, end + latency))
+        return ready, end
+
+    def _reads(self, word):
+        return False
+
+    def _whm(self, word, ready):
+        # What is behind it need not wait for the port until its rows are there.
+        ready = max(ready, self.whm)
+        size, address = word.count * self.n, self.host + word.addr * self.n
+        self.whm = max(
+            self.transfer(address, size, ready),
+            self.act_begin + size / self.memory.at(address).bandwidth,
+            self.act,
+        )
+        return ready, self.whm
+
+    def _mmc(self, word, ready):
+        convolves = word.flags & 2 and self.params["ext_conv"]
+        count = word.count
+        ready = max(ready, self.array)
+        end, rows, base = self.near
+        if not word.flags & 4 and (rows < 3 or word.addr > base):
+            ready = max(ready, end + 4)
+        if convolves:
+            ready = max(ready, self.act)
+        begin = ready + 1
+        if word.flags & 1:
+            begin = max(
+                begin,
+                (self.tiles.popleft() if self.tiles else 0) + self.n + 4,
+                self.switch + self.n + 2,
+            )
+            self.switch = begin
+        for low, high, first, last in self.loads:
+            if word.ub < high and low < word.ub + count:
+                pace = (last - first) / (high - low)
+                need = min(high, word.ub + count)
+                begin = max(
+                    begin,
+                    first + (need - low) * pace - (need - word.ub) if not convolves else last,
+                    0,
+                )
+        low, high = self.act_rows
+        if word.ub < high and low < word.ub + count and not convolves:
+            begin = max(
+                begin,
+                self.act_begin + 12 + (max(word.ub, low) - low) - (max(word.ub, low) - word.ub),
+            )
+        self.array = begin + count
+        self.written = self.array + self.depth
+        self.near = (self.array, count, word.addr)
+        if convolves:
+            self.blocked = self.array + 3
+        return ready, self.array
+
+    def _act(self, word, ready):
+        pools = word.flags & 0x20 and self.params["ext_pool"]
+        ready = max(ready, self.act)
+        if pools:
+            ready = max(ready, self.written)
+            self.act_begin, self.act = ready, ready + word.count * self.pool + 12
+            self.blocked = self.act + 2
+        else:
+            self.act_begin = max(ready, self.written - word.count)
+            self.act = self.act_begin + word.count + 12
+        self.act_rows = (word.ub, word.ub + word.count)
+        return ready, self.act
+
+    def _hlt(self, word, ready):
+        ready = max(ready, self.act, self.whm, self.array)
+        return ready, ready
+
+    units = {
+        _OP["RW"]: _rw,
+        _OP["RHM"]: _rhm,
+        _OP["WHM"]: _whm,
+        _OP["MMC"]: _mmc,
+        _OP["ACT"]: _act,
+        _OP["HLT"]: _hlt,
+        _OP["CFG"]: _plain,
+        _OP["NOP"]: _plain,
+        _OP["SYNC"]: _plain,
+    }
+
+
+def word_times(
+    words: Sequence[Word],
+    params: Mapping[str, Any],
+    memory: Memory = SDRAM16,
+    host: int = 0,
+    weights: int = 0,
+    program: int = 0,
+) -> tuple[list[float], float]:
+    """Simulates a program: (issue cycle of each word, cycle at which the last has ended). ``host``,
+    ``weights`` and ``program`` are the base addresses of host memory, weight memory and the
+    program."""
+    clock, times, end = _Clock(params, memory, host, weights, program), [], 0.0
+    for word in words:
+        end = max(end, clock.word(word))
+        times.append(clock.issued)
+    return times, end

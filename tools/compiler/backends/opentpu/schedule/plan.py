@@ -1,0 +1,293 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Buffer plan: which tensors stay in the unified buffer and which are streamed through main
+memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from ....common.inputs import KernelError
+from ..form import KernelStep, PackedBias, PoolStep, Step, packed_rows
+from .buffer import Item, allocate
+from .chunks import Chunk, chunks, needed, pool_lines, slot_rows
+
+if TYPE_CHECKING:
+    from ..planes import Planes
+
+__all__ = ["FAR", "ONES", "Plan", "make_plan"]
+
+#: Constant vectors that biases are products of, at most.
+ONES = 64
+
+#: Positions of a map, with its gaps, up to which its biases are packed into tiles of several
+#: blocks' (:func:`~..form.packed_biases`): each position takes a constant vector of every slot.
+PACKED = 48
+
+#: Number of the first host vector of tensors that lie apart from the others; where they really lie
+#: is decided when the program's length and the tiles are known.
+FAR = 1 << 40
+
+
+@dataclass(eq=False, kw_only=True)
+class Plan:
+    """Placement of a network's tensors, result of :func:`make_plan`.
+
+    Attributes
+    ----------
+    planes : dict, tensor -> Planes
+    zeroed : set of tensors whose gaps must be zero
+    base : dict, tensor -> first row in the unified buffer; of those alone that stay there
+    home : dict, tensor -> first host vector; of those that have a place in main memory
+    parts : list, a step's chunks
+    bands : list, how many parts of a step have lines of their sources in the buffer: two,
+        the next part's as well, or one
+    scratch : dict, (step, what) -> first row of what a step needs besides: ``("band", source,
+        0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a part of the
+        result on its way there
+    zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
+    packed : dict, rows of a packed bias -> constant vectors of each slot, behind them; empty where
+        no biases are packed
+    vectors : host vectors in all
+    far_vectors : host vectors from FAR on, besides
+    kernels : names of the tensors that are tiles
+    """
+
+    planes: dict[str, Planes]
+    zeroed: set[str]
+    base: dict[str, int] = field(default_factory=dict)
+    home: dict[str, int] = field(default_factory=dict)
+    parts: list[list[Chunk]] = field(default_factory=list)
+    bands: list[int] = field(default_factory=list)
+    scratch: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    zeros: int = 0
+    ones: int = 0
+    packed: dict[int, int] = field(default_factory=dict)
+    vectors: int = 0
+    far_vectors: int = 0
+    kernels: set[str] = field(default_factory=set)
+
+    @property
+    def constants(self) -> int:
+        """Constant vectors in all."""
+        return self.ones + self._packed_vectors(self.packed)
+
+    def packed_row(self, bias: PackedBias) -> int:
+        """First row in the unified buffer of the constant vectors of a packed bias."""
+        smaller = [rows for rows in self.packed if rows < bias.rows]
+        return (
+            self.zeros
+            + self.ones
+            + self._packed_vectors(smaller)
+            + bias.slot * self.packed[bias.rows]
+        )
+
+    def _packed_vectors(self, sizes):
+        """Constant vectors of packed biases of these rows."""
+        n = next(iter(self.planes.values())).n if self.packed else 0
+        return sum(n // rows * self.packed[rows] for rows in sizes)
+
+
+def band_lines(
+    step: Step | PoolStep | KernelStep,
+    source: int,
+    parts: Sequence[Chunk],
+    planes: Mapping[str, Planes],
+) -> int:
+    """Greatest number of source lines that a chunk of ``step`` needs."""
+    return max(
+        (b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0
+    )
+
+
+def band_size(lines: int, map_: Planes) -> int:
+    """Buffer rows that ``lines`` lines of every block occupy."""
+    return map_.blocks * (map_.lead + lines * map_.pitch)
+
+
+def _lives(steps):
+    """Tensor -> (first, last) step at which it is there."""
+    lives = {}
+    for number, step in enumerate(steps):
+        for name in (*step.sources, step.target):
+            first, _ = lives.get(name, (number, number))
+            lives[name] = first, number
+    return lives
+
+
+def make_plan(
+    steps: Sequence[Step | PoolStep | KernelStep],
+    planes: dict[str, Planes],
+    zeroed: set[str],
+    *,
+    inputs: Collection[str],
+    stored: Collection[str],
+    params: Mapping[str, Any],
+    least: int = 1,
+    far: Collection[str] | None = None,
+) -> Plan:
+    """Places all tensors of a network.
+
+    Parameters
+    ----------
+    steps : list of Step, PoolStep and KernelStep
+    planes, zeroed : of :func:`~.geometry.settle`
+    inputs : names of tensors that lie in main memory before a run
+    stored : names of tensors that must lie there after it
+    params : build parameters
+    least : lines of a part below which rather another tensor goes to main memory
+    far : names of tensors whose host vectors are numbered from FAR on; tensors that are not there
+        at the same time then share host vectors, and small maps' biases are packed. ``None``:
+        every tensor has its own
+
+    Raises
+    ------
+    KernelError
+        A build whose unified buffer or accumulators do not hold what one step needs.
+    """
+    plan = Plan(planes=planes, zeroed=zeroed)
+    for step in steps:
+        target = planes[step.target]
+        if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
+            raise KernelError(
+                f"a line of its windows takes more than the {params['acc_rows']} "
+                f"accumulator rows of this build",
+                step.name,
+            )
+        if target.lead >= slot_rows(params):
+            raise KernelError(
+                f"{target.lead} zeros in front of a map are more than the "
+                f"{slot_rows(params)} accumulator rows of a part",
+                step.name,
+            )
+    plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
+    rows = params["ub_rows"]
+    plan.ones = (
+        min(
+            ONES,
+            rows // 16,
+            max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1),
+        )
+        if steps
+        else 0
+    )
+    if far is not None:
+        plan.packed = _packed(steps, planes)
+    kernels = {step.target for step in steps if isinstance(step, KernelStep)}
+    lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
+    plan.bands = [2] * len(steps)
+    while True:
+        plan.parts = [
+            chunks(step, planes, params, limit) for step, limit in zip(steps, most, strict=True)
+        ]
+        items = [
+            Item(name, planes[name].size, *life)
+            for name, life in lives.items()
+            if name not in streamed
+        ]
+        for number, step in enumerate(steps):
+            items += _scratch(number, step, plan, streamed)
+        places = allocate(items, plan.zeros + plan.constants, rows)
+        if isinstance(places, dict):
+            break
+        _evict(places, steps, plan, lives, streamed, most, least, rows)
+    plan.base = {name: places[name] for name in lives if name not in streamed}
+    plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
+    names = [name for name in planes if name in inputs or name in stored or name in streamed]
+    if far is not None and not kernels:
+        _share_placement(plan, names, lives, inputs, stored, far)
+        return plan
+    at = plan.constants
+    for name in names:
+        # A tile begins at a whole number of them.
+        at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
+        plan.home[name] = at
+        at += planes[name].size
+    plan.vectors, plan.kernels = at, kernels
+    return plan
+
+
+def _packed(steps, planes):
+    """Positions of the largest map of those whose biases are packed, by the rows of a bias."""
+    found: dict[int, int] = {}
+    for step in steps:
+        bias, target = getattr(step, "bias", None), planes[step.target]
+        if bias is None or target.plane > PACKED:
+            continue
+        for rows in set(packed_rows(bias, target.n)) - {None}:
+            found[rows] = max(found.get(rows, 0), target.plane)
+    return dict(sorted(found.items()))
+
+
+def _share_placement(plan, names, lives, inputs, stored, far):
+    """Host vectors of tensors, of which those that are not there at the same time share some.
+
+    Inputs are there all the time: their gaps are written once. What is stored is there from its
+    step on.
+    """
+    last = max((end for _, end in lives.values()), default=0)
+    items = {
+        name: Item(
+            name,
+            plan.planes[name].size,
+            0 if name in inputs else lives[name][0],
+            last if name in inputs or name in stored else lives[name][1],
+        )
+        for name in names
+    }
+    tops = []
+    for begin, some in (
+        (plan.constants, [items[name] for name in names if name not in far]),
+        (FAR, [items[name] for name in names if name in far]),
+    ):
+        plan.home |= allocate(some, begin, begin + sum(item.size for item in some))
+        tops.append(max([plan.home[i.name] + i.size for i in some], default=begin))
+    plan.vectors, plan.far_vectors = tops[0], tops[1] - FAR
+
+
+def _scratch(number, step, plan, streamed):
+    """Scratch memory of a step beside its tensors."""
+    items = []
+    for index, name in enumerate(step.sources):
+        if name in streamed and name not in step.sources[:index]:
+            size = band_size(
+                band_lines(step, index, plan.parts[number], plan.planes), plan.planes[name]
+            )
+            items += [
+                Item((number, "band", name, k), size, number, number)
+                for k in range(plan.bands[number])
+            ]
+    if step.target in streamed:
+        size = plan.planes[step.target].lead + max(chunk.rows for chunk in plan.parts[number])
+        size = plan.planes[step.target].n if isinstance(step, KernelStep) else size
+        items += [Item((number, "out", k), size, number, number) for k in range(2)]
+    return items
+
+
+def _evict(item, steps, plan, lives, streamed, most, least, rows):
+    """Change one thing so that ``item`` may find a place."""
+    present = [
+        name
+        for name, (first, last) in lives.items()
+        if name not in streamed and first <= item.last and item.first <= last
+    ]
+    if isinstance(item.name, tuple):
+        number = item.name[0]
+        longest = max(chunk.end - chunk.first for chunk in plan.parts[number])
+        if longest > (least if present else 1):
+            most[number] = max(longest // 2, min(least, longest - 1))
+            return
+        if not present and plan.bands[number] > 1:
+            plan.bands[number] = 1
+            return
+    if present:
+        streamed.add(max(present, key=lambda name: (plan.planes[name].size, name)))
+        return
+    step = steps[item.first]
+    raise KernelError(
+        f"{item.size} vectors of {item.name[1]} at a time, with what it needs "
+        f"besides, do not fit the unified buffer of "
+        f"{rows}",
+        step.name,
+    )

@@ -1,0 +1,214 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Cycle model for choosing tilings: two queues, the scoreboard, and the durations of section 10.1.
+It only ranks programs; the gateware gives their true cycles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import inf
+from typing import Any
+
+from .....gateware.cores.opu import geometry
+from .....gateware.cores.opu.model.sequence import Sequence
+from .....gateware.cores.opu.types import SLOT
+from .cost_small import SmallMachine
+
+__all__ = ["SDRAM", "Estimate", "Timing", "estimate"]
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Memory and unit speeds for :func:`estimate`.
+
+    Attributes
+    ----------
+    rate : bytes a cycle of loads and stores
+    load, store : cycles of a load or store beside its bytes
+    conv : cycles of a ``conv*`` beside its steps
+    drain : cycles from the last step until a result can be stored
+    queue : ``conv*`` that may wait
+    page : cycles for each 1024 bytes of addresses that an array of a map reaches over,
+        and for each jump between its rows
+    slot : fewest cycles for a slot of ``store``
+    fetch : cycles of memory for each instruction
+    """
+
+    rate: float = 1.98
+    load: int = 12
+    store: int = 20
+    conv: int = 2
+    drain: int = 16
+    queue: int = 32
+    page: float = 0.0
+    slot: float = 0.0
+    fetch: float = 0.0
+
+
+#: Speeds measured on ULX3S's 16-bit SDRAM, instruction by instruction.
+SDRAM = Timing(rate=1.977, load=5, store=45, page=2.2, slot=6.1, fetch=2.2)
+
+
+@dataclass
+class Estimate:
+    """Result of :func:`estimate`: total cycles, cycles of the DMA and of the convolution unit;
+    ``marks``: completion cycles of the requested words."""
+
+    cycles: int
+    dma: int
+    work: int
+    marks: list[int] = field(default_factory=list)
+
+
+def estimate(
+    words: Iterable[int],
+    params: Mapping[str, Any],
+    timing: Timing | None = None,
+    marks: Iterable[int] = (),
+    most: float = inf,
+) -> Estimate:
+    """Estimates the cycles of a program that runs without a fault.
+
+    Parameters
+    ----------
+    words : iterable of int
+    params : dict, build parameters
+    timing : Timing, optional, of the pipelined engine
+    marks : numbers of words, ascending, whose time of completion is wanted
+    most : cycles from which on nobody wants to know how many more there are
+
+    Returns
+    -------
+    Estimate
+    """
+    timing = timing or Timing()
+    machine = SmallMachine(params) if params["engine"] == "small" else _Machine(params, timing)
+    wanted, at = list(marks), []
+    for count, word in enumerate(words):
+        while wanted and wanted[0] <= count:
+            at.append(round(max(machine.dma, machine.conv)))
+            wanted.pop(0)
+        if machine.step(word) or machine.dma > most:
+            break
+    end = max(machine.dma, machine.conv, machine.issue) + 8
+    at += [round(end)] * len(wanted)
+    return Estimate(round(end), round(machine.moved), machine.work, at)
+
+
+class _Machine:
+    def __init__(self, params, timing):
+        self.t, self.params = timing, params
+        self.sequence = Sequence(params)
+        self.issue = self.dma = self.conv = 0.0
+        self.moved, self.work = 0.0, 0
+        self.convs = []  # ends of conv* that may still be queued
+        banks = params["ifm_banks"]
+        self.ifm_free = [0.0] * banks  # when a bank's last reader is done
+        self.ifm_ready = 0.0
+        self.ifm_bank = 0
+        self.bias_ready = 0.0
+        self.ker_start = self.ker_end = 0.0
+        self.ker_rows = (0, 0)  # of the current kernel, of the one before
+        self.ker_used = [0.0, 0.0]  # end of the last conv* of each
+        self.ofm_free = [0.0] * params["ofm_banks"]
+        self.ofm_bank = 0
+        self.stored = False
+        self.shapes, self.steps = None, 0  # of ofm and ifm, and the steps of a conv* with them
+
+    def step(self, word):
+        sequence = self.sequence
+        self.issue += 1
+        self.dma += self.t.fetch
+        tap = sequence.tap(word)
+        if tap is not None:
+            self._conv(*tap)
+            return False
+        step = sequence.step(word)
+        name = step.mnemonic
+        if name in ("ld.ifm", "ld.ker", "ld.bias"):
+            self._load(name, step)
+        elif name == "store":
+            self._store(step)
+        elif name == "pad":
+            self._move(self.dma, step.bytes_written, self.t.store)
+        return name == "end"
+
+    def _pages(self, rows, columns, mem_w):
+        """Cycles that SDRAM page changes add to the transfer of a map's array."""
+        if not self.t.page:
+            return 0
+        size = SLOT * self.sequence.types.ifm_bytes / 1024
+        return self.t.page * (rows * columns * size + (rows if mem_w > columns else 0))
+
+    def _move(self, ready, size, extra, least=0):
+        start = max(self.dma, self.issue, ready)
+        self.dma = start + extra + max(size / self.t.rate, least)
+        self.moved += self.dma - start
+        return start
+
+    def _load(self, name, step):
+        if name == "ld.ifm":
+            if len(self.ifm_free) > 1:
+                self.ifm_bank ^= 1
+            self._move(
+                self.ifm_free[self.ifm_bank],
+                step.bytes_read,
+                self.t.load + self._pages(*self.sequence.ifm[:2], self.sequence.ifm_mem_w),
+            )
+            self.ifm_ready = self.dma
+        elif name == "ld.bias":
+            self._move(0, step.bytes_read, self.t.load)
+            self.bias_ready = self.dma
+        else:
+            s, p = self.sequence, self.params
+            rows = geometry.ker_rows(s.ker_n, s.ofm[2], s.ifm[2], p["pi"], p["po"])
+            tight = rows + self.ker_rows[0] > p["ker_rows"]
+            self.ker_start = self._move(
+                self.ker_used[0] if tight else self.ker_used[1], step.bytes_read, self.t.load
+            )
+            self.ker_end = self.dma
+            self.ker_rows = (rows, self.ker_rows[0])
+            self.ker_used = [0.0, self.ker_used[0]]
+
+    def _conv(self, name, number):
+        s, p = self.sequence, self.params
+        if len(self.convs) >= self.t.queue:
+            self.issue = max(self.issue, self.convs[-self.t.queue])
+        tap = self.ker_start + (self.ker_end - self.ker_start) * (number + 1) / s.ker_n
+        start = max(self.conv, self.issue, self.ifm_ready, tap, self.bias_ready)
+        if name != "conv.acc" and self.stored:
+            if len(self.ofm_free) > 1:
+                self.ofm_bank ^= 1
+            self.stored = False
+        start = max(start, self.ofm_free[self.ofm_bank])
+        if self.shapes is None or self.shapes[0] is not s.ofm or self.shapes[1] is not s.ifm:
+            h, w, ofm_c = s.ofm
+            self.shapes = s.ofm, s.ifm
+            self.steps = h * w * (s.ifm[2] // p["pi"]) * -(-ofm_c // p["po"])
+        steps = self.steps
+        self.conv = start + max(steps, self.t.drain if name == "conv.acc" else 0) + self.t.conv
+        self.work += steps
+        self.ifm_free[self.ifm_bank] = self.conv
+        self.ker_used[0] = self.conv
+        self.convs.append(self.conv)
+        if len(self.convs) > 2 * self.t.queue:
+            del self.convs[: self.t.queue]
+
+    def _store(self, step):
+        s, p = self.sequence, self.params
+        rows, columns = s.result_shape()
+        lanes = (
+            rows
+            * columns
+            * max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], self.t.slot)
+        )
+        self._move(
+            self.conv + self.t.drain,
+            step.bytes_written,
+            self.t.store + self._pages(rows, columns, s.ofm_mem[1]),
+            lanes,
+        )
+        self.ofm_free[self.ofm_bank] = self.dma
+        self.stored = True
+        if s.res:
+            self.ifm_free[self.ifm_bank] = max(self.ifm_free[self.ifm_bank], self.dma)
