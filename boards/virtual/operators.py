@@ -163,7 +163,7 @@ _MEMBERS = (
 )
 
 
-def _operator(found: re.Match, chunk: str) -> str:
+def _operator(found: re.Match[str], chunk: str) -> str:
     """A function of the runtime with ``chunk`` in front of its body."""
     operands = "AB" if found[2] else "A"
     for name in operands:
