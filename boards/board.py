@@ -314,6 +314,8 @@ class Board:
     notes : tuple of str, notes for the user
     too_large : dict, (core, preset) -> demand of such a SoC against the FPGA's resources, as ``"37
         of 32 block RAMs"``
+    network_presets : dict, core -> preset that runs networks faster than its default one, for
+        comparisons of networks; routed
     """
 
     name: str
@@ -337,6 +339,7 @@ class Board:
     held_high: tuple[PinName, ...] = field(default=())
     notes: tuple[str, ...] = field(default=())
     too_large: dict[tuple[str, str], str] = field(default_factory=dict, hash=False)
+    network_presets: dict[str, str] = field(default_factory=dict, hash=False)
 
     def __post_init__(self):
         if self.fpga not in FPGA_FAMILY:

@@ -33,7 +33,7 @@ class SPIPads(Elaboratable):
 
     def __init__(self, *, port: SPIPort, family: str) -> None:
         self._port, self._family = port, family
-        self.link = SPILink()
+        self.link = SPILink(small=family == "ice40")
 
     def _resource(self):
         port = self._port

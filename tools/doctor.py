@@ -208,9 +208,9 @@ def _serial_ports():
         yield Finding(device, ok, "usable" if ok else "no permission", "boards", fix)
 
 
-def _spi_devices():
+def _spi_devices(folder="/dev"):
     """Device files of Linux's spidev, if there are any."""
-    for path in sorted(Path("/dev").glob("spidev*")):
+    for path in sorted(Path(folder).glob("spidev*")):
         ok = os.access(path, os.R_OK | os.W_OK)
         group = _group_of(str(path))
         fix = "" if ok else f"sudo usermod -a -G {group} {_user()} and log in again"

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ...gateware.cores import open_core
+from ...gateware.link.spi import SPILink
 from ...gateware.link.spi_format import SPI_HZ
 from .. import open_board
 from ..board import UARTLink
@@ -330,7 +331,8 @@ class VirtualBoard(SimulatedBoard):
         baud = port.baud if isinstance(port, UARTLink) else None
         self.soc, self.clock_hz = soc, soc.clock_hz
         with_spi = link == "spi"
-        top = VirtualTop(soc=soc, baud=baud, spi=with_spi)
+        spi = SPILink(small=board.family == "ice40") if with_spi else None
+        top = VirtualTop(soc=soc, baud=baud, spi=spi)
         self.library = build_library(
             top,
             harness="board.cpp",

@@ -9,6 +9,7 @@ Measured: docs/lessons.md.
 """
 
 import re
+from functools import partial
 
 __all__ = ["OPERATORS", "direct_operators"]
 
@@ -164,7 +165,7 @@ _MEMBERS = (
 )
 
 
-def _operator(found: re.Match, chunk: str) -> str:
+def _operator(found: re.Match[str], chunk: str) -> str:
     """Text of a runtime function with ``chunk`` in front of its body."""
     operands = "AB" if found[2] else "A"
     for name in operands:
@@ -189,7 +190,7 @@ def direct_operators(header: str) -> tuple[str, int]:
     done = 0
     for name, chunk in OPERATORS.items():
         pattern = re.compile(_FUNCTION.format(name=name))
-        header, count = pattern.subn(lambda found, chunk=chunk: _operator(found, chunk), header)
+        header, count = pattern.subn(partial(_operator, chunk=chunk), header)
         done += count
     members = [(old, new) for old, new in _MEMBERS if old in header]
     # Operands of a concatenation need all of their functions.

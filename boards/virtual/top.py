@@ -30,8 +30,8 @@ class VirtualTop(wiring.Component):
     baud : int or None
         ``None``: the link's byte streams are members; else its two wires, through the UART of the
         bitstream.
-    spi : bool
-        The wires of the bitstream's SPI link; without ``baud``.
+    spi : SPILink or None
+        The bitstream's SPI link, whose wires are members; without ``baud``.
 
     Members
     -------
@@ -45,10 +45,10 @@ class VirtualTop(wiring.Component):
         exposes it
     """
 
-    def __init__(self, *, soc: SoC, baud: int | None = None, spi: bool = False) -> None:
+    def __init__(self, *, soc: SoC, baud: int | None = None, spi: SPILink | None = None) -> None:
         self.soc, self.baud, self._spi = soc, baud, spi
         members = {"busy": Out(1), "fault": Out(1), "interrupt": Out(1), "reset_request": Out(1)}
-        if spi:
+        if spi is not None:
             members["spi"] = Out(SPIPins())
         elif baud is None:
             members |= {"rx": In(stream.Signature(8)), "tx": Out(stream.Signature(8))}
@@ -100,8 +100,8 @@ class VirtualTop(wiring.Component):
                     m.d.comb += line.eq(seen)
             if not getattr(self.part, "masks", True):
                 m.d.sync += pads.dqm.eq(0)  # tied low on the board
-        if self._spi:
-            link = m.submodules.spi_link = SPILink()
+        if self._spi is not None:
+            link = m.submodules.spi_link = self._spi
             wiring.connect(m, link.pins, wiring.flipped(self.spi))
             wiring.connect(m, link.rx, soc.rx)
             wiring.connect(m, soc.tx, link.tx)

@@ -15,6 +15,8 @@ __all__ = ["SPILink", "SPIPins"]
 #: Bytes of the queues to the SoC and to the host. The first takes two transfers, so that a host
 #: knows of space for the next one before the last one was processed.
 _INWARD, _OUTWARD = 512, 256
+#: Bytes of the queue to the host in flip-flops.
+_SMALL = 16
 
 
 class SPIPins(wiring.Signature):
@@ -70,10 +72,11 @@ class _Pointer:
         ]
 
 
-def _queue(m, name, depth, *, source, sink):
+def _queue(m, name, depth, *, source, sink, style="block"):
     """Storage of a queue between two clock domains, and its two :class:`_Pointer`."""
     bits = depth.bit_length()  # one more than an address: full and empty differ
-    m.submodules[name] = storage = memory.Memory(shape=8, depth=depth, init=[])
+    attrs = {"ram_style": style}
+    m.submodules[name] = storage = memory.Memory(shape=8, depth=depth, init=[], attrs=attrs)
     put, get = storage.write_port(domain=source), storage.read_port(domain=sink)
     written = _Pointer(m, f"{name}_written", bits, domain=source, seen_in=sink)
     taken = _Pointer(m, f"{name}_taken", bits, domain=sink, seen_in=source)
@@ -95,6 +98,12 @@ class SPILink(wiring.Component):
     bytes; bytes clocked beyond their numbers are meaningless. A byte for which there is no space
     is dropped.
 
+    Parameters
+    ----------
+    small : bool
+        The queue to the host is of 16 bytes in flip-flops, which saves one block RAM: for
+        an iCE40, whose block RAMs a core may need.
+
     Members
     -------
     pins : Out(SPIPins())
@@ -103,7 +112,8 @@ class SPILink(wiring.Component):
     Throughput: a byte in 8 clocks of the host, a byte in 3 cycles of ``sync``.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, small: bool = False) -> None:
+        self._small = bool(small)
         super().__init__(
             {
                 "pins": Out(SPIPins()),
@@ -133,7 +143,14 @@ class SPILink(wiring.Component):
                 m.d.comb += domain.rst.eq(~pins.cs)
 
         inward = _queue(m, "inward", _INWARD, source="spi", sink="sync")
-        outward = _queue(m, "outward", _OUTWARD, source="sync", sink="spi")
+        outward = _queue(
+            m,
+            "outward",
+            _SMALL if self._small else _OUTWARD,
+            source="sync",
+            sink="spi",
+            style="logic" if self._small else "block",
+        )
         self._receive(m, inward)
         self._send(m, outward)
         self._transfer(m, inward, outward)

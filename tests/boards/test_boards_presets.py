@@ -11,6 +11,7 @@ from quintet.boards import board_names, open_board
 from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.isa.parameters import CAPACITIES, FPGAS, LACKS, ParameterError
 from quintet.tools.build.bitstream import BuildError, build
+from quintet.tools.build.reached import reached_clock
 from quintet.tools.pages.builds import read
 from tests.support.netlists import core_netlist
 
@@ -163,3 +164,14 @@ def test_presets_with_room_come_first():
         full.presets(package) == [*presets[1:], presets[0]]
         and full.preset_for(package) == presets[1]
     )
+
+
+def test_presets_for_networks_are_routed():
+    found = {board.name: board.network_presets for board in map(open_board, board_names())}
+    assert {name: presets for name, presets in found.items() if presets} == {
+        "ulx3s-85f": {"opentpu": "85f-8x8-fast"}
+    }
+    for name, presets in found.items():
+        for isa, preset in presets.items():
+            assert preset in open_board(name).presets(open_core(isa))
+            assert reached_clock(name, isa, preset) is not None

@@ -117,7 +117,11 @@ def test_the_best_of_several_seeds_is_kept(tools, tmp_path):
 
 
 def test_there_is_one_synthesis(tools, tmp_path):
-    built(tmp_path, [1, 2, 3])
+    stages = []
+    built(tmp_path, [1, 2, 3], detail=lambda stage, text: stages.append((stage, text)))
+    assert stages[0][0] == "synthesis"
+    placing = [text for stage, text in stages if stage == "placing and routing"]
+    assert placing == [f"{done} of 3 seeds" for done in range(4)]
     assert (tmp_path / "b" / "synthesised").read_text() == "once\n"
     for seed in (1, 2, 3):
         own = tmp_path / "b" / f"seed-{seed}"

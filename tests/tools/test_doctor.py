@@ -150,3 +150,18 @@ def test_udev_rules_name_every_identity(quintet):
         == said.out.count("ID_MM_DEVICE_IGNORE")
         == len(serial_port.identities())
     )
+
+
+def test_spi_devices(tmp_path, monkeypatch):
+    assert not list(doctor._spi_devices(tmp_path))
+    for name in ("spidev0.0", "spidev1.2", "ttyS0"):
+        (tmp_path / name).touch()
+    found = list(doctor._spi_devices(tmp_path))
+    assert [finding.name for finding in found] == [
+        str(tmp_path / "spidev0.0"),
+        str(tmp_path / "spidev1.2"),
+    ]
+    assert all(finding.ok and not finding.fix for finding in found)
+    monkeypatch.setattr(doctor.os, "access", lambda path, mode: False)
+    refused = next(iter(doctor._spi_devices(tmp_path)))
+    assert not refused.ok and refused.fix.startswith("sudo usermod -a -G ")

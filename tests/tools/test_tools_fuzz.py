@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.shares import parts
 from tests.tools.fuzz_files import LARGE, mutate, random_of
 
 WORKER = Path(__file__).with_name("fuzz_worker.py")
@@ -100,10 +101,10 @@ def check(first, last):
     return codes
 
 
-@pytest.mark.parametrize("block", range(2))
-def test_no_input_is_a_defect(block):
+@parts(2)
+def test_no_input_is_a_defect(part):
     half = SHORT // 2
-    codes = check(block * half, (block + 1) * half)
+    codes = check(part * half, (part + 1) * half)
     # Commands that work and commands that do not, so that the fuzzer itself does not wither.
     assert set(codes) >= {0, 2, 3} and codes[0] >= half // 10 and codes[2] >= half // 10, codes
 

@@ -67,7 +67,8 @@ def place_here(name: str, folder: Path, job: Job, limit: float | None) -> None:
 
 def jobs_here(family: str, seeds: int) -> int:
     """Number of parallel placements: one per processor, as far as memory suffices."""
-    most = min(seeds, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else 1)
+    allowed = getattr(os, "sched_getaffinity", None)
+    most = min(seeds, len(allowed(0)) if allowed else os.cpu_count() or 1)
     with suppress(OSError, ValueError, AttributeError):
         free = os.sysconf("SC_AVPHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
         most = min(most, free // _PLACEMENT_BYTES[family])
@@ -169,6 +170,7 @@ def _run(job, seeds, jobs, place, limit, progress, detail):
     synthesised = time.monotonic()
     jobs = jobs or jobs_here(job.board.family, len(seeds))
     progress(f"{len(seeds)} seeds, {jobs} at a time (synthesis: {synthesised - job.started:.0f} s)")
+    detail("placing and routing", f"0 of {len(seeds)} seeds")
     reports: dict[int, dict[str, Any]] = {}
     errors: dict[int, BuildError] = {}
     with ThreadPoolExecutor(jobs) as pool:

@@ -463,9 +463,9 @@ class LinkClient:
         ``rows`` runs would have carried, for transfers that bypass the link."""
         if rows * run:
             self._count(
-                self._strided_writes(address, bytes(rows * run), run, stride)
+                self._requests(Operation.WRITE, (address, run, stride, rows), bytes(rows * run))
                 if written
-                else self._strided_reads(address, run, stride, rows)
+                else self._requests(Operation.READ, (address, run, stride, rows))
             )
 
     # Sessions

@@ -55,10 +55,17 @@ def sdram_board(isa: str, sizes: Mapping[str, Any] | None = None) -> SimTarget:
 
 
 class MeasuredBuild:
-    """A build under test, on a bench or as a virtual board."""
+    """A build under test, on a bench or as a virtual board; ``resets``: the core is reset before
+    each run on a board."""
 
-    def __init__(self, *, bench: CoreBench | None = None, board: SimTarget | None = None) -> None:
-        self._bench, self._board = bench, board
+    def __init__(
+        self,
+        *,
+        bench: CoreBench | None = None,
+        board: SimTarget | None = None,
+        resets: bool = True,
+    ) -> None:
+        self._bench, self._board, self._resets = bench, board, resets
 
     def run(self, image: np.ndarray, registers: Mapping[str, int]) -> tuple[Outcome, np.ndarray]:
         """Runs in memory that begins with ``image``; returns ``(Outcome, memory after the
@@ -68,7 +75,8 @@ class MeasuredBuild:
             outcome = self._bench.run(registers, _LIMIT)
             return outcome, self._bench.memory[: image.size].copy()
         assert self._board is not None
-        self._board.reset_core()
+        if self._resets:
+            self._board.reset_core()
         chip = self._board.board.chip
         assert chip is not None  # the ULX3S has one
         chip[: image.size] = image

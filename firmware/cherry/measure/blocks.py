@@ -49,7 +49,7 @@ def product_rows(choice: Choice) -> Iterator[Row]:
     """Measured rows of products of square matrices, by format in main memory."""
     params = SPACE.resolve(_PRESET)
     with sdram_board("cherry", {"preset": _PRESET}) as board:
-        target = MeasuredBuild(board=board)
+        target = MeasuredBuild(board=board, resets=False)
         for fmt, most in FORMATS.items():
             if choice.takes(fmt):
                 cycles = _cycles(target, params, fmt, choice.settings["compare"])

@@ -41,7 +41,7 @@ def virtual():
 @pytest.mark.parametrize("jitter", [0.0, 0.1, 0.4])
 def test_bytes_at_20_mhz(virtual, seed, jitter):
     """Whatever the phase of the host's clock and the jitter of its edges: nothing is lost, and a
-    board at 24 MHz keeps up."""
+    board at 24 MHz keeps up. Of its own bytes an iCE40 gives 16 a transfer, with 3 of header."""
     virtual.spi.clock(SPI_HZ, jitter, seed + 1)
     client = client_of(virtual)
     data = random.Random(seed).randbytes(SIZE)
@@ -51,8 +51,8 @@ def test_bytes_at_20_mhz(virtual, seed, jitter):
     assert client.read(seed, SIZE) == data
     read = virtual.spi.now()
     assert client.checksum(seed, SIZE) == zlib.crc32(data) and client.repeats == 0
-    for seconds in (written - began, read - written):
-        assert SIZE / seconds > 0.8 * SPI_HZ / 8
+    assert SIZE / (written - began) > 0.9 * SPI_HZ / 8
+    assert SIZE / (read - written) > 0.75 * SPI_HZ / 8
 
 
 @pytest.mark.parametrize("hz", [1_000_000, 7_300_000, 19_999_999, 33_000_000])
@@ -103,8 +103,12 @@ def test_main_clock_of_80_mhz_and_sdram():
         board.pipe.sleep(board.soc.backing.powerup_ns * 1e-9 + 20e-6)
         client = client_of(board)
         data = random.Random(8).randbytes(SIZE)
+        began = board.spi.now()
         client.write(0x1234, data)
+        written = board.spi.now()
         assert client.read(0x1234, SIZE) == data and client.repeats == 0
+        for seconds in (written - began, board.spi.now() - written):
+            assert SIZE / seconds > 0.9 * SPI_HZ / 8
 
 
 def test_job_over_spi_is_that_over_the_uart():

@@ -10,8 +10,8 @@ from amaranth.sim import Simulator
 from quintet.gateware.link.spi import SPILink
 from quintet.gateware.link.spi_format import HEADER, MARK, MOST, SPACE_UNIT, SPI_HZ
 
-#: Bytes of the queue to the SoC, and of that to the host.
-INWARD, OUTWARD = 512, 256
+#: Bytes of the queue to the SoC, and of that to the host: in block RAM, in flip-flops.
+INWARD, OUTWARD, SMALL = 512, 256, 16
 #: Half a period of the fastest host, in nanoseconds.
 HALF = 5e8 / SPI_HZ
 
@@ -23,8 +23,8 @@ class Host:
     ``slow``: cycles that it needs for each byte it takes, ``None``: it takes none.
     """
 
-    def __init__(self, *, main_hz, seed=1, jitter=0.0):
-        self.link = SPILink()
+    def __init__(self, *, main_hz, seed=1, jitter=0.0, small=False):
+        self.link = SPILink(small=small)
         self.reset = Signal()
         self.random = random.Random(seed)
         self.main_hz, self.jitter = main_hz, jitter
@@ -111,11 +111,11 @@ def test_header_at_rest():
 
 
 @pytest.mark.parametrize("main_hz", [8e6, 20e6, 24e6, 25e6, 80e6])
-@pytest.mark.parametrize("jitter", [0, 0.3])
-def test_bytes_both_ways(main_hz, jitter):
+@pytest.mark.parametrize("jitter, small", [(0, False), (0.3, True)])
+def test_bytes_both_ways(main_hz, jitter, small):
     """At 20 MHz from clocks slower and faster than that, at any phase: what goes in comes out, and
     nothing else."""
-    host = Host(main_hz=main_hz, seed=int(main_hz), jitter=jitter)
+    host = Host(main_hz=main_hz, seed=int(main_hz), jitter=jitter, small=small)
     to_board, back = host.random.randbytes(400), host.random.randbytes(400)
     host.offered = list(back)
     came = bytearray()
@@ -136,9 +136,10 @@ def test_bytes_both_ways(main_hz, jitter):
     assert bytes(host.taken) == to_board and bytes(came) == back
 
 
-def test_selection_that_ends_at_any_bit():
+@pytest.mark.parametrize("small", [False, True])
+def test_selection_that_ends_at_any_bit(small):
     """A byte counts with its eighth rising edge, each way: none is lost, none comes twice."""
-    host = Host(main_hz=24e6)
+    host = Host(main_hz=24e6, small=small)
     bytes_of_transfer = HEADER + 3
     sent, came = bytearray(), bytearray()
 
@@ -223,16 +224,17 @@ def test_space_that_was_told_is_there():
     assert bytes(host.taken) == data and min(spaces) < MOST
 
 
-def test_answers_wait_in_the_queue():
+@pytest.mark.parametrize("small", [False, True])
+def test_answers_wait_in_the_queue(small):
     """The SoC is held up when the queue to the host is full, and nothing is lost."""
-    host = Host(main_hz=24e6)
-    data = host.random.randbytes(700)
+    host = Host(main_hz=24e6, small=small)
+    data = host.random.randbytes(350)
     host.offered = list(data)
     came = bytearray()
 
     async def bench(ctx):
         await host.rest(ctx, 100)
-        assert len(host.offered) == len(data) - OUTWARD
+        assert len(host.offered) == len(data) - (SMALL if small else OUTWARD)
         assert ctx.get(host.link.pins.ready)
         while len(came) < len(data):
             came.extend((await host.exchange(ctx, place=MOST))[2])

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.backends.cherry.schedule.timeline import candidates
+from quintet.tools.compiler.backends.cherry.schedule import candidates
 from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.target_build import TargetBuild
 from quintet.tools.compiler.verification import random_inputs, verify_plan

@@ -268,6 +268,7 @@ def test_compare_puts_all_side_by_side(capsys, tmp_path):
             and cell["agreement"] == 1
             and cell["cycles"] > 0
         ), cell["isa"]
+    assert {cell["isa"]: cell["preset"] for cell in found["cells"]}["opentpu"] == "85f-8x8-fast"
     text = page.read_text()
     assert text.count("<article><h2>") == 9 and all(
         f"<h2>{cell['isa']}, {cell['preset']}</h2>" in text for cell in found["cells"]

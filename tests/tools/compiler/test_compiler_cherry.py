@@ -13,9 +13,9 @@ from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, LoweringError
 from quintet.tools.compiler.backends.cherry.legalise import machine_of
 from quintet.tools.compiler.backends.cherry.lowering import Lowering
-from quintet.tools.compiler.backends.cherry.schedule.timeline.bands import rows_apart
-from quintet.tools.compiler.backends.cherry.schedule.timeline.places import Buffer, Place
-from quintet.tools.compiler.backends.cherry.schedule.timeline.transfers import MOST, Arrays, moved
+from quintet.tools.compiler.backends.cherry.schedule.bands import rows_apart
+from quintet.tools.compiler.backends.cherry.schedule.places import Buffer, Place
+from quintet.tools.compiler.backends.cherry.schedule.transfers import MOST, Arrays, moved
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.quantised import Quantised
 from tests.tools.compiler.cherry_lowered import MEMORY, backend, bits, check, lowered, run_lowered

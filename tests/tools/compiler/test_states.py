@@ -143,6 +143,13 @@ def test_calibration_in_floating_point_carries_the_states():
     assert both["state_in"][5].any()
 
 
+def test_calibration_of_a_state_is_refused(tmp_path):
+    content = relu_cell()
+    given = {"x": np.zeros((4, 8)), "state_in": np.zeros((4, 16))}
+    with pytest.raises(InputError, match="state_in is a state, which is carried from step to step"):
+        compiled(tmp_path, content, "pim", calibration=given)
+
+
 # Every step equal
 
 
@@ -252,6 +259,8 @@ def test_initial_value_reset_save_and_restore(tmp_path):
         halves = session(x)
         session.reset()
         assert np.array_equal(halves[6:], session(x[6:]))
+        with pytest.raises(PlanError, match="state_in is a state.*session.state to set it"):
+            session(x=x, state_in=first)
         with pytest.raises(InputError, match="no state 'none'"):
             session.state = {"none": first}
         with pytest.raises(InputError, match=r"has the shape \[3\], expected \[16\]"):

@@ -16,7 +16,9 @@ from quintet.tools.link.errors import LinkError
 from quintet.tools.link.ports import open_pipe
 from quintet.tools.link.spi_pipe import SPIPipe
 from quintet.tools.measure.link import rates
+from quintet.tools.selftest.ladder import explain_silence
 from quintet.tools.targets import open_target
+from quintet.tools.targets.names import parse_target
 from quintet.tools.targets.serial_port import port_options
 
 INFO = 0x8002_0000
@@ -209,3 +211,9 @@ def test_options_of_a_port():
     for wrong in ("spi:/dev/spidev0.0?baud=9600", "/dev/ttyUSB0?speed=9600"):
         with pytest.raises(TargetError, match="expected baud=N .* speed=HZ for SPI"):
             port_options(wrong)
+
+
+def test_silence_has_no_other_rates():
+    """The clock is the host's own: nothing is tried at others."""
+    error = LinkError("silent")
+    assert explain_silence(parse_target("spi:/dev/spidev3.1"), error) is error

@@ -157,7 +157,8 @@ def compare_network(
 
     Parameters
     ----------
-    isas : names, each with ``?preset=`` or not; ``None``: all
+    isas : names, each with ``?preset=`` or not; ``None``: all. Without a preset a core has the
+        board's preset for networks, if it has one, else its default one
     calibration, inputs : dict, name of an input -> array in the user's layout; ``None``: random,
         and those of calibration
     labels : classes of ``inputs``
@@ -188,7 +189,7 @@ def compare_network(
         try:
             cell = _cell(
                 graph,
-                f"sim:{board}/{isa}",
+                _target(board, isa),
                 calibration,
                 inputs,
                 labels,
@@ -214,6 +215,14 @@ def compare_network(
         cells,
         notes,
     )
+
+
+def _target(board, isa):
+    """Name of the virtual target that a core is judged on."""
+    from quintet.boards import open_board
+
+    preset = None if "?" in isa else open_board(board).network_presets.get(isa)
+    return f"sim:{board}/{isa}" + (f"?preset={preset}" if preset else "")
 
 
 def _correct(values, labels):

@@ -240,6 +240,12 @@ class Session:
                 f"{self.plan.network} has {len(ports)} inputs, {len(arrays)} arrays were given"
             )
         given = {**dict(zip((port.name for port in ports), arrays, strict=False)), **named}
+        for state in self.plan.states:
+            if state.input.name in given:
+                raise PlanError(
+                    f"{self.plan.network}: {state.input.name} is a state, which the inference "
+                    f"before leaves: expected the other inputs alone, and session.state to set it"
+                )
         return check_inputs(self.plan.network, ports, given)
 
     def run(

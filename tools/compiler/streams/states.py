@@ -241,6 +241,11 @@ def flattened(
     steps: set[int | None] = set()
     found = {}
     for name, array in arrays.items():
+        if name in states:
+            raise InputError(
+                f"{graph.name}: {name} is a state, which is carried from step to step: expected "
+                f"the other inputs alone, or no states"
+            )
         array = np.asarray(array)
         port = next((port for port in ports if port.name == name), None)
         if pairs and port is not None and array.ndim == len(port.shape) + 2:

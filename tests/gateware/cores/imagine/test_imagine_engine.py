@@ -13,6 +13,7 @@ from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE
 from tests.gateware.cores.imagine.bench.array_words import random_words
+from tests.support.shares import shares, some
 
 _BASE, _OUT, _SIZE = 0x1000, 0x8000, 1 << 16
 
@@ -50,12 +51,13 @@ _BASE, _OUT, _SIZE = 0x1000, 0x8000, 1 << 16
         ({"rows": 2, "cols": 5, "depth": 128, "ram": "sdp1"}, 4),
     ],
 )
-def test_random_programs(overrides, beat_bytes):
+@shares
+def test_random_programs(overrides, beat_bytes, share):
     bench = CoreBench(
         "imagine", preset="sim", overrides=overrides, beat_bytes=beat_bytes, memory_size=_SIZE
     )
     mapping = Mapping.of(bench.params)
-    for seed in range(25):
+    for seed in range(some(25, share)):
         rng = random.Random(seed)
         words = []
         for word in random_words(rng, mapping, 120):

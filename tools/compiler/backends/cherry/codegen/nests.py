@@ -262,7 +262,10 @@ class Program:
             special=any(mnemonic in SPECIAL for mnemonic, *_ in self._items),
             wide=self._wide,
             loops={record: key for key, found in self._records.items() for record in found},
-            units={number: Unit(*key[:3], dict(key[3])) for key, number in self._units.items()},
+            units={
+                number: Unit(address, stride_x, stride_y, dict(walk))
+                for (address, stride_x, stride_y, walk), number in self._units.items()
+            },
             words=[_word(name, values, **more) for name, values, more in self._items],
         )
 

@@ -76,7 +76,7 @@ class Pooling:
         self._cfg("norm", INT8)
         front = self._front(step, chunk, block)
         vector = target.vector(block, chunk.first, 0)
-        ub = self._room(number, step, vector - front) + front
+        ub = self._out_rows(number, step, vector - front) + front
         many = 1 if target.gap or target.across > 256 else max(1, 256 // target.across)
         for line in range(chunk.first, chunk.end, many):
             lines = min(many, chunk.end - line)
