@@ -207,7 +207,7 @@ class LinkClient:
         return [b"".join(next(parts) for _ in some) for some in requests]
 
     def write_all(self, pieces: Iterable[tuple[int, BytesLike]]) -> None:
-        """Writes several pieces, each ``(address, bytes)``, in order and all in flight at once;
+        """Writes several blocks, each ``(address, bytes)``, in order and all in flight at once;
         consecutive writes of equal runs share a strided request. Raises as :meth:`read`."""
         requests = []
         for address, data, run, stride in as_runs(pieces, self._chunk if self._strided else 0):
@@ -249,7 +249,7 @@ class LinkClient:
         self._call(self._strided_writes(address, bytes(data), run, stride), progress)
 
     def write_strided_all(self, pieces: Iterable[tuple[int, BytesLike, int, int]]) -> None:
-        """Writes several pieces, each ``(address, data, run, stride)``, as :meth:`write_strided`
+        """Writes several blocks, each ``(address, data, run, stride)``, as :meth:`write_strided`
         does, in order and all in flight at once."""
         self._call(
             [
