@@ -915,12 +915,7 @@ static enum quintet_status run_setup(struct quintet *board, const struct quintet
 enum quintet_status quintet_reset_states(struct quintet *board,
                                          const struct quintet_network *network)
 {
-    enum quintet_status status = QUINTET_OK;
-    for (uint32_t i = 0; !status && i < network->state_count; i++) {
-        const struct quintet_segment *s = &network->states[i];
-        status = quintet_write(board, s->address, s->data, s->size);
-    }
-    return status;
+    return write_segments(board, network->states, network->state_count);
 }
 
 /* Makes a network ready: `writes` its bytes, or checks that the board holds them. */
@@ -1443,7 +1438,7 @@ const char *quintet_status_text(enum quintet_status status)
         "the board speaks another version of the link protocol",
         "bus error: no memory or register at this address",
         "the board does not know the request",
-        "the board was reset or another host came; a register may or may not have been written",
+        "the board was reset or another host came: a register may have been written",
         "an argument makes no sense",
         "the board has no core, or another one than the network was compiled for",
         "the core was built with other parameters than the network was compiled for",
@@ -1454,7 +1449,7 @@ const char *quintet_status_text(enum quintet_status status)
         "the run was aborted",
         "the network is not loaded",
         "the build walks no lists of runs, or the network has none",
-        "the list of runs met a failed bus cycle, or a word that is no command",
+        "the list of runs met a bus error or a word that is no command",
     };
     size_t count = sizeof text / sizeof text[0];
     return (size_t)status < count ? text[status] : "unknown status";

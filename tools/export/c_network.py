@@ -45,8 +45,8 @@ def c_network(plan: Plan) -> str:
     ------
     PlanError
         The plan is not one program for the core: a step runs on the host, or several programs take
-        turns. Or it has a state that the host would keep or set, or numbers of a type that the
-        library does not know.
+        turns. Or it has a state that goes through the host, or numbers of a type that the library
+        does not know.
     """
     step = _only_step(plan)
     lowered = step.lowered
@@ -82,7 +82,8 @@ def c_network(plan: Plan) -> str:
         "struct quintet_segment",
         f"{name}_states",
         [
-            f"{{{place.layout.first:#x}u, {len(data)}u, {name}_state_{number}}}"
+            f"{{{place.layout.first:#x}u, {len(data)}u, {name}_state_{number}, "
+            f"{zlib.crc32(bytes(data)):#010x}u}}"
             for number, (_, place, data) in enumerate(states)
         ],
     )
@@ -127,12 +128,6 @@ def _only_step(plan):
             f"{plan.network}: the plan is {len(plan.steps)} programs that take turns; a host in C "
             f"runs plans that are one. Compile the network for another core or a larger preset"
         )
-    for state in plan.states:
-        if not plan.on_board(state) or np.any(state.initial) or state.input.offset is not None:
-            raise PlanError(
-                f"{plan.network}: the state {state.input.name} is kept or set by a host in Python: "
-                f"a host in C runs plans whose states stay on the board and begin with zeros"
-            )
     return plan.steps[0]
 
 
@@ -143,8 +138,8 @@ def _constants(lowered):
 
 
 def _cleared(lowered):
-    """Memory ranges (address, bytes) that must be zeroed: gaps that an input leaves, and states
-    that begin with zeros."""
+    """Memory ranges that must be zeroed since an input or a state leaves gaps in them: (address,
+    bytes)."""
     return [
         (placed.layout.first, placed.layout.end - placed.layout.first)
         for placed in lowered.read.values()

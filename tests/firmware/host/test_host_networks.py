@@ -5,7 +5,6 @@ import ctypes
 import json
 import re
 import subprocess
-from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -15,9 +14,6 @@ from quintet.gateware.info import CONTROL_BASE, RUN_LIST_BASE, SOC_BASE
 from quintet.gateware.standalone.runlist import ListStatus
 from quintet.tools.cli import main
 from quintet.tools.compiler.api import compile_model
-from quintet.tools.compiler.graph import State
-from quintet.tools.compiler.plan import PlanError
-from quintet.tools.export.c_network import c_network
 from quintet.tools.text import plain_name
 from tests.firmware.host.library import ACCESS, HOST, WARNINGS, CHost, HostError, List, load
 from tests.firmware.host.model_board import ModelBoard
@@ -231,7 +227,7 @@ def test_states_stay_and_are_reset(isa, preset, tmp_path):
     inputs = np.random.default_rng(4).normal(size=(20, 8)).astype("f4")
     first = np.linspace(0, 1, 16)
     more = {"initial": {"state_in": first}}
-    network = Network(tmp_path, tmp_path / "cell.onnx", isa, preset, inputs, **more)
+    network = modelled(tmp_path, tmp_path / "cell.onnx", isa, preset, inputs, **more)
     header = (tmp_path / "net.h").read_text()
     (step,) = network.compiled.plan.machine_steps
     address = step.lowered.states["state_in"].layout.first
@@ -612,10 +608,3 @@ def test_plans_that_are_not_one_program(model, isa, message, tmp_path, capsys):
     assert main(["export", "--c", str(tmp_path / "plan"), "-o", str(tmp_path / "net.h")]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "net.h").exists()
-
-
-def test_plan_whose_state_the_host_would_keep(dense):
-    plan = dense.compiled.plan
-    state = State(plan.inputs[0], plan.outputs[0], np.zeros(plan.inputs[0].shape))
-    with pytest.raises(PlanError, match="the state .* is kept or set by a host in Python"):
-        c_network(replace(plan, states=[state]))
