@@ -44,11 +44,15 @@ class Recognition:
 
     def scores(self, tensor: np.ndarray) -> np.ndarray:
         """Scores [images, classes] in the saved ``tensor``."""
+        return self.rows(tensor)[:, : self.classes]
+
+    def rows(self, tensor: np.ndarray) -> np.ndarray:
+        """All numbers of each image [images, ...], scores and padding, in the saved ``tensor``."""
         if self.shape is not None:
             tensor = tensor.reshape(self.shape)
         if self.order is not None:
             tensor = tensor.transpose(self.order)
-        return tensor.reshape(len(self.labels), -1)[:, : self.classes]
+        return tensor.reshape(len(self.labels), -1)
 
     def correct(self, tensor: np.ndarray) -> int:
         """Number of images whose largest score (the first of equal scores) belongs to their
