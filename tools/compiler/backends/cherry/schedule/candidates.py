@@ -47,9 +47,9 @@ def lower_machine(
     quick: bool = False,
     states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
-    """Lowers a :class:`~.machine.Machine` by the fastest candidate schedule that fits, or, if
+    """Lowers a :class:`~..machine.Machine` by the fastest candidate schedule that fits, or, if
     ``quick``, by the first; raises LoweringError if none fits. ``states``: pairs (input, output)
-    that are copied at the end (:attr:`~..base.Backend.states`)."""
+    that are copied at the end (:attr:`~...base.Backend.states`)."""
     arrays = Arrays()
 
     def candidate(most, ahead, spread, segments=(), of=machine):

@@ -62,7 +62,7 @@ class Limits:
 
 def tiled(machine: Machine, limits: Limits, keep: bool) -> Machine:
     """Returns the network with its large values in main memory; with ``keep``, every tensor of the
-    graph is stored there. Raises :class:`~..base.LoweringError` if even the smallest tile of a
+    graph is stored there. Raises :class:`~...base.LoweringError` if even the smallest tile of a
     result exceeds the scratchpad."""
     return _Tiler(machine, limits, keep).tiled()
 
