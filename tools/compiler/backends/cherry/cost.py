@@ -42,7 +42,7 @@ def program_cycles(
     params: Mapping[str, Any],
     costs: Costs,
 ) -> int:
-    """Estimated cycles of a program with these bodies of :class:`~.codegen.nests.Nests`."""
+    """Estimated cycles of a program made of these bodies of :class:`~.codegen.nests.Nests`."""
     machine = _Timing(params, costs)
     for body in bodies:
         machine.body(body, ())
