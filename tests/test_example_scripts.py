@@ -14,6 +14,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples"
 PRINTED = {
     "assembly.py": "as numpy has it: True",
     "compare_cores.py": "pim .* of 100 digits right",
+    "detector.py": r"floating point: 1[78]\d of 1[78]\d rectangles found(.*\n)+cherry: 9 of 9",
     "host_script.py": "memory holds what was written: True",
     "own_board.py": "opu +up5k",
     "own_core.py": "[0-9] passed",
