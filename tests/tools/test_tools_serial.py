@@ -156,7 +156,7 @@ def test_baud():
 @pytest.mark.parametrize(
     "name, meant",
     [
-        ("ulx3s", r"sim:ulx3s-\S+/ISA or sim:ulx3s-\S+/ISA or sim:ulx3s-\S+/ISA"),
+        ("ulx3s", r"sim:ulx3s-12f/ISA or (sim:ulx3s-\d5f/ISA or ){2}sim:ulx3s-85f/ISA"),
         ("ulx3s-85f", "sim:ulx3s-85f/ISA"),
         ("icebreaker/opentpu", "sim:icebreaker/opentpu"),
         ("icebraker", "sim:icebreaker/ISA"),

@@ -14,9 +14,9 @@ __all__ = ["WORD_BYTES", "Fetch"]
 
 WORD_BYTES = 14
 _REQUEST_BYTES = 112  # eight words
-#: Bytes of a request by wide beats: where a program lies in a slow memory, answers of a fast one to
-#: other ports come in between.
-_WIDE_BYTES = 16
+#: Bytes of a request by beats of 8 bytes, and of wider ones: where a program lies in a slow memory,
+#: answers of a fast one to other ports come in between. Fewer would not give a word a cycle.
+_WIDE_BYTES, _WIDEST_BYTES = 32, 16
 #: Bytes of a beat that is wide: only memory on chip has them.
 _WIDE_BEAT = 8
 
@@ -68,7 +68,10 @@ class Fetch(wiring.Component):
         unit = 2 if size % 2 == 0 else 1
         word_units, beat_units = WORD_BYTES // unit, size // unit
         # Beats of a request.
-        burst = max(1, (_WIDE_BYTES if size >= _WIDE_BEAT else _REQUEST_BYTES) // size)
+        asked = _REQUEST_BYTES
+        if size >= _WIDE_BEAT:
+            asked = _WIDE_BYTES if size == _WIDE_BEAT else _WIDEST_BYTES
+        burst = max(1, asked // size)
         if self.words <= 2:
             # Without a buffer, only what completes a word in the gearbox: answers must not wait for
             # the issue of a word, since that may wait for an answer behind them.
@@ -140,7 +143,7 @@ class Fetch(wiring.Component):
         return m
 
     def _ask(self, m, s, word_units, beat_units, burst):
-        """Requests of eight words, or of 16 bytes by wide beats; the last one may be shorter.
+        """Requests of eight words, or of fewer bytes by wide beats; the last one may be shorter.
         ``left``: bytes not yet requested. The offered request is held in registers of its own and
         counts as outstanding; permission for the next one is computed a cycle earlier."""
         size, port = self.beat_bytes, self.memory

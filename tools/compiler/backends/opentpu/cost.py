@@ -91,9 +91,9 @@ class _Clock:
         self.port = 0.0  # the memory port
         self.read = {True: 0.0, False: 0.0}  # each of two memories, on chip or not
         self.words = deque()  # when the words that fetch has asked for are there
-        # Share of a request of fetch that a word is: of eight words, or of 16 bytes by wide beats.
-        chip = memory.on_chip
-        self.fetched = 1 / 8 if chip is None or chip.bandwidth < 8 else _WORD / 16
+        # Share of a request of fetch that a word is: of eight words, or of less by wide beats.
+        width = 0 if memory.on_chip is None else memory.on_chip.bandwidth
+        self.fetched = 1 / 8 if width < 8 else _WORD / (32 if width == 8 else 16)
         self.put = self.issued = 0.0
         self.array = self.written = self.switch = 0.0
         self.act = self.act_begin = 0.0
