@@ -621,7 +621,8 @@ def test_port_in_use():
         (
             f"/dev/ttyS0?token={TOKEN}",
             TargetError,
-            "expected baud=N or timeout=SECONDS for a port, speed=HZ for SPI, token=TEXT for a socket",
+            "expected baud=N or timeout=SECONDS for a port, speed=HZ for SPI, "
+            "token=TEXT for a socket",
         ),
         ("socket://host.invalid:1", NoDeviceError, "cannot open socket://host.invalid:1"),
         ("socket://a..b:1", NoDeviceError, "cannot open socket://a..b:1: no name of a host"),
