@@ -12,7 +12,7 @@ import argparse
 import logging
 from pathlib import Path
 
-from amaranth import Module
+from amaranth import ClockDomain, ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect
 from amaranth_boards.ulx3s import ULX3S_25F_Platform
@@ -97,7 +97,7 @@ class DigitsSoC(wiring.Component):
 
 
 class Board(wiring.Component):
-    """The SoC on a board with a serial port."""
+    """The SoC on a board with a serial port, at the clock of the board's oscillator."""
 
     def __init__(self, soc: DigitsSoC) -> None:
         super().__init__({})
@@ -106,7 +106,16 @@ class Board(wiring.Component):
     def elaborate(self, platform) -> Module:
         m = Module()
         m.submodules.soc = self.soc
-        m.d.comb += platform.request("uart").tx.o.eq(self.soc.tx)
+        m.domains.sync = ClockDomain()
+        # The CPU's registers have no initial values: it wants a reset.
+        waited = Signal(8, reset_less=True)
+        with m.If(~waited.all()):
+            m.d.sync += waited.eq(waited + 1)
+        m.d.comb += [
+            ClockSignal().eq(platform.request(platform.default_clk, dir="i").i),
+            ResetSignal().eq(~waited.all()),
+            platform.request("uart").tx.o.eq(self.soc.tx),
+        ]
         return m
 
 

@@ -77,8 +77,9 @@ class PreparedJob:
         ValueError
             The scores have no such layout.
         """
-        save = self.save
-        scores = save.recognition.rows(np.arange(save.size).reshape(save.shape))
+        save, recognition = self.save, self.save.recognition
+        assert recognition is not None
+        scores = recognition.rows(np.arange(save.size).reshape(save.shape))
         images, classes = scores[:, 0], scores[0] - scores[0, 0]
         if (scores != images[:, None] + classes).any():
             raise ValueError(f"{save.name}: expected the same distance of classes in each image")
@@ -89,9 +90,9 @@ class PreparedJob:
                     "uint32_t", "registers[][2]", [f"{{{a:#x}, {v:#x}}}" for a, v in self.registers]
                 ),
                 f"#define RESULT_AT {save.at:#x}\n",
-                f"#define CLASSES {save.recognition.classes or len(classes)}\n",
+                f"#define CLASSES {recognition.classes or len(classes)}\n",
                 _array("int8_t", "expected[]", np.frombuffer(self.expected, np.int8)),
-                _array("uint8_t", "labels[]", save.recognition.labels),
+                _array("uint8_t", "labels[]", recognition.labels),
                 _array("uint16_t", "image_at[]", images),
                 _array("uint16_t", "class_at[]", classes),
             ]
