@@ -131,6 +131,4 @@ def test_order_and_space_of_a_ram_queue(giving, taking, depth):
     sim.add_clock(1e-6)
     sim.add_testbench(drive)
     sim.run()
-    assert max(seen) == (
-        1 if giving == taking else depth if giving > taking else max(seen)
-    )
+    assert max(seen) == (1 if giving == taking else depth if giving > taking else max(seen))
