@@ -237,20 +237,15 @@ def _untyped(body, inside):
                 yield f"{inside}{node.name}: its result has no type"
 
 
-#: Words of this project alone, for which the field has names of its own, and places where some are
-#: left.
+#: Words of this project alone, for which the field has names of its own.
 HOUSE_WORDS = frozenset(
     "room rooms verdict verdicts barred homes twin twins told rings owed paid face faces".split()
 )
-LEFT = {
-    "tools/compiler/backends/pim/": {"room", "homes", "rings"},
-}
 
 
 def field_words(house):
     """Modules, classes, functions and parameters are called by the field's words."""
     for path, tree in house.trees.items():
-        left = {word for place, words in LEFT.items() if path.startswith(place) for word in words}
         names = [Path(path).stem]
         for node in ast.walk(tree):
             if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
@@ -261,7 +256,7 @@ def field_words(house):
             words = {word.lower() for word in re.findall("[A-Z]?[a-z]+|[A-Z]+", name)}
             yield from (
                 f"{path}: {name}, expected the field's word for {word}"
-                for word in words & HOUSE_WORDS - left
+                for word in words & HOUSE_WORDS
             )
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers with more weights than PIM's arrays hold at once: in pieces, equal to the reference, and
+"""Layers with more weights than PIM's arrays hold at once: split, equal to the reference, and
 no less exact."""
 
 from itertools import groupby
@@ -124,14 +124,14 @@ def test_outputs_of_a_convolution_on_several_cores():
 def test_scales_of_weights_go_with_their_outputs():
     graph = net((60,), ("dense", 300))
     graph.nodes[0].weight_scale = np.arange(1, 301) / 4096
-    pieces = [node for node in legalised(graph).nodes if isinstance(node, g.Dense)]
-    assert len(pieces) == 3 and np.array_equal(
-        np.concatenate([node.weight_scale for node in pieces]), graph.nodes[0].weight_scale
+    splits = [node for node in legalised(graph).nodes if isinstance(node, g.Dense)]
+    assert len(splits) == 3 and np.array_equal(
+        np.concatenate([node.weight_scale for node in splits]), graph.nodes[0].weight_scale
     )
-    assert np.array_equal(np.concatenate([node.weights for node in pieces]), graph.nodes[0].weights)
+    assert np.array_equal(np.concatenate([node.weights for node in splits]), graph.nodes[0].weights)
 
 
-def test_what_no_pieces_hold_is_refused():
+def test_what_no_splits_hold_is_refused():
     """A prime number of channels has no equal parts."""
     graph = net((2, 2, 131), ("conv", 3, (1, 1)))
     with pytest.raises(
