@@ -102,7 +102,7 @@ def test_large_layers(name):
     end = next(n for n, node in enumerate(made.nodes) if node.output == graph.nodes[0].output)
     assert kinds(made.nodes[: end + 1]) == expected
     plan = check(graph, *preset)
-    assert len(plan.machine_steps) == len(plan.steps)
+    assert len(plan.core_steps) == len(plan.steps)
 
 
 def test_what_fits_stays():
@@ -116,9 +116,9 @@ def test_outputs_of_a_convolution_on_several_cores():
     """More arrays than one core has, fewer than all have: one layer, one program."""
     graph = net((6, 5, 64), ("conv", 128, (3, 3), {"relu": True}), ("conv", 5, (1, 1)))
     plan = check(graph, "85f")
-    assert len(plan.machine_steps) == 1 and [
-        node.name for node in legalised(graph, "85f").nodes
-    ] == [node.name for node in graph.nodes]
+    assert len(plan.core_steps) == 1 and [node.name for node in legalised(graph, "85f").nodes] == [
+        node.name for node in graph.nodes
+    ]
 
 
 def test_scales_of_weights_go_with_their_outputs():

@@ -52,7 +52,7 @@ from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
 from .recurrent import support_of_recurrent
 from .reference import run_node
-from .tables import TABLES, table_steps, wants_too_much, with_units
+from .tables import TABLES, table_steps, wants_too_much, with_rescaling
 
 __all__ = ["PIMBackend"]
 
@@ -268,7 +268,7 @@ class PIMBackend(Backend):
                     nodes.append(first)
             nodes.append(node)
         graph = replace(graph, nodes=nodes, tensors=tensors)
-        return split_layers(with_units(graph), self.params, self._held)
+        return split_layers(with_rescaling(graph), self.params, self._held)
 
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into consecutive programs, each with as many layers as the arrays hold."""

@@ -17,7 +17,7 @@ from quintet.gateware.cores.pim.storage import MODES
 
 from ...common.inputs import KernelError
 from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
-from ..base import LoweringError, apart
+from ..base import LoweringError, copyable_states
 from .arrays.assign import assign
 from .arrays.needs import layer_needs, unique
 from .codegen import CoreBuilder
@@ -105,7 +105,7 @@ class ProgramWriter:
 
     def kept_states(self) -> list[tuple[str, str]]:
         """Pairs (input, output) whose outputs the program copies to the inputs."""
-        return apart(self._states, self._span)
+        return copyable_states(self._states, self._span)
 
     def _span(self, name):
         begin = self.places[name]

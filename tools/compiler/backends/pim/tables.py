@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph import Activation, Conv, Dense, Graph, Gru, Lstm, Node, Tensor
 
-__all__ = ["TABLES", "run_table", "table_steps", "with_units", "wants_too_much"]
+__all__ = ["TABLES", "run_table", "table_steps", "with_rescaling", "wants_too_much"]
 
 #: Function -> instruction.
 TABLES = {"sigmoid": "vsigm", "tanh": "vtanh"}
@@ -69,7 +69,7 @@ def wants_too_much(graph: Graph, node: Node) -> bool:
     return any(_shared_scales(graph, node)) and len(shape) < 3 and shape[-1] > _MOST
 
 
-def with_units(graph: Graph) -> Graph:
+def with_rescaling(graph: Graph) -> Graph:
     """Inserts products with one as rescaling beside each table lookup whose neighbours cannot have
     the required scales; returns a new graph."""
     nodes, tensors = [], dict(graph.tensors)
