@@ -92,7 +92,7 @@ def test_results_equal_the_reference(tmp_path, name, build):
     model, inputs = network(name)
     graph = simplify(import_model(model, tmp_path))
     plan = compiled(graph, inputs, build)
-    assert len(plan.machine_steps) == len(plan.steps)
+    assert len(plan.core_steps) == len(plan.steps)
     assert plan.snr > 25
     found = verified(plan, inputs, build)
     assert found.equal, found.difference

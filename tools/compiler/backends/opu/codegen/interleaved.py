@@ -76,8 +76,8 @@ class Interleaving:
                         (1, 1),
                         None,
                         None,
-                        (self.set.store_shift,) * result.pieces,
-                        (0,) * result.pieces,
+                        (self.set.store_shift,) * result.channel_blocks,
+                        (0,) * result.channel_blocks,
                         (1, 1),
                         (0, 0, 0, 0),
                         0,
@@ -105,10 +105,10 @@ def _copies(layer: Layer) -> Iterator[_Copy]:
     source, result = layer.source, layer.result
     assert layer.phases is not None
     for column, at in layer.phases.columns:
-        for out in range(result.pieces):
+        for out in range(result.channel_blocks):
             first, last = result.span(out)
             ofm_c, matrices = ofm_channels(last - first), {}
-            for part in range(source.pieces):
+            for part in range(source.channel_blocks):
                 low, high = source.span(part)
                 mine = np.arange(max(low, at + first), min(high, at + last))
                 if len(mine):
