@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis.internal.conjecture import providers
 
+from tests.support import shorter_ways
+
 # The tools that came with this Python are found whether or not its environment is activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 # Tables are as wide as they like, whatever the terminal is that the tests run in (workers of
@@ -25,7 +27,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 #: generation come before one of the next. Python's own 700, 10, 10 are meant for programs that keep
 #: little: a design under test is hundreds of thousands of objects that live until their test ends,
 #: and looking through them time and again took a seventh of all processor time.
-COLLECTIONS = (20_000, 10, 10)
+COLLECTIONS = (50_000, 10, 10)
 
 #: Tests that take more than a second of processor time, one a line: a test, or a whole function
 #: with its parameters. `python -m pytest --times FILE` writes what each takes.
@@ -37,6 +39,12 @@ def pytest_addoption(parser):
         "--times",
         metavar="FILE",
         help="append the seconds of processor time of each test, its children's included",
+    )
+
+    parser.addoption(
+        "--plain-amaranth",
+        action="store_true",
+        help="simulate without the shorter ways of tests/support/shorter_ways.py",
     )
 
 
@@ -59,14 +67,15 @@ def _draw_the_same_everywhere():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop():
-    gc.collect()
     # Test modules and tests live to the end: no later collection has to look through them.
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)
     gc.enable()
 
 
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
+    if not config.getoption("--plain-amaranth"):
+        shorter_ways.install()
     slow = set(SLOW.read_text(encoding="utf-8").splitlines())
     for item in items:
         if item.nodeid in slow or item.nodeid.partition("[")[0] in slow:
