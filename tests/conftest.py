@@ -9,8 +9,6 @@ from pathlib import Path
 import pytest
 from hypothesis.internal.conjecture import providers
 
-from tests.support import shorter_ways
-
 # The tools that came with this Python are found whether or not its environment is activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
 # Tables are as wide as they like, whatever the terminal is that the tests run in (workers of
@@ -41,12 +39,6 @@ def pytest_addoption(parser):
         help="append the seconds of processor time of each test, its children's included",
     )
 
-    parser.addoption(
-        "--plain-amaranth",
-        action="store_true",
-        help="simulate without the shorter ways of tests/support/shorter_ways.py",
-    )
-
 
 def pytest_configure():
     # Nothing that collection makes is garbage.
@@ -73,9 +65,7 @@ def pytest_runtestloop():
     gc.enable()
 
 
-def pytest_collection_modifyitems(config, items):
-    if not config.getoption("--plain-amaranth"):
-        shorter_ways.install()
+def pytest_collection_modifyitems(items):
     slow = set(SLOW.read_text(encoding="utf-8").splitlines())
     for item in items:
         if item.nodeid in slow or item.nodeid.partition("[")[0] in slow:
