@@ -144,6 +144,7 @@ class OpuBackend(Backend):
                 values[layer.source],
                 values.get(layer.residual),
                 values.get(layer.second),
+                values.get(layer.result),
             )
             for tensor in (layer.source, layer.residual, layer.second):
                 if last.get(tensor) == index and tensor not in wanted.values():
