@@ -24,7 +24,7 @@ __all__ = ["lower_network", "plenty"]
 #: Programs that are searched for take less than so many times the words of the first found.
 _LONGER = 8
 #: Greatest share of main memory for maps with memory of their own, whose borders stay zero.
-_APART = 0.75
+_SEPARATE_SHARE = 0.75
 
 
 def plenty(
@@ -85,10 +85,10 @@ def lower_network(
 ) -> Lowered:
     """Lowers the network of a Builder to :class:`Lowered`; raises :class:`LoweringError`.
     ``quick``: see :func:`~.codegen.compiler.compile_network`."""
-    compiled, apart = _compiled(built, params, memory_size, quick)
+    compiled, separate = _compiled(built, params, memory_size, quick)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
-    stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
+    stay = [name for name, tensor in built.values.items() if separate or tensor in lasting]
     folded = {built.values[name].name for name in form.folds if name in inputs}
     zeros = [
         (found.address, found.size)
@@ -125,9 +125,9 @@ def _compiled(built, params, memory_size, quick):
         return compile_network(
             network,
             params,
-            apart=True,
+            separate=True,
             zeroed=True,
-            memory=int(memory_size * _APART),
+            memory=int(memory_size * _SEPARATE_SHARE),
             timing=SDRAM,
             local=True,
             quick=quick,
@@ -152,14 +152,14 @@ def _compiled(built, params, memory_size, quick):
         )
         tensor = max(
             [*network.inputs, *(layer.result for layer in network.layers)],
-            key=lambda t: t.height * t.width * t.pieces,
+            key=lambda t: t.height * t.width * t.channel_blocks,
         )
         if error.layer is not None:
             raise LoweringError(error.reason, built.nodes[error.layer][0]) from None
         raise LoweringError(
             (
                 f"{error}; largest map: {tensor.name} with "
-                f"{tensor.height * tensor.width * tensor.pieces * SLOT} bytes"
+                f"{tensor.height * tensor.width * tensor.channel_blocks * SLOT} bytes"
             )
             + (
                 f", most weights: {weights.name} with {weights.weights.size}"
@@ -172,11 +172,11 @@ def _compiled(built, params, memory_size, quick):
 def _spans(compiled, built, params):
     ends = [span.end for span in compiled.layers]
     marks = estimate(compiled.words, params, SDRAM, marks=ends).marks
-    machine, moved, at = Sequence(params), [0], 0
+    sequence, moved, at = Sequence(params), [0], 0
     for end in ends:
         total = moved[-1]
         for word in compiled.words[at:end]:
-            step = machine.step(word)
+            step = sequence.step(word)
             total += step.bytes_read + step.bytes_written
         moved.append(total)
         at = end
