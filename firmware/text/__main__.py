@@ -84,7 +84,7 @@ def text_on(plan: Plan, target: str, tokens: int, temperature: float = 0.7) -> C
         cycles=report.cycles / report.inputs if report.cycles else plan.cycles,
         counted=bool(report.cycles),
         clock_hz=plan.clock(clock.hz),
-        hosted=sum(len(step.names) for step in plan.steps if step not in plan.machine_steps),
+        hosted=sum(len(step.names) for step in plan.steps if step not in plan.core_steps),
     )
 
 

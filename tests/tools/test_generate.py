@@ -79,7 +79,7 @@ def test_every_core_writes_the_text_of_the_reference(isa, plan_of):
     plan = load_plan(plan_of(isa))
     # Without host steps, and but for IMAGine without states on the line.
     assert all(plan.on_board(state) for state in plan.states) == (isa != "imagine")
-    assert len(plan.machine_steps) == 1 or isa == "imagine"
+    assert len(plan.core_steps) == 1 or isa == "imagine"
     with Session(plan, open_target(f"model:{isa}")) as session:
         numbers = list(written(session, plan_model(plan), [0], TOKENS, Choice(0.7, 0)))
     assert reference_text(plan, numbers) == tuple(numbers)

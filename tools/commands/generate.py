@@ -122,7 +122,7 @@ def _result(args, console, plan, on, info, report, prompt, text):
     each = report.cycles / report.inputs if report.cycles else plan.cycles
     if hertz and each:
         rates["core"] = hertz / each
-    hosted = sum(len(step.names) for step in plan.steps if step not in plan.machine_steps)
+    hosted = sum(len(step.names) for step in plan.steps if step not in plan.core_steps)
     counted = "counted" if report.cycles else "estimated"
     said = f"{args.tokens:,} tokens, {each:,.0f} cycles a token ({counted})"
     if rates["core"]:
