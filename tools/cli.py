@@ -25,6 +25,7 @@ COMMANDS = {
     "disasm": "disassemble a program",
     "compile": "compile a trained network (ONNX) for a core",
     "infer": "run a compiled network on inputs",
+    "generate": "print the text that a language model writes",
     "compare": "compile a network for every core and compare the results",
     "report": "make an HTML page of another command's results",
     "studio": "draw a digit on a web page and see it recognised by the cores",

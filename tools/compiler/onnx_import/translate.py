@@ -72,6 +72,7 @@ class _Translation:
         if self.refusals:
             raise OnnxError(f"{self.path}: cannot be taken:{listed(self.refusals)}", self.refusals)
         self.draft.graph.recurrent = _recurrent_states(self.model)
+        self.draft.graph.vocabulary = self.model.vocabulary
         return self.draft.graph
 
     def _refuse(self, name, operator, reason):
