@@ -32,7 +32,7 @@ __all__ = [
     "spread_of",
 ]
 
-#: What the constant vector holds beside the one in its element 0.
+#: Elements of the constant vector beside the one in its element 0.
 BIAS_LANE = 127
 
 #: CFG norm: saturate to int8, shift 0.

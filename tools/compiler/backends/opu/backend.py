@@ -24,7 +24,7 @@ from .support import check_support
 
 __all__ = ["OpuBackend"]
 
-#: Shifts behind a sum of products, and of a bias' unit above that of the products: the range of
+#: Shifts after a sum of products, and of a bias' unit above that of the products: the range of
 #: ``@shift``, as far as numbers need it.
 _SHIFTS, _BIAS_SHIFTS = (-24, 40), (-24, 40)
 

@@ -328,7 +328,7 @@ class Emitter(Pooling, Kernels, Interleaving):
             self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
             self._mmc(at(first), acc, rows, tile, overwrite, convolve=True, after=after)
         else:
-            # From the last line to the first: a product behind one that begins higher need not wait
+            # From the last line to the first: a product after one that begins higher need not wait
             # for its sums.
             for line in reversed(range(first, end)):
                 here = acc + (line - first) * width

@@ -132,8 +132,7 @@ class Lowering:
             ofm_channels(channels_of(layer.result, out)),
         )
         by_tap = layer.by_tap and layer.residual is not None
-        # What a tile reads lies as far from what the first of its shape reads as the tiles lie from
-        # each other.
+        # The operands of two tiles of one shape lie as far from each other as the tiles do.
         key = None if by_tap else (layer.name, tiling.taps, out, ofm)
         here = source.at(self.image(source, n), 0, top * layer.stride[0], left * layer.stride[1])
         if key not in self._tiles:
