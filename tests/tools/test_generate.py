@@ -11,11 +11,11 @@ from quintet.firmware.text.__main__ import reference_text
 from quintet.firmware.text.network import Sizes, initial_weights
 from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
-from quintet.tools.compiler.language import Choice, language_model, own_text, plan_model, written
 from quintet.tools.compiler.plan import load_plan
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.streams.states import choose_states
 from quintet.tools.errors import Exit, InputError
+from quintet.tools.language.model import Choice, language_model, own_text, plan_model, written
 from quintet.tools.targets import open_target
 
 onnx = pytest.importorskip("onnx")
