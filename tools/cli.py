@@ -181,7 +181,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         said = "interrupted" if code == Exit.INTERRUPTED else "terminated"
         return _fail(said, code, as_json)
     except Exception as error:
-        # Of a design that was refused half-way Amaranth would tell each part that was not used.
+        # Amaranth would warn of each unused part of a design that was refused half-way.
         warnings.filterwarnings("ignore", message=".* created but never used")
         code = exit_code(error)
         if code is None:

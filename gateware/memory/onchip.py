@@ -50,7 +50,7 @@ class OnChipMemory(wiring.Component):
     #: inside.
     masks = True
     #: Requests under way, here and in the arbiters in front: a read of the other memory takes many
-    #: cycles, and only with others behind it are both memories at work.
+    #: cycles, and only with others after it are both memories at work.
     OUTSTANDING = 8
 
     def __init__(

@@ -70,7 +70,10 @@ class Model:
 
 
 #: Domain -> its operators that are read, of exports by quantising trainers.
-_TRAINERS = dict.fromkeys(("qonnx.custom_op.general", "onnx.brevitas"), ("Quant", "BipolarQuant"))
+_TRAINERS = dict.fromkeys(
+    ("qonnx.custom_op.general", "finn.custom_op.general", "onnx.brevitas"),
+    ("Quant", "IntQuant", "BipolarQuant", "Trunc"),
+)
 #: Default graph names of exporters: PyTorch's two, and none at all. The file's name says more.
 _NAMES_OF_EVERY_GRAPH = ("main_graph", "torch_jit", "torch-jit-export", "")
 
