@@ -105,7 +105,7 @@ def test_text_cycles_and_speed_of_a_plan(plan_of, capsys):
 def test_a_model_is_compiled_for_the_target(network, capsys):
     assert main(["generate", str(network), "--tokens", "4", "--json"]) == Exit.OK
     found = json.loads(capsys.readouterr().out)
-    assert found["isa"] == "cherry" and found["prompt"] == "a" and len(found["text"]) == 5
+    assert found["isa"] == "opu" and found["prompt"] == "a" and len(found["text"]) == 5
     arguments = ["--on", "model:imagine", "--tokens", "2", "--json"]
     assert main(["generate", str(network), *arguments]) == Exit.OK
     assert json.loads(capsys.readouterr().out)["host_nodes"] > 0

@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--on",
         metavar="TARGET",
         help="where to run it (default: the golden model of the plan's build; of an .onnx file "
-        "model:cherry, which computes in floating point)",
+        "model:opu)",
     )
     parser.add_argument(
         "--prompt", metavar="TEXT", help="text that it goes on from (default: its first token)"
@@ -103,7 +103,7 @@ def _plan(args, progress):
     pairs = choose_states(graph, {})
     token = next(port.name for port in graph.inputs if port.name not in {p.input for p in pairs})
     calibration, steps = flattened(graph, pairs, {token: own_text(graph, pairs)})
-    build = target_build(args.on or "model:cherry")
+    build = target_build(args.on or "model:opu")
     options = Options(host_steps=True, states=pairs, steps=steps)
     return compile_graph(graph, build, calibration, options, progress), build.target
 
