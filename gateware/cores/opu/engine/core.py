@@ -58,6 +58,8 @@ class PipelinedEngine(Engine):
     Classes of cycles and further counters: section 7.2.
     """
 
+    BEATS = (1, 2, 4, 8, 16)
+
     floorplan = staticmethod(floorplan)
 
     def prepare(self) -> tuple[EngineControl, int]:

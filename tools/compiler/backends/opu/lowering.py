@@ -12,6 +12,9 @@ from .....gateware.cores.opu.model.sequence import Sequence
 from .....gateware.cores.opu.types import SLOT
 from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
 from .codegen import SDRAM, KernelError, compile_network, estimate
+from .codegen.target import Target
+from .cost import Timing
+from .memory_map import compile_on_chip
 from .placing import grid_layout, layout_of
 
 if TYPE_CHECKING:
@@ -82,10 +85,11 @@ def lower_network(
     params: Mapping[str, Any],
     memory_size: int,
     quick: bool = False,
+    timing: Timing = SDRAM,
 ) -> Lowered:
     """Lowers the network of a Builder to :class:`Lowered`; raises :class:`LoweringError`.
-    ``quick``: see :func:`~.codegen.compiler.compile_network`."""
-    compiled, apart = _compiled(built, params, memory_size, quick)
+    ``quick``: see :func:`~.codegen.compiler.compile_network`; ``timing``: of main memory."""
+    compiled, apart = _compiled(built, params, memory_size, quick, timing)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
     stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
@@ -100,27 +104,30 @@ def lower_network(
         text=compiled.text,
         program_at=compiled.program_at,
         registers=compiled.all_registers,
-        constants=[(compiled.constants_at, compiled.constants, "kernels and biases")]
-        if compiled.constants.size
-        else [],
+        constants=[(at, data, "kernels and biases") for at, data in compiled.all_constants],
         zeros=sorted(set(zeros)),
         inputs=inputs,
         outputs=outputs,
         tensors=all_placed(stay),
         images=built.network.batch,
         memory=compiled.memory_size,
-        layers=_spans(compiled, built, params),
+        layers=_spans(compiled, built, params, timing),
         params=dict(params),
     )
     return with_states(lowered, built.kept)
 
 
-def _compiled(built, params, memory_size, quick):
+def _compiled(built, params, memory_size, quick, timing):
     """Compiles with separate memory for every tensor if that fits, else with shared memory:
-    (Compiled, whether memory is separate)."""
+    (Compiled, whether memory is separate). On-chip memory is always shared."""
     network = built.network
     if not network.layers:
         raise LoweringError("no node of the network runs on the core")
+    if timing.on_chip is not None and Target(params).overlaps:
+        try:
+            return compile_on_chip(network, params, timing, memory=memory_size, quick=quick), False
+        except KernelError:
+            pass
     try:
         return compile_network(
             network,
@@ -128,7 +135,7 @@ def _compiled(built, params, memory_size, quick):
             apart=True,
             zeroed=True,
             memory=int(memory_size * _APART),
-            timing=SDRAM,
+            timing=timing,
             local=True,
             quick=quick,
         ), True
@@ -140,7 +147,7 @@ def _compiled(built, params, memory_size, quick):
             params,
             zeroed=True,
             memory=memory_size,
-            timing=SDRAM,
+            timing=timing,
             local=True,
             quick=quick,
         ), False
@@ -169,9 +176,11 @@ def _compiled(built, params, memory_size, quick):
         ) from None
 
 
-def _spans(compiled, built, params):
+def _spans(compiled, built, params, timing):
     ends = [span.end for span in compiled.layers]
-    marks = estimate(compiled.words, params, SDRAM, marks=ends).marks
+    if compiled.program_at < timing.border:
+        timing = timing.with_program_on_chip()
+    marks = estimate(compiled.words, params, timing, marks=ends).marks
     machine, moved, at = Sequence(params), [0], 0
     for end in ends:
         total = moved[-1]

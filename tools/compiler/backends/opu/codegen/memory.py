@@ -12,7 +12,7 @@ from ....common.inputs import KernelError
 from .graph import Network, check_values
 from .layers import BLOCK, Tensor
 
-__all__ = ["Buffer", "Constants", "Maps", "dtype"]
+__all__ = ["Buffer", "Constants", "Maps", "OnChip", "OnChipFullError", "dtype"]
 
 _MOST_UNITS = 1 << 22
 
@@ -20,6 +20,31 @@ _MOST_UNITS = 1 << 22
 def dtype(bits: int) -> np.dtype:
     """The little-endian signed numpy type of a width."""
     return np.dtype(f"<i{bits // 8}")
+
+
+class OnChipFullError(KernelError):
+    """What is to lie in on-chip memory does not fit there."""
+
+
+@dataclass(frozen=True)
+class OnChip:
+    """Contents of the on-chip memory, which holds the lowest addresses of main memory.
+
+    Attributes
+    ----------
+    size : bytes
+    tensors : names of tensors
+    layers : names of the layers whose kernels and biases lie there
+    """
+
+    size: int
+    tensors: frozenset[str] = frozenset()
+    layers: frozenset[str] = frozenset()
+
+    @property
+    def units(self) -> int:
+        """Size in units of 64 bytes."""
+        return self.size // 64
 
 
 @dataclass(frozen=True)
@@ -158,13 +183,22 @@ class Buffer:
 
 
 class Constants:
-    """Constant pool: kernels and biases, 64-byte aligned and deduplicated."""
+    """Constant pool: kernels and biases, 64-byte aligned and deduplicated.
 
-    def __init__(self, types: TypeSet):
+    Parameters
+    ----------
+    types : TypeSet
+    start : first unit
+    packed : one follows the other; else each takes a unit, for addresses that only tell arrays
+        apart
+    """
+
+    def __init__(self, types: TypeSet, start: int = 0, packed: bool = True):
+        self._packed = packed
         self.types = types
         self._parts: list[bytes] = []
         self._known: dict[tuple[int, bytes], int] = {}
-        self._end = 0
+        self._end = start
 
     def kernel(self, array: np.ndarray) -> int:
         """Address in units of a kernel ``array`` [taps, ofm_c, ifm_c], which is added on first
@@ -181,7 +215,7 @@ class Constants:
         if key not in self._known:
             self._known[key] = self._end
             self._parts.append(data + bytes(-len(data) % 64))
-            self._end += len(self._parts[-1]) // 64
+            self._end += len(self._parts[-1]) // 64 if self._packed else 1
         if self._end > _MOST_UNITS:
             raise KernelError(
                 f"kernels and biases take {self._end * 64} bytes, a region holds {_MOST_UNITS * 64}"
@@ -203,17 +237,35 @@ class Maps:
     group : images that are processed together; inputs and results hold the whole batch
     slot_units : units in a slot
     apart : every tensor keeps its place
+    on_chip : OnChip, optional; its tensors lie below the end of on-chip memory, all others above.
+        A sum may then take the place of its residual
 
     Attributes
     ----------
     buffers : dict, Tensor -> Buffer
     units : size of the whole
+    on_chip_units : end of the tensors in on-chip memory
+    in_place : names of the layers whose result overwrites their residual, tile by tile
+
+    Raises
+    ------
+    OnChipFullError
+        The tensors of ``on_chip`` do not fit.
     """
 
-    def __init__(self, network: Network, group: int, slot_units: int, apart: bool = False):
+    def __init__(
+        self,
+        network: Network,
+        group: int,
+        slot_units: int,
+        apart: bool = False,
+        on_chip: OnChip | None = None,
+    ):
         self._slot_units = slot_units
+        self._on_chip = on_chip
         self.buffers: dict[Tensor, Buffer] = {}
-        self.units = 0
+        self.units = self.on_chip_units = 0
+        self.in_place: set[str] = set()
         self._padded = {}  # Tensor -> name of the layer whose padding is its border
         kept = set(network.results())
         last = {}
@@ -235,25 +287,67 @@ class Maps:
                 self._place(tensor, network.batch, borders[tensor])
         for index, layer in enumerate(network.layers):
             if layer.result not in self.buffers:
-                self._place(layer.result, group, borders[layer.result])
+                mine = layer.residual
+                if mine in kept or mine in network.inputs or last.get(mine) != index or apart:
+                    mine = None
+                if not self._takes_place(layer, mine, group, borders[layer.result]):
+                    self._place(layer.result, group, borders[layer.result])
             if apart:
                 continue
             for tensor, at in last.items():
-                if at == index and tensor not in kept and tensor not in network.inputs:
+                moved = layer.name in self.in_place and tensor is layer.residual
+                if at == index and tensor not in kept | set(network.inputs) and not moved:
                     self._release(self.buffers[tensor])
             if layer.result not in last and layer.result not in kept:
                 self._release(self.buffers[layer.result])
 
+    def _takes_place(self, layer, residual, group, border):
+        """Lets the result of ``layer`` take the place of its residual, which nobody reads later, if
+        both lie in the same way: a tile loads its residual before it is stored."""
+        if self._on_chip is None or residual is None or layer.pool != (1, 1, 1, 1):
+            return False
+        before = self.buffers[residual]
+        buffer = Buffer(layer.result, before.base, group, border, self._slot_units)
+        if residual in (layer.source, layer.second) or buffer.geometry != before.geometry:
+            return False
+        self.buffers[layer.result] = buffer
+        self.in_place.add(layer.name)
+        return True
+
+    def _arena(self, tensor):
+        """Units between which a tensor may lie, and whether they are those on chip."""
+        if self._on_chip is None:
+            return 0, 1 << 40, False
+        if tensor.name in self._on_chip.tensors:
+            return 0, self._on_chip.units, True
+        return self._on_chip.units, 1 << 40, False
+
     def _place(self, tensor, images, border):
         buffer = Buffer(tensor, 0, images, border, self._slot_units)
+        low, high, within = self._arena(tensor)
         base = None
         # A free place of the very same geometry keeps its zero border.
         for start, geometry in self._shapes.items():
-            if geometry == buffer.geometry and self._is_free(start, buffer.units):
+            if (
+                geometry == buffer.geometry
+                and low <= start < high
+                and self._is_free(start, buffer.units)
+            ):
                 base = start
                 break
         if base is None:
-            base = next(start for start, end in self._free if end - start >= buffer.units)
+            base = next(
+                (
+                    max(start, low)
+                    for start, end in self._free
+                    if min(end, high) - max(start, low) >= buffer.units
+                ),
+                None,
+            )
+        if base is None:
+            raise OnChipFullError(f"tensor {tensor.name} does not fit on-chip memory")
+        if within:
+            self.on_chip_units = max(self.on_chip_units, base + buffer.units)
         buffer = Buffer(tensor, base, images, border, self._slot_units)
         if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
             raise KernelError(
