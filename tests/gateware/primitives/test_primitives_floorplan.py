@@ -85,6 +85,7 @@ def cells_of(engine):
     [
         ("opentpu", "85f-16x16", 128, 0),
         ("opu", "85f-p256", 128, 182),
+        ("opu", "85f-p256-fast", 128, 96),
         ("cherry", "85f", 32, 96),
         ("cherry", "85f-max", 64, 96),
         ("pim", "85f", 144, 168),
@@ -121,6 +122,25 @@ def test_weights_lie_below_their_multipliers():
                     <= ram_places(placed[f"compute.ker.lane_{lane}.block_0_{bit}"])[0]
                     <= max(columns) + 4
                 )
+
+
+def test_buffers_leave_the_lower_rows_to_main_memory():
+    package = open_core("opu")
+    soc = open_board("ulx3s-85f").make_soc(package=package, preset="85f-p256-fast")
+    placed = _floorplan(package, "LFE5U-85F", soc.params)
+    memory = soc.backing.floorplan("LFE5U-85F")
+    assert len(memory) == 96
+    assert not set(memory.values()) & set(placed.values())
+    upper, lower, *rest = (set(row) for row in ram_rows("LFE5U-85F"))
+    blocks = {name: place for name, place in placed.items() if "EBR" in place}
+    assert set(blocks.values()) <= upper | lower
+    assert set(memory.values()) <= set.union(*rest)
+    assert {place for name, place in blocks.items() if ".ifm." in name} <= upper
+    # Multipliers of the upper row of DSPs have their weights in the upper row of block RAMs.
+    first = set(dsp_rows("LFE5U-85F")[0])
+    for lane in range(16):
+        within = placed[f"compute.lanes.multipliers.dsp_{lane // 2}"] in first
+        assert (blocks[f"compute.ker.lane_{lane}.block_0_0"] in upper) == within
 
 
 @pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])

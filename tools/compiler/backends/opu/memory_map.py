@@ -2,14 +2,16 @@
 """Memory map: decides which tensors and which layers' constants lie in on-chip memory.
 
 Tensors and constants are placed by the cycles that each of their bytes saves there: its traffic
-times the difference between the two memories. What is hidden behind convolutions saves nothing,
-so the model of cycles of the whole program then judges every single change.
+times the difference between the two memories. Tensors share memory one after another, constants
+stay, so several divisions between the two are tried. What is hidden behind convolutions saves
+nothing: the model of cycles of the whole program judges divisions and every single change.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from ...common.inputs import KernelError
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 __all__ = ["compile_on_chip", "program_cycles"]
 
+#: Shares of on-chip memory that tensors may take.
+_SHARES = (0.0, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
 #: Bytes that are left for the program and for kernels that other tilings cut in another way.
 _SPARE = 4096
 #: Programs of more words are not compared for every single tensor and layer.
@@ -100,8 +104,15 @@ def compile_on_chip(
 
     plain = compiled(OnChip(timing.border), schedule=False)
     items = _items(network, params, timing, plain.sizes)
-    on_chip = _densest(network, params, timing, items)
-    best = _fitting(compiled, on_chip, items)
+    maps = dict.fromkeys(_densest(network, params, timing, items, share) for share in _SHARES)
+    best = _fitting(compiled, next(iter(maps)), items)
+    found = {best[1]: program_cycles(best[0], timing)}
+    for on_chip in maps:
+        trial = _fitting(partial(compiled, tilings=best[0].tilings), on_chip, items)
+        found[trial[1]] = program_cycles(trial[0], timing)
+    chosen = min(found, key=found.get)
+    if chosen != best[1]:
+        best = _fitting(compiled, chosen, items)
     if quick or len(best[0].words) > _MOST_WORDS:
         return best[0]
     chosen = _compared(compiled, *best, items, timing)
@@ -155,13 +166,17 @@ def _fits(network, params, on_chip, items):
     return 64 * maps.on_chip_units + constants + _SPARE <= on_chip.size
 
 
-def _densest(network, params, timing, items):
-    """The tensors and constants that save most per byte, as many as fit."""
-    on_chip = OnChip(timing.border)
+def _densest(network, params, timing, items, share):
+    """The tensors that save most per byte, as many as fit a share of on-chip memory, and the
+    constants beside them."""
+    on_chip = OnChip(int(timing.border * share) // 64 * 64)
     for item in items:
-        more = item.toggled(on_chip)
-        if _fits(network, params, more, items):
-            on_chip = more
+        if item.is_tensor and _fits(network, params, item.toggled(on_chip), items):
+            on_chip = item.toggled(on_chip)
+    on_chip = OnChip(timing.border, on_chip.tensors)
+    for item in items:
+        if not item.is_tensor and _fits(network, params, item.toggled(on_chip), items):
+            on_chip = item.toggled(on_chip)
     return on_chip
 
 
