@@ -617,7 +617,12 @@ class Board:
             if on_chip:
                 from ..gateware.memory.onchip import OnChipMemory
 
-                memory = OnChipMemory(rest=memory, on_chip=on_chip, beat_bytes=beat, family=family)
+                more = {}
+                if package is not None:
+                    more["outstanding"] = package.core.variant(resolved, beat).ON_CHIP_REQUESTS
+                memory = OnChipMemory(
+                    rest=memory, on_chip=on_chip, beat_bytes=beat, family=family, **more
+                )
         except PLLError:
             raise
         except ValueError as error:

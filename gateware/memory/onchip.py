@@ -33,6 +33,9 @@ class OnChipMemory(wiring.Component):
     beat_bytes : int
         Bytes of a beat: 2, 4, 8 or 16.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
+    outstanding : int
+        Requests under way, here and in the arbiters in front: a read of the other memory takes many
+        cycles, and only with others behind it are both memories at work.
 
     Members
     -------
@@ -49,10 +52,6 @@ class OnChipMemory(wiring.Component):
     #: Partial beats reach both memories as they are; the adapters that `rest` needs for them are
     #: inside.
     masks = True
-    #: Requests under way, here and in the arbiters in front: a read of the other memory takes many
-    #: cycles, and only with others behind it are both memories at work.
-    OUTSTANDING = 8
-
     def __init__(
         self,
         *,
@@ -60,7 +59,9 @@ class OnChipMemory(wiring.Component):
         on_chip: int,
         beat_bytes: int,
         family: str | None = None,
+        outstanding: int = 8,
     ) -> None:
+        self.OUTSTANDING = outstanding
         self.rest, self.size, self.on_chip, self.beat_bytes = rest, rest.size, on_chip, beat_bytes
         self.kind, self.rest_beat_bytes = (
             getattr(rest, "kind", type(rest).__name__),
@@ -70,7 +71,7 @@ class OnChipMemory(wiring.Component):
             if hasattr(rest, name):
                 setattr(self, name, getattr(rest, name))
         self._split = MemorySplit(
-            beat_bytes=beat_bytes, border=on_chip, size=rest.size, outstanding=self.OUTSTANDING
+            beat_bytes=beat_bytes, border=on_chip, size=rest.size, outstanding=outstanding
         )
         self._low = PipelinedBlockRAM(size=on_chip, beat_bytes=beat_bytes, family=family)
         self._adapter = None

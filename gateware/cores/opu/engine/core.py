@@ -59,6 +59,8 @@ class PipelinedEngine(Engine):
     """
 
     BEATS = (1, 2, 4, 8, 16)
+    # A slot of 16 channels is a request of one beat.
+    ON_CHIP_REQUESTS = 16
 
     floorplan = staticmethod(floorplan)
 

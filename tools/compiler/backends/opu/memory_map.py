@@ -10,7 +10,7 @@ nothing: the model of cycles of the whole program judges divisions and every sin
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,8 +54,8 @@ class _Item:
         """On-chip memory with it, or without it if it is there."""
         name = frozenset((self.name,))
         if self.is_tensor:
-            return OnChip(on_chip.size, on_chip.tensors ^ name, on_chip.layers)
-        return OnChip(on_chip.size, on_chip.tensors, on_chip.layers ^ name)
+            return replace(on_chip, tensors=on_chip.tensors ^ name)
+        return replace(on_chip, layers=on_chip.layers ^ name)
 
 
 def program_cycles(compiled: Compiled, timing: Timing) -> float:
@@ -104,7 +104,11 @@ def compile_on_chip(
 
     plain = compiled(OnChip(timing.border), schedule=False)
     items = _items(network, params, timing, plain.sizes)
-    maps = dict.fromkeys(_densest(network, params, timing, items, share) for share in _SHARES)
+    maps = dict.fromkeys(
+        _densest(network, params, timing, items, share, spread)
+        for share in _SHARES
+        for spread in (True, False)
+    )
     best = _fitting(compiled, next(iter(maps)), items)
     found = {best[1]: program_cycles(best[0], timing)}
     for on_chip in maps:
@@ -166,14 +170,14 @@ def _fits(network, params, on_chip, items):
     return 64 * maps.on_chip_units + constants + _SPARE <= on_chip.size
 
 
-def _densest(network, params, timing, items, share):
+def _densest(network, params, timing, items, share, spread):
     """The tensors that save most per byte, as many as fit a share of on-chip memory, and the
     constants beside them."""
-    on_chip = OnChip(int(timing.border * share) // 64 * 64)
+    on_chip = OnChip(int(timing.border * share) // 64 * 64, spread=spread)
     for item in items:
         if item.is_tensor and _fits(network, params, item.toggled(on_chip), items):
             on_chip = item.toggled(on_chip)
-    on_chip = OnChip(timing.border, on_chip.tensors)
+    on_chip = replace(on_chip, size=timing.border)
     for item in items:
         if not item.is_tensor and _fits(network, params, item.toggled(on_chip), items):
             on_chip = item.toggled(on_chip)

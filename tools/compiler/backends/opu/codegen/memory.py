@@ -35,11 +35,14 @@ class OnChip:
     size : bytes
     tensors : names of tensors
     layers : names of the layers whose kernels and biases lie there
+    spread : a tensor avoids the border of another one whose memory is free again, so that it need
+        not be made zero once more
     """
 
     size: int
     tensors: frozenset[str] = frozenset()
     layers: frozenset[str] = frozenset()
+    spread: bool = False
 
     @property
     def units(self) -> int:
@@ -280,6 +283,7 @@ class Maps:
                 self._padded[layer.source] = layer.name
         self._free = [(0, 1 << 40)]
         self._shapes: dict[Any, Any] = {}
+        self._borders: list[tuple[int, int]] = []
         for tensor in network.inputs:
             self._place(tensor, network.batch, borders[tensor])
         for tensor in network.results():
@@ -335,15 +339,10 @@ class Maps:
             ):
                 base = start
                 break
+        if base is None and self._on_chip is not None and self._on_chip.spread:
+            base = self._free_place(buffer.units, low, high, self._bordered())
         if base is None:
-            base = next(
-                (
-                    max(start, low)
-                    for start, end in self._free
-                    if min(end, high) - max(start, low) >= buffer.units
-                ),
-                None,
-            )
+            base = self._free_place(buffer.units, low, high)
         if base is None:
             raise OnChipFullError(f"tensor {tensor.name} does not fit on-chip memory")
         if within:
@@ -360,6 +359,8 @@ class Maps:
         self._take(base, base + buffer.units)
         self._shapes = {s: g for s, g in self._shapes.items() if s != base}
         self._shapes[base] = buffer.geometry
+        if border:
+            self._borders.append((base, base + buffer.units))
         self.buffers[tensor] = buffer
         self.units = max(self.units, base + buffer.units)
         if self.units > _MOST_UNITS:
@@ -367,6 +368,22 @@ class Maps:
                 f"tensor {tensor.name}: the maps take more than the {_MOST_UNITS * 64} bytes "
                 f"of a region"
             )
+
+    def _bordered(self):
+        """Places of all tensors so far that have a border, in order."""
+        return sorted(self._borders)
+
+    def _free_place(self, size, low, high, taken=()):
+        """First free place of ``size`` units between ``low`` and ``high``, outside of ``taken``;
+        ``None`` if there is none."""
+        for start, end in self._free:
+            at = max(start, low)
+            for first, behind in taken:
+                if first < at + size and at < behind:
+                    at = behind
+            if min(end, high) - at >= size:
+                return at
+        return None
 
     def _is_free(self, start, size):
         return any(a <= start and start + size <= b for a, b in self._free)
