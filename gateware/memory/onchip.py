@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hybrid main memory: the lowest addresses in block RAM, the others in another memory."""
 
+from collections.abc import Collection
+
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -83,9 +85,10 @@ class OnChipMemory(wiring.Component):
             members["pins"] = rest.signature.members["pins"]
         super().__init__(members)
 
-    def floorplan(self, device: str) -> dict[str, str]:
-        """Placement of block RAMs by name, as in ``Engine.floorplan``."""
-        return {f"low.{name}": place for name, place in self._low.floorplan(device).items()}
+    def floorplan(self, device: str, taken: Collection[str] = ()) -> dict[str, str]:
+        """Placement of block RAMs by name, as in ``Engine.floorplan``, none at sites ``taken``."""
+        places = self._low.floorplan(device, taken)
+        return {f"low.{name}": place for name, place in places.items()}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

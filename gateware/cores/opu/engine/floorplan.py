@@ -37,8 +37,6 @@ def _block_rams(device, params, clusters):
     at = [[where[place] for place in cluster] for cluster in clusters]
     pairs, ifm = _blocks(params, len(clusters))
     rams = ram_rows(device)
-    if sum(map(len, pairs)) + len(ifm) <= 2 * len(rams[0]):
-        return _two_rows(rams, at, pairs, ifm)
     found, taken = {}, set()
     for cluster, mine in zip(at, pairs, strict=True):
         # A row of block RAMs has as many as one of DSPs, and at the same columns; below a pair's
@@ -47,8 +45,15 @@ def _block_rams(device, params, clusters):
         taken |= set(below)
         if len(mine) > len(below):
             return {}
+        if 3 * len(mine) < 2 * len(below):
+            # Not side by side: main memory lies between them, whose blocks have a fifth of their
+            # wires.
+            below = [below[k * len(below) // len(mine)] for k in range(len(mine))]
         found |= dict(zip(mine, below, strict=False))
+    # The activations, whose lines go to all lanes, beside the pairs' own where a row has space.
     free = [place for row in reversed(rams) for place in row if place not in taken]
+    beside = [place for place in reversed(rams[-2]) if place not in taken]
+    free = beside if len(ifm) <= len(beside) else free
     return found | dict(zip(ifm, free, strict=False)) if len(ifm) <= len(free) else {}
 
 
@@ -76,32 +81,3 @@ def _blocks(params, count):
         for bank in range(params["ifm_banks"])
     ]
     return pairs, ifm
-
-
-def _two_rows(rams, at, pairs, ifm):
-    """Sites in the two upper rows of block RAMs, which lie between the rows of DSPs, so that the
-    two lower ones are left to main memory: in each row the pairs in the order of their DSPs, and in
-    the upper one, with the fewest, the activations between them."""
-    upper, lower = (
-        [
-            mine
-            for (_, _), mine in sorted(
-                ((cluster[0][1], -cluster[0][0]), mine)
-                for cluster, mine in zip(at, pairs, strict=True)
-                if min(cluster[0][0], 1) == row
-            )
-        ]
-        for row in range(2)
-    )
-    gaps = max(1, len(upper) - 1)
-    for gap in reversed(range(gaps)):
-        share = ifm[len(ifm) * gap // gaps : len(ifm) * (gap + 1) // gaps]
-        upper.insert(gap + 1, share)
-    found = {}
-    for row, groups in zip(rams, (upper, lower), strict=False):
-        names = [name for group in groups for name in group]
-        if len(names) > len(row):
-            return {}
-        begin = (len(row) - len(names)) // 2
-        found |= dict(zip(names, row[begin:], strict=False))
-    return found

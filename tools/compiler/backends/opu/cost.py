@@ -66,7 +66,7 @@ _SPLIT_SDRAM = replace(SDRAM, load=20, store=70)
 
 def _block_ram(beat_bytes):
     """Speeds of block RAM in beats of so many bytes."""
-    return Timing(rate=float(beat_bytes), load=16, store=40, fetch=4 / beat_bytes)
+    return Timing(rate=float(beat_bytes), load=20, store=56, fetch=4 / beat_bytes)
 
 
 def main_memory(info: Mapping[str, Any]) -> Timing:

@@ -89,9 +89,17 @@ def lower_network(
 ) -> Lowered:
     """Lowers the network of a Builder to :class:`Lowered`; raises :class:`LoweringError`.
     ``quick``: see :func:`~.codegen.compiler.compile_network`; ``timing``: of main memory."""
-    compiled, apart = _compiled(built, params, memory_size, quick, timing)
+    written = {layer.result for layer in built.network.layers}
+    # A folded input holds zeros that are written once, a state is the next run's.
+    spent = {
+        tensor.name
+        for name, tensor in built.values.items()
+        if tensor in built.network.inputs and name not in form.folds and tensor not in written
+    }
+    compiled, apart = _compiled(built, params, memory_size, quick, timing, spent)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
+    lasting -= {tensor for tensor in lasting if tensor.name in compiled.overwritten}
     stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
     folded = {built.values[name].name for name in form.folds if name in inputs}
     zeros = [
@@ -117,7 +125,7 @@ def lower_network(
     return with_states(lowered, built.kept)
 
 
-def _compiled(built, params, memory_size, quick, timing):
+def _compiled(built, params, memory_size, quick, timing, spent):
     """Compiles with separate memory for every tensor if that fits, else with shared memory:
     (Compiled, whether memory is separate). On-chip memory is always shared."""
     network = built.network
@@ -125,7 +133,10 @@ def _compiled(built, params, memory_size, quick, timing):
         raise LoweringError("no node of the network runs on the core")
     if timing.on_chip is not None and Target(params).overlaps:
         try:
-            return compile_on_chip(network, params, timing, memory=memory_size, quick=quick), False
+            found = compile_on_chip(
+                network, params, timing, memory=memory_size, spent=spent, quick=quick
+            )
+            return found, False
         except KernelError:
             pass
     try:

@@ -9,7 +9,7 @@ nothing: the model of cycles of the whole program judges divisions and every sin
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -71,6 +71,7 @@ def compile_on_chip(
     timing: Timing,
     *,
     memory: int,
+    spent: Collection[str] = (),
     quick: bool = False,
 ) -> Compiled:
     """Compiles a network with the best memory map found.
@@ -81,6 +82,7 @@ def compile_on_chip(
     params : dict, build parameters
     timing : Timing with on-chip memory
     memory : bytes of main memory
+    spent : names of inputs whose memory other tensors may take once they were read
     quick : bool, as of :func:`~.codegen.compiler.compile_network`; no maps are compared
 
     Raises
@@ -102,10 +104,11 @@ def compile_on_chip(
             **options,
         )
 
-    plain = compiled(OnChip(timing.border), schedule=False)
+    empty = OnChip(timing.border, spent=frozenset(spent))
+    plain = compiled(empty, schedule=False)
     items = _items(network, params, timing, plain.sizes)
     maps = dict.fromkeys(
-        _densest(network, params, timing, items, share, spread)
+        _densest(network, params, replace(empty, spread=spread), items, share)
         for share in _SHARES
         for spread in (True, False)
     )
@@ -170,14 +173,14 @@ def _fits(network, params, on_chip, items):
     return 64 * maps.on_chip_units + constants + _SPARE <= on_chip.size
 
 
-def _densest(network, params, timing, items, share, spread):
+def _densest(network, params, empty, items, share):
     """The tensors that save most per byte, as many as fit a share of on-chip memory, and the
     constants beside them."""
-    on_chip = OnChip(int(timing.border * share) // 64 * 64, spread=spread)
+    on_chip = replace(empty, size=int(empty.size * share) // 64 * 64)
     for item in items:
         if item.is_tensor and _fits(network, params, item.toggled(on_chip), items):
             on_chip = item.toggled(on_chip)
-    on_chip = replace(on_chip, size=timing.border)
+    on_chip = replace(on_chip, size=empty.size)
     for item in items:
         if not item.is_tensor and _fits(network, params, item.toggled(on_chip), items):
             on_chip = item.toggled(on_chip)

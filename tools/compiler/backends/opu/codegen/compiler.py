@@ -199,6 +199,7 @@ def _finish_on_chip(writer, emitter, spans, lowering, chosen, memory):
         far_constants=far,
         far_constants_at=far_at,
         sizes=dict(lowering.sizes),
+        overwritten=frozenset(tensor.name for tensor in maps.overwritten),
     )
 
 
@@ -379,6 +380,8 @@ class _Writer:
                     emitter.start(job)
                     pending = job
         self._end(emitter, pending, None, spans)
+        if layers is None:
+            emitter.clean_inputs(lowering.input_pads())
         emitter.emit("end")
         return emitter, spans
 

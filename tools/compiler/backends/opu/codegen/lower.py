@@ -118,6 +118,16 @@ class Lowering:
         )
         return [make(layer, tiling, o, *tile, rows, columns) for o, tile in order]
 
+    def input_pads(self) -> list[Pad]:
+        """The Pads that zero the borders of inputs which other tensors may have overwritten."""
+        found = []
+        for tensor in self.maps.overwritten:
+            buffer = self.maps.buffers[tensor]
+            for image in range(buffer.images):
+                for part in range(0, tensor.pieces, tensor.shares):
+                    found += border_pads(buffer, image, part)
+        return sorted(found, key=lambda pad: pad.at)
+
     def pads(self, layer: Layer, first: int, count: int) -> list[Pad]:
         """The Pads that zero the border of the layer's result, for those images."""
         return [

@@ -35,6 +35,7 @@ class OnChip:
     size : bytes
     tensors : names of tensors
     layers : names of the layers whose kernels and biases lie there
+    spent : names of inputs whose memory others may take once they were read
     spread : a tensor avoids the border of another one whose memory is free again, so that it need
         not be made zero once more
     """
@@ -42,6 +43,7 @@ class OnChip:
     size: int
     tensors: frozenset[str] = frozenset()
     layers: frozenset[str] = frozenset()
+    spent: frozenset[str] = frozenset()
     spread: bool = False
 
     @property
@@ -241,7 +243,8 @@ class Maps:
     slot_units : units in a slot
     apart : every tensor keeps its place
     on_chip : OnChip, optional; its tensors lie below the end of on-chip memory, all others above.
-        A sum may then take the place of its residual
+        A sum may then take the place of its residual, and a tensor that of an input which nobody
+        reads later
 
     Attributes
     ----------
@@ -249,6 +252,7 @@ class Maps:
     units : size of the whole
     on_chip_units : end of the tensors in on-chip memory
     in_place : names of the layers whose result overwrites their residual, tile by tile
+    overwritten : inputs whose memory may hold another tensor after a run
 
     Raises
     ------
@@ -269,8 +273,13 @@ class Maps:
         self.buffers: dict[Tensor, Buffer] = {}
         self.units = self.on_chip_units = 0
         self.in_place: set[str] = set()
+        self.overwritten: set[Tensor] = set()
         self._padded = {}  # Tensor -> name of the layer whose padding is its border
         kept = set(network.results())
+        lasting = set(network.inputs)
+        if on_chip is not None:
+            self.overwritten = {t for t in network.inputs if t.name in on_chip.spent} - kept
+            lasting -= self.overwritten
         last = {}
         borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
         borders.update(network.borders)
@@ -300,7 +309,7 @@ class Maps:
                 continue
             for tensor, at in last.items():
                 moved = layer.name in self.in_place and tensor is layer.residual
-                if at == index and tensor not in kept | set(network.inputs) and not moved:
+                if at == index and tensor not in kept | lasting and not moved:
                     self._release(self.buffers[tensor])
             if layer.result not in last and layer.result not in kept:
                 self._release(self.buffers[layer.result])

@@ -88,6 +88,7 @@ class Compiled:
     tilings : dict, layer name -> Tiling
     far_constants, far_constants_at : those of the layers whose constants are not in on-chip memory
     sizes : dict, layer name -> bytes of its kernels and biases; of a build with on-chip memory
+    overwritten : names of inputs whose memory holds another tensor after a run
     """
 
     words: list[int]
@@ -106,6 +107,7 @@ class Compiled:
     far_constants: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
     far_constants_at: int = 0
     sizes: dict[str, int] = field(default_factory=dict)
+    overwritten: frozenset[str] = frozenset()
 
     @property
     def all_constants(self) -> list[tuple[int, np.ndarray]]:
