@@ -41,7 +41,13 @@ _PARTNERS = tuple(
 )
 
 
-def convert(component: wiring.Component, *, name: str, yosys: str | None = None) -> str:
+def convert(
+    component: wiring.Component,
+    *,
+    name: str,
+    yosys: str | None = None,
+    platform: object | None = None,
+) -> str:
     """Converts an Amaranth component to reproducible Verilog: no attributes with local file names,
     memories initialised in loops, and readable names for ports that Amaranth would escape.
 
@@ -52,6 +58,9 @@ def convert(component: wiring.Component, *, name: str, yosys: str | None = None)
     yosys : str or None
         The program that writes it; by default ``YOSYS`` of the environment, a yosys on the path, or
         YoWASP's.
+    platform : object or None
+        What the components' ``elaborate`` is given. It collects files by ``add_file(name, text)``
+        if there are components that bring Verilog of their own.
 
     Raises
     ------
@@ -61,7 +70,9 @@ def convert(component: wiring.Component, *, name: str, yosys: str | None = None)
     from amaranth.back import verilog as back
 
     with _yosys(yosys or find_yosys()):
-        text = back.convert(component, name=name, emit_src=False, strip_internal_attrs=True)
+        text = back.convert(
+            component, name=name, platform=platform, emit_src=False, strip_internal_attrs=True
+        )
     return _rename(_wake(_roll(text)))
 
 

@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from itertools import groupby
 
-from .statements import joined_scopes, statement_end, statements, without_comments
+from .statements import merged_scopes, statement_end, statements, without_comments
 
 __all__ = ["copy_registers", "cut_up", "join_edges", "one_chunk"]
 
@@ -105,7 +105,7 @@ def cut_up(source: str, header: str, size: int) -> tuple[str, str]:
     """Splits ``p_top::eval`` into functions of about ``size`` characters: ``(source, header)``.
 
     Its variables become members, but for those that one of the functions alone uses. A declaration
-    with a value stays in one function with all that uses it (:func:`~.statements.joined_scopes`).
+    with a value stays in one function with all that uses it (:func:`~.statements.merged_scopes`).
     """
     begin, end = _eval_body(source)
     heads: list[str] = []
@@ -123,9 +123,9 @@ def cut_up(source: str, header: str, size: int) -> tuple[str, str]:
             rest.append(statement)
     parts: list[list[tuple[str | None, str]]] = [[]]
     length = 0
-    for statement in joined_scopes(rest):
+    for statement in merged_scopes(rest):
         test, body = _edge(statement)
-        for piece in [body] if test is None else joined_scopes(statements(body)):
+        for piece in [body] if test is None else merged_scopes(statements(body)):
             if length > size:
                 parts.append([])
                 length = 0

@@ -8,7 +8,7 @@ No more of the language than CXXRTL's back end and runtime write; any other stat
 import re
 from collections.abc import Sequence
 
-__all__ = ["joined_scopes", "statement_end", "statements", "without_comments"]
+__all__ = ["merged_scopes", "statement_end", "statements", "without_comments"]
 
 _LITERAL = r'"(?:\\.|[^"\\\n])*"' r"|'(?:\\.|[^'\\\n])+'"
 _COMMENT = re.compile(rf"({_LITERAL})|^[ \t]*//[^\n]*\n|[ \t]*//[^\n]*|/\*.*?\*/", re.S | re.M)
@@ -91,7 +91,7 @@ def statements(text: str) -> list[str]:
     return found
 
 
-def joined_scopes(parts: Sequence[str]) -> list[str]:
+def merged_scopes(parts: Sequence[str]) -> list[str]:
     """Merges statements of a scope that must stay together: from a declaration to the last use of
     its name.
 

@@ -259,8 +259,8 @@ class _Writer:
         # A block of vectors takes memory so many products of this layer, beside tiles and
         # instructions.
         traffic = network.n**2 + 28
-        room = (count + 1) * network.bandwidth - traffic
-        pace = count * network.n / room if room > 0 else 1 << 20
+        spare = (count + 1) * network.bandwidth - traffic
+        interval = count * network.n / spare if spare > 0 else 1 << 20
         # An activation starts when the product's first row is through the array. Where products are
         # shorter than that, another product goes in between (which needs a slot more: its own may
         # not be the waiting one's).
@@ -276,7 +276,7 @@ class _Writer:
                 self._activated = self._products
 
         missing = len(self.loads) if index == 0 else 0  # the last blocks are still to come
-        arrival = [0.0] * (down - missing) + [k * pace for k in range(missing)]
+        arrival = [0.0] * (down - missing) + [k * interval for k in range(missing)]
         newest = -1
         for k, j in product_order(arrival, across, slots - delay):
             # Input block k must be requested before its first product; block k + 1 right behind
@@ -301,12 +301,12 @@ class _Writer:
                 waiting.append(j)
                 if not delay:
                     activate(waiting.pop())
-            self._pace_memory(index, pace)
+            self._schedule_memory(index, interval)
         for j in waiting:
             activate(j)
 
-    def _pace_memory(self, index, pace):
-        if self._products - self._last >= pace:
+    def _schedule_memory(self, index, interval):
+        if self._products - self._last >= interval:
             if self._stores:
                 # Behind so many products its rows are written, and nothing waits for them.
                 if self._products - self._activated >= 2 * self.network.beside:
@@ -314,7 +314,7 @@ class _Writer:
             elif self.loads and index:
                 self._load()
         # At the end there are too few products left to be held up.
-        while self._stores and self._ahead <= pace * len(self._stores):
+        while self._stores and self._ahead <= interval * len(self._stores):
             self._store()
 
     def _load(self):

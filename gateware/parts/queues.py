@@ -2,9 +2,8 @@
 """Stream queues in flip-flops: one entry per cycle, latency one cycle.
 
 :class:`StreamBuffer` has two entries and cuts every path between its sides; :class:`PairQueue` has
-two and an ``i.ready`` that drives as
-much as it likes; :class:`ShiftQueue` has any number, whose entries can be looked at;
-:class:`RAMQueue` has sixteen at most, in distributed RAM.
+two and an ``i.ready`` that drives as much as it likes; :class:`ShiftQueue` has any number, whose
+entries can be looked at; :class:`RAMQueue` has a power of two, in distributed RAM.
 """
 
 from amaranth import Cat, Module, Mux, Shape, Signal, Value
@@ -166,7 +165,7 @@ class PairQueue(wiring.Component):
 
 
 class RAMQueue(wiring.Component):
-    """FIFO of wide entries in distributed RAM. A step changes two four-bit counters, whatever the
+    """FIFO of wide entries in distributed RAM. A step changes two short counters, whatever the
     entries' width; a :class:`ShiftQueue` would move all entries. Latency: one cycle; one entry per
     cycle.
 
@@ -174,6 +173,8 @@ class RAMQueue(wiring.Component):
     ----------
     shape : ShapeLike
         Shape of an entry.
+    depth : int
+        Entries that it holds, a power of two.
 
     Members
     -------
@@ -186,11 +187,8 @@ class RAMQueue(wiring.Component):
         ``o.payload`` is read from the RAM in the same cycle; undefined while there is nothing.
     """
 
-    #: Entries that it holds.
-    DEPTH = 16
-
-    def __init__(self, *, shape: ShapeLike) -> None:
-        self._bits = Shape.cast(shape).width
+    def __init__(self, *, shape: ShapeLike, depth: int = 16) -> None:
+        self._bits, self.depth = Shape.cast(shape).width, depth
         super().__init__(
             {
                 "put": In(1),
@@ -202,10 +200,10 @@ class RAMQueue(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        cells = m.submodules.cells = Memory(shape=self._bits, depth=self.DEPTH, init=[])
+        cells = m.submodules.cells = Memory(shape=self._bits, depth=self.depth, init=[])
         writer, reader = cells.write_port(), cells.read_port(domain="comb")
-        first, behind = Signal(range(self.DEPTH)), Signal(range(self.DEPTH))
-        pop, held = Signal(), Signal(range(self.DEPTH + 1))
+        first, behind = Signal(range(self.depth)), Signal(range(self.depth))
+        pop, held = Signal(), Signal(range(self.depth + 1))
         m.d.comb += [
             writer.en.eq(self.put),
             writer.addr.eq(behind),
@@ -213,7 +211,7 @@ class RAMQueue(wiring.Component):
             reader.addr.eq(first),
             Value.cast(self.o.payload).eq(reader.data),
             pop.eq(self.o.valid & self.o.ready),
-            self.space.eq(~held[-1]),  # of sixteen entries, the count's highest bit
+            self.space.eq(~held[-1]),  # of a power of two, the count's highest bit
         ]
         with m.If(self.put):
             m.d.sync += behind.eq(behind + 1)

@@ -14,8 +14,8 @@ _ACTIONS = {"r": csr.action.R, "w": csr.action.W, "rw": csr.action.RW}
 
 def _describe(name, doc, width, access):
     """CSR register for description only: the control block implements it."""
-    kind = type(name, (csr.Register,), {"__doc__": doc})
-    register = kind(csr.Field(_ACTIONS[access], width), access=access)
+    kind = type(name, (csr.Register,), {"__doc__": doc}, access=access)
+    register = kind(csr.Field(_ACTIONS[access], width))
     for unbuilt in (register, *(action for _, action in register)):
         # No one forgot to use it.
         unbuilt._MustUse__used = True

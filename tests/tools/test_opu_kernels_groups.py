@@ -250,8 +250,8 @@ def _borders(**options):
 
 
 def test_borders_that_stay_zero_are_not_made_zero():
-    network, compiled = _borders(apart=True, zeroed=True)
-    assert "pad" not in compiled.text and "pad" in _borders(apart=True)[1].text
+    network, compiled = _borders(separate=True, zeroed=True)
+    assert "pad" not in compiled.text and "pad" in _borders(separate=True)[1].text
     memory = compiled.image(random_values(np.random.default_rng(0), network))
     model = Model(build(), memory)
     for seed in range(3):  # run after run in one memory

@@ -145,6 +145,29 @@ def test_convert_finds_yosys(monkeypatch, tmp_path):
         verilog.convert(Signal(), name="x")
 
 
+def test_components_that_bring_verilog():
+    """A platform that is given collects their files."""
+    from amaranth import Instance, Module
+    from amaranth.lib import wiring
+    from amaranth.lib.wiring import Out
+
+    class Foreign(wiring.Component):
+        value: Out(1)
+
+        def elaborate(self, platform):
+            m = Module()
+            platform.add_file("foreign.v", "module foreign(output o); endmodule")
+            m.submodules.foreign = Instance("foreign", o_o=self.value)
+            return m
+
+    class Files(dict):
+        add_file = dict.__setitem__
+
+    files = Files()
+    assert "foreign foreign (" in verilog.convert(Foreign(), name="top", platform=files)
+    assert set(files) == {"foreign.v"}
+
+
 def test_second_clock_stands_in_the_header():
     from amaranth.lib import wiring
 

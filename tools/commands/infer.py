@@ -217,7 +217,7 @@ def _outputs(session, inputs, kept, console):
     session.expected = count
     if kept is None:
         return session.outputs(**inputs)
-    images = max((step.lowered.images for step in plan.machine_steps), default=1)
+    images = max((step.lowered.images for step in plan.core_steps), default=1)
     if plan.states:
         # Sequences are whole, so that others go on behind them.
         images = count if session.reset_every is None else session.reset_every

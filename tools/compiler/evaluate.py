@@ -190,8 +190,8 @@ def _padded(x, padding, value=0.0):
 def _taps(x, size, stride, dilation):
     """Taps of a window: for each, its row and column and the elements [inputs, rows, columns,
     channels] under it."""
-    reach = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
-    rows, columns = (length - r for length, r in zip(x.shape[1:3], reach, strict=True))
+    effective_size = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
+    rows, columns = (length - r for length, r in zip(x.shape[1:3], effective_size, strict=True))
     for row in range(size[0]):
         for column in range(size[1]):
             r, c = row * dilation[0], column * dilation[1]

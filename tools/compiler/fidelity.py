@@ -12,7 +12,7 @@ import numpy as np
 
 from .evaluate import run_graph
 from .graph import INDEX_FUNCTIONS, Graph, Reduce
-from .plan import MachineStep
+from .plan import CoreStep
 from .ports import from_graph, to_graph
 from .quantise.calibration import evenly, fewer
 from .values import to_numbers, to_values
@@ -119,9 +119,7 @@ def _real(port, values):
 def chosen_tensor(plan: Plan, tensor: str) -> str | None:
     """Input of the argmax that produces an output ``tensor``, else ``None``: class numbers have no
     signal-to-noise ratio."""
-    graphs = [
-        step.part.graph if isinstance(step, MachineStep) else step.graph for step in plan.steps
-    ]
+    graphs = [step.part.graph if isinstance(step, CoreStep) else step.graph for step in plan.steps]
     for graph in graphs:
         node = graph.maker(tensor)
         if isinstance(node, Reduce) and node.function in INDEX_FUNCTIONS:
@@ -151,10 +149,10 @@ def _layers(plan, inputs, numbers, values):
     result = _Layers()
     exact, found = dict(inputs), {**inputs, **states_read(plan, values)}
     for step in plan.steps:
-        graph = step.part.graph if isinstance(step, MachineStep) else step.graph
+        graph = step.part.graph if isinstance(step, CoreStep) else step.graph
         exact.update(_run(graph, exact))
         seen = {port.tensor: found[port.tensor] for port in graph.inputs}
-        if isinstance(step, MachineStep):
+        if isinstance(step, CoreStep):
             part = step.part
             seen = {
                 name: to_values(part, name, to_numbers(part, name, seen[name])) for name in seen

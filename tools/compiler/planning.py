@@ -21,7 +21,7 @@ from .partition import PartitionError, neighbours_of, partition, refusal, separa
 from .passes import simplify
 from .passes.branches import branches_scaled
 from .passes.centring import centred, results_centred
-from .plan import HostStep, MachineStep, Plan, drop_unread
+from .plan import CoreStep, HostStep, Plan, drop_unread
 from .ports import to_graph
 from .quantise import check_bits, quantise
 from .quantise.calibration import check_calibration
@@ -93,13 +93,13 @@ def outline(
     build: TargetBuild,
     options: Options | None = None,
     forced_to_host: Mapping[str, str] | None = None,
-    apart: Collection[str] = (),
+    unfused_clips: Collection[str] = (),
     on_board: bool = True,
 ) -> Outline:
     """The :class:`Outline` of a network for a build. ``forced_to_host``: nodes that the host must
-    run, name -> reason; ``apart``: layers whose clip stays unfused where the core supports that;
-    ``on_board``: states may stay in main memory between runs, which gives input and output one
-    scale.
+    run, name -> reason; ``unfused_clips``: layers whose clip stays unfused where the core supports
+    that; ``on_board``: states may stay in main memory between runs, which gives input and output
+    one scale.
 
     Raises
     ------
@@ -108,7 +108,10 @@ def outline(
     """
     backend = _backend(build)
     options = options or Options()
-    backend.forced_to_host, backend.apart = dict(forced_to_host or {}), frozenset(apart)
+    backend.forced_to_host, backend.unfused_clips = (
+        dict(forced_to_host or {}),
+        frozenset(unfused_clips),
+    )
     backend.quick = options.dry
     graph = simplify(graph)
     check_names(graph, options.on_host)
@@ -141,12 +144,12 @@ def _states_on_board(graph, segments, pairs):
     """Pairs (tensor of the input, tensor of the output) of the states that a single program both
     reads and computes. Only these may stay in main memory: if several programs share the memory in
     turn, the others overwrite a state."""
-    programs = [part for machine, part in segments if machine]
+    programs = [part for on_core, part in segments if on_core]
     if len(programs) != 1:
         return ()
     (program,) = programs
     made = {node.output for node in program.nodes}
-    hosts = [part for machine, part in segments if not machine]
+    hosts = [part for on_core, part in segments if not on_core]
     on_host = {port.tensor for part in hosts for port in part.inputs}
     read = {port.tensor for port in program.inputs} - on_host
     ports = {port.name: port for port in (*graph.inputs, *graph.outputs)}
@@ -217,7 +220,7 @@ def compile_graph(
     """
     options = options or Options()
     forced_to_host = dict.fromkeys(options.on_host, "it was asked to run on the host")
-    apart: set[str] = set()
+    unfused_clips: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration
     if options.states:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
@@ -234,13 +237,13 @@ def compile_graph(
     exact = False  # whether placeholder numbers have been found too rough
     on_board = True  # whether states may share one scale
     while True:
-        made = outline(near, build, options, forced_to_host, apart, on_board)
+        made = outline(near, build, options, forced_to_host, unfused_clips, on_board)
         try:
             if exact:
                 steps, parts = _steps(made, given, replace(options, dry=False), progress)
             else:
                 steps, parts = _checked(made, given, options, progress)
-            late = {name for part in parts for name in part.apart} - apart
+            late = {name for part in parts for name in part.apart} - unfused_clips
             if not late:
                 if progress is not None:
                     progress("write programs")
@@ -250,7 +253,7 @@ def compile_graph(
                 if exact or not options.dry or most * _MARGIN <= build.memory_size:
                     break
                 exact = True
-            apart |= late
+            unfused_clips |= late
         except LoweringError as error:
             if made.backend.states or made.backend.alike:
                 on_board = False
@@ -280,7 +283,7 @@ def compile_graph(
     steps = [
         step
         if isinstance(step, HostStep)
-        else MachineStep(step, programs[id(step)], copies.get(id(step)))
+        else CoreStep(step, programs[id(step)], copies.get(id(step)))
         for step in steps
     ]
     plan = Plan(
@@ -301,7 +304,7 @@ def compile_graph(
         choices=[
             *_offsets(made.graph),
             *_factors(made.graph),
-            *_apart(parts, apart),
+            *_clip_entries(parts, unfused_clips),
             *(choice for part in parts for choice in part.choices),
         ],
     )
@@ -343,12 +346,12 @@ def _state_notes(plan, pairs, backend):
 
 def _off_board(plan, state, backend):
     """Reason why a state does not stay in the board's memory."""
-    if not any(state.input.tensor in step.lowered.inputs for step in plan.machine_steps):
+    if not any(state.input.tensor in step.lowered.inputs for step in plan.core_steps):
         return "where it is read"
-    if not any(state.output.tensor in step.lowered.outputs for step in plan.machine_steps):
+    if not any(state.output.tensor in step.lowered.outputs for step in plan.core_steps):
         return "where it is made"
-    if len(plan.machine_steps) > 1:
-        return f"between the {len(plan.machine_steps)} programs of the network"
+    if len(plan.core_steps) > 1:
+        return f"between the {len(plan.core_steps)} programs of the network"
     if not backend.keeps_states:
         return "since this core's inputs are words of its program"
     return "since input and output have no common form in memory"
@@ -430,8 +433,8 @@ def _own_node(made, name):
     own = {node.output: node for node in made.graph.nodes}
     nodes = [
         node
-        for machine, part in made.segments
-        for node in (made.backend.legalise(part) if machine else part).nodes
+        for on_core, part in made.segments
+        for node in (made.backend.legalise(part) if on_core else part).nodes
     ]
     node = next((node for node in nodes if node.name == name), None)
     while node is not None and node.output not in own:
@@ -439,7 +442,7 @@ def _own_node(made, name):
     return None if node is None else own[node.output]
 
 
-def _apart(parts, names):
+def _clip_entries(parts, names):
     """Report entries of the unfused clips among ``names``."""
     made = {node.name for part in parts for node in part.graph.nodes}
     return [
@@ -459,13 +462,13 @@ def _checked(made, calibration, options, progress):
     fits the core, since quantisation takes much longer. For a dry run, placeholder numbers may be
     the result."""
     backend = made.backend
-    for machine, part in made.segments:
-        if machine:
+    for on_core, part in made.segments:
+        if on_core:
             backend.check(part)
     try:
         rough = [
-            placeholder(part, backend, options.bits) if machine else None
-            for machine, part in made.segments
+            placeholder(part, backend, options.bits) if on_core else None
+            for on_core, part in made.segments
         ]
     except ValuesNeeded:
         return _steps(made, calibration, options, progress)
@@ -476,8 +479,8 @@ def _checked(made, calibration, options, progress):
         # Nothing to quantise.
         _look(made, rough, calibration, LOOKED if options.dry else MOST_CALIBRATION)
         return [
-            part if machine else HostStep(graph)
-            for part, (machine, graph) in zip(rough, made.segments, strict=True)
+            part if on_core else HostStep(graph)
+            for part, (on_core, graph) in zip(rough, made.segments, strict=True)
         ], parts
     if progress is not None:
         progress("check memories")
@@ -528,11 +531,11 @@ def _steps(made, calibration, options, progress):
     quantised segments."""
     values = _values(made, calibration, FEW if options.dry else MOST_CALIBRATION)
     steps, parts = [], []
-    for number, (machine, part) in enumerate(made.segments):
+    for number, (on_core, part) in enumerate(made.segments):
         if progress is not None:
-            progress(f"quantise {number + 1} of {len(made.segments)}" if machine else "calibrate")
+            progress(f"quantise {number + 1} of {len(made.segments)}" if on_core else "calibrate")
         given = {port.tensor: values[port.tensor] for port in part.inputs}
-        if machine:
+        if on_core:
             quantised = quantise(
                 part,
                 made.backend,

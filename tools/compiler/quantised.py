@@ -144,12 +144,12 @@ class Quantised:
     Attributes
     ----------
     graph : Graph, as the back end legalised it
-    scales : dict, tensor name -> Scale; of every tensor that flows on the machine;
+    scales : dict, tensor name -> Scale; of every tensor that flows on the core;
         empty for floating point
     layers : dict, node name -> Integer; of every node with weights
     choices : list of dict: choices for each tensor and layer, with reasons, for the report
     apart : list of names of layers that would lose much less with an unfused clip
-        (:attr:`~.backends.base.Backend.apart`)
+        (:attr:`~.backends.base.Backend.unfused_clips`); the name by which plans store them
     """
 
     graph: Graph

@@ -78,8 +78,8 @@ def _map(shape):
 def _windows(lengths, window, stride, padding):
     (top, left, bottom, right) = padding
     result = [
-        (length + pad - reach) // step + 1
-        for length, pad, reach, step in zip(
+        (length + pad - effective_size) // step + 1
+        for length, pad, effective_size, step in zip(
             lengths, (top + bottom, left + right), window, stride, strict=True
         )
     ]

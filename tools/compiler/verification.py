@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .evaluate import run_graph
-from .plan import MachineStep, drop_unread
+from .plan import CoreStep, drop_unread
 from .ports import from_graph, to_graph
 from .session import Session
 from .values import to_numbers, to_values
@@ -102,8 +102,8 @@ def keeping(plan: Plan) -> Plan:
         (state.input.tensor, state.output.tensor) for state in plan.states if plan.on_board(state)
     )
     steps = [
-        MachineStep(step.part, backend.lower(step.part, keep=True))
-        if isinstance(step, MachineStep)
+        CoreStep(step.part, backend.lower(step.part, keep=True))
+        if isinstance(step, CoreStep)
         else step
         for step in plan.steps
     ]
@@ -142,7 +142,7 @@ def _reference_together(plan, backend, inputs, progress):
     """Computes like :func:`reference_tensors`, for independent inputs."""
     values, numbers = dict(inputs), {}
     for step in plan.steps:
-        if not isinstance(step, MachineStep):
+        if not isinstance(step, CoreStep):
             values.update(
                 run_graph(
                     step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}
@@ -188,7 +188,7 @@ def random_inputs(plan: Plan, count: int = 2, seed: int = 0) -> dict[str, np.nda
         shape = tuple(port.shape[axis] for axis in port.order)
         scales = [
             step.part.scales[port.tensor]
-            for step in plan.machine_steps
+            for step in plan.core_steps
             if port.tensor in step.part.scales
         ]
         found[port.tensor] = (
@@ -210,7 +210,7 @@ def _session_tensors(plan, open_target, inputs, progress, start, count):
 def group_size(plan: Plan) -> int:
     """Number of inputs to compare at a time: a multiple of the batch size of the plan's
     programs."""
-    images = max((step.lowered.images for step in plan.machine_steps), default=1)
+    images = max((step.lowered.images for step in plan.core_steps), default=1)
     return -(-CHUNK // images) * images
 
 
@@ -261,7 +261,7 @@ def verify_plan(
             b = reference_tensors(plan, some, progress)[0]
         else:
             b = run(whole, open_b)
-        names = [node.output for step in whole.machine_steps for node in step.part.graph.nodes]
+        names = [node.output for step in whole.core_steps for node in step.part.graph.nodes]
         tensors = [name for name in dict.fromkeys(names) if name in a and name in b]
         pairs = [(name, a[name], b[name]) for name in tensors]
         pairs += [(name, short[name], b[name]) for name in short if name in b]
@@ -287,7 +287,7 @@ def _difference(plan, tensor, a, b):
     maker = next(
         (
             node.name
-            for step in plan.machine_steps
+            for step in plan.core_steps
             for node in step.part.graph.nodes
             if node.output == tensor
         ),
@@ -309,7 +309,7 @@ def _name_writer(plan, difference, inputs, openers):
     step = next(
         (
             step
-            for step in plan.machine_steps
+            for step in plan.core_steps
             if difference.tensor in {p.tensor for p in step.lowered.tensors.values()}
         ),
         None,
@@ -323,7 +323,7 @@ def _name_writer(plan, difference, inputs, openers):
     image, *place = difference.element
     element = (image % lowered.images, *place)
     difference.address = layout.address + int(layout.offsets()[element])
-    first_alone = step is plan.machine_steps[0] and not plan.states
+    first_alone = step is plan.core_steps[0] and not plan.states
     if not first_alone or any(placed.tensor not in inputs for placed in lowered.inputs.values()):
         return
     from ..targets import open_target
@@ -356,7 +356,7 @@ def instruction_at(plan: Plan, pc: int) -> str | None:
     single instruction word is there."""
     programs = (
         program
-        for step in plan.machine_steps
+        for step in plan.core_steps
         for program in (step.lowered, step.buffered_copy)
         if program is not None
     )

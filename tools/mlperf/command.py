@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
         check_output(args.link, "--link")
     plan = load_plan(args.plan)
     benchmark = benchmark_of(plan.network, plan.inputs, plan.outputs, args.model)
-    images = max((step.lowered.images for step in plan.machine_steps), default=1)
+    images = max((step.lowered.images for step in plan.core_steps), default=1)
     if images > 1:
         raise InputError(
             f"{plan.network}: a run of this plan works on {images} inputs: expected one, since the "

@@ -32,7 +32,7 @@ def plan_image(plan: Plan) -> bytes:
         Its programs take turns in the same memory, it has no program for the core, or one that
         runs once at the beginning.
     """
-    steps = plan.machine_steps
+    steps = plan.core_steps
     if not steps:
         raise PlanError(f"{plan.network}: no program for the core: expected one or more")
     if not side_by_side([step.lowered for step in steps]):
@@ -84,7 +84,7 @@ def _registers(plan):
     segment."""
     registers = RegisterMap(open_core(plan.isa).isa.ISA)
     words = {}
-    for name, value in plan.machine_steps[0].lowered.registers.items():
+    for name, value in plan.core_steps[0].lowered.registers.items():
         register, offset = registers.find(name)
         for word in range(register.width // 32):
             words[CONTROL_BASE + offset + 4 * word] = value >> 32 * word & 0xFFFF_FFFF

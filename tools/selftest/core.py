@@ -94,18 +94,18 @@ def _plan(target, graph):
         plan = compile_graph(graph, build, random_calibration(graph))
     except (PartitionError, InputError):
         return None
-    return plan if len(plan.machine_steps) == 1 else None
+    return plan if len(plan.core_steps) == 1 else None
 
 
 def _cycles(plan):
     """Estimated cycles of a run."""
-    (step,) = plan.machine_steps
+    (step,) = plan.core_steps
     return sum(layer.cycles for layer in step.lowered.layers)
 
 
 def _bytes(plan):
     """Number of bytes that are sent to the board before the first run."""
-    (step,) = plan.machine_steps
+    (step,) = plan.core_steps
     lowered = step.lowered
     return (
         len(lowered.program)
@@ -126,7 +126,7 @@ def _unit(target, what, graph, plan):
     """Runs a network on the target and compares it with the golden model: (_Run, Finding)."""
     from ..targets import open_target
 
-    (step,) = plan.machine_steps
+    (step,) = plan.core_steps
     inputs = {
         port.tensor: array[:2]
         for port, array in zip(

@@ -37,6 +37,9 @@ class NativeMaster(wiring.Component):
         Largest number of requests under way, 1 to 32.
     buffer : int
         Beats of read data under way or waiting, 2 to 4096.
+    writes : int
+        Beats of write data under way, a power of two from 16 to 512: at full rate the cycles from a
+        write command to its data, and three.
 
     Members
     -------
@@ -45,7 +48,13 @@ class NativeMaster(wiring.Component):
     """
 
     def __init__(
-        self, *, beat_bytes: int, base: int = 0, outstanding: int = 8, buffer: int = 64
+        self,
+        *,
+        beat_bytes: int,
+        base: int = 0,
+        outstanding: int = 8,
+        buffer: int = 64,
+        writes: int = 32,
     ) -> None:
         signature = NativePort(beat_bytes)
         check_base(base, beat_bytes)
@@ -53,6 +62,10 @@ class NativeMaster(wiring.Component):
             raise ValueError(f"Requests under way must be from 1 to 32, not {outstanding!r}")
         if not is_integer(buffer) or not 2 <= buffer <= 4096:
             raise ValueError(f"Beats of the read buffer must be from 2 to 4096, not {buffer!r}")
+        if not is_integer(writes) or not 16 <= writes <= 512 or writes & (writes - 1):
+            raise ValueError(
+                f"Beats of the write buffer must be a power of two from 16 to 512, not {writes!r}"
+            )
         self._beat_bytes, self._base = beat_bytes, base
         self.outstanding, self.buffer = outstanding, buffer
         super().__init__({"port": In(MemoryPort(beat_bytes)), "bus": Out(signature)})
@@ -60,7 +73,9 @@ class NativeMaster(wiring.Component):
         #: Beats of the read buffer that no issued command has reserved.
         self._credits = Signal(range(buffer + 1), init=buffer)
         self._answers = SyncFIFOBuffered(width=8 * beat_bytes, depth=buffer)
-        self._data = RAMQueue(shape=data.StructLayout({"beat": WriteLayout(beat_bytes), "last": 1}))
+        self._data = RAMQueue(
+            shape=data.StructLayout({"beat": WriteLayout(beat_bytes), "last": 1}), depth=writes
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

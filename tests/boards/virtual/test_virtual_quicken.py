@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quintet.boards.virtual import quicken
-from quintet.boards.virtual.statements import joined_scopes, statements, without_comments
+from quintet.boards.virtual.statements import merged_scopes, statements, without_comments
 from quintet.boards.virtual.toolchain import find_yosys
 from tests.support.cut_designs import same_statements, undeclared
 
@@ -307,7 +307,7 @@ def test_any_run_of_the_pieces_is_a_scope(text, data):
     scope = without_comments(text)
     parts = statements(scope)
     assert "".join(parts) == scope.rstrip() or not scope.strip()
-    pieces = joined_scopes(parts)
+    pieces = merged_scopes(parts)
     assert "".join(pieces) == "".join(parts)
     for number, piece in enumerate(pieces):
         if re.match(r"\s*(auto|value<4>) tmp\b", piece):

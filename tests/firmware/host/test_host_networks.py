@@ -75,7 +75,7 @@ class Network:
 
     def in_list(self, host, values, runs, *, batches=1):
         """As :meth:`infer`, by one list of ``runs`` runs that is started ``batches`` times."""
-        step = self.compiled.plan.machine_steps[0]
+        step = self.compiled.plan.core_steps[0]
         images = step.lowered.images
         work = List()
         host.call("list_prepare", ctypes.byref(work), self.network, runs, 0)
@@ -98,7 +98,7 @@ class Network:
 
     def buffer(self, field):
         """Space for the numbers of the network's only input or output."""
-        (placed,) = getattr(self.compiled.plan.machine_steps[0].lowered, field).values()
+        (placed,) = getattr(self.compiled.plan.core_steps[0].lowered, field).values()
         return ctypes.create_string_buffer(4 * int(np.prod(placed.layout.shape)))
 
     def numbers(self, batch):
@@ -107,14 +107,14 @@ class Network:
         return numbers
 
     def values(self, results):
-        (placed,) = self.compiled.plan.machine_steps[0].lowered.outputs.values()
+        (placed,) = self.compiled.plan.core_steps[0].lowered.outputs.values()
         one = np.zeros(placed.layout.shape, "f4")
         self._convert("dequantise", "outputs", results, one)
         return one
 
     def infer(self, host, values):
         """Outputs, float32, of inputs with a first axis of inputs; one input and one output."""
-        images, found = self.compiled.plan.machine_steps[0].lowered.images, []
+        images, found = self.compiled.plan.core_steps[0].lowered.images, []
         for at in range(0, len(values), images):
             numbers, results = self.numbers(values[at : at + images]), self.buffer("outputs")
             pointers = (ctypes.c_void_p * 1)(ctypes.addressof(numbers))
@@ -189,14 +189,14 @@ def test_lists_of_runs_give_what_a_session_gives(name, flags, tmp_path):
         expected = session(inputs)
     host = network.host(run_list=True)
     board = host.pipe.device
-    images = network.compiled.plan.machine_steps[0].lowered.images
+    images = network.compiled.plan.core_steps[0].lowered.images
     host.call("load", network.network)
     setups = board.starts
     runs = len(inputs) // images
     for count, batches in ((runs // 2, 2), (1, runs)):
         found, work = network.in_list(host, inputs, count, batches=batches)
         np.testing.assert_array_equal(found.reshape(expected.shape), expected.astype("f4"))
-        copy = network.compiled.plan.machine_steps[0].buffered_copy
+        copy = network.compiled.plan.core_steps[0].buffered_copy
         assert work.overlapped == bool(flags and copy is not None and count > 1)
     assert board.starts == setups + 2 * runs
     found = network.infer(host, network.inputs[:images])
@@ -229,7 +229,7 @@ def test_states_stay_and_are_reset(isa, preset, tmp_path):
     more = {"initial": {"state_in": first}}
     network = modelled(tmp_path, tmp_path / "cell.onnx", isa, preset, inputs, **more)
     header = (tmp_path / "net.h").read_text()
-    (step,) = network.compiled.plan.machine_steps
+    (step,) = network.compiled.plan.core_steps
     address = step.lowered.states["state_in"].layout.first
     assert re.search(rf"state_out -> state_in, .* at {address:#x}\n", header)
     with network.compiled.open(f"model:{isa}?preset={preset}") as session:
@@ -247,7 +247,7 @@ def test_states_that_go_through_the_host_are_refused(tmp_path, capsys):
     inputs = np.random.default_rng(4).normal(size=(20, 8)).astype("f4")
     target = "model:pim?preset=85f"
     made = compile_model(tmp_path / "cell.onnx", target, calibration=inputs)
-    lowered = made.plan.machine_steps[0].lowered
+    lowered = made.plan.core_steps[0].lowered
     lowered.inputs |= lowered.states
     lowered.states.clear()
     made.save(tmp_path / "plan")
@@ -400,7 +400,7 @@ def test_list_tells_which_run_met_a_fault(dense):
     host.call("load", dense.network)
     work = prepare(dense, host, 4)
     board = host.pipe.device
-    start, place = board._start, dense.compiled.plan.machine_steps[0].lowered.program_at
+    start, place = board._start, dense.compiled.plan.core_steps[0].lowered.program_at
 
     def spoil():
         if board.starts == 3:
@@ -490,7 +490,7 @@ def test_damaged_memory_is_found(dense):
     board = ModelBoard(dense.isa, dense.preset)
     host = dense.host(board)
     host.call("load", dense.network)
-    place = dense.compiled.plan.machine_steps[0].lowered.program_at
+    place = dense.compiled.plan.core_steps[0].lowered.program_at
     board.memory.data[place + 5] ^= 1
     with pytest.raises(HostError, match="checksum"):
         host.call("assume_loaded", dense.network)
@@ -527,7 +527,7 @@ def test_any_name_makes_a_header(name, tmp_path):
 
 def test_numbers_saturate_and_round_to_even(dense):
     """As the compiler's ``Scale`` does it, half-way values and values out of range among them."""
-    step = dense.compiled.plan.machine_steps[0]
+    step = dense.compiled.plan.core_steps[0]
     (placed,) = step.lowered.inputs.values()
     scale = step.part.scales[placed.tensor]
     chance = np.random.default_rng(1)

@@ -91,13 +91,16 @@ def test_campaign(name):
         exchange(setting, traffic, beat_bytes, seed=100 + beat_bytes, run=run_compiled)
 
 
-@pytest.mark.parametrize("name", ["wishbone", "axi4", "native"])
+@pytest.mark.parametrize(
+    "name, latency", [("wishbone", 0), ("axi4", 4), ("axi4", 16), ("native", 4), ("native", 16)]
+)
 @pytest.mark.parametrize("writes", [0, 1], ids=["reads", "writes"])
-def test_throughput_with_eight_requests(name, writes):
-    """At least 95 % of the port's one beat a cycle, with bursts of eight beats."""
+def test_throughput_with_eight_requests(name, latency, writes):
+    """At least 95 % of the port's one beat a cycle, with bursts of eight beats and a slave that
+    answers after some cycles."""
     setting = SETTINGS[name][0]
     traffic = Traffic(200, longest=8, writes=writes, stall=0, errors=False, flying=8, exact=True)
-    options = {} if name == "wishbone" else {"latency": (4, 4)}
+    options = {} if name == "wishbone" else {"latency": (latency, latency)}
     if name == "wishbone":
         beats, cycles = _zero_wait(traffic, seed=1)
     else:
@@ -184,6 +187,8 @@ def test_the_models_find_a_wrong_byte():
         (AXI4Master, dict(beat_bytes=4, burst=64, buffer=32), "from 64 .a burst. to 4096, not 32"),
         (NativeMaster, dict(beat_bytes=4, outstanding=33), "Requests under way must be from 1"),
         (NativeMaster, dict(beat_bytes=4, buffer=1), "from 2 to 4096, not 1"),
+        (NativeMaster, dict(beat_bytes=4, writes=24), "power of two from 16 to 512, not 24"),
+        (NativeMaster, dict(beat_bytes=4, writes=8), "power of two from 16 to 512, not 8"),
     ],
 )
 def test_arguments(make, arguments, message):

@@ -99,16 +99,17 @@ def test_order_and_capacity_of_a_pair():
     sim.run()
 
 
+@pytest.mark.parametrize("depth", [16, 32])
 @pytest.mark.parametrize("giving,taking", [(1.0, 1.0), (0.9, 0.3), (0.3, 0.9)])
-def test_order_and_room_of_a_ram_queue(giving, taking):
+def test_order_and_space_of_a_ram_queue(giving, taking, depth):
     rnd = random.Random(int(10 * giving))
-    dut = RAMQueue(shape=8)
+    dut = RAMQueue(shape=8, depth=depth)
     model, seen = deque(), set()
 
     async def drive(ctx):
         for _ in range(600):
             assert ctx.get(dut.o.valid) == bool(model)
-            assert ctx.get(dut.space) == (len(model) < RAMQueue.DEPTH)
+            assert ctx.get(dut.space) == (len(model) < depth)
             seen.add(len(model))
             if model:
                 assert ctx.get(dut.o.payload) == model[0]
@@ -130,6 +131,4 @@ def test_order_and_room_of_a_ram_queue(giving, taking):
     sim.add_clock(1e-6)
     sim.add_testbench(drive)
     sim.run()
-    assert max(seen) == (
-        1 if giving == taking else RAMQueue.DEPTH if giving > taking else max(seen)
-    )
+    assert max(seen) == (1 if giving == taking else depth if giving > taking else max(seen))

@@ -2,6 +2,7 @@
 """The registers of a core as amaranth-soc sees them."""
 
 import gc
+import io
 import warnings
 
 import pytest
@@ -10,6 +11,19 @@ from quintet.gateware.bus.soclib import MemoryMap, csr, wishbone
 from quintet.gateware.cores import core_names, open_core
 from quintet.gateware.shell.core import CoreShell
 from quintet.gateware.shell.register_map import register_map
+
+
+def test_header_of_luna_soc():
+    """luna-soc's generator reads the registers and their access."""
+    from luna_soc.generate.c import Header
+
+    found = MemoryMap(addr_width=32, data_width=8)
+    found.add_window(register_map(open_core("opentpu").isa.ISA), name="core", addr=0x8000_0000)
+    text = io.StringIO()
+    Header(found, {}).generate(text)
+    assert "#define CONTROL_ADDRESS (0x80000010U)" in text.getvalue()
+    assert "control_write(uint32_t value)" in text.getvalue()
+    assert "control_read" not in text.getvalue()
 
 
 @pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")

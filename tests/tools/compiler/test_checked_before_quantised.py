@@ -91,7 +91,7 @@ def test_local_memories_are_checked_before_anything_is_quantised(
     made.conv(4, (window, window), dilation=(dilation, dilation))
     monkeypatch.setattr(planning, "quantise", None)
     # The layer's memory is looked at before fused layers are searched for.
-    monkeypatch.setattr(pim_backend, "choose_joined", None)
+    monkeypatch.setattr(pim_backend, "choose_fused", None)
     with pytest.raises(InputError, match=text):
         compile_graph(made.finish(), target_build(f"model:{params}"))
 

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.backends.cherry.legalise import machine_of
-from quintet.tools.compiler.backends.cherry.machine import Window
+from quintet.tools.compiler.backends.cherry.kernel_graph import Window
+from quintet.tools.compiler.backends.cherry.legalise import kernel_graph_of
 from quintet.tools.compiler.planning import compile_graph
 from quintet.tools.compiler.target_build import target_build
 from quintet.tools.compiler.verification import verify_plan
@@ -91,7 +91,7 @@ def test_long_sums_between_layers_race_with_nothing(preset, windowed):
 
 def windows(network):
     params = target_build("ulx3s-85f/cherry").params
-    return [op for op in machine_of(network, params).operations if isinstance(op, Window)]
+    return [op for op in kernel_graph_of(network, params).operations if isinstance(op, Window)]
 
 
 @pytest.mark.parametrize(

@@ -110,5 +110,5 @@ def test_a_clip_is_a_layer_of_its_own_where_sums_go_far_above_it_alone(high, lay
     plan = compile_graph(
         graph, target_build("model:opu?preset=85f"), calibration=random_calibration(graph)
     )
-    assert len(plan.machine_steps[0].part.graph.nodes) == layers
+    assert len(plan.core_steps[0].part.graph.nodes) == layers
     assert sum(choice["what"] == "clip" for choice in plan.choices) == layers - 1

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, LoweringError
-from quintet.tools.compiler.backends.cherry.legalise import machine_of
+from quintet.tools.compiler.backends.cherry.legalise import kernel_graph_of
 from quintet.tools.compiler.backends.cherry.lowering import Lowering
-from quintet.tools.compiler.backends.cherry.schedule.bands import rows_apart
+from quintet.tools.compiler.backends.cherry.schedule.bands import rows_separable
 from quintet.tools.compiler.backends.cherry.schedule.places import Buffer, Place
 from quintet.tools.compiler.backends.cherry.schedule.transfers import MOST, Arrays, moved
 from quintet.tools.compiler.evaluate import run_graph
@@ -165,9 +165,10 @@ def test_inputs_come_band_by_band_however_they_are_cut(rows, stride, bands, end,
     b.global_average()
     graph = b.finish()
     side = backend()
-    machine = machine_of(graph, side.params, keep=keep)
+    machine = kernel_graph_of(graph, side.params, keep=keep)
     end = min(
-        end, next(k for k, operation in enumerate(machine.operations) if not rows_apart(operation))
+        end,
+        next(k for k, operation in enumerate(machine.operations) if not rows_separable(operation)),
     )
     program = (
         Lowering(

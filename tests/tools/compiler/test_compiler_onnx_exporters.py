@@ -106,7 +106,7 @@ def test_core_gives_what_the_framework_does(exported, name, isa):
             "groups" in refusal.reason for refusal in error.refusals
         ), error
         return
-    assert (isa, name) not in REFUSED and plan.machine_steps
+    assert (isa, name) not in REFUSED and plan.core_steps
     inputs = check_inputs(plan.network, plan.inputs, {port.name: made.inputs})
     one = {tensor: array[:1] for tensor, array in inputs.items()}
     found = verify_plan(plan, one, "model", lambda: open_target(f"model:{isa}"), "reference", None)

@@ -94,7 +94,7 @@ def test_opu_turns_a_copy_of_what_another_layer_pads():
     turned = made.add(g.Transpose, source, order=(1, 0))
     product = made.add(g.MatMul, source, turned)
     plan = compile_graph(made.finish(padded, product), build_of("opu"))
-    assert not [step for step in plan.steps if step not in plan.machine_steps]
+    assert not [step for step in plan.steps if step not in plan.core_steps]
     found = verify_plan(
         plan, random_inputs(plan), "model", lambda: open_target("model:opu"), "reference", None
     )
@@ -132,7 +132,7 @@ def test_what_does_not_fit_goes_to_the_host(wide):
         for step in plan.steps
         if isinstance(step, HostStep)
     ] == [["conv_0"]]
-    assert plan.machine_steps
+    assert plan.core_steps
 
 
 def test_nodes_at_fault_are_named_as_in_the_network():
@@ -155,5 +155,5 @@ def test_a_dry_run_searches_no_numbers_and_writes_no_buffered_copy(monkeypatch):
     monkeypatch.setattr(quantiser, "mean_error", None)
     dry = compile_graph(graph, build, options=Options(dry=True))
     assert dry.cycles == whole.cycles
-    assert [step.buffered_copy for step in dry.machine_steps] == [None]
-    assert [step.buffered_copy is not None for step in whole.machine_steps] == [True]
+    assert [step.buffered_copy for step in dry.core_steps] == [None]
+    assert [step.buffered_copy is not None for step in whole.core_steps] == [True]

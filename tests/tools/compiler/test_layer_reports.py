@@ -44,7 +44,7 @@ def counted(plan, inputs):
     with Compiled(plan).open(f"model:{plan.isa}") as session:
         layers = layer_counters(session, inputs)
         assert session.report.counters == {}
-        count = max(step.lowered.images for step in plan.machine_steps)
+        count = max(step.lowered.images for step in plan.core_steps)
         # Twice: PIM's first run loads weights, which is none of the layers'.
         for _ in range(2):
             before = dict(session.report.counters)
@@ -76,7 +76,7 @@ def test_layers_add_up_to_the_whole_and_leave_the_program_as_it_was(folders, isa
     places = [
         (number, place)
         for number, step in enumerate(plan.steps)
-        if step in plan.machine_steps
+        if step in plan.core_steps
         for place, _ in enumerate(step.lowered.layers)
     ]
     assert set(layers) <= set(places) and places[-1] in layers and len(layers) >= 3
@@ -89,7 +89,7 @@ def test_a_layers_multiplications_are_counted_with_it(folders):
     """PIM counts its multiplications, padding left out: each layer's are its own."""
     plan = load_plan(folders / "pim")
     layers, _, _ = counted(plan, {plan.inputs[0].tensor: np.asarray(digits.images(1), np.float64)})
-    (step,) = plan.machine_steps
+    (step,) = plan.core_steps
     own = {
         span.name: layers[plan.steps.index(step), place]["operations"]
         for place, span in enumerate(step.lowered.layers)
@@ -115,7 +115,7 @@ def test_random_networks_end_behind_any_layer(isa, graph, seed):
         plan = compile_graph(graph, build_of(isa), options=Options(host_steps=True))
     except (PartitionError, LoweringError):
         return
-    if plan.machine_steps:
+    if plan.core_steps:
         layers, whole, _ = counted(plan, random_inputs(plan, 1, seed))
         if layers:  # a reshape alone takes no layer
             check_sums(layers, whole)
@@ -135,7 +135,7 @@ def test_signal_to_noise_is_each_layers_own(folders):
     ]
     assert all(25 < row["snr"] < 60 for row in rows if row["where"] == "opu")
     # Noise in one layer's numbers is that layer's alone, here; one of no noise has no ratio.
-    (step,) = plan.machine_steps
+    (step,) = plan.core_steps
     name = next(node.output for node in step.part.graph.nodes if node.name == "dense1")
     noisy = layer_snr(
         plan,

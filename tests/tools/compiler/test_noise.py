@@ -47,7 +47,7 @@ def test_every_core_and_layer(isa):
     plan, report = noise_of(graph, isa, normal((6, 6, 3), 128), host_steps=True)
     assert sum(row.share for row in report.layers) == pytest.approx(1)
     assert report.layers == sorted(report.layers, key=lambda row: -row.share)
-    made = [node.name for step in plan.machine_steps for node in step.part.graph.nodes]
+    made = [node.name for step in plan.core_steps for node in step.part.graph.nodes]
     names = [row.layer for row in report.layers]
     assert sorted(name for name in names if not name.startswith("input ")) == sorted(made)
     # IMAGine reads the rows that the host makes of a map for a convolution.
@@ -64,7 +64,7 @@ def test_one_layer():
     b.dense(5)
     values = normal((12,), 16)
     plan, report = noise_of(b.finish(), "opu", values)
-    part = plan.machine_steps[0].part
+    part = plan.core_steps[0].part
     (node,) = part.graph.nodes
     exact = run_node(node, values)
     scale = part.scales[node.inputs[0]]
@@ -82,7 +82,7 @@ def test_one_layer():
 def test_noise_of_the_first_layer_reaches_the_output_in_floating_point():
     values = normal((6, 6, 3), 16)
     plan, report = noise_of(network(), "opu", values)
-    part = plan.machine_steps[0].part
+    part = plan.core_steps[0].part
     source = plan.inputs[0].tensor
     exact = run_graph(part.graph, {source: values}, keep=True)
     numbers, _ = reference_tensors(plan, {source: values})

@@ -16,7 +16,7 @@ from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.pim import choose
 from quintet.tools.compiler.backends.pim.arrays.assign import Need, assign
 from quintet.tools.compiler.backends.pim.cost.estimate import load_cycles, program_cycles
-from quintet.tools.compiler.backends.pim.joined import may_join
+from quintet.tools.compiler.backends.pim.fused import can_fuse
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from quintet.tools.compiler.evaluate import run_graph
 from tests.tools.compiler.machine import random_numbers, random_quantised, run_lowered
@@ -156,12 +156,12 @@ def longest_chains():
         mock.patch.object(
             choose,
             "_cycles",
-            lambda quantised, params, joined: -sum(len(some.nodes) for some in joined),
+            lambda quantised, params, fused: -sum(len(some.nodes) for some in fused),
         ),
         mock.patch.object(
             choose,
-            "played",
-            lambda quantised, params, joined, most: any(some.stages is not None for some in joined),
+            "simulated_cycles",
+            lambda quantised, params, fused, most: any(some.stages is not None for some in fused),
         ),
     ):
         yield
@@ -251,10 +251,10 @@ def test_what_others_read_ends_a_chain():
     made.conv(4, (3, 3), groups=4)
     made.add(g.Binary, made.here, b, function="add")
     graph = made.finish(made.here)
-    assert may_join(graph, graph.nodes[:2])
-    assert not may_join(graph, graph.nodes[1:3]), "the sum reads what lies between"
+    assert can_fuse(graph, graph.nodes[:2])
+    assert not can_fuse(graph, graph.nodes[1:3]), "the sum reads what lies between"
     graph.outputs.append(g.Port(a, a, (0, 1, 2), graph.shape(a)))
-    assert not may_join(graph, graph.nodes[:2]), "an output of the network"
+    assert not can_fuse(graph, graph.nodes[:2]), "an output of the network"
 
 
 def test_chain_that_local_memory_does_not_hold_is_not_chosen():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""PIM's layers on maps whose rows local memory does not hold: pieces of columns and channels, equal
+"""PIM's layers on maps whose rows local memory does not hold: tiles of columns and channels, equal
 to the reference."""
 
 from dataclasses import replace

@@ -100,7 +100,7 @@ def test_networks_equal_layer_by_layer(make, preset):
     backend = PIMBackend(params=build.params, memory_size=build.memory_size)
     assert all(backend.check_support(graph, node).answer == NATIVE for node in graph.nodes)
     plan = compile_graph(graph, build, random_calibration(graph))
-    assert len(plan.steps) == len(plan.machine_steps)
+    assert len(plan.steps) == len(plan.core_steps)
 
     def target():
         return open_target(f"model:pim?preset={preset}")
@@ -185,7 +185,7 @@ def test_eight_bits_where_a_program_holds_a_table_alone():
     plan = compile_graph(
         graph, target_build(name), random_calibration(graph), Options(bits=8, host_steps=True)
     )
-    widths = [{scale.bits for scale in step.part.scales.values()} for step in plan.machine_steps]
+    widths = [{scale.bits for scale in step.part.scales.values()} for step in plan.core_steps]
     assert widths == [{8}, {16}]
     assert verify_plan(
         plan, random_inputs(plan), name, lambda: open_target(name), "reference", None

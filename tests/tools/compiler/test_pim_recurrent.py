@@ -69,8 +69,8 @@ def test_two_layers_with_others_are_close_to_float(kind):
     layer(made, kind, 16, last=True)
     made.dense(5)
     graph, plan = compiled(made)
-    assert [step.part.graph.nodes[0].kind for step in plan.machine_steps] and len(
-        plan.machine_steps
+    assert [step.part.graph.nodes[0].kind for step in plan.core_steps] and len(
+        plan.core_steps
     ) == len(plan.steps) == 1
     inputs = random_calibration(graph, count=8, seed=5)
     (exact,) = run_graph(graph, inputs).values()

@@ -42,7 +42,7 @@ def test_runs_on_the_core_alone(name):
     made.dense(3)
     graph = made.finish()
     plan = compile_graph(graph, build_of("pim"), options=Options())
-    assert len(plan.machine_steps) == len(plan.steps)
+    assert len(plan.core_steps) == len(plan.steps)
     seen = {}
     check(graph, "pim", seen)
     assert seen == {"equal": 1}

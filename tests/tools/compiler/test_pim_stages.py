@@ -20,10 +20,10 @@ from quintet.tools.compiler.backends.pim.arrays.needs import empty_numbers
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
 from quintet.tools.compiler.backends.pim.codegen import CoreBuilder
 from quintet.tools.compiler.backends.pim.cost.clocks import Clock
-from quintet.tools.compiler.backends.pim.cost.estimate import played
-from quintet.tools.compiler.backends.pim.cost.timing import play
+from quintet.tools.compiler.backends.pim.cost.estimate import simulated_cycles
+from quintet.tools.compiler.backends.pim.cost.timing import simulate
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
-from quintet.tools.compiler.backends.pim.schedule import Play, plan_stages
+from quintet.tools.compiler.backends.pim.schedule import Simulation, plan_stages
 from quintet.tools.compiler.backends.pim.stages import Stages
 from tests.tools.compiler.machine import random_quantised
 from tests.tools.compiler.networks import Builder
@@ -36,9 +36,9 @@ def side_by_side():
     with (
         mock.patch.object(
             choose,
-            "played",
-            lambda quantised, params, joined, most: (
-                -sum(len(some.nodes) for some in joined if some.stages is not None)
+            "simulated_cycles",
+            lambda quantised, params, fused, most: (
+                -sum(len(some.nodes) for some in fused if some.stages is not None)
             ),
         ),
         mock.patch.object(choose, "_TRIED", 100),
@@ -77,7 +77,7 @@ def test_residual_block_side_by_side_is_one_stretch():
     assert set(lowered.tensors) == {graph.inputs[0].tensor, graph.outputs[0].tensor}
 
 
-def stages_of(graph, homes, band=None):
+def stages_of(graph, placement, band=None):
     numbers = empty_numbers(graph, 16)
     matrices = {
         node.name: matrices_of(
@@ -89,7 +89,7 @@ def stages_of(graph, homes, band=None):
     return Stages(
         graph,
         graph.nodes,
-        dict(zip((node.name for node in graph.nodes), homes, strict=True)),
+        dict(zip((node.name for node in graph.nodes), placement, strict=True)),
         lambda _: 2,
         matrices,
         PARAMS["lanes"],
@@ -98,7 +98,7 @@ def stages_of(graph, homes, band=None):
 
 
 @pytest.mark.parametrize(
-    "homes",
+    "placement",
     [
         [(0,), (0,), (0,), (0,), (1,), (1,), (1,)],
         [(0,), (1,), (0,), (1,), (2,), (3,), (0,)],
@@ -106,11 +106,11 @@ def stages_of(graph, homes, band=None):
         [(3,), (2, 3), (1,), (0, 1), (1,), (0,), (2,)],
     ],
 )
-def test_every_pass_has_its_other_side(homes):
+def test_every_pass_has_its_other_side(placement):
     """Sends and receives of any two cores come in one order, and every row is made once, by its
-    home."""
+    core."""
     graph = residual()
-    stages = stages_of(graph, homes)
+    stages = stages_of(graph, placement)
     plan = plan_stages(stages, dict.fromkeys(range(4), PARAMS["lmem_bytes"]))
     for a in stages.cores:
         for b in stages.cores:
@@ -155,7 +155,7 @@ def cycles_of(write, memory=8, params=PARAMS):
     core = CoreBuilder(params, 0)
     core.groups.append(Group(64, 64, (0,), 8, 0, 1, np.zeros((64, 64), np.int8), None))
     write(core)
-    return play([core.words], [core.groups], [[len(core.words)]], params, 0, memory)[0][0]
+    return simulate([core.words], [core.groups], [[len(core.words)]], params, 0, memory)[0][0]
 
 
 @pytest.mark.parametrize(
@@ -200,7 +200,7 @@ def test_a_pass_waits_for_the_later_core():
         else:
             core.send(0, 1, 64)
             core.emit("sldi", rd=0, imm=0)
-    ((late, _),) = play(
+    ((late, _),) = simulate(
         [core.words for core in cores],
         [[], []],
         [[len(core.words)] for core in cores],
@@ -217,13 +217,13 @@ def test_moved_bytes_are_those_of_code_and_transfers():
 
     core = CoreBuilder(PARAMS, 0)
     write(core)
-    ((_, moved),) = play([core.words], [[]], [[len(core.words)]], PARAMS, 0, 2)
+    ((_, moved),) = simulate([core.words], [[]], [[len(core.words)]], PARAMS, 0, 2)
     names = [ISA.match(int(word)).mnemonic for word in core.words]
     assert moved == 100 + 4 * len(names)
 
 
 def test_nothing_runs_together_where_no_program_can_be_written():
-    with mock.patch.object(choose, "played", lambda *_: float("inf")):
+    with mock.patch.object(choose, "simulated_cycles", lambda *_: float("inf")):
         assert len(check(residual(), PARAMS).layers) == len(residual().nodes)
 
 
@@ -240,27 +240,28 @@ def test_no_chain_is_judged_twice():
 
 
 def test_plans_are_those_of_a_search_that_tries_everything():
-    """Rings that were never full are not enlarged, and tries that cannot gain are given up."""
+    """Line buffers that were never full are not enlarged, and tries that cannot gain are given
+    up."""
     graph = residual()
-    homes = [(k % 2,) for k in range(len(graph.nodes))]
-    room, run, steps = dict.fromkeys(range(2), PARAMS["lmem_bytes"]), Play.run, []
+    placement = [(k % 2,) for k in range(len(graph.nodes))]
+    free_bytes, run, steps = dict.fromkeys(range(2), PARAMS["lmem_bytes"]), Simulation.run, []
 
-    def counted(play):
-        found = run(play)
-        steps.append(sum(len(core.steps) for core in play.cores.values()))
+    def counted(simulation):
+        found = run(simulation)
+        steps.append(sum(len(core.steps) for core in simulation.cores.values()))
         return found
 
-    def everything(play):
-        play.limit = float("inf")
-        found = counted(play)
-        play.full = set(play.slots)
+    def everything(simulation):
+        simulation.limit = float("inf")
+        found = counted(simulation)
+        simulation.full = set(simulation.slots)
         return found
 
     plans, work = [], []
     for how in (counted, everything):
         steps.clear()
-        with mock.patch.object(Play, "run", how):
-            plans.append(plan_stages(stages_of(graph, homes), room))
+        with mock.patch.object(Simulation, "run", how):
+            plans.append(plan_stages(stages_of(graph, placement), free_bytes))
         work.append(sum(steps))
     assert plans[0] == plans[1]
     assert work[0] < 0.8 * work[1]
@@ -269,12 +270,12 @@ def test_plans_are_those_of_a_search_that_tries_everything():
 def test_programs_are_given_up_once_they_take_too_long():
     backend = PIMBackend(params=PARAMS, memory_size=1 << 20)
     quantised = random_quantised(backend.legalise(residual()), backend, 0)
-    cycles = played(quantised, PARAMS, [])
-    assert played(quantised, PARAMS, [], cycles + 100) == cycles
+    cycles = simulated_cycles(quantised, PARAMS, [])
+    assert simulated_cycles(quantised, PARAMS, [], cycles + 100) == cycles
     with mock.patch.object(Clock, "advance", autospec=True, side_effect=Clock.advance) as whole:
-        played(quantised, PARAMS, [])
+        simulated_cycles(quantised, PARAMS, [])
     with mock.patch.object(Clock, "advance", autospec=True, side_effect=Clock.advance) as half:
-        assert played(quantised, PARAMS, [], cycles // 2) == float("inf")
+        assert simulated_cycles(quantised, PARAMS, [], cycles // 2) == float("inf")
     assert half.call_count < 0.7 * whole.call_count
 
 

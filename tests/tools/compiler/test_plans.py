@@ -12,7 +12,7 @@ import pytest
 from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
-from quintet.tools.compiler.plan import HostStep, MachineStep, Plan, PlanError, load_plan, save_plan
+from quintet.tools.compiler.plan import CoreStep, HostStep, Plan, PlanError, load_plan, save_plan
 from quintet.tools.compiler.plan.schema import LOWERED, STEPS, SUMMARY, check_fields
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.values import check_inputs
@@ -54,7 +54,7 @@ def plan_of(isa="pim", **sizes):
         memory_size=MEMORY,
         inputs=[port],
         outputs=host.outputs,
-        steps=[MachineStep(quantised, backend.lower(quantised)), HostStep(host)],
+        steps=[CoreStep(quantised, backend.lower(quantised)), HostStep(host)],
         choices=[{"name": "x", "what": "scale", "value": 0.5, "why": "so"}],
         notes=["a note"],
     )
@@ -287,10 +287,8 @@ def test_verify_finds_the_element_and_its_instruction(pim_plan):
                 data[self.address - address] ^= 1
             return bytes(data)
 
-    tensor = pim_plan.machine_steps[0].part.graph.nodes[0].output
-    layout = (
-        pim_plan.backend().lower(pim_plan.machine_steps[0].part, keep=True).tensors[tensor].layout
-    )
+    tensor = pim_plan.core_steps[0].part.graph.nodes[0].output
+    layout = pim_plan.backend().lower(pim_plan.core_steps[0].part, keep=True).tensors[tensor].layout
     place = layout.address + int(layout.offsets()[0, 2, 1, 3])
     found = verify_plan(
         pim_plan, inputs, "sick", lambda: Wrong(model(pim_plan), place), "reference", None

@@ -60,12 +60,9 @@ def test_head_of_attention(build):
         calibration=random_calibration(graph),
         options=Options(host_steps=True),
     )
-    on_machine = [node for step in plan.machine_steps for node in step.part.graph.nodes]
+    on_machine = [node for step in plan.core_steps for node in step.part.graph.nodes]
     on_host = [
-        node.kind
-        for step in plan.steps
-        if step not in plan.machine_steps
-        for node in step.graph.nodes
+        node.kind for step in plan.steps if step not in plan.core_steps for node in step.graph.nodes
     ]
     assert sum(isinstance(node, g.MatMul) for node in on_machine) == 2 and on_host == ["softmax"]
     inputs = random_calibration(graph, count=8, seed=5)

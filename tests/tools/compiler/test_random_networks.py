@@ -56,7 +56,7 @@ def check(graph, isa, seen):
         )
         seen["too large"] = seen.get("too large", 0) + 1
         return
-    if not plan.machine_steps:
+    if not plan.core_steps:
         seen["host alone"] = seen.get("host alone", 0) + 1
         return
     found = verify_plan(

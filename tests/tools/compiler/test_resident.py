@@ -59,7 +59,7 @@ def _place(target, image):
 @pytest.mark.parametrize("isa", backend_names())
 def test_image_holds_what_a_session_writes(plans, network, isa):
     plan = plans(network, isa).plan
-    if any(step.lowered.setup for step in plan.machine_steps):
+    if any(step.lowered.setup for step in plan.core_steps):
         with pytest.raises(PlanError, match="a program runs once at the beginning: expected none"):
             plan_image(plan)
         return
@@ -71,7 +71,7 @@ def test_image_holds_what_a_session_writes(plans, network, isa):
     registers = _place(other, image)
     size = plan.memory_overlapped or plan.memory
     assert other.read(0, size) == session.target.read(0, size)
-    lowered = plan.machine_steps[0].lowered
+    lowered = plan.core_steps[0].lowered
     for name, value in lowered.registers.items():
         _, offset = session.target.registers.find(name)
         assert registers[offset] == value & 0xFFFF_FFFF, name
@@ -110,7 +110,7 @@ def test_board_without_the_plan_is_named(plans):
     plan = plans("mlp", "opu").plan
     model = open_target("model:opu")
     Session(plan, model)
-    first, *_ = plan.machine_steps[0].lowered.constants
+    first, *_ = plan.core_steps[0].lowered.constants
     model.write(first[0], b"\x55\xaa\x55\xaa")
     with pytest.raises(PlanError, match="does not hold this plan: .* at 0x.* has checksum"):
         Session(plan, _Started(model), resident=True)
@@ -122,7 +122,7 @@ def test_board_without_the_plan_is_named(plans):
 
 def test_programs_that_take_turns_are_refused(plans):
     plan = plans("mlp", "opu").plan
-    step = plan.machine_steps[0]
+    step = plan.core_steps[0]
     with pytest.raises(PlanError, match="its programs take turns in the same memory"):
         plan_image(replace(plan, steps=[step, replace(step)]))
     with pytest.raises(PlanError, match="no program for the core"):

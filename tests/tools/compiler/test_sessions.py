@@ -112,7 +112,7 @@ class Recording:
 @pytest.mark.parametrize("isa", backend_names())
 def test_buffered_copies_give_the_same(plans, network, isa, tmp_path):
     plan = plans(network, isa)
-    assert all(step.buffered_copy is not None for step in plan.plan.machine_steps)
+    assert all(step.buffered_copy is not None for step in plan.plan.core_steps)
     plan.save(tmp_path / "net")
     alone = Session(plan.plan, open_target(f"model:{isa}"), overlap=False)
     expected = alone(digits.images(COUNT))
@@ -130,7 +130,7 @@ def test_programs_and_buffered_copies_lie_apart(plans, isa):
     plan = plans("cnn", isa).plan
     places = [
         place.layout
-        for step in plan.machine_steps
+        for step in plan.core_steps
         for lowered in (step.lowered, step.buffered_copy)
         for place in (*lowered.inputs.values(), *lowered.outputs.values())
     ]
@@ -314,7 +314,7 @@ def test_as_many_inputs_a_run_as_are_of_use(isa, network, build, found):
     plans = {
         images: compile_graph(graph, made, given, Options(images=images)) for images in (1, None)
     }
-    chosen, bounds = plans[None].machine_steps[0].lowered.images, {}
+    chosen, bounds = plans[None].core_steps[0].lowered.images, {}
     for images, plan in plans.items():
         clock = made.clock_hz or 1e9
         bounds[images] = max(
@@ -356,7 +356,7 @@ def test_what_lies_between_elements_is_one_request():
     assert (
         transfer.get(pixels) == values
     ).all() and report.input_bytes == report.output_bytes == 24
-    assert [len(transfer.pieces(pixels)), [name for name, *_ in noted.calls]] == [
+    assert [len(transfer.requests(pixels)), [name for name, *_ in noted.calls]] == [
         1,
         ["write", "read"],
     ]
@@ -422,7 +422,7 @@ def test_several_inputs_a_run(plans, network, isa, images, taken):
         calibration=calibration,
         images=images,
     )
-    assert several.plan.machine_steps[0].lowered.images == taken
+    assert several.plan.core_steps[0].lowered.images == taken
     assert any("a run works on 1 input, not" in note for note in several.plan.notes) == (
         taken < images
     )

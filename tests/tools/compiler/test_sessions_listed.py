@@ -93,7 +93,7 @@ def test_lists_give_the_same(plans, network, isa):
     target = Listing(open_target(f"model:{isa}?run_list=yes"))
     session = Session(plan, target)
     assert np.array_equal(session(digits.images(COUNT)), expected)
-    runs = [-(-COUNT // step.lowered.images) for step in plan.machine_steps]
+    runs = [-(-COUNT // step.lowered.images) for step in plan.core_steps]
     assert sum(map(_starts, target.lists)) == sum(runs)
     assert len(target.lists) == sum(-(-number // MOST) for number in runs)
     assert np.array_equal(session(digits.images(COUNT)), expected), "a second call"
@@ -171,10 +171,8 @@ def test_little_memory_gives_short_lists_or_none(plans, spare):
 
 def test_program_without_a_copy_runs_alone_in_a_list(plans):
     plan = plans("cnn", "opu").plan
-    steps = [replace(step, buffered_copy=None) for step in plan.machine_steps]
-    alone = replace(
-        plan, steps=[steps.pop(0) if s in plan.machine_steps else s for s in plan.steps]
-    )
+    steps = [replace(step, buffered_copy=None) for step in plan.core_steps]
+    alone = replace(plan, steps=[steps.pop(0) if s in plan.core_steps else s for s in plan.steps])
     target = Listing(open_target("model:opu?run_list=yes"))
     found = Session(alone, target)(digits.images(5))
     assert np.array_equal(found, Session(plan, open_target("model:opu"))(digits.images(5)))
@@ -203,7 +201,7 @@ def test_model_ends_a_list_with_a_fault(plans):
     plan = plans("mlp", "opu").plan
     target = open_target("model:opu?run_list=yes")
     session = Session(plan, target)
-    target.write(plan.machine_steps[0].lowered.program_at, b"\xff" * 16)
+    target.write(plan.core_steps[0].lowered.program_at, b"\xff" * 16)
     with pytest.raises(RunFailed, match="mlp, input 0: fault illegal_op"):
         session(digits.images(3))
 

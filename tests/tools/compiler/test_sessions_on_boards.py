@@ -18,11 +18,12 @@ COUNT = 6
 
 
 def requests(layout):
-    """Requests for a tensor: at most 512 bytes each, of one piece."""
-    pieces = [] if layout.in_program else Transfer(None, None, None).pieces(layout)
+    """Requests for a tensor: at most 512 bytes each, of one run."""
+    found = [] if layout.in_program else Transfer(None, None, None).requests(layout)
     return sum(
         -(-size // 512)
-        for size in [piece.run * piece.count for piece in pieces] or [layout.end - layout.first]
+        for size in [request.run * request.count for request in found]
+        or [layout.end - layout.first]
     )
 
 
@@ -41,7 +42,7 @@ def test_link_beside_the_core(isa, network):
         # Registers, the start, one look at the core, without double-buffered copies the counters as
         # well; a request for a tensor has 15 bytes beside 512 of data, and its frame 4 more
         # (docs/how/link.md).
-        steps = made.plan.machine_steps
+        steps = made.plan.core_steps
         tensors = [
             p.layout
             for step in steps

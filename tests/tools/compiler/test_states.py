@@ -167,7 +167,7 @@ def test_a_hundred_steps_are_those_of_the_reference(isa, tmp_path):
         assert np.array_equal(session.state["state_in"], states["state_in"])
         if isa in KEEPING:
             # Nothing but the input and the output goes over the line.
-            (step,) = plan.machine_steps
+            (step,) = plan.core_steps
             each = step.lowered.inputs["x"].layout.item
             assert session.report.input_bytes == STEPS * 8 * each
             assert session.report.output_bytes == STEPS * 4 * each
@@ -405,6 +405,6 @@ def test_a_hundred_steps_on_a_virtual_board(isa, tmp_path):
         target = open_target(f"sim:ulx3s-85f/{isa}{option}")
         with Session(plan, target) as session:
             assert np.array_equal(session(x), expected)
-            each = plan.machine_steps[0].lowered.inputs["x"].layout.item
+            each = plan.core_steps[0].lowered.inputs["x"].layout.item
             assert session.report.input_bytes == STEPS * 8 * each
             assert session.report.output_bytes == STEPS * 4 * each

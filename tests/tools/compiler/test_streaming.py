@@ -151,7 +151,7 @@ def test_wake_word_frame_by_frame(isa, tmp_path):
         found = session(calls)
         assert np.array_equal(found, from_graph(port, values[port.tensor]))
         if keeps:
-            each = plan.machine_steps[0].lowered.inputs["x"].layout.item
+            each = plan.core_steps[0].lowered.inputs["x"].layout.item
             assert session.report.input_bytes == 100 * 40 * each
             assert session.report.output_bytes == 100 * 3 * each
     # The core's numbers are near those of the whole stretch in floating point.

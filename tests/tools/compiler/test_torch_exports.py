@@ -70,7 +70,7 @@ def on_core(exported, name, isa, options):
     """A network on a core: its golden model equals the reference, which is near onnxruntime."""
     graph, port, images, expected = exported(name)
     plan = compile_graph(graph, target_build(f"ulx3s-85f/{isa}"), {port: images}, options)
-    assert plan.machine_steps
+    assert plan.core_steps
     inputs = check_inputs(plan.network, plan.inputs, {port: images})
     one = {tensor: array[:1] for tensor, array in inputs.items()}
     found = verify_plan(plan, one, "model", lambda: open_target(f"model:{isa}"), "reference", None)

@@ -71,4 +71,4 @@ def test_a_network_of_several_programs_is_left_out():
         what: _plan(SimpleNamespace(name="board", info=info), graph) for what, graph in networks()
     }
     assert plans[CONVOLUTION] is None and plans["sigmoid"] is not None
-    assert all(len(plan.machine_steps) == 1 for plan in plans.values() if plan is not None)
+    assert all(len(plan.core_steps) == 1 for plan in plans.values() if plan is not None)

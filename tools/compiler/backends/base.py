@@ -31,7 +31,7 @@ __all__ = [
     "LoweringError",
     "Placed",
     "Support",
-    "apart",
+    "copyable_states",
     "moved",
     "with_states",
 ]
@@ -175,18 +175,18 @@ def with_states(lowered: Lowered, kept: Collection[str]) -> Lowered:
     return replace(lowered, inputs=inputs, states=states)
 
 
-def apart(
+def copyable_states(
     pairs: Sequence[tuple[str, str]], span: Callable[[str], tuple[int, int]]
 ) -> list[tuple[str, str]]:
     """Those of ``pairs`` (input, output) that may be copied one after another, since their inputs
     overlap no output. ``span``: (begin, end) of a tensor in memory."""
     outputs = [span(output) for _, output in pairs]
 
-    def is_apart(name):
+    def is_clear(name):
         begin, end = span(name)
         return all(end <= first or last <= begin for first, last in outputs)
 
-    return [pair for pair in pairs if is_apart(pair[0])]
+    return [pair for pair in pairs if is_clear(pair[0])]
 
 
 def moved(lowered: Lowered, by: int, registers: Collection[str], **changes: Any) -> Lowered:
@@ -254,7 +254,7 @@ class Backend(ABC):
     keeps_states = True
     #: Layers whose clip is to be made by a layer of its own, where the core's clips ask for that
     #: (:attr:`~..quantised.Quantised.apart`).
-    apart: frozenset[str] = frozenset()
+    unfused_clips: frozenset[str] = frozenset()
 
     def __init__(
         self,

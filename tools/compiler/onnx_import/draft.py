@@ -223,11 +223,11 @@ class Draft:
         for at in axes:
             own = view.single(at)
             if own is None:
-                return self._joined(view, axes) or self.plain(view, keep=0 in axes)
+                return self._merged_axes(view, axes) or self.plain(view, keep=0 in axes)
             groups[at] = (own,)
         return replace(view, axes=tuple(groups))
 
-    def _joined(self, view: View, axes: Sequence[int]) -> View | None:
+    def _merged_axes(self, view: View, axes: Sequence[int]) -> View | None:
         """View of a tensor with one axis for each of the model's axes longer than one, in the
         tensor's present order; ``None`` if the model's own order is no worse."""
         if list(view.flat) == sorted(view.flat) or any(view.lengths[at] == 1 for at in axes):

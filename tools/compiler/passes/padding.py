@@ -33,11 +33,11 @@ def fold_padding(editor: Editor, node: Node) -> bool:
         if pad.value != 0:
             return False
     else:
-        reach = [(k - 1) * d + 1 for k, d in zip(node.window, node.dilation, strict=True)]
+        effective_size = [(k - 1) * d + 1 for k, d in zip(node.window, node.dilation, strict=True)]
         # Zeros change no maximum of values from zero on, as long as each window meets one of them.
         if (
             pad.value != 0
-            or any(p >= r for p, r in zip(padding, reach * 2, strict=True))
+            or any(p >= r for p, r in zip(padding, effective_size * 2, strict=True))
             or not never_negative(editor.maker, pad.inputs[0])
         ):
             return False

@@ -2,11 +2,11 @@
 """Plans: compiled networks as objects, and the folders that store them."""
 
 from .folder import load_plan, save_plan
-from .plan import HostStep, MachineStep, Plan, PlanError, drop_unread
+from .plan import CoreStep, HostStep, Plan, PlanError, drop_unread
 
 __all__ = [
     "HostStep",
-    "MachineStep",
+    "CoreStep",
     "Plan",
     "PlanError",
     "drop_unread",

@@ -18,7 +18,7 @@ from ...toml_files import TomlError, read_toml
 from ..backends.base import LayerSpan, Lowered, Placed
 from ..graph import Graph, Port, State
 from ..layout import layout_of
-from .plan import HostStep, MachineStep, Plan, PlanError
+from .plan import CoreStep, HostStep, Plan, PlanError
 from .schema import LOWERED, STEPS, SUMMARY, check_fields
 from .stored import of_stored, stored
 
@@ -47,11 +47,11 @@ def save_plan(plan: Plan, folder: str | Path) -> None:
     files: dict[str, bytes] = {}
     arrays, steps = {}, []
     for number, step in enumerate(plan.steps):
-        body = step.part if isinstance(step, MachineStep) else step.graph
+        body = step.part if isinstance(step, CoreStep) else step.graph
         network, found = stored(body)
         arrays.update({f"s{number}.{key}": value for key, value in found.items()})
         entry = {"network": network}
-        if isinstance(step, MachineStep):
+        if isinstance(step, CoreStep):
             entry["lowered"] = _lowered(step.lowered, number, files)
             if step.buffered_copy is not None:
                 # The file's name for a double-buffered copy.
@@ -219,7 +219,7 @@ def _plan(summary, files, folder):
                 else None
             )
             steps.append(
-                MachineStep(network, _of_lowered(entry["lowered"], number, files, folder), copy)
+                CoreStep(network, _of_lowered(entry["lowered"], number, files, folder), copy)
             )
         elif isinstance(network, Graph):
             steps.append(HostStep(network))

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ...targets.base import TargetInfo
     from ..graph import Graph, Port, State
 
-__all__ = ["HostStep", "MachineStep", "Plan", "PlanError", "drop_unread"]
+__all__ = ["HostStep", "CoreStep", "Plan", "PlanError", "drop_unread"]
 
 
 class PlanError(InputError):
@@ -26,7 +26,7 @@ class PlanError(InputError):
 
 
 @dataclass(eq=False)
-class MachineStep:
+class CoreStep:
     """A step on the core: ``part``, the quantised nodes that it computes; ``lowered``, its program;
     and ``buffered_copy``, a copy of the program with other addresses for inputs and outputs, or
     ``None``."""
@@ -66,7 +66,7 @@ class Plan:
     memory_size : bytes of main memory of the target that it was made for
     inputs, outputs : list of Port, as the user sees them
     states : list of State, whose ports are none of ``inputs`` and ``outputs``
-    steps : list of MachineStep and HostStep
+    steps : list of CoreStep and HostStep
     target : name of the target that it was made for
     choices : list of dict, choices of the quantiser
     notes : list of str, notes for the user (random calibration, nodes on the host)
@@ -80,7 +80,7 @@ class Plan:
     memory_size: int
     inputs: list[Port]
     outputs: list[Port]
-    steps: list[MachineStep | HostStep]
+    steps: list[CoreStep | HostStep]
     preset: str | None = None
     board: str | None = None
     target: str | None = None
@@ -91,27 +91,25 @@ class Plan:
 
     def on_board(self, state: State) -> bool:
         """Whether a state stays in the target's memory between runs."""
-        return any(state.input.tensor in step.lowered.states for step in self.machine_steps)
+        return any(state.input.tensor in step.lowered.states for step in self.core_steps)
 
     @property
-    def machine_steps(self) -> list[MachineStep]:
+    def core_steps(self) -> list[CoreStep]:
         """The steps that run on the core."""
-        return [step for step in self.steps if isinstance(step, MachineStep)]
+        return [step for step in self.steps if isinstance(step, CoreStep)]
 
     @property
     def memory(self) -> int:
         """Bytes of main memory that the programs use."""
-        return max((step.lowered.memory for step in self.machine_steps), default=0)
+        return max((step.lowered.memory for step in self.core_steps), default=0)
 
     @property
     def memory_overlapped(self) -> int | None:
         """Bytes of main memory with the double-buffered copies; ``None`` if the plan has none."""
         copies = [
-            step.buffered_copy.memory
-            for step in self.machine_steps
-            if step.buffered_copy is not None
+            step.buffered_copy.memory for step in self.core_steps if step.buffered_copy is not None
         ]
-        if not copies or len(copies) < len(self.machine_steps):
+        if not copies or len(copies) < len(self.core_steps):
             return None
         return max(copies)
 
@@ -120,14 +118,14 @@ class Plan:
         """Estimated cycles per input."""
         return sum(
             span.cycles / step.lowered.images
-            for step in self.machine_steps
+            for step in self.core_steps
             for span in step.lowered.layers
         )
 
     @property
-    def layers(self) -> list[tuple[MachineStep, LayerSpan]]:
+    def layers(self) -> list[tuple[CoreStep, LayerSpan]]:
         """All layers in execution order: pairs (step, LayerSpan)."""
-        return [(step, span) for step in self.machine_steps for span in step.lowered.layers]
+        return [(step, span) for step in self.core_steps for span in step.lowered.layers]
 
     def clock(self, clock_hz: float | None) -> float | None:
         """Frequency in Hz of the clock that counts the plan's cycles, on a target whose main clock
@@ -146,7 +144,7 @@ class Plan:
                 f"plan of {self.network} is for {self.isa}"
             )
         needs: dict[str, Any] = {}
-        for step in self.machine_steps:
+        for step in self.core_steps:
             needs.update(step.lowered.params)
         wrong = [
             f"{key} = {info.params.get(key)} (plan: {value})"
@@ -169,12 +167,12 @@ def drop_unread(plan: Plan) -> None:
     """Removes outputs from programs that are read only for a state which the program itself keeps,
     since they need not be transferred."""
     for number, step in enumerate(plan.steps):
-        if not isinstance(step, MachineStep):
+        if not isinstance(step, CoreStep):
             continue
         wanted = {port.tensor for port in plan.outputs}
         wanted |= {state.output.tensor for state in plan.states if not plan.on_board(state)}
         for later in plan.steps[number + 1 :]:
-            graph = later.part.graph if isinstance(later, MachineStep) else later.graph
+            graph = later.part.graph if isinstance(later, CoreStep) else later.graph
             wanted |= {port.tensor for port in graph.inputs}
         for name in [name for name in step.lowered.outputs if name not in wanted]:
             if step.lowered.states:

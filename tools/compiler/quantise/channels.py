@@ -90,23 +90,23 @@ def channel_classes(graph: Graph, fixed: Collection[str] = ()) -> list[ChannelCl
         for name, tensor in graph.tensors.items()
         if tensor.data is None and tensor.shape
     }
-    joined = UnionFind(
+    united = UnionFind(
         (name, channel) for name, count in flowing.items() for channel in range(count)
     )
     held, flat = {*fixed, *graph.kept(), *(port.tensor for port in graph.inputs)}, {}
     for node in graph.nodes:
         if weighted(node):
-            _join(joined, flowing, [*node.inputs[1:], node.output])
+            _join(united, flowing, [*node.inputs[1:], node.output])
             held |= set() if _homogeneous(node) else {node.output}
         elif _flattened(graph, node):
             flat[node.output] = node.inputs[0]
         elif isinstance(node, Concat) and all(name in flowing for name in node.inputs):
-            _join_parts(joined, flowing, graph, node)
+            _join_parts(united, flowing, graph, node)
         elif _passes(graph, node):
-            _join(joined, flowing, [*node.inputs, node.output])
+            _join(united, flowing, [*node.inputs, node.output])
         else:
             held |= {*node.inputs, node.output}
-    found = _classes(joined, flowing, held)
+    found = _classes(united, flowing, held)
     for vector, source in flat.items():
         if source in found:
             found[source].vectors[vector] = source
@@ -120,34 +120,34 @@ def channel_classes(graph: Graph, fixed: Collection[str] = ()) -> list[ChannelCl
     return [one for one in distinct.values() if one.writers and one.readers]
 
 
-def _join(joined, flowing, names):
+def _join(united, flowing, names):
     """Merges the channels of tensors with equally many channels."""
     for channel in range(flowing[names[0]]):
-        joined.join((name, channel) for name in names)
+        united.join((name, channel) for name in names)
 
 
-def _join_parts(joined, flowing, graph, node):
+def _join_parts(united, flowing, graph, node):
     """Merges the channels of a Concat's operands with those of its result."""
     begin, rank = 0, len(graph.shape(node.output))
     for name in node.inputs:
         for channel in range(flowing[name]):
-            joined.join([(name, channel), (node.output, begin + channel)])
+            united.join([(name, channel), (node.output, begin + channel)])
         begin += flowing[name] if node.axis % rank == rank - 1 else 0
 
 
-def _classes(joined, flowing, held):
+def _classes(united, flowing, held):
     """Channel class of each tensor; classes without any free factor are omitted."""
     together = UnionFind(flowing)
     homes = {}
-    for name, channel in joined.names():
-        together.join([homes.setdefault(joined.find((name, channel)), name), name])
+    for name, channel in united.names():
+        together.join([homes.setdefault(united.find((name, channel)), name), name])
     result = {}
     for names in together.sets().values():
         numbers = {}
         tensors = {
             name: np.array(
                 [
-                    numbers.setdefault(joined.find((name, channel)), len(numbers))
+                    numbers.setdefault(united.find((name, channel)), len(numbers))
                     for channel in range(flowing[name])
                 ]
             )

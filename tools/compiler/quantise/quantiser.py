@@ -33,7 +33,7 @@ from .recurrent import recurrent_integer
 from .rows import neighbourhoods, rows_of, weighted
 from .scales import Scales, activated, bounded
 from .statistics import collect
-from .steps import better_apart
+from .steps import better_unfused
 from .walk import Walk, copy_of
 
 if TYPE_CHECKING:
@@ -372,7 +372,7 @@ class Quantiser:
         layer = (rows, _bias(node), power, source.step, numbers)
         node = self._without_offset(node, layer, partial)
         bias, scale, sums = _bias(node), self.scales.of[node.output], activated(node, partial)
-        if sums and bounded(node.activation) and better_apart(scale.bits, sums, scale.step):
+        if sums and bounded(node.activation) and better_unfused(scale.bits, sums, scale.step):
             self.result.apart.append(node.name)
         with_offset = not self._moved.isdisjoint((node.inputs[0], node.output))
         shift, lost = fit_shifts(

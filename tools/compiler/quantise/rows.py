@@ -48,8 +48,8 @@ def _maps(node, values, random):
     inputs, rows, columns, channels = values.shape
     top, left, bottom, right = node.padding
     size = [
-        (length + before + after - reach) // step + 1
-        for length, before, after, reach, step in zip(
+        (length + before + after - effective_size) // step + 1
+        for length, before, after, effective_size, step in zip(
             (rows, columns), (top, left), (bottom, right), node.window, node.stride, strict=True
         )
     ]

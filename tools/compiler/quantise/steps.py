@@ -11,7 +11,7 @@ import numpy as np
 
 from .integers import fit_shifts
 
-__all__ = ["SPARE", "WIDE", "Wish", "better_apart", "choose_step", "saturating"]
+__all__ = ["SPARE", "WIDE", "Wish", "better_unfused", "choose_step", "saturating"]
 
 #: Headroom above the largest calibrated magnitude, for cores whose results wrap.
 ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
@@ -22,7 +22,7 @@ WIDE, SPARE = 16, 2.0
 #: represent the weights exactly.
 OCTAVE, TRIED, EXACT = 10, 30, 16
 #: A clip gets a layer of its own if that reduces the squared error below this share.
-_APART = 0.25
+_UNFUSED_SHARE = 0.25
 #: Samples of a layer's partial sums: elements per tap, and taps.
 _SUMS = 1 << 16
 
@@ -125,7 +125,7 @@ def saturating(
     return float(np.mean(np.square(activation(total) - activation(values[-1]))))
 
 
-def better_apart(bits: int, sums: Sequence[tuple[Any, ...]], step: float) -> bool:
+def better_unfused(bits: int, sums: Sequence[tuple[Any, ...]], step: float) -> bool:
     """Whether a clipped layer loses much less by saturation of its partial sums if its clip stays
     unfused.
 
@@ -135,15 +135,15 @@ def better_apart(bits: int, sums: Sequence[tuple[Any, ...]], step: float) -> boo
     exact = activation(values[-1])
     together, alone = Wish(bits, [exact]), Wish(bits, [values[-1]])
     together.sums, alone.sums = list(sums), [(values, lambda x: x, limit)]
-    apart = choose_step(alone)[0]
+    unfused = choose_step(alone)[0]
     # Behind the layer its result is rounded once more.
-    again = activation(apart * np.clip(np.rint(values[-1] / apart), -alone.top - 1, alone.top))
+    again = activation(unfused * np.clip(np.rint(values[-1] / unfused), -alone.top - 1, alone.top))
     lost = (
         np.mean(np.square(again - exact))
-        + saturating(values, lambda x: x, limit * apart)
+        + saturating(values, lambda x: x, limit * unfused)
         + step * step / 12
     )
-    return lost < _APART * together.cost(step)
+    return lost < _UNFUSED_SHARE * together.cost(step)
 
 
 def choose_step(wish: Wish) -> tuple[float, str]:

@@ -264,7 +264,7 @@ def _cell(
     )
     cell.build = {
         **build_object(plan, clock_hz=build.clock_hz),
-        "inputs": max(step.lowered.images for step in plan.machine_steps),
+        "inputs": max(step.lowered.images for step in plan.core_steps),
     }
     if progress is not None:
         progress(f"{build.isa}: reference")
@@ -295,7 +295,7 @@ def _cell(
                 before = dict(session.report.counters)
                 session.run_steps(
                     {
-                        name: array[: max(step.lowered.images for step in plan.machine_steps)]
+                        name: array[: max(step.lowered.images for step in plan.core_steps)]
                         for name, array in given.items()
                     }
                 )
@@ -306,7 +306,7 @@ def _cell(
                 cell.layers = plan_rows(plan, layer_counters(session, given), snr)
         cell.counters, cell.measured = counters, True
         cell.cycles = round(
-            counters["cycles"] / max(step.lowered.images for step in plan.machine_steps)
+            counters["cycles"] / max(step.lowered.images for step in plan.core_steps)
         )
     return cell
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..evaluate import run_graph
-from ..plan import MachineStep
+from ..plan import CoreStep
 from ..session import SessionReport
 from ..values import to_values
 from .accuracy import signal_to_noise
@@ -45,13 +45,13 @@ def layer_snr(
     """
     values, found = {name: array[:MOST_INPUTS] for name, array in inputs.items()}, {}
     for number, step in enumerate(plan.steps):
-        machine = isinstance(step, MachineStep)
-        graph = step.part.graph if isinstance(step, MachineStep) else step.graph
+        on_core = isinstance(step, CoreStep)
+        graph = step.part.graph if isinstance(step, CoreStep) else step.graph
         exact = run_graph(
-            graph, {port.tensor: values[port.tensor] for port in graph.inputs}, keep=machine
+            graph, {port.tensor: values[port.tensor] for port in graph.inputs}, keep=on_core
         )
         values.update({port.tensor: exact[port.tensor] for port in graph.outputs})
-        if not isinstance(step, MachineStep):
+        if not isinstance(step, CoreStep):
             continue
         results = {node.name: node.output for node in graph.nodes}
         for place, span in enumerate(step.lowered.layers):
@@ -76,12 +76,12 @@ def layer_counters(
     inputs : dict, tensor name -> float64 with the first axis of inputs, of which a run's are taken
     """
     plan, kept, found = session.plan, session.report, {}
-    count = max(step.lowered.images for step in plan.machine_steps)
+    count = max(step.lowered.images for step in plan.core_steps)
     values = {name: array[:count] for name, array in inputs.items()}
     count = len(next(iter(values.values())))
     try:
         for number, step in enumerate(plan.steps):
-            if not isinstance(step, MachineStep):
+            if not isinstance(step, CoreStep):
                 values.update(
                     run_graph(
                         step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}
@@ -112,12 +112,12 @@ def _counters(session, step, values, cut=()):
     that end the program early."""
     lowered, target = step.lowered, session.target
     session.report = SessionReport()
-    pieces = [(at, bytes.fromhex(data)) for at, data in cut]
+    patches = [(at, bytes.fromhex(data)) for at, data in cut]
     try:
-        for at, data in pieces:
+        for at, data in patches:
             target.write(lowered.program_at + at, data)
-        session.machine(step, values)
+        session.run_on_core(step, values)
     finally:
-        for at, data in pieces:
+        for at, data in patches:
             target.write(lowered.program_at + at, lowered.program[at : at + len(data)])
     return session.report.counters

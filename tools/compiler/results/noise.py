@@ -13,7 +13,7 @@ import numpy as np
 from ..evaluate import run_node
 from ..fidelity import chosen_tensor, exact_states, signal_power, some_inputs
 from ..passes import simplify
-from ..plan import MachineStep
+from ..plan import CoreStep
 from ..planning import random_calibration
 from ..ports import to_graph
 from ..quantise.walk import run_alone
@@ -151,7 +151,7 @@ class _Walk:
         self.plan, self.backend = plan, plan.backend()
         self.nodes: list[tuple[Quantised | None, Graph, Node]] = []
         for step in plan.steps:
-            if isinstance(step, MachineStep):
+            if isinstance(step, CoreStep):
                 graph = step.part.graph
                 self.nodes += [(step.part, graph, node) for node in graph.nodes]
             else:

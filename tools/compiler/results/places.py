@@ -20,8 +20,8 @@ def plan_places(plan: Plan) -> list[dict[str, Any]]:
     ``at``, ``bytes``. Tensors may overlap since not all are live at once; with several programs
     each name says its program."""
     found = []
-    for number, step in enumerate(plan.machine_steps):
-        lowered, prefix = step.lowered, f"program {number}: " if len(plan.machine_steps) > 1 else ""
+    for number, step in enumerate(plan.core_steps):
+        lowered, prefix = step.lowered, f"program {number}: " if len(plan.core_steps) > 1 else ""
         found.append((f"{prefix}program", "program", lowered.program_at, len(lowered.program)))
         found += [
             (f"{prefix}setup {count}", "program", at, len(data))

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from math import inf, isfinite
 from typing import TYPE_CHECKING, Any
 
-from ..plan import MachineStep
+from ..plan import CoreStep
 from .places import build_object
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def plan_rows(
     """
     rows = []
     for number, step in enumerate(plan.steps):
-        if not isinstance(step, MachineStep):
+        if not isinstance(step, CoreStep):
             rows += [
                 {
                     "layer": node.name,
@@ -101,7 +101,7 @@ def plan_object(
         **clock_object(plan, clock),
         "macs": sum(row["macs"] for row in rows),
         "snr": plan.snr if plan.snr is not None and isfinite(plan.snr) else None,
-        "programs": [len(step.lowered.program) for step in plan.machine_steps],
+        "programs": [len(step.lowered.program) for step in plan.core_steps],
         "layers": rows,
         "choices": plan.choices,
         "notes": plan.notes,
@@ -134,7 +134,7 @@ def show_plan(console: Console, plan: Plan, clock: TimeClock | None = None) -> N
         console.out(f"clock: {clock.note}")
     console.out(
         f"main memory: {plan.memory:,} of {plan.memory_size:,} bytes, programs "
-        f"{sum(len(s.lowered.program) for s in plan.machine_steps):,}"
+        f"{sum(len(s.lowered.program) for s in plan.core_steps):,}"
     )
     if plan.snr is not None:
         ratio = "infinite, all results are equal" if plan.snr == inf else f"{plan.snr:.1f} dB"

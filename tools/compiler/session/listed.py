@@ -16,7 +16,7 @@ from ....gateware.standalone.runlist import MAX_BYTES, MAX_STEP, RunList
 
 if TYPE_CHECKING:
     from ..backends.base import Lowered, Placed
-    from ..plan.plan import MachineStep
+    from ..plan.plan import CoreStep
     from .session import Session
     from .transfer import Transfer
 
@@ -98,9 +98,9 @@ class ListPlaces:
         lowered = self.programs[0]
         registers = 16 * (len(lowered.registers) + len(lowered.again))
         copies = sum(
-            16 * (1 + piece.run * piece.count // (MAX_BYTES & ~3))
+            16 * (1 + strided.run * strided.count // (MAX_BYTES & ~3))
             for _, placed in _tensors(lowered)
-            for piece in self._memory.packed(placed.layout).pieces
+            for strided in self._memory.packed(placed.layout).runs
         )
         return 64 + copies + count * (registers + copies + 16)
 
@@ -119,15 +119,17 @@ class ListPlaces:
         if any(before[1] > after[0] for before, after in zip(spans, spans[1:], strict=False)):
             return False
         return all(
-            piece.address % 4 == 0
+            strided.address % 4 == 0
             and (
-                piece.count == 1
+                strided.count == 1
                 or (
-                    piece.stride % 4 == 0 and piece.run <= MAX_BYTES and piece.stride < 4 * MAX_STEP
+                    strided.stride % 4 == 0
+                    and strided.run <= MAX_BYTES
+                    and strided.stride < 4 * MAX_STEP
                 )
             )
             for _, placed in _tensors(lowered)
-            for piece in self._memory.packed(placed.layout).pieces
+            for strided in self._memory.packed(placed.layout).runs
         )
 
     def waiting(self, chunk: Chunk, number: int, kind: str, name: str) -> int:
@@ -142,15 +144,15 @@ class ListPlaces:
             if of != kind:
                 continue
             begin = self.waiting(chunk, number, kind, name)
-            for piece in self._memory.packed(placed.layout).pieces:
-                ends = (begin + piece.packed_at, piece.address)
+            for strided in self._memory.packed(placed.layout).runs:
+                ends = (begin + strided.packed_at, strided.address)
                 source, destination = ends if kind == "in" else ends[::-1]
-                if piece.count == 1:
-                    work.copy(source, destination, piece.run)
+                if strided.count == 1:
+                    work.copy(source, destination, strided.run)
                 elif kind == "in":
-                    work.scatter(source, destination, piece.run, piece.stride, piece.count)
+                    work.scatter(source, destination, strided.run, strided.stride, strided.count)
                 else:
-                    work.gather(source, destination, piece.run, piece.stride, piece.count)
+                    work.gather(source, destination, strided.run, strided.stride, strided.count)
 
 
 def _tensors(lowered: Lowered) -> Iterator[tuple[tuple[str, str], Placed]]:
@@ -205,7 +207,7 @@ def _words(session, registers):
 
 def in_lists(
     session: Session,
-    step: MachineStep,
+    step: CoreStep,
     places: ListPlaces,
     batches: Sequence[Mapping[str, np.ndarray]],
 ) -> list[dict[str, np.ndarray]]:

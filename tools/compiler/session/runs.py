@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from ....gateware.isa.outcome import Outcome
     from ...targets.base import Target
     from ..backends.base import Lowered
-    from ..plan.plan import MachineStep
+    from ..plan.plan import CoreStep
 
 __all__ = ["EVERY", "RunFailed", "Runs"]
 
@@ -45,14 +45,14 @@ class Runs:
     def __init__(self, network: str, target: Target):
         self.network = network
         self.target = target
-        self._last: MachineStep | None = None
+        self._last: CoreStep | None = None
         self._sums: Counter[str] = Counter()
         self._runs = 0
         self._read = 0
 
     @contextmanager
     def running(
-        self, step: MachineStep, lowered: Lowered, number: int, counted: bool = True
+        self, step: CoreStep, lowered: Lowered, number: int, counted: bool = True
     ) -> Iterator[None]:
         """Context manager around run ``number`` of a step's program: starts it, executes the body
         meanwhile and waits at the end; the core is idle afterwards even if the body raises.
@@ -78,7 +78,7 @@ class Runs:
             self._read += 1
             self._sums.update(outcome.counters)
 
-    def is_last(self, step: MachineStep) -> bool:
+    def is_last(self, step: CoreStep) -> bool:
         """Whether the last run was of ``step``, so that its constants and registers are still in
         place."""
         return self._last is step
@@ -89,7 +89,7 @@ class Runs:
         with self.about(lowered, number, "begun"):
             self.target.start_list(address, size)
 
-    def wait_list(self, step: MachineStep, number: int, count: int) -> None:
+    def wait_list(self, step: CoreStep, number: int, count: int) -> None:
         """Waits for a list of ``count`` runs, beginning with run ``number``; raises
         :class:`RunFailed` if any of them ended with a fault. The counters of the last run represent
         all."""

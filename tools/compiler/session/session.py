@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import suggestion
 from ..evaluate import run_graph
-from ..plan import MachineStep, PlanError
+from ..plan import CoreStep, PlanError
 from ..ports import from_graph, to_graph
 from ..values import check_inputs, to_numbers, to_values
 from .listed import ListPlaces, in_lists
@@ -94,9 +94,9 @@ class Session:
             target.wait_ready()
         target.reset_core()
         # Programs that lie side by side stay; others take turns in the same memory.
-        self._resident: list[MachineStep] = []
-        if side_by_side([step.lowered for step in plan.machine_steps]):
-            for step in plan.machine_steps:
+        self._resident: list[CoreStep] = []
+        if side_by_side([step.lowered for step in plan.core_steps]):
+            for step in plan.core_steps:
                 self._load(step)
         self.reset()
 
@@ -132,7 +132,7 @@ class Session:
         values = to_graph(state.input, np.asarray(array)[None])
         self.states.values[tensor] = values
         report, self.report = self.report, SessionReport()  # no bytes of an input
-        for step in self.plan.machine_steps:
+        for step in self.plan.core_steps:
             placed = step.lowered.states.get(tensor)
             if placed is not None:
                 numbers = to_numbers(step.part, tensor, values)
@@ -142,7 +142,7 @@ class Session:
     def _get_state(self, state):
         tensor, values = state.input.tensor, self.states.values[state.input.tensor]
         report, self.report = self.report, SessionReport()
-        for step in self.plan.machine_steps:
+        for step in self.plan.core_steps:
             placed = step.lowered.states.get(tensor)
             if placed is not None:
                 values = to_values(step.part, tensor, self._memory.get(placed.layout))
@@ -196,7 +196,7 @@ class Session:
         """Computes the outputs of the network, name -> array, whose first axis counts inputs."""
         inputs = self.check(*arrays, **named)
         count = len(next(iter(inputs.values())))
-        values = _joined(
+        values = _concatenated(
             [
                 self._sequence({name: array[part] for name, array in inputs.items()}, part.start)
                 for part in self._sequences(count)
@@ -299,15 +299,15 @@ class Session:
             found.append(values)
             kept.append(own)
         if keep is not None:
-            keep.update(_joined(kept))
-        return _joined(found)
+            keep.update(_concatenated(kept))
+        return _concatenated(found)
 
     def _run_together(self, inputs, keep):
         """Runs all steps on all inputs, one step after another."""
         values = dict(inputs)
         for step in self.plan.steps:
-            if isinstance(step, MachineStep):
-                self.machine(step, values, keep)
+            if isinstance(step, CoreStep):
+                self.run_on_core(step, values, keep)
             else:
                 began = time.monotonic()
                 values.update(
@@ -318,9 +318,9 @@ class Session:
                 self.report.host_seconds += time.monotonic() - began
         return values
 
-    def machine(
+    def run_on_core(
         self,
-        step: MachineStep,
+        step: CoreStep,
         values: dict[str, np.ndarray],
         keep: dict[str, np.ndarray] | None = None,
     ) -> None:
@@ -371,7 +371,7 @@ class Session:
         """Memory for run lists, if the target executes them and has space for two runs."""
         if not self._lists or runs < 2 or keep is not None:
             return None
-        taken = [step.lowered.memory for step in self.plan.machine_steps]
+        taken = [step.lowered.memory for step in self.plan.core_steps]
         taken += [program.memory for program in programs]
         if self._overlap:
             taken.append(self.plan.memory_overlapped)
@@ -429,7 +429,7 @@ class Session:
         self.close()
 
 
-def _joined(parts):
+def _concatenated(parts):
     """Concatenates the arrays of several runs."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 

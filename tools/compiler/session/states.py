@@ -15,12 +15,12 @@ from ..values import to_numbers
 
 if TYPE_CHECKING:
     from ..graph import State
-    from ..plan.plan import MachineStep, Plan
+    from ..plan.plan import CoreStep, Plan
 
 __all__ = ["StateInvalid", "States", "initial_bytes"]
 
 
-def initial_bytes(step: MachineStep, state: State) -> bytes:
+def initial_bytes(step: CoreStep, state: State) -> bytes:
     """Initial memory contents of a state that a program keeps in main memory."""
     placed = step.lowered.states[state.input.tensor]
     values = to_graph(state.input, state.initial[None])

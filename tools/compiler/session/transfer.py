@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..planes import BitPlanes
     from .report import SessionReport
 
-__all__ = ["Packed", "PackedPiece", "Transfer"]
+__all__ = ["Packed", "PackedRuns", "Transfer"]
 
 #: Bytes that a request takes on the line beside its data.
 _FRAME = 24
@@ -46,7 +46,7 @@ class Transfer:
     ):
         self._resident = resident
         self._target, self.report, self._progress = target, report, progress
-        self._known: dict[Layout, list[_Piece]] = {}
+        self._known: dict[Layout, list[_Request]] = {}
 
     def hold(self, address: int, data: np.ndarray, what: str) -> None:
         """Writes constant bytes and verifies them by reading back; ``what`` names them in
@@ -80,21 +80,21 @@ class Transfer:
 
     def clear(self, layout: Layout | BitPlanes) -> None:
         """Zeroes the gaps between a tensor's elements, which :meth:`put` does not write."""
-        if isinstance(layout, Layout) and self.pieces(layout):
+        if isinstance(layout, Layout) and self.requests(layout):
             self._target.fill(layout.first, layout.end - layout.first)
 
     def packed(self, layout: Layout | BitPlanes) -> Packed:
         """Layout of a tensor in a queue: its contiguous runs one after another, or its whole
         span."""
-        pieces = self.pieces(layout) if isinstance(layout, Layout) else []
-        if not pieces:
+        requests = self.requests(layout) if isinstance(layout, Layout) else []
+        if not requests:
             span = layout.end - layout.first
-            return Packed((PackedPiece(0, layout.first, span, span, 1),), span)
+            return Packed((PackedRuns(0, layout.first, span, span, 1),), span)
         found, at = [], 0
-        for piece in pieces:
-            place = layout.address + piece.offset
-            found.append(PackedPiece(at, place, piece.run, piece.stride, piece.count))
-            at += _whole(piece.run) * piece.count
+        for request in requests:
+            place = layout.address + request.offset
+            found.append(PackedRuns(at, place, request.run, request.stride, request.count))
+            at += _whole(request.run) * request.count
         return Packed(tuple(found), at)
 
     def put(
@@ -108,8 +108,8 @@ class Transfer:
         ``at``: queue address to which it is written :meth:`packed`, instead of its own."""
         waiting = None if at is None else (at, self.packed(layout))
         first, end = layout.first, layout.end
-        pieces = self.pieces(layout) if isinstance(layout, Layout) else []
-        if isinstance(layout, Layout) and pieces:
+        requests = self.requests(layout) if isinstance(layout, Layout) else []
+        if isinstance(layout, Layout) and requests:
             data, at = (
                 np.ascontiguousarray(values, np.dtype(layout.dtype).newbyteorder("<"))
                 .view(np.uint8)
@@ -117,19 +117,19 @@ class Transfer:
                 0,
             )
             written = []
-            for number, piece in enumerate(pieces):
-                rows = np.zeros((piece.count, piece.run), np.uint8)
-                for begin, count in piece.filled:
-                    rows[begin : begin + count] = data[at : at + piece.run * count].reshape(
-                        count, piece.run
+            for number, request in enumerate(requests):
+                rows = np.zeros((request.count, request.run), np.uint8)
+                for begin, count in request.filled:
+                    rows[begin : begin + count] = data[at : at + request.run * count].reshape(
+                        count, request.run
                     )
-                    at += piece.run * count
+                    at += request.run * count
                 if waiting is None:
-                    written.append((layout.address + piece.offset, rows, piece.stride))
+                    written.append((layout.address + request.offset, rows, request.stride))
                     continue
                 begin, packed = waiting
-                place = begin + packed.pieces[number].packed_at
-                written.append((place, rows, _whole(piece.run)))
+                place = begin + packed.runs[number].packed_at
+                written.append((place, rows, _whole(request.run)))
             self._target.write_batch(written)
             self.report.input_bytes += data.size
             return
@@ -142,14 +142,14 @@ class Transfer:
         self._target.write(first if waiting is None else waiting[0], memory.tobytes())
         self.report.input_bytes += memory.size
 
-    def pieces(self, layout: Layout) -> list[_Piece]:
+    def requests(self, layout: Layout) -> list[_Request]:
         """Splits a layout into requests if they take fewer bytes on the link than the whole span;
         else returns an empty list."""
         if layout not in self._known:
-            pieces = _joined(layout.strips())
+            requests = _merged(layout.strips())
             self._known[layout] = (
-                pieces
-                if sum(_FRAME + piece.run * piece.count for piece in pieces)
+                requests
+                if sum(_FRAME + request.run * request.count for request in requests)
                 < layout.end - layout.first
                 else []
             )
@@ -158,22 +158,22 @@ class Transfer:
     def get(self, layout: Layout, at: int | None = None) -> np.ndarray:
         """Reads a tensor as an array of its layout's shape. ``at``: queue address from which it is
         read :meth:`packed`."""
-        pieces = self.pieces(layout)
+        requests = self.requests(layout)
         packed = self.packed(layout)
-        if pieces:
+        if requests:
             read = self._target.read_batch(
                 [
-                    (piece.address, piece.run, piece.stride, piece.count)
+                    (each.address, each.run, each.stride, each.count)
                     if at is None
-                    else (at + piece.packed_at, piece.run, _whole(piece.run), piece.count)
-                    for piece in packed.pieces
+                    else (at + each.packed_at, each.run, _whole(each.run), each.count)
+                    for each in packed.runs
                 ]
             )
             data = np.concatenate(
                 [
                     rows[begin : begin + count].ravel()
-                    for rows, piece in zip(read, pieces, strict=True)
-                    for begin, count in piece.filled
+                    for rows, request in zip(read, requests, strict=True)
+                    for begin, count in request.filled
                 ]
             )
             self.report.output_bytes += data.size
@@ -188,7 +188,7 @@ class Transfer:
 
 
 @dataclass(frozen=True)
-class PackedPiece:
+class PackedRuns:
     """Strided runs of a packed tensor: ``count`` runs of ``run`` bytes, ``stride`` apart from
     ``address`` on; packed from ``packed_at`` on, each at a word."""
 
@@ -203,7 +203,7 @@ class PackedPiece:
 class Packed:
     """A packed tensor: its strided runs and its size in bytes."""
 
-    pieces: tuple[PackedPiece, ...]
+    runs: tuple[PackedRuns, ...]
     size: int
 
 
@@ -213,7 +213,7 @@ def _whole(run):
 
 
 @dataclass
-class _Piece:
+class _Request:
     """A transfer request: ``count`` runs of ``run`` bytes, ``stride`` apart, from ``offset`` on.
     ``filled``: the runs that hold elements, as (first, number); the others are zero."""
 
@@ -224,7 +224,7 @@ class _Piece:
     filled: list
 
 
-def _joined(strips):
+def _merged(strips):
     """Merges strips (offset, run, stride, count), in order, into requests: two strips become one if
     only a few runs lie between them, since a further request costs more bytes."""
     found = []
@@ -236,5 +236,5 @@ def _joined(strips):
                 last.filled.append((begin, count))
                 last.count = begin + count
                 continue
-        found.append(_Piece(offset, run, stride, count, [(0, count)]))
+        found.append(_Request(offset, run, stride, count, [(0, count)]))
     return found

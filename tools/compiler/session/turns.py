@@ -13,7 +13,7 @@ from .runs import EVERY
 
 if TYPE_CHECKING:
     from ..backends.base import Lowered
-    from ..plan.plan import MachineStep
+    from ..plan.plan import CoreStep
     from .session import Session
 
 __all__ = ["in_turns", "one_by_one"]
@@ -21,7 +21,7 @@ __all__ = ["in_turns", "one_by_one"]
 
 def one_by_one(
     session: Session,
-    step: MachineStep,
+    step: CoreStep,
     batches: Sequence[Mapping[str, np.ndarray]],
     keep: dict[str, np.ndarray] | None = None,
 ) -> list[dict[str, np.ndarray]]:
@@ -45,7 +45,7 @@ def one_by_one(
 
 def in_turns(
     session: Session,
-    step: MachineStep,
+    step: CoreStep,
     programs: Sequence[Lowered],
     batches: Sequence[Mapping[str, np.ndarray]],
 ) -> list[dict[str, np.ndarray]]:

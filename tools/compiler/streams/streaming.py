@@ -444,7 +444,7 @@ class _Streaming:
                 f"stream {self.name}: {node.name} pads time by {padding[axis]} and "
                 f"{padding[axis + 2]}: expected a pooling without padding over time"
             )
-        window = self._reach(node)[axis]
+        window = self._effective_size(node)[axis]
         # As many elements as the window reaches back to, and so many that results fall on those of
         # the whole stretch.
         kept = max(window - stride, left - source.late, 0)
@@ -458,7 +458,7 @@ class _Streaming:
         )
 
     @staticmethod
-    def _reach(node):
+    def _effective_size(node):
         """Effective window (rows, columns) of a node."""
         if isinstance(node, Conv):
             return node.window

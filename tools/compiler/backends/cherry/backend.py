@@ -12,9 +12,9 @@ from .....gateware.cores.cherry.image import relocated
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import disassemble
 from ..base import Backend, Lowered, Support, moved
-from .legalise import machine_of
-from .reference.numeric import run_machine
-from .schedule.candidates import lower_machine
+from .legalise import kernel_graph_of
+from .reference.numeric import run_kernel_graph
+from .schedule.candidates import lower_kernel_graph
 from .support import check_support
 
 if TYPE_CHECKING:
@@ -42,13 +42,13 @@ class Cherry(Backend):
     ) -> dict[str, np.ndarray]:
         """Bit-exact numpy reference of the core."""
         graph = quantised.graph
-        machine = machine_of(graph, self.params, keep=keep)
-        held = run_machine(machine, inputs, 18 if self.params["acc_frac"] == 17 else 10)
-        names = machine.values if keep else machine.outputs
+        kernel_graph = kernel_graph_of(graph, self.params, keep=keep)
+        held = run_kernel_graph(kernel_graph, inputs, 18 if self.params["acc_frac"] == 17 else 10)
+        names = kernel_graph.values if keep else kernel_graph.outputs
         return {
             name: np.asarray(inputs[name], np.float32)
-            if name in machine.inputs
-            else self._array(machine.values[name], held, graph.shape(name))
+            if name in kernel_graph.inputs
+            else self._array(kernel_graph.values[name], held, graph.shape(name))
             for name in names
         }
 
@@ -64,10 +64,10 @@ class Cherry(Backend):
     def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
         """Lowers a quantised graph to a program."""
         graph = quantised.graph
-        machine = machine_of(graph, self.params, keep=keep)
+        kernel_graph = kernel_graph_of(graph, self.params, keep=keep)
         weights = sum(np.size(getattr(node, "weights", ())) for node in graph.nodes)
-        return lower_machine(
-            machine,
+        return lower_kernel_graph(
+            kernel_graph,
             graph,
             self.params,
             self.memory_size,

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .machine import Ref, Value
+from .kernel_graph import Ref, Value
 from .reference.arithmetic import to_element
 
 if TYPE_CHECKING:

@@ -43,10 +43,10 @@ def program_cycles(
     costs: Costs,
 ) -> int:
     """Estimated cycles of a program made of these bodies of :class:`~.codegen.nests.Nests`."""
-    machine = _Timing(params, costs)
+    timing = _Timing(params, costs)
     for body in bodies:
-        machine.body(body, ())
-    return int(machine.clock() + _AROUND)
+        timing.body(body, ())
+    return int(timing.clock() + _AROUND)
 
 
 class _Timing:

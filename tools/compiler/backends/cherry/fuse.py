@@ -2,7 +2,7 @@
 """Operator fusion: elementwise chains are applied to a result before it is stored, if nothing else
 reads it. Results do not change."""
 
-from .machine import Chain, Machine, Operation, PairProduct, Product, Ref, Value, Window
+from .kernel_graph import Chain, KernelGraph, Operation, PairProduct, Product, Ref, Value, Window
 
 __all__ = ["fuse", "made_closely"]
 
@@ -10,21 +10,21 @@ __all__ = ["fuse", "made_closely"]
 _COPY = 3.5
 
 
-def fuse(machine: Machine, keep: bool) -> Machine:
+def fuse(kernel_graph: KernelGraph, keep: bool) -> KernelGraph:
     """Fuses elementwise operations into their producers; with ``keep``, every tensor of the graph
     is preserved."""
-    outputs = {machine.values[name].value for name in machine.outputs}
-    kept = {ref.value for ref in machine.values.values()} if keep else outputs
-    for name in machine.outputs:
-        machine.outputs[name] = machine.values[name]
+    outputs = {kernel_graph.values[name].value for name in kernel_graph.outputs}
+    kept = {ref.value for ref in kernel_graph.values.values()} if keep else outputs
+    for name in kernel_graph.outputs:
+        kernel_graph.outputs[name] = kernel_graph.values[name]
     readers: dict[Value, list[Operation]] = {}
     writers: dict[Value, list[Operation]] = {}
-    for operation in machine.operations:
+    for operation in kernel_graph.operations:
         for ref in operation.refs():
             readers.setdefault(ref.value, []).append(operation)
         writers.setdefault(operation.out.value, []).append(operation)
     done: list[Operation] = []
-    for operation in machine.operations:
+    for operation in kernel_graph.operations:
         before = done[-1] if done else None
         if isinstance(operation, Chain):
             # The producer of the chain's operand may stand some places ahead.
@@ -55,8 +55,8 @@ def fuse(machine: Machine, keep: bool) -> Machine:
                     ]
             continue
         done.append(operation)
-    machine.operations = done
-    return machine
+    kernel_graph.operations = done
+    return kernel_graph
 
 
 def _fused(first, chain, done):
@@ -126,11 +126,11 @@ def _writes(text):
 # copied, if the tiles saved are worth the copy.
 
 
-def made_closely(machine: Machine, macs: int) -> Machine:
+def made_closely(kernel_graph: KernelGraph, macs: int) -> KernelGraph:
     """Splits a convolution with a border into a borderless one and a copy, where that is faster;
     ``macs``: multipliers of the build."""
     operations = []
-    for operation in machine.operations:
+    for operation in kernel_graph.operations:
         operations.append(operation)
         if not _gains(operation, macs):
             continue
@@ -144,8 +144,8 @@ def made_closely(machine: Machine, macs: int) -> Machine:
                 parts=[("OUTPUT", operation.out)],
             )
         )
-    machine.operations = operations
-    return machine
+    kernel_graph.operations = operations
+    return kernel_graph
 
 
 def _gains(operation, macs):

@@ -32,25 +32,25 @@ from ...graph import (
 from . import recurrent
 from .chains import affine, function
 from .fuse import fuse, made_closely
-from .machine import Machine, PairProduct, Product, Ref, Regroup, Window, three
+from .kernel_graph import KernelGraph, PairProduct, Product, Ref, Regroup, Window, three
 from .operations import Operations
 from .reference.arithmetic import to_element
 
-__all__ = ["Decomposer", "machine_of"]
+__all__ = ["Decomposer", "kernel_graph_of"]
 
 
-def machine_of(graph: Graph, params: Mapping[str, Any], *, keep: bool = False) -> Machine:
+def kernel_graph_of(graph: Graph, params: Mapping[str, Any], *, keep: bool = False) -> KernelGraph:
     """Decomposes a graph into operations; with ``keep``, every tensor of the graph becomes a
     value."""
     maker = Decomposer(graph, params)
     for node in graph.nodes:
         maker.node = node.name
         maker.lower(node)
-    return made_closely(fuse(maker.machine, keep), params["macs"])
+    return made_closely(fuse(maker.kernel_graph, keep), params["macs"])
 
 
 class Decomposer(Operations):
-    """Builds a :class:`~.machine.Machine` node by node."""
+    """Builds a :class:`~.kernel_graph.KernelGraph` node by node."""
 
     @classmethod
     def takes(cls, node: Node) -> bool:
@@ -340,7 +340,7 @@ class Decomposer(Operations):
     def _(self, node: Reshape):
         source, shape = self.ref(node.inputs[0]), three(self.graph.shape(node.output))
         if [n for n in source.shape if n > 1] == [n for n in shape if n > 1]:
-            self.machine.values[node.output] = ones_moved(source, shape)
+            self.kernel_graph.values[node.output] = ones_moved(source, shape)
         else:
             self.add(Regroup, out=self.result(node), source=source)
 
@@ -348,13 +348,13 @@ class Decomposer(Operations):
     def _(self, node: Transpose):
         rank = len(node.order)
         order = (*range(3 - rank), *(axis + 3 - rank for axis in node.order))
-        self.machine.values[node.output] = self.ref(node.inputs[0]).ordered(order)
+        self.kernel_graph.values[node.output] = self.ref(node.inputs[0]).ordered(order)
 
     @lower.register
     def _(self, node: Slice):
         source, shape = self.ref(node.inputs[0]), three(self.graph.shape(node.output))
         ones = (0,) * (3 - len(node.start)), (1,) * (3 - len(node.step))
-        self.machine.values[node.output] = source.part(
+        self.kernel_graph.values[node.output] = source.part(
             (*ones[0], *node.start), shape, (*ones[1], *node.step)
         )
 

@@ -12,7 +12,7 @@ from .....gateware.cores.cherry.image import Step, image_bytes, list_bytes, row_
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import disassemble
 from ...layout import dense_layout
-from ..base import LayerSpan, Lowered, LoweringError, Placed, apart, with_states
+from ..base import LayerSpan, Lowered, LoweringError, Placed, copyable_states, with_states
 from .codegen.emit import Emitter
 from .codegen.nests import Body, Nests, Program, TooLarge, body_key
 from .codegen.tilework import Costs
@@ -25,7 +25,7 @@ from .schedule.transfers import MOST, Arrays, Main, Transfer
 
 if TYPE_CHECKING:
     from ...graph import Graph
-    from .machine import Machine
+    from .kernel_graph import KernelGraph
 
 __all__ = ["Lowering"]
 
@@ -43,7 +43,7 @@ class Lowering:
 
     def __init__(
         self,
-        machine: Machine,
+        kernel_graph: KernelGraph,
         graph: Graph,
         params: Mapping[str, Any],
         memory_size: int,
@@ -55,8 +55,8 @@ class Lowering:
         segments: Sequence[tuple[int, int, int]],
         states: Sequence[tuple[str, str]] = (),
     ):
-        self.machine, self.graph, self.params, self.memory_size, self.keep, self.ahead = (
-            machine,
+        self.kernel_graph, self.graph, self.params, self.memory_size, self.keep, self.ahead = (
+            kernel_graph,
             graph,
             params,
             memory_size,
@@ -68,7 +68,7 @@ class Lowering:
         self._moved: dict[Any, Any] = {}
         self.main = Main(arrays)
         self.made = Tasks(
-            machine,
+            kernel_graph,
             params,
             keep=keep,
             most=most,
@@ -166,7 +166,7 @@ class Lowering:
     def _kept_states(self):
         """The states whose input and output have memory of their own."""
         known = [pair for pair in self._states if set(pair) <= self.made.arrays.keys()]
-        return apart(known, self._span)
+        return copyable_states(known, self._span)
 
     def _span(self, name):
         begin = self.made.arrays[name]
@@ -273,8 +273,8 @@ class Lowering:
                 f"{self.memory_size:,}: {constants:,} constants, "
                 f"{len(data):,} program, {program_at - constants:,} inputs and results"
             )
-        inputs = {name: arrays[name] for name in self.machine.inputs}
-        outputs = {name: arrays[name] for name in self.machine.outputs}
+        inputs = {name: arrays[name] for name in self.kernel_graph.inputs}
+        outputs = {name: arrays[name] for name in self.kernel_graph.outputs}
         macs = {}
         for task in self.made.tasks:
             for node in task.nodes[-1:]:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...graph import Conv, Graph, Node
 from .chains import Constants, function
-from .machine import Chain, Machine, Operation, Ref, Value, Window, three
+from .kernel_graph import Chain, KernelGraph, Operation, Ref, Value, Window, three
 from .reference.arithmetic import from_bf16, to_element
 
 __all__ = ["Operations", "streamed"]
@@ -49,22 +49,22 @@ class Operations:
 
     Attributes
     ----------
-    machine : Machine; ``node``: name of the current node
+    kernel_graph : KernelGraph; ``node``: name of the current node
     """
 
     def __init__(self, graph: Graph, params: Mapping[str, Any]):
         self.graph, self.params = graph, params
-        self.machine = Machine()
+        self.kernel_graph = KernelGraph()
         self.constant = Constants()
         self.node = ""
         self._rounded: dict[Any, tuple[np.ndarray, np.ndarray]] = {}
         for port in graph.inputs:
             shape = three(graph.shape(port.tensor))
             value = Value(shape, port.tensor, tight=self._tight(port.tensor))
-            self.machine.inputs[port.tensor] = value
-            self.machine.values[port.tensor] = Ref.of(value)
+            self.kernel_graph.inputs[port.tensor] = value
+            self.kernel_graph.values[port.tensor] = Ref.of(value)
         for port in graph.outputs:
-            self.machine.outputs[port.tensor] = None
+            self.kernel_graph.outputs[port.tensor] = None
 
     def _tight(self, tensor):
         """Whether every reader of a tensor sums over whole rows of a window, which then need no
@@ -89,7 +89,7 @@ class Operations:
         data = self.graph.tensors[tensor].data
         if data is not None:
             return self.held(data)
-        return self.machine.values[tensor]
+        return self.kernel_graph.values[tensor]
 
     @staticmethod
     def held(data: np.ndarray) -> Ref:
@@ -104,12 +104,12 @@ class Operations:
     def result(self, node: Node) -> Ref:
         """Creates the value of the current node's output."""
         found = self.fresh(self.graph.shape(node.output), node.output)
-        self.machine.values[node.output] = found
+        self.kernel_graph.values[node.output] = found
         return found
 
     def add(self, kind: type[Operation], **fields: Any) -> None:
         """Appends an operation for the current node."""
-        self.machine.operations.append(kind(node=self.node, **fields))
+        self.kernel_graph.operations.append(kind(node=self.node, **fields))
 
     def chain(self, out: Ref, parts: Sequence[str | tuple[str, Ref]]) -> Ref:
         """Appends an elementwise chain and returns ``out``."""

@@ -125,7 +125,7 @@ def _conv(writer, node):
             after=(bottom, right, 0),
         )
     kh, kw = node.weights.shape[1:3]
-    pieces = []
+    taps = []
     for r in range(kh):
         for c in range(kw):
             start = (r * node.dilation[0], c * node.dilation[1], 0)
@@ -134,7 +134,7 @@ def _conv(writer, node):
                 start[1] + (columns - 1) * node.stride[1] + 1,
                 channels,
             )
-            pieces.append(
+            taps.append(
                 writer.add(
                     Slice,
                     node,
@@ -146,12 +146,10 @@ def _conv(writer, node):
                     step=(*node.stride, 1),
                 )
             )
-    if len(pieces) > 1:
-        source = writer.add(
-            Concat, node, "taps", pieces, (rows, columns, kh * kw * channels), axis=2
-        )
+    if len(taps) > 1:
+        source = writer.add(Concat, node, "taps", taps, (rows, columns, kh * kw * channels), axis=2)
     else:
-        source = pieces[0]
+        source = taps[0]
     steps = (rows * columns, kh * kw * channels)
     source = writer.add(Reshape, node, "positions", [source], steps, shape=steps)
     _dense(

@@ -13,7 +13,7 @@ from quintet.tools.compiler.backends.opentpu.codegen.compiler import compile_ste
 from quintet.tools.compiler.backends.opentpu.codegen.program import RW, Program
 from quintet.tools.compiler.backends.opentpu.cost import main_memory
 from quintet.tools.compiler.backends.opentpu.schedule.chunks import slot_rows
-from quintet.tools.compiler.backends.opentpu.schedule.geometry import JOINS, settle
+from quintet.tools.compiler.backends.opentpu.schedule.geometry import MERGES, settle
 from quintet.tools.compiler.common.inputs import KernelError
 
 from ...graph import Graph, MatMul
@@ -82,15 +82,15 @@ def lower(
     failed: LoweringError | None = None
     for swap in (False,) if flat else (False, True):
         known: list[Any] = []
-        for join in JOINS:
+        for merge in MERGES:
             try:
                 made = Steps(quantised, params, swap=swap, images=images)
-                lines = settle(made.steps, made.planes, join)
+                lines = settle(made.steps, made.planes, merge)
                 if lines in known:
                     continue  # the same lines, so the same program
                 known.append(lines)
                 candidates.append(
-                    _lower(quantised, params, memory_size, keep, swap, join, images, seen, states)
+                    _lower(quantised, params, memory_size, keep, swap, merge, images, seen, states)
                 )
             except LoweringError as error:
                 failed = failed or error
@@ -132,7 +132,7 @@ def _with_far(best):
 
 
 def _lower(
-    quantised, params, memory_size, keep, swap, join, images, memory, states, far=frozenset()
+    quantised, params, memory_size, keep, swap, merge, images, memory, states, far=frozenset()
 ):
     graph = quantised.graph
     made = Steps(quantised, params, swap=swap, images=images)
@@ -141,7 +141,7 @@ def _lower(
         {step.target for step in made.steps} & set(graph.tensors) if keep else set()
     )
     compile_ = partial(
-        _compile, made, inputs=inputs, stored=kept - set(inputs), params=params, join=join
+        _compile, made, inputs=inputs, stored=kept - set(inputs), params=params, merge=merge
     )
     pairs = _copied(made, states, compile_())
     compiled = _with_copies(compile_(), pairs, params)
@@ -201,7 +201,7 @@ def _lower(
         params={name: params[name] for name in _NEEDS},
     )
     lowered = with_states(lowered, [name for name, *_ in pairs])
-    rest = memory_size, keep, swap, join, images, memory, states
+    rest = memory_size, keep, swap, merge, images, memory, states
     again = partial(_lower, quantised, params, *rest)
     return _Candidate(lowered, found.program, placement if shared else {}, again)
 
@@ -264,7 +264,7 @@ def _runs(planes, target):
     ]
 
 
-def _compile(made, *, inputs, stored, params, join, far=None):
+def _compile(made, *, inputs, stored, params, merge, far=None):
     try:
         return compile_steps(
             made.steps,
@@ -272,7 +272,7 @@ def _compile(made, *, inputs, stored, params, join, far=None):
             inputs=inputs,
             stored=stored,
             params=params,
-            join=join,
+            merge=merge,
             far=far,
         )
     except KernelError as error:

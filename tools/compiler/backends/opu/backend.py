@@ -59,7 +59,7 @@ class OpuBackend(Backend):
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""
-        return legalise(graph, self.apart)
+        return legalise(graph, self.unfused_clips)
 
     def form(self, graph: Graph) -> Form:
         """The :class:`Form` of a legalised graph on this build. A subgraph gets the form of the

@@ -58,24 +58,24 @@ def _one(node, name, source, output, activation=None):
     )
 
 
-def _apart(graph, node, apart):
+def _is_unfused(graph, node, unfused_clips):
     """Whether a node's clip needs its own product with one. A sum of tensors does, since it has the
-    scale of its operands. So does a layer in ``apart``, whose partial sums would need another range
-    than its result."""
+    scale of its operands. So does a layer in ``unfused_clips``, whose partial sums would need
+    another range than its result."""
     if isinstance(node, Binary):
         return len(_flowing(graph, node)) > 1
     # A vector's product with one is a matrix. Such a product itself already has the clip after it.
     return (
-        node.name in apart
+        node.name in unfused_clips
         and f"{node.output}:sum" not in node.inputs
         and (len(graph.shape(node.output)) == 3 or graph.shape(node.output)[-1] <= _MOST)
     )
 
 
-def with_own_scales(graph: Graph, apart: Collection[str] = ()) -> Graph:
+def with_own_scales(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
     """Returns a new graph in which clipped results have their own scale, and additions or
-    concatenations with tensors of a larger range read them through a product with one. ``apart``:
-    names of layers whose clip stays unfused and is done by such a product."""
+    concatenations with tensors of a larger range read them through a product with one.
+    ``unfused_clips``: names of layers whose clip stays unfused and is done by such a product."""
     nodes: list[Node] = []
     tensors = dict(graph.tensors)
     for node in graph.nodes:
@@ -85,7 +85,7 @@ def with_own_scales(graph: Graph, apart: Collection[str] = ()) -> Graph:
             isinstance(node, Conv | Dense | Binary | Affine)
             and node.activation is not None
             and _bound(node) is not None
-            and _apart(graph, node, apart)
+            and _is_unfused(graph, node, unfused_clips)
         ):
             total = f"{node.output}:sum"
             tensors[total] = Tensor(total, graph.shape(node.output))

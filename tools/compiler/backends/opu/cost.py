@@ -12,7 +12,7 @@ from typing import Any
 from .....gateware.cores.opu import geometry
 from .....gateware.cores.opu.model.sequence import FULL_REGION, Sequence
 from .....gateware.cores.opu.types import SLOT
-from .cost_small import SmallMachine
+from .cost_small import SmallEngineModel
 
 __all__ = ["SDRAM", "Estimate", "Timing", "estimate", "main_memory"]
 
@@ -114,20 +114,22 @@ def estimate(
     Estimate
     """
     timing = timing or Timing()
-    machine = SmallMachine(params) if params["engine"] == "small" else _Machine(params, timing)
+    engine = (
+        SmallEngineModel(params) if params["engine"] == "small" else _EngineModel(params, timing)
+    )
     wanted, at = list(marks), []
     for count, word in enumerate(words):
         while wanted and wanted[0] <= count:
-            at.append(round(max(machine.dma, machine.conv)))
+            at.append(round(max(engine.dma, engine.conv)))
             wanted.pop(0)
-        if machine.step(word) or machine.dma > most:
+        if engine.step(word) or engine.dma > most:
             break
-    end = max(machine.dma, machine.conv, machine.issue) + 8
+    end = max(engine.dma, engine.conv, engine.issue) + 8
     at += [round(end)] * len(wanted)
-    return Estimate(round(end), round(machine.moved), machine.work, at)
+    return Estimate(round(end), round(engine.moved), engine.work, at)
 
 
-class _Machine:
+class _EngineModel:
     def __init__(self, params, timing):
         self.t, self.params = timing, params
         self.sequence = Sequence(params)

@@ -7,7 +7,7 @@ from typing import Any
 
 from .....gateware.cores.opu.model.sequence import Sequence
 
-__all__ = ["SmallMachine"]
+__all__ = ["SmallEngineModel"]
 
 #: Cycles of a configuration instruction, of the checks of a load or store, of a convolution, of a
 #: channel of ``conv.bias``.
@@ -16,7 +16,7 @@ _CONFIGURE, _CHECK, _CONVOLVE, _BIAS = 60, 100, 90, 28
 _LOAD, _STORE = 2, 1.05
 
 
-class SmallMachine:
+class SmallEngineModel:
     """Model of the small engine that :func:`~.cost.estimate` steps through."""
 
     def __init__(self, params: Mapping[str, Any]):

@@ -43,15 +43,15 @@ class Fusing:
         }
         self.sums, self.pools = {}, {}
         for node in graph.nodes:
-            if isinstance(node, Binary) and (joined := self._join(node)) is not None:
-                self.sums[node.name] = joined
+            if isinstance(node, Binary) and (fused := self._fused_sum(node)) is not None:
+                self.sums[node.name] = fused
             elif isinstance(node, MaxPool) and (maker := self._pooled(node)) is not None:
                 self.pools[node.name] = maker
-        self.within = {joined.main.name for joined in self.sums.values()} | {
+        self.within = {fused.main.name for fused in self.sums.values()} | {
             maker.name for maker in self.pools.values()
         }
 
-    def _join(self, node: Binary):
+    def _fused_sum(self, node: Binary):
         if node.function != "add":
             return None
         found = []
@@ -64,7 +64,7 @@ class Fusing:
             ):
                 found.append(FusedSum(main, other, 1 if main.activation is None else 0))
         # The longer one: its convolutions then hide the load of the residual.
-        return max(found, key=lambda joined: self._graph.macs(joined.main), default=None)
+        return max(found, key=lambda fused: self._graph.macs(fused.main), default=None)
 
     def _pooled(self, node: MaxPool) -> Node | None:
         maker = self._single.get(node.inputs[0])

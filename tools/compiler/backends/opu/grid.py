@@ -92,9 +92,9 @@ def side(
     low, high = min(min(offsets)) // source, max(map(max, offsets)) // source
     low = min(low, 0)
     step, count = result * stride // source, high - low + 1
-    reach = (results // result - 1) * step + count
-    groups = reach if whole else -(-length // source)
-    after = reach + low - groups
+    extent = (results // result - 1) * step + count
+    groups = extent if whole else -(-length // source)
+    after = extent + low - groups
     if after < 0 or (whole and (low < 0 or groups * source < length + phase)):
         # positions that no kernel reads would have no place, or too many results would come
         return None

@@ -14,10 +14,10 @@ from .support import constant_of, is_limit
 __all__ = ["legalise"]
 
 
-def legalise(graph: Graph, apart: Collection[str] = ()) -> Graph:
-    """Legalises a graph (returns a new one); tensors keep their names. ``apart``: names of layers
-    whose clip stays unfused."""
-    graph = with_own_scales(_without_limits(join_turned(graph)), apart)
+def legalise(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
+    """Legalises a graph (returns a new one); tensors keep their names. ``unfused_clips``: names of
+    layers whose clip stays unfused."""
+    graph = with_own_scales(_without_limits(join_turned(graph)), unfused_clips)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         result.nodes += _leaky(result, node) if _sloped(node) else [_node(result, node)]

@@ -27,7 +27,7 @@ __all__ = ["lower_network", "plenty"]
 #: Programs that are searched for take less than so many times the words of the first found.
 _LONGER = 8
 #: Greatest share of main memory for maps with memory of their own, whose borders stay zero.
-_APART = 0.75
+_SEPARATE_SHARE = 0.75
 
 
 def plenty(
@@ -96,11 +96,11 @@ def lower_network(
         for name, tensor in built.values.items()
         if tensor in built.network.inputs and name not in form.folds and tensor not in written
     }
-    compiled, apart = _compiled(built, params, memory_size, quick, timing, spent)
+    compiled, separate = _compiled(built, params, memory_size, quick, timing, spent)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
     lasting -= {tensor for tensor in lasting if tensor.name in compiled.overwritten}
-    stay = [name for name, tensor in built.values.items() if apart or tensor in lasting]
+    stay = [name for name, tensor in built.values.items() if separate or tensor in lasting]
     folded = {built.values[name].name for name in form.folds if name in inputs}
     zeros = [
         (found.address, found.size)
@@ -143,9 +143,9 @@ def _compiled(built, params, memory_size, quick, timing, spent):
         return compile_network(
             network,
             params,
-            apart=True,
+            separate=True,
             zeroed=True,
-            memory=int(memory_size * _APART),
+            memory=int(memory_size * _SEPARATE_SHARE),
             timing=timing,
             local=True,
             quick=quick,
@@ -170,14 +170,14 @@ def _compiled(built, params, memory_size, quick, timing, spent):
         )
         tensor = max(
             [*network.inputs, *(layer.result for layer in network.layers)],
-            key=lambda t: t.height * t.width * t.pieces,
+            key=lambda t: t.height * t.width * t.channel_blocks,
         )
         if error.layer is not None:
             raise LoweringError(error.reason, built.nodes[error.layer][0]) from None
         raise LoweringError(
             (
                 f"{error}; largest map: {tensor.name} with "
-                f"{tensor.height * tensor.width * tensor.pieces * SLOT} bytes"
+                f"{tensor.height * tensor.width * tensor.channel_blocks * SLOT} bytes"
             )
             + (
                 f", most weights: {weights.name} with {weights.weights.size}"
@@ -192,11 +192,11 @@ def _spans(compiled, built, params, timing):
     if compiled.program_at < timing.border:
         timing = timing.with_program_on_chip()
     marks = estimate(compiled.words, params, timing, marks=ends).marks
-    machine, moved, at = Sequence(params), [0], 0
+    sequence, moved, at = Sequence(params), [0], 0
     for end in ends:
         total = moved[-1]
         for word in compiled.words[at:end]:
-            step = machine.step(word)
+            step = sequence.step(word)
             total += step.bytes_read + step.bytes_written
         moved.append(total)
         at = end

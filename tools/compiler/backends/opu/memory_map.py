@@ -134,7 +134,7 @@ def _items(network, params, timing, sizes):
     target = Target(params)
     slow, fast = timing, timing.on_chip
     gain = 1 / slow.rate - 1 / fast.rate
-    maps = Maps(network, network.batch, target.slot_units, apart=True)
+    maps = Maps(network, network.batch, target.slot_units, separate=True)
     moves = dict.fromkeys(maps.buffers, 0)
     for layer in network.layers:
         for tensor in (layer.source, layer.residual, layer.second, layer.result):
@@ -159,7 +159,7 @@ def _items(network, params, timing, sizes):
 
 def _moved(tensor: Tensor, target: Target) -> int:
     """Bytes of a tensor that one transfer of it moves."""
-    channels = sum(ifm_channels(channels_of(tensor, part)) for part in range(tensor.pieces))
+    channels = sum(ifm_channels(channels_of(tensor, part)) for part in range(tensor.channel_blocks))
     return tensor.height * tensor.width * channels * target.types.ifm_bytes
 
 

@@ -217,15 +217,15 @@ class Builder:
         return self._sum(node)
 
     def _sum(self, node, nodes=(), **pool):
-        joined = None if self._fusing is None else self._fusing.sums.get(node.name)
-        if joined is not None:
-            act = _act(joined.main.activation if joined.order == 0 else node.activation)
+        fused = None if self._fusing is None else self._fusing.sums.get(node.name)
+        if fused is not None:
+            act = _act(fused.main.activation if fused.order == 0 else node.activation)
             return self._convolve(
-                joined.main,
-                self._name(node, (joined.main.name, node.name, *nodes)),
+                fused.main,
+                self._name(node, (fused.main.name, node.name, *nodes)),
                 act=act,
-                order=joined.order,
-                residual=self.values[joined.other],
+                order=fused.order,
+                residual=self.values[fused.other],
                 **pool,
             )
         first, second = (self.values[name] for name in node.inputs)

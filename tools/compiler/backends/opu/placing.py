@@ -24,12 +24,14 @@ def layout_of(placed: Placed, shape: Sequence[int]) -> Layout | None:
     tensor, slot = buffer.tensor, SLOT * size
     rows = [(tensor.height, buffer.row_slots * slot)]
     columns = [(tensor.width, slot)]
-    channels = _channels(buffer, slot, size, tensor.each if tensor.pieces > 1 else tensor.channels)
+    channels = _channels(
+        buffer, slot, size, tensor.each if tensor.channel_blocks > 1 else tensor.channels
+    )
     start = placed.address + (buffer.at(0) - buffer.base) * 64
     parts = {0: [], 1: [channels], 2: [rows, channels], 3: [rows, columns, channels]}[len(shape)]
     if _sizes(tensor, len(shape)) != tuple(shape):
         # Another shape of the same elements: digits of one axis count all of them.
-        if len(shape) != 1 or (tensor.pieces > 1 and tensor.channels % tensor.each):
+        if len(shape) != 1 or (tensor.channel_blocks > 1 and tensor.channels % tensor.each):
             return None
         parts = [rows + columns + channels]
     digits = [Digit(0, buffer.images, buffer.image_slots * slot)]
@@ -63,10 +65,10 @@ def grid_layout(placed: Placed, shape: tuple[int, int, int], grid: Grid) -> Layo
     start = placed.address + (buffer.at(0) - buffer.base) * 64
     each = buffer.tensor.each
     if shape[2] >= each:  # positions in channel blocks of their own
-        pieces = shape[2] // each
+        blocks = shape[2] // each
         column, channels = (
-            pieces * buffer.line_slots * slot,
-            [Digit(3, pieces, buffer.line_slots * slot), Digit(3, each, size)],
+            blocks * buffer.line_slots * slot,
+            [Digit(3, blocks, buffer.line_slots * slot), Digit(3, each, size)],
         )
     else:
         column, channels = shape[2] * size, [Digit(3, shape[2], size)]

@@ -74,22 +74,22 @@ def _pool(values, window):
 
 
 def runs_of_channels(layer: Layer) -> list[tuple[int, int, int]]:
-    """Ranges of output channels with the same taps and shifts: (first, last, piece); ``piece`` is
+    """Ranges of output channels with the same taps and shifts: (first, last, block); ``block`` is
     the index of one of their channel blocks."""
     runs: list[tuple[Any, list[int]]] = []
     single = layer.source.channels == layer.groups
-    for piece in range(layer.result.pieces):
-        first, last = layer.result.span(piece)
-        key = layer.f[piece], layer.b[piece], piece if layer.groups > 1 and not single else None
+    for block in range(layer.result.channel_blocks):
+        first, last = layer.result.span(block)
+        key = layer.f[block], layer.b[block], block if layer.groups > 1 and not single else None
         if runs and runs[-1][0] == key:
             runs[-1][1][1] = last
         else:
-            runs.append((key, [first, last, piece]))
-    return [(first, last, piece) for _, (first, last, piece) in runs]
+            runs.append((key, [first, last, block]))
+    return [(first, last, block) for _, (first, last, block) in runs]
 
 
 def products_of_taps(
-    layer: Layer, padded: np.ndarray, weights: np.ndarray | None, first: int, last: int, piece: int
+    layer: Layer, padded: np.ndarray, weights: np.ndarray | None, first: int, last: int, block: int
 ) -> Iterator[np.ndarray]:
     """Products tap by tap, in the core's accumulation order, for output channels ``first`` to
     ``last`` of :func:`runs_of_channels`.
@@ -122,13 +122,13 @@ def products_of_taps(
             some = window[..., first:last] if out == 1 else window[..., channels]
             yield some * (layer.identity if weights is None else weights[first:last, 0, r, c])
         return
-    for part in layer.reads(piece):
+    for part in layer.reads(block):
         low, high = layer.source.span(part)
         for r, c, window in windows():
             if layer.groups == 1:
                 matrix = weights[first:last, low:high, r, c]
             else:
-                matrix = layer.block(piece, part, r, c, weights)
+                matrix = layer.block(block, part, r, c, weights)
             yield window[..., low:high] @ matrix.T
 
 
@@ -143,10 +143,10 @@ def _sums(layer, types, padded, residual):
     weights = None if layer.weights is None else layer.weights.astype(exact)
     found = np.empty((len(padded), layer.rows, layer.columns, layer.result.channels), np.int64)
     low, high = -(1 << types.ofm - 1), (1 << types.ofm - 1) - 1
-    for first, last, piece in runs_of_channels(layer):
-        sums, f, b = 0, layer.f[piece], layer.b[piece]
+    for first, last, block in runs_of_channels(layer):
+        sums, f, b = 0, layer.f[block], layer.b[block]
         for index, products in enumerate(
-            products_of_taps(layer, padded, weights, first, last, piece)
+            products_of_taps(layer, padded, weights, first, last, block)
         ):
             if index or layer.bias is None:
                 products *= exact(2.0 ** min(f, _FAR))
@@ -222,16 +222,16 @@ def _product(layer, types, source, second):
     if not layer.batched:
         source, second = source.swapaxes(1, 2), second.swapaxes(1, 2)
     found = np.empty((*source.shape[:3], second.shape[2]), np.int64)
-    for piece in range(layer.result.pieces):
-        low, high = layer.result.span(piece)
+    for block in range(layer.result.channel_blocks):
+        low, high = layer.result.span(block)
         sums = 0
-        for part in range(layer.source.pieces):
+        for part in range(layer.source.channel_blocks):
             each = slice(*layer.source.span(part))
             products = np.rint(
                 source[..., each].astype(float)
                 @ second[..., low:high, each].swapaxes(-1, -2).astype(float)
             ).astype(np.int64)
-            sums = _clamp(sums + _scaled(products, layer.f[piece]), types.ofm)
+            sums = _clamp(sums + _scaled(products, layer.f[block]), types.ofm)
         found[..., low:high] = _clamp(_scaled(sums, -types.store_shift), types.ifm)
     return found if layer.batched else found.swapaxes(1, 2)
 

@@ -43,8 +43,8 @@ from ..base import (
 from ..products import join_turned
 from .arrays.assign import assign
 from .arrays.needs import empty_numbers, layer_needs, unique
-from .arrays.pieces import in_pieces
-from .choose import choose_joined
+from .arrays.splitting import split_layers
+from .choose import choose_fused
 from .cost.estimate import program_cycles
 from .flat import most_repeated
 from .legalise import as_convolutions, support_of_rewritten
@@ -52,7 +52,7 @@ from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
 from .recurrent import support_of_recurrent
 from .reference import run_node
-from .tables import TABLES, table_steps, wants_too_much, with_units
+from .tables import TABLES, table_steps, wants_too_much, with_rescaling
 
 __all__ = ["PIMBackend"]
 
@@ -268,7 +268,7 @@ class PIMBackend(Backend):
                     nodes.append(first)
             nodes.append(node)
         graph = replace(graph, nodes=nodes, tensors=tensors)
-        return in_pieces(with_units(graph), self.params, self._held)
+        return split_layers(with_rescaling(graph), self.params, self._held)
 
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into consecutive programs, each with as many layers as the arrays hold."""
@@ -363,7 +363,7 @@ class PIMBackend(Backend):
         choice."""
         if self._choice is None or self._choice[0] is not quantised:
             self._check_layers(quantised)
-            self._choice = quantised, choose_joined(quantised, self.params)
+            self._choice = quantised, choose_fused(quantised, self.params)
         return self._choice[1]
 
     def _check_layers(self, quantised):
@@ -386,12 +386,12 @@ class PIMBackend(Backend):
                     return
             raise
 
-    def _lower(self, quantised, joined, at, size=0, spent=None):
+    def _lower(self, quantised, fused, at, size=0, spent=None):
         """Lowers to a program at byte address ``at``, with its tensors after it. ``size``: bytes
         reserved for the program; ``spent``: (cycles, bytes of main memory) of each stretch, if
         known."""
-        writer, laid, end = self._laid(quantised, joined, at, size)
-        return self._lowered(quantised, writer, laid, at, end, joined, spent)
+        writer, laid, end = self._laid(quantised, fused, at, size)
+        return self._lowered(quantised, writer, laid, at, end, fused, spent)
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
         """Raises :class:`LoweringError` if the programs do not fit; skips the search for fused
@@ -406,13 +406,13 @@ class PIMBackend(Backend):
             if laid is None or end + _MORE * len(laid.data) > self.memory_size:
                 self._laid(part, self._chosen(part), 0)
 
-    def _laid(self, quantised, joined, at, size=0):
+    def _laid(self, quantised, fused, at, size=0):
         """Writes and places the program: (ProgramWriter, program as bytes, end of its range of main
         memory)."""
         # Addresses are offsets of instructions: the program's own size is needed first, and does
         # not depend on them.
         for _ in range(4):
-            writer = ProgramWriter(quantised, self.params, joined, self._kept(quantised.graph))
+            writer = ProgramWriter(quantised, self.params, fused, self._kept(quantised.graph))
             end = writer.place_all(at + size)
             writer.write()
             laid = Writer(writer.image())
@@ -437,7 +437,7 @@ class PIMBackend(Backend):
         """The states that a program of ``graph`` both reads and computes."""
         return [pair for pair in self.states if set(pair) <= graph.tensors.keys()]
 
-    def _lowered(self, quantised, writer, laid, at, end, joined, spent):
+    def _lowered(self, quantised, writer, laid, at, end, fused, spent):
         graph, data = quantised.graph, laid.data
 
         def placed(name):
@@ -449,7 +449,7 @@ class PIMBackend(Backend):
             )
 
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
-        held -= {node.output for some in joined for node in some.nodes[:-1]}
+        held -= {node.output for some in fused for node in some.nodes[:-1]}
         layers = []
         for (names, _, _), cut, (cycles, moved) in zip(
             writer.stretches,

@@ -13,74 +13,73 @@ from ..base import LoweringError
 from .arrays.assign import assign
 from .arrays.matrices import matrices_of
 from .arrays.needs import floor, layer_needs, unique
-from .cost.estimate import played, written
-from .homes import cuts, stages_of
-from .joined import IN_PLACE, Joined, may_join
+from .cost.estimate import simulated_cycles, written
+from .fused import IN_PLACE, FusedGroup, can_fuse
+from .placement import candidate_placements, stages_of
 from .program import ProgramWriter
-from .rehearsal import rehearsed
+from .refinement import refined
 from .schedule import Plan, plan_stages
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
 
-__all__ = ["choose_joined"]
+__all__ = ["choose_fused"]
 
 #: Nodes of a chain at most.
 _MOST = 10
-#: Ways to have a stretch of layers side by side that are planned, and those that are written out to
-#: be compared.
+#: Pipelines of a stretch of layers that are planned, and those that are written out to be compared.
 _LOOKED, _TRIED = 3, 3
 #: Where tensors lie while programs are compared: any place that takes as long to write as that of
 #: the end.
 _PLACES = 1 << 20
 
 
-def choose_joined(quantised: Quantised, params: Mapping[str, Any]) -> list[Joined]:
-    """Chooses the list of :class:`~.joined.Joined` with which the program of :class:`ProgramWriter`
-    ends first, by the timing of its instructions."""
+def choose_fused(quantised: Quantised, params: Mapping[str, Any]) -> list[FusedGroup]:
+    """Chooses the list of :class:`~.fused.FusedGroup` with which the program of
+    :class:`ProgramWriter` ends first, by the timing of its instructions."""
     writer, matrices = ProgramWriter(quantised, params), _matrices(quantised, params)
     writer.place_all(_PLACES)
     finder = _Chains(quantised, params, matrices)
-    room = {core: params["lmem_bytes"] for core in range(params["cores"])}
+    free_bytes = {core: params["lmem_bytes"] for core in range(params["cores"])}
 
-    def bound(joined):
-        least = Plan({}, {}, joined[0].stages.busiest())
-        return _cycles(quantised, params, [replace(joined[0], plan=least), *joined[1:]])
+    def bound(fused):
+        least = Plan({}, {}, fused[0].stages.busiest())
+        return _cycles(quantised, params, [replace(fused[0], plan=least), *fused[1:]])
 
     def planned(found):
         """Returns the best of ``found`` after replacing the cores' lower bounds by real plans;
         drops candidates that exceed local memory. A candidate that cannot be among the best is not
         planned."""
-        bounds = [bound(joined) for joined in found]
-        best = []  # (cycles, number among those found, joined)
+        bounds = [bound(fused) for fused in found]
+        best = []  # (cycles, number among those found, fused groups)
         for number in sorted(range(len(found)), key=lambda number: bounds[number]):
             if len(best) == _TRIED and bounds[number] > best[-1][0]:
                 break
-            joined = found[number]
-            plan = plan_stages(joined[0].stages, room)
+            fused = found[number]
+            plan = plan_stages(fused[0].stages, free_bytes)
             if plan is not None:
-                joined = [replace(joined[0], plan=plan), *joined[1:]]
-                best.append((_cycles(quantised, params, joined), number, joined))
+                fused = [replace(fused[0], plan=plan), *fused[1:]]
+                best.append((_cycles(quantised, params, fused), number, fused))
                 best = sorted(best, key=lambda entry: entry[:2])[:_TRIED]
-        return [joined for _, _, joined in best]
+        return [fused for _, _, fused in best]
 
     # The best candidates are evaluated more precisely, step by step.
-    found = planned(list(_side_by_side(finder, writer, room)))
+    found = planned(list(_side_by_side(finder, writer, free_bytes)))
     candidates = [finder.chains([])]
-    for joined in found:
-        candidates.append(joined)
-        plan = rehearsed(joined[0].stages, joined[0].plan, writer)
-        if plan.steps != joined[0].plan.steps:
-            candidates.append([replace(joined[0], plan=plan), *joined[1:]])
+    for fused in found:
+        candidates.append(fused)
+        plan = refined(fused[0].stages, fused[0].plan, writer)
+        if plan.steps != fused[0].plan.steps:
+            candidates.append([replace(fused[0], plan=plan), *fused[1:]])
     if len(candidates) == 1:
         # Nothing to compare it with: it is enough that it can be written.
-        (joined,) = candidates
-        return joined if joined and written(quantised, params, joined) is not None else []
+        (fused,) = candidates
+        return fused if fused and written(quantised, params, fused) is not None else []
     best, lowest = [], float("inf")
-    for joined in candidates:
-        cycles = played(quantised, params, joined, lowest)
+    for fused in candidates:
+        cycles = simulated_cycles(quantised, params, fused, lowest)
         if cycles < lowest:
-            best, lowest = joined, cycles
+            best, lowest = fused, cycles
     return best
 
 
@@ -110,18 +109,18 @@ class _Chains:
     def __init__(self, quantised, params, matrices):
         self.quantised, self.params, self.matrices = quantised, params, matrices
         self.nodes = [node for node in quantised.graph.nodes if not isinstance(node, IN_PLACE)]
-        self._joined, self._cycles_of = {}, {}
+        self._chain_of, self._cycles_of = {}, {}
 
     def _chain(self, first, end):
         """The chain of the nodes ``first`` to ``end`` - 1, or ``None`` if they cannot form one."""
         key = first, end
-        if key not in self._joined:
-            some = Joined(self.nodes[first:end])
-            able = may_join(self.quantised.graph, some.nodes) and _holds(
+        if key not in self._chain_of:
+            some = FusedGroup(self.nodes[first:end])
+            able = can_fuse(self.quantised.graph, some.nodes) and _holds(
                 self.quantised, self.params, some, self.matrices
             )
-            self._joined[key] = some if able else None
-        return self._joined[key]
+            self._chain_of[key] = some if able else None
+        return self._chain_of[key]
 
     def _cycles(self, chains):
         key = tuple(id(chain) for chain in chains)
@@ -151,15 +150,15 @@ class _Chains:
         return chains
 
 
-def _side_by_side(finder, writer, room):
-    """Candidate pipelines, lists of :class:`Joined` with the pipelined group first. Each covers a
-    stretch that begins where a single tensor leads on; the other nodes form chains. Plans are still
-    empty, with the busiest core's cycles as a lower bound."""
+def _side_by_side(finder, writer, free_bytes):
+    """Candidate pipelines, lists of :class:`FusedGroup` with the pipelined group first. Each covers
+    a stretch that begins where a single tensor leads on; the other nodes form chains. Plans are
+    still empty, with the busiest core's cycles as a lower bound."""
     quantised, params, matrices = finder.quantised, finder.params, finder.matrices
     graph, nodes, first = quantised.graph, finder.nodes, 0
     while first < len(nodes) and params["cores"] > 1:
         end = next(
-            (end for end in range(len(nodes), first + 1, -1) if may_join(graph, nodes[first:end])),
+            (end for end in range(len(nodes), first + 1, -1) if can_fuse(graph, nodes[first:end])),
             first + 1,
         )
         for begin in range(first, end - 1):
@@ -170,15 +169,17 @@ def _side_by_side(finder, writer, room):
                 )
                 == 1
             ):
-                chains = finder.chains([Joined(some)])
+                chains = finder.chains([FusedGroup(some)])
                 found = []
-                for cycles, homes in cuts(graph, some, writer.size, matrices, params):
-                    stages = stages_of(graph, some, homes, writer.size, matrices, params)
-                    if stages.fits(stages.least(), room):
-                        joined = [Joined(some, stages, Plan({}, {}, cycles)), *chains]
-                        found.append((_cycles(quantised, params, joined), len(found), joined))
+                for cycles, placement in candidate_placements(
+                    graph, some, writer.size, matrices, params
+                ):
+                    stages = stages_of(graph, some, placement, writer.size, matrices, params)
+                    if stages.fits(stages.least(), free_bytes):
+                        fused = [FusedGroup(some, stages, Plan({}, {}, cycles)), *chains]
+                        found.append((_cycles(quantised, params, fused), len(found), fused))
                 yield from (
-                    joined for cycles, _, joined in sorted(found)[:_LOOKED] if cycles < float("inf")
+                    fused for cycles, _, fused in sorted(found)[:_LOOKED] if cycles < float("inf")
                 )
         first = end
 
@@ -206,21 +207,21 @@ def _holds(quantised, params, chain, matrices):
     )
 
 
-def _cycles(quantised, params, joined):
+def _cycles(quantised, params, fused):
     """Cycle estimate of the whole program before it is written; infinite if the arrays cannot hold
     it."""
     try:
-        needs = layer_needs(quantised, params, joined)
+        needs = layer_needs(quantised, params, fused)
         assign(unique(needs), params)
     except LoweringError:
         return float("inf")
-    staged = [some for some in joined if some.stages is not None]
-    apart = {node.name for some in staged for node in some.nodes}
+    staged = [some for some in fused if some.stages is not None]
+    pipelined = {node.name for some in staged for node in some.nodes}
     total = sum(some.plan.cycles for some in staged) + sum(
-        need.time(len(need.cores)) for need in unique(needs) if need.homes is None
+        need.time(len(need.cores)) for need in unique(needs) if need.placement is None
     )
-    weighted = {node.name for node, _, _ in needs} | apart
-    together = {id(node): some.nodes for some in joined for node in some.nodes}
+    weighted = {node.name for node, _, _ in needs} | pipelined
+    together = {id(node): some.nodes for some in fused for node in some.nodes}
     for node in quantised.graph.nodes:
         nodes = together.get(id(node), [node])
         if (

@@ -17,7 +17,7 @@ __all__ = ["CoreBuilder"]
 
 _LOW32 = (1 << 32) - 1
 #: Sizes of an offset in operands are below this.
-_REACH = 1 << 28
+_MOST_OFFSET = 1 << 28
 
 
 @lru_cache(1 << 16)
@@ -163,7 +163,7 @@ class CoreBuilder:
                 if (address - base) % scale:
                     continue
                 offset = (address - base) // scale
-                if abs(offset) < _REACH and (
+                if abs(offset) < _MOST_OFFSET and (
                     not others or all((a - offset * s) & _LOW32 in held for a, _, s in others)
                 ):
                     values = [a - offset * s if (a, b, s) in missing else a for a, b, s in wanted]
@@ -183,7 +183,9 @@ class CoreBuilder:
             address, both = target if target_missing else source, target_missing and source_missing
             for base in reversed(self._known.values()):
                 offset = address - base
-                if -_REACH < offset < _REACH and (not both or (source - offset) & _LOW32 in held):
+                if -_MOST_OFFSET < offset < _MOST_OFFSET and (
+                    not both or (source - offset) & _LOW32 in held
+                ):
                     rd = self.register(target - offset if target_missing else target)
                     rs1 = self.register(source - offset if source_missing else source)
                     return rd, rs1, offset, target_missing + 2 * source_missing

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .arrays.matrices import dense_pieces
+from .arrays.matrices import dense_splits
 
 if TYPE_CHECKING:
     from ...graph import Dense
@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 #: Elements of a tile of a vector; two sources and a result are in local memory at a time.
-_PIECE = 1024
+_TILE = 1024
 
 
 def most_repeated(params: Mapping[str, Any]) -> int:
@@ -38,7 +38,7 @@ class Repeated:
     """A broadcast operand at the global address ``source`` that repeats every ``period`` elements;
     see :func:`most_repeated`.
 
-    It is loaded into local memory once, and repeated there so that a tile of ``piece`` elements can
+    It is loaded into local memory once, and repeated there so that a tile of ``tile`` elements can
     begin anywhere within a period.
     """
 
@@ -48,14 +48,14 @@ class Repeated:
         pointer: int,
         source: int,
         period: int,
-        piece: int,
+        tile: int,
         size: int,
         what: str,
     ):
         self._period, self._size = period, size
-        self._at = core.allocate((period + piece) * size, what)
+        self._at = core.allocate((period + tile) * size, what)
         core.load(self._at, pointer, period * size, source)
-        have, want = period * size, (period + piece) * size
+        have, want = period * size, (period + tile) * size
         while have < want:
             some = min(have, want - have)
             core.move(self._at + have, self._at, some)
@@ -76,23 +76,23 @@ def flat(
     size: int,
     what: str,
     work: Callable[..., None],
-    most: int = _PIECE,
+    most: int = _TILE,
 ) -> None:
     """Streams ``count`` elements from ``first`` on, of the global addresses ``sources``, through
     ``work(result, operands, elements)`` to ``target``, at most ``most`` at a time. A broadcast
     source is a pair (global address, period)."""
-    piece = min(most, count)
+    tile = min(most, count)
     repeated = {
-        k: Repeated(core, pointer, source[0], source[1], piece, size, what)
+        k: Repeated(core, pointer, source[0], source[1], tile, size, what)
         for k, source in enumerate(sources)
         if isinstance(source, tuple)
     }
     places = [
-        [core.allocate(piece * size, what) for k in range(len(sources)) if k not in repeated]
+        [core.allocate(tile * size, what) for k in range(len(sources)) if k not in repeated]
         for _ in range(2)
     ]
-    for turn, at in enumerate(range(first, first + count, piece)):
-        some, free, operands = min(piece, first + count - at), iter(places[turn % 2]), []
+    for turn, at in enumerate(range(first, first + count, tile)):
+        some, free, operands = min(tile, first + count - at), iter(places[turn % 2]), []
         for k, source in enumerate(sources):
             if k in repeated:
                 operands.append(repeated[k].place(at))
@@ -184,8 +184,8 @@ class DenseColumns:
         weights = numbers.weights[first : first + cols].T.astype("int8")
         self.shift = int(numbers.shift.flat[0])
         bias = None if numbers.bias is None else numbers.bias[first : first + cols].astype("int64")
-        self.pieces = dense_pieces(weights.shape[0], cols, core.params)
-        if len(self.pieces) == 1:
+        self.splits = dense_splits(weights.shape[0], cols, core.params)
+        if len(self.splits) == 1:
             self.groups = [
                 core.group(
                     weights, None if bias is None else bias.astype("int32"), self.shift, node.name
@@ -200,7 +200,7 @@ class DenseColumns:
                 0,
                 node.name,
             )
-            for k, n in self.pieces
+            for k, n in self.splits
         ]
 
     def emit(
@@ -212,13 +212,13 @@ class DenseColumns:
         rows = self.node.weights.shape[1]
         x, y = core.allocate(rows * size, name), core.allocate(cols * out_size, name)
         core.load(x, pointer, rows * size, source)
-        if len(self.pieces) == 1:
+        if len(self.splits) == 1:
             core.widths(8 * size, 8 * out_size)
             core.mvmul(y, x, self.groups[0], relu)
         else:
             sums, part, late = (core.allocate(4 * cols, name) for _ in range(3))
             core.constants(late, [self.shift] * cols)
-            for n, (first, _) in enumerate(self.pieces):
+            for n, (first, _) in enumerate(self.splits):
                 core.widths(8 * size, 32)
                 core.mvmul(part if n else sums, x + first * size, self.groups[n])
                 if n:

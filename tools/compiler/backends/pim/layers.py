@@ -94,12 +94,12 @@ def _pool(writer, node):
         if first >= end:
             continue
         mark = core.used
-        for piece in PoolRows.pieces(node, source, target, _room(core)):
+        for tile in PoolRows.tiles(node, source, target, _free_bytes(core)):
             core.used = mark
-            PoolRows(core, pointer, node, source, target, *piece).emit(first, end)
+            PoolRows(core, pointer, node, source, target, *tile).emit(first, end)
 
 
-def _room(core):
+def _free_bytes(core):
     """Free bytes of local memory."""
     return core.params["lmem_bytes"] - core.used
 
@@ -113,8 +113,8 @@ def _conv(writer, node, held, groups):
                 continue
             core, pointer = writer.cores[c], writer.pointers[c]
             mark, numbers = core.used, {id(m): group for m, group in groups[node.name, c]}
-            for piece in ConvRows.pieces(node, matrices, source, target, _room(core)):
-                results = piece.result if piece is not None else (0, target[1][1])
+            for tile in ConvRows.tiles(node, matrices, source, target, _free_bytes(core)):
+                results = tile.result if tile is not None else (0, target[1][1])
                 ConvRows(
                     core,
                     pointer,
@@ -125,7 +125,7 @@ def _conv(writer, node, held, groups):
                     target,
                     writer.relu(node),
                     partial(_clip, writer, node, core, (results[1] - results[0]) * outputs),
-                    piece,
+                    tile,
                 ).emit(first, end)
                 core.used = mark
 
@@ -203,11 +203,11 @@ def _elements(writer, node):
 def _concat(writer, node):
     shape, size = writer.graph.shape(node.output), writer.size(node.output)
     after = int(np.prod(shape[node.axis + 1 :], dtype=int)) * size
-    pieces, offset = [], 0
+    copies, offset = [], 0
     for name in node.inputs:
         run = writer.graph.shape(name)[node.axis] * after
         for k in range(int(np.prod(shape[: node.axis], dtype=int))):
-            pieces.append(
+            copies.append(
                 (
                     writer.places[name] + k * run,
                     writer.places[node.output] + k * shape[node.axis] * after + offset,
@@ -216,7 +216,7 @@ def _concat(writer, node):
             )
         offset += run
     marks = [core.used for core in writer.cores]
-    for k, (source, target, run) in enumerate(pieces):
+    for k, (source, target, run) in enumerate(copies):
         core = writer.cores[k % len(writer.cores)]
         core.used = marks[core.number]
         copy_rows(core, writer.pointers[core.number], source, target, run, node.name)

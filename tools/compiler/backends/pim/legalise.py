@@ -63,9 +63,9 @@ def _window(graph, node):
     )
     fill = 3 - len(node.start)
     start, step = (*(0,) * fill, *node.start), (*(1,) * fill, *node.step)
-    pace = tuple(s if count > 1 else 1 for s, count in zip(step, (high, wide), strict=False))
-    size = rows - (high - 1) * pace[0], columns - (wide - 1) * pace[1]
-    return size, start[:2], pace
+    stride = tuple(s if count > 1 else 1 for s, count in zip(step, (high, wide), strict=False))
+    size = rows - (high - 1) * stride[0], columns - (wide - 1) * stride[1]
+    return size, start[:2], stride
 
 
 class _Writer:

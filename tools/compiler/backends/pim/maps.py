@@ -56,7 +56,7 @@ def _columns_of(node, width, first, end):
     return Columns((first, end), source, source[0] - low, high - source[1])
 
 
-def column_pieces(
+def column_tiles(
     node: Conv | MaxPool, width: int, columns: int, least: int, fits: Callable[[Columns], bool]
 ) -> list[Columns | None]:
     """Splits a layer's columns into the fewest tiles, of at least ``least`` columns, that ``fits``
@@ -117,7 +117,7 @@ class Band:
         self.pitch = (left + self.width + right) * self.channels * self.size
         # One stride more than a window: the next rows come while these are worked on.
         self.slots = slots_of(window, stride, self.height, padding)
-        self.ring = core.allocate(self.slots * self.pitch, what)
+        self.buffer = core.allocate(self.slots * self.pitch, what)
         row = self.shape[1] * self.shape[2] * self.out_size
         self.results = [core.allocate(row, what) for _ in range(2)]
         self._held: dict[int, int] = {}
@@ -126,14 +126,14 @@ class Band:
                 for at, count in ((0, left), (left + self.width, right)):
                     if count:
                         core.fill(
-                            self.ring + slot * self.pitch + at * self.channels * self.size,
+                            self.buffer + slot * self.pitch + at * self.channels * self.size,
                             0,
                             count * self.channels * self.size,
                         )
 
     def row(self, y: int) -> int:
         """Local address of row ``y`` of the padded source."""
-        return self.ring + y % self.slots * self.pitch
+        return self.buffer + y % self.slots * self.pitch
 
     def fetch(self, y: int) -> None:
         """Loads row ``y`` of the padded source into the line buffers."""
@@ -234,7 +234,7 @@ class Products:
             patches,
         )
         self._at = _positions(matrices, shape[1])
-        # Of each matrix its group; (row of the window, bytes from there, bytes) of each piece of a
+        # Of each matrix its group; (row of the window, bytes from there, bytes) of each run of a
         # neighbourhood; bytes to its first channel. And its first channel of the result.
         base, out = matrices[0].first, matrices[0].out
         self._runs = [
@@ -242,7 +242,7 @@ class Products:
                 group,
                 [
                     (r, c * channels * size, columns * matrix.count * size)
-                    for r, c, columns in _pieces(node, matrix, matrices)
+                    for r, c, columns in _window_runs(node, matrix, matrices)
                 ],
                 (matrix.first - base) * size,
             )
@@ -253,7 +253,7 @@ class Products:
     @staticmethod
     def space(node: Conv, matrices: Sequence[Matrix], size: int) -> int:
         """Bytes of the two buffers in which windows are assembled."""
-        if all(len(_pieces(node, matrix, matrices)) == 1 for matrix in matrices):
+        if all(len(_window_runs(node, matrix, matrices)) == 1 for matrix in matrices):
             return 0
         return 2 * max(m.shape[0] for m in matrices) * size
 
@@ -263,7 +263,7 @@ class Products:
     ) -> list[tuple[list[int], Matrix]]:
         """Multiplications of a row of ``width`` results, in order: (bytes of each move, matrix)."""
         gathered = [
-            [piece[2] * matrix.count * size for piece in _pieces(node, matrix, matrices)]
+            [run[2] * matrix.count * size for run in _window_runs(node, matrix, matrices)]
             for matrix in matrices
         ]
         return [
@@ -284,13 +284,13 @@ class Products:
         step, widths = self.node.stride[1] * self.channels * size, (8 * size, 8 * out_size)
         rows = {r: source_row(r) for each in self._runs for r, _, _ in each[1]}
         for x in self._at:
-            for (group, pieces, first), out in zip(self._runs, self._outs, strict=True):
-                row, offset, _ = pieces[0]
+            for (group, runs, first), out in zip(self._runs, self._outs, strict=True):
+                row, offset, _ = runs[0]
                 source = rows[row] + x * step + first + offset
-                if len(pieces) > 1:
+                if len(runs) > 1:
                     source = at = self.patches[0]
                     self.patches.reverse()
-                    for row, offset, count in pieces:
+                    for row, offset, count in runs:
                         core.move(at, rows[row] + x * step + first + offset, count)
                         at += count
                 core.widths(*widths)
@@ -306,7 +306,7 @@ def _positions(matrices, width):
     return list(dict.fromkeys(min(x, width - wide) for x in range(0, width, wide)))
 
 
-def _pieces(node, matrix, matrices):
+def _window_runs(node, matrix, matrices):
     return gathers(node, matrix, len(matrices) == 1 or node.groups == 1)
 
 
@@ -357,14 +357,14 @@ class ConvRows:
         )
 
     @staticmethod
-    def pieces(
+    def tiles(
         node: Conv,
         matrices: Sequence[Matrix],
         source: tuple[int, tuple[int, int, int], int],
         target: tuple[int, tuple[int, int, int], int],
-        room: int,
+        free_bytes: int,
     ) -> list[Columns | None]:
-        """Column tiles whose bands fit ``room`` bytes of local memory."""
+        """Column tiles whose bands fit ``free_bytes`` bytes of local memory."""
         (_, (height, width, _), size), (_, shape, out_size) = source, target
         first, last = matrices[0], matrices[-1]
         channels, outputs = last.first + last.count - first.first, last.out + last.outputs
@@ -375,9 +375,9 @@ class ConvRows:
             wide = columns.left + columns.source[1] - columns.source[0] + columns.right
             results = columns.result[1] - columns.result[0]
             taken = slots * wide * channels * size + space
-            return taken + 2 * results * (outputs - first.out) * out_size <= room
+            return taken + 2 * results * (outputs - first.out) * out_size <= free_bytes
 
-        return column_pieces(node, width, shape[1], max(m.wide for m in matrices), fits)
+        return column_tiles(node, width, shape[1], max(m.wide for m in matrices), fits)
 
     def _source_row(self, y: int, r: int) -> int:
         return self.band.row(y * self.node.stride[0] + r)
@@ -413,16 +413,16 @@ def pool_row(
     shape: tuple[int, int],
     columns: int,
     size: int,
-    piece: tuple[int, Columns] | None = None,
+    tile: tuple[int, Columns] | None = None,
 ) -> None:
     """Emits one row of max pooling from the local addresses ``rows``: the maximum of the rows by
     ``vvmax`` into ``tall``, then of the columns for each position. ``shape``: columns and channels
-    of the source. Positions outside the map are skipped. ``piece``: (columns of the whole source,
+    of the source. Positions outside the map are skipped. ``tile``: (columns of the whole source,
     the current :class:`Columns`)."""
     width, channels = shape
     whole, first, before = width, 0, 0
-    if piece is not None:
-        whole, first, before = piece[0], piece[1].result[0], piece[1].source[0]
+    if tile is not None:
+        whole, first, before = tile[0], tile[1].result[0], tile[1].source[0]
     core.widths(8 * size, 8 * size)
     if len(rows) > 1:
         core.vector2("vvmax", tall, rows[0], rows[1], width * channels, size=size)
@@ -462,7 +462,7 @@ class PoolRows:
         channels: tuple[int, int] | None = None,
     ):
         self.core, self.node, self.size = core, node, source[2]
-        self._piece = None if columns is None else (source[1][1], columns)
+        self._tile = None if columns is None else (source[1][1], columns)
         self.band = Band(
             core,
             pointer,
@@ -479,30 +479,30 @@ class PoolRows:
         self.tall = core.allocate(self.band.pitch, node.name)
 
     @staticmethod
-    def pieces(
+    def tiles(
         node: MaxPool,
         source: tuple[int, tuple[int, int, int], int],
         target: tuple[int, tuple[int, int, int], int],
-        room: int,
+        free_bytes: int,
     ) -> list[tuple[Columns | None, tuple[int, int] | None]]:
-        """Tiles of the columns and channels (``None``: all) whose bands fit ``room`` bytes of local
-        memory."""
+        """Tiles of the columns and channels (``None``: all) whose bands fit ``free_bytes`` bytes of
+        local memory."""
         (_, (height, width, channels), size), (_, shape, out_size) = source, target
         slots = slots_of(node.window, node.stride, height, (0, 0, 0, 0))
 
         def fits(columns, count):
             wide = columns.source[1] - columns.source[0]
             results = columns.result[1] - columns.result[0]
-            return ((slots + 1) * wide * size + 2 * results * out_size) * count <= room
+            return ((slots + 1) * wide * size + 2 * results * out_size) * count <= free_bytes
 
         for parts in range(1, channels + 1):
             count = -(-channels // parts)
-            found = column_pieces(node, width, shape[1], 1, partial(fits, count=count))
+            found = column_tiles(node, width, shape[1], 1, partial(fits, count=count))
             if parts == channels or all(c is None or fits(c, count) for c in found):
                 some: list[tuple[int, int] | None] = [None]
                 if parts > 1:
                     some = [*share(channels, parts)]
-                return [(piece, cut) for cut in some for piece in found]
+                return [(tile, cut) for cut in some for tile in found]
         raise AssertionError("unreachable")
 
     def emit(self, first: int, end: int) -> None:
@@ -521,7 +521,7 @@ class PoolRows:
                 (band.width, band.channels),
                 band.shape[1],
                 self.size,
-                self._piece,
+                self._tile,
             )
             band.store(y, band.results[y % 2])
 

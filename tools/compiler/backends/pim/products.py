@@ -250,8 +250,8 @@ def emit_transpose(writer: ProgramWriter, node: Transpose) -> None:
     ):
         if begin == end:
             continue
-        room = core.params["lmem_bytes"] - core.used
-        block = max(1, min(end - begin, room // (2 * rows * size)))
+        free_bytes = core.params["lmem_bytes"] - core.used
+        block = max(1, min(end - begin, free_bytes // (2 * rows * size)))
         raw, turned = (
             core.allocate(block * rows * size, node.name),
             core.allocate(block * rows * size, node.name),

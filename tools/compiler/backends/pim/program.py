@@ -17,12 +17,12 @@ from quintet.gateware.cores.pim.storage import MODES
 
 from ...common.inputs import KernelError
 from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
-from ..base import LoweringError, apart
+from ..base import LoweringError, copyable_states
 from .arrays.assign import assign
 from .arrays.needs import layer_needs, unique
 from .codegen import CoreBuilder
 from .flat import DenseColumns, add_rows, clipped, copy_rows
-from .joined import IN_PLACE, Joined
+from .fused import IN_PLACE, FusedGroup
 from .layers import emit_layer
 from .maps import clip_bounds, share
 from .recurrent import Cell
@@ -46,7 +46,7 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    joined : list of :class:`~.joined.Joined` (:mod:`.choose`): fused nodes; all others are stored
+    fused : list of :class:`~.fused.FusedGroup` (:mod:`.choose`): fused nodes; all others are stored
         layer by layer
     states : pairs (input, output) of tensors; the program ends with copies of the outputs to the
         places of the inputs
@@ -61,14 +61,14 @@ class ProgramWriter:
         self,
         quantised: Quantised,
         params: Mapping[str, Any],
-        joined: Sequence[Joined] = (),
+        fused: Sequence[FusedGroup] = (),
         states: Sequence[tuple[str, str]] = (),
     ):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places: dict[str, int] = {}
         self.stretches: list[tuple[Any, ...]] = []
-        self.joined, self._states = joined, states
+        self.fused, self._states = fused, states
 
     # Where tensors lie
 
@@ -105,7 +105,7 @@ class ProgramWriter:
 
     def kept_states(self) -> list[tuple[str, str]]:
         """Pairs (input, output) whose outputs the program copies to the inputs."""
-        return apart(self._states, self._span)
+        return copyable_states(self._states, self._span)
 
     def _span(self, name):
         begin = self.places[name]
@@ -115,7 +115,7 @@ class ProgramWriter:
 
     def write(self) -> None:
         """Emits all layers; after :meth:`place_all`."""
-        needs = layer_needs(self.q, self.params, self.joined)
+        needs = layer_needs(self.q, self.params, self.fused)
         assign(unique(needs), self.params)
         held: dict[str, list[tuple[Any, list[int]]]] = {}
         for node, what, need in needs:
@@ -123,10 +123,10 @@ class ProgramWriter:
         self.pointers = [core.pointer(0) for core in self.cores]
         groups, together = (
             self._groups(held),
-            {id(node): some for some in self.joined for node in some.nodes},
+            {id(node): some for some in self.fused for node in some.nodes},
         )
         for node in self.graph.nodes:
-            some = together.get(id(node), Joined([node]))
+            some = together.get(id(node), FusedGroup([node]))
             nodes = some.nodes
             if node is not nodes[-1] or isinstance(node, IN_PLACE):
                 continue

@@ -29,7 +29,7 @@ __all__ = ["Cell", "need_of", "run_recurrent", "support_of_recurrent"]
 #: Bits of states, sums' wide form, and places of a product of two gates that are dropped.
 _BITS, _WIDE, _PLACES = 16, 32, 15
 #: Places between the unit of a product of two gates and that of a gate times a cell.
-_APART = 3
+_ALIGNED = 3
 _ONE = (1 << _PLACES) - 1
 
 
@@ -123,9 +123,9 @@ class Cell:
         self.x = [core.allocate(features * size, what) for _ in range(2)]
         self.state, self.gates = core.allocate(2 * hidden, what), core.allocate(2 * gates, what)
         self.given, self.past = core.allocate(4 * gates, what), core.allocate(4 * gates, what)
-        self.product, self.apart = (
+        self.product, self.aligned = (
             Products(core, some, _PLACES, what),
-            Products(core, some, _APART, what),
+            Products(core, some, _ALIGNED, what),
         )
         self.spare = core.allocate(2 * hidden, what)
         self._constant(self.state, np.clip(np.rint(node.initial * (1 << _PLACES)), -_ONE - 1, _ONE))
@@ -165,7 +165,7 @@ class Cell:
             first, group = self.groups[which][chunk]
             self.core.mvmul(target + 4 * first, vector, group)
 
-    def _joined(self, first, count, target):
+    def _added_sums(self, first, count, target):
         """Emits the sums of the input and recurrent products, added up and narrowed to 16 bits."""
         core = self.core
         core.widths(_WIDE, _WIDE)
@@ -201,7 +201,7 @@ class Cell:
         """Emits the addition of the two products, at the scale of the first."""
         self.core.widths(_WIDE, _WIDE)
         self.core.vector2(
-            "vvadd", self.product.wide, self.product.wide, self.apart.wide, count, size=4
+            "vvadd", self.product.wide, self.product.wide, self.aligned.wide, count, size=4
         )
 
     def _blocks(self):
@@ -213,14 +213,14 @@ class Cell:
     def _lstm(self):
         hidden, gates = self.hidden, self.gates
         self._sums(self.past, self.state, 1, range(len(self.columns)), _BITS)
-        self._joined(0, 4 * hidden, gates)
+        self._added_sums(0, 4 * hidden, gates)
         self._table("vsigm", gates, gates, 3 * hidden)
         self._table("vtanh", gates + 6 * hidden, gates + 6 * hidden, hidden)
         for first, count in self._blocks():
             i, o, f, g = (gates + 2 * (k * hidden + first) for k in range(4))
             cell, state = self.cell + 2 * first, self.state + 2 * first
-            self._multiply(self.apart.wide, i, g, count)
-            self.apart.narrow(self.apart.wide, count, 4)
+            self._multiply(self.aligned.wide, i, g, count)
+            self.aligned.narrow(self.aligned.wide, count, 4)
             self._multiply(self.product.wide, f, cell, count)
             self._added(count)
             self.product.narrow(cell, count, 2)
@@ -233,7 +233,7 @@ class Cell:
         linear = self.node.linear_before_reset
         early = [k for k, (first, _) in enumerate(self.columns) if linear or first < 2 * hidden]
         self._sums(self.past, self.state, 1, early, _BITS)
-        self._joined(0, 2 * hidden, gates)
+        self._added_sums(0, 2 * hidden, gates)
         self._table("vsigm", gates, gates, 2 * hidden)
         reset = gates + 2 * hidden
         if linear:
@@ -257,7 +257,7 @@ class Cell:
                 [k for k in range(len(self.columns)) if k not in early],
                 _BITS,
             )
-        self._joined(2 * hidden, hidden, late)
+        self._added_sums(2 * hidden, hidden, late)
         self._table("vtanh", late, late, hidden)
         for first, count in self._blocks():
             update, new, state = gates + 2 * first, late + 2 * first, self.state + 2 * first
@@ -266,7 +266,7 @@ class Cell:
             self.core.vector2(
                 "vvsub", self.spare + 2 * first, self.ones + 2 * first, update, count, size=2
             )
-            self._multiply(self.apart.wide, self.spare + 2 * first, new, count)
+            self._multiply(self.aligned.wide, self.spare + 2 * first, new, count)
             self._added(count)
             self.product.narrow(state, count, 2)
 
@@ -315,7 +315,7 @@ def run_recurrent(node: Lstm | Gru, numbers: Integer, x: np.ndarray) -> np.ndarr
         if lstm:
             sums = _sat(_sat(given + _product(state, numbers.recurrent, 0, behind), _WIDE), _BITS)
             i, o, f = np.split(run_table("sigmoid", sums[:, : 3 * hidden], _BITS), 3, axis=1)
-            new = _down(i * run_table("tanh", sums[:, 3 * hidden :], _BITS), _APART)
+            new = _down(i * run_table("tanh", sums[:, 3 * hidden :], _BITS), _ALIGNED)
             cell = _sat(_down(_sat(f * cell + new, _WIDE), _PLACES), _BITS)
             state = _sat(_down(o * run_table("tanh", cell, _BITS), _PLACES), _BITS)
         else:

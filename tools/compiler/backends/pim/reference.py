@@ -23,7 +23,7 @@ from ...graph import (
     Slice,
     Transpose,
 )
-from .arrays.matrices import dense_pieces
+from .arrays.matrices import dense_splits
 from .products import run_product
 from .recurrent import run_recurrent
 from .tables import TABLES, run_table
@@ -91,13 +91,13 @@ def _conv(node, numbers, x, bits):
 def _dense(node, numbers, x, bits, params):
     x = x.reshape(len(x), -1, node.weights.shape[1])
     shift, bias = int(numbers.shift.flat[0]), 0 if numbers.bias is None else numbers.bias
-    pieces = dense_pieces(
+    splits = dense_splits(
         node.weights.shape[1], min(params["xb_cols"], node.weights.shape[0]), params
     )
-    if len(pieces) == 1:
+    if len(splits) == 1:
         return _shifted(_product(x, numbers.weights.T) + bias, shift)
     total = None
-    for first, count in pieces:
+    for first, count in splits:
         part = _product(x[..., first : first + count], numbers.weights[:, first : first + count].T)
         if total is None:
             total = _sat(part + bias + (1 << shift >> 1), 32)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from .stages import Stages
 
-__all__ = ["Plan", "Play", "Step", "plan_stages"]
+__all__ = ["Plan", "Simulation", "Step", "plan_stages"]
 
 #: Bytes of a pass in a cycle beside multiplications; cycles that it takes besides, that a row of
 #: results takes to stand behind its last multiplication, and a load from main memory beside its
@@ -42,8 +42,8 @@ class Step:
 
 @dataclass
 class Plan:
-    """A schedule: ``steps`` of every core (core -> list of Step), ``slots`` (ring size in rows by
-    (core, tensor)) and estimated ``cycles``."""
+    """A schedule: ``steps`` of every core (core -> list of Step), ``slots`` (rows of each line
+    buffer, by (core, tensor)) and estimated ``cycles``."""
 
     steps: dict[int, list[Step]]
     slots: dict[tuple[int, str], int]
@@ -62,8 +62,8 @@ class _Core:
     steps: list = field(default_factory=list)
 
 
-class _Ring:
-    """State of a ring buffer during the simulation. ``slots``: its size in rows. ``ranks``: row ->
+class _LineBuffer:
+    """State of a line buffer during the simulation. ``slots``: its size in rows. ``ranks``: row ->
     index in order of arrival; ``order``: the rows by that index. ``left``: row -> number of
     outstanding readers. ``key``: (core, tensor)."""
 
@@ -74,7 +74,7 @@ class _Ring:
         self.ranks, self.order = stages.ranks[key], stages.orders[key]
         self.left = dict(stages.uses[key])
 
-    def has_room(self, row: int) -> bool:
+    def has_space(self, row: int) -> bool:
         """Whether the line buffer has space for a row: all readers of the row in that slot have
         finished."""
         before = self.ranks[row] - self.slots
@@ -84,13 +84,13 @@ class _Ring:
 class _Load:
     """Rows of a tensor that a core loads from main memory; ``at``: index of the next."""
 
-    __slots__ = ("at", "name", "ring", "rows")
+    __slots__ = ("at", "name", "buffer", "rows")
 
-    def __init__(self, name, rows, ring):
-        self.name, self.rows, self.ring, self.at = name, rows, ring, 0
+    def __init__(self, name, rows, buffer):
+        self.name, self.rows, self.buffer, self.at = name, rows, buffer, 0
 
 
-class _Making:
+class _Producer:
     """Rows of a node's result that a core computes; ``at``: index of the next. ``stands``: cycle at
     which its operands are ready, ``None`` while an operand or a free slot is missing. ``seen``:
     number of operands found ready, ``latest``: arrival of the last of them."""
@@ -103,15 +103,21 @@ class _Making:
         "node",
         "order",
         "parts",
-        "ring",
+        "buffer",
         "rows",
         "seen",
         "sources",
         "stands",
     )
 
-    def __init__(self, stages, node, rows, ring, order):
-        self.node, self.name, self.rows, self.ring, self.order = node, node.name, rows, ring, order
+    def __init__(self, stages, node, rows, buffer, order):
+        self.node, self.name, self.rows, self.buffer, self.order = (
+            node,
+            node.name,
+            rows,
+            buffer,
+            order,
+        )
         self.parts = stages.parts(node)
         self.matrix = self.parts[0].matrix
         self.sources = [stages.sources[node.name, y] for y in rows]
@@ -123,26 +129,24 @@ class _Making:
         self.seen, self.latest, self.stands = 0, 0, None
 
 
-class _Way:
+class _Route:
     """Rows of a tensor that one core sends to another; ``at``: index of the next. ``begin``:
-    earliest cycle of the transfer, ``None`` if unknown; ``free``: result of :meth:`Play._free`,
-    ``None`` before it was called."""
+    earliest cycle of the transfer, ``None`` if unknown; ``free``: result of
+    :meth:`Simulation._free`, ``None`` before it was called."""
 
-    __slots__ = ("at", "begin", "cycles", "free", "key", "order", "ring", "rows")
+    __slots__ = ("at", "begin", "cycles", "free", "key", "order", "buffer", "rows")
 
-    def __init__(self, key, rows, ring, order, cycles):
-        self.key, self.rows, self.ring, self.order, self.cycles = key, rows, ring, order, cycles
+    def __init__(self, key, rows, buffer, order, cycles):
+        self.key, self.rows, self.buffer, self.order, self.cycles = key, rows, buffer, order, cycles
         self.at, self.begin, self.free = 0, None, None
 
 
-class Play:
+class Simulation:
     """One simulation with line buffers of given sizes; it stops once it is bound to exceed
     ``limit`` cycles.
 
-    ``stuck``: rings that were full when no core could proceed; ``full``: those that were full at
-    any time when
-    a row was to come; ``late``: whether it was given up.
-    """
+    ``stuck``: line buffers that were full when no core could proceed; ``full``: those that were
+    full at any time when a row was to come; ``late``: whether it was given up."""
 
     def __init__(
         self, stages: Stages, slots: Mapping[tuple[int, str], int], limit: float = float("inf")
@@ -150,32 +154,40 @@ class Play:
         self.stages, self.slots, self.limit = stages, slots, limit
         self.late = False
         # Cycles that each core's units have still to do.
-        self.owed = {core: list(stages.loads_of_units(core)) for core in stages.cores}
+        self.outstanding = {core: list(stages.loads_of_units(core)) for core in stages.cores}
         self.cores = {core: self._core(core) for core in stages.cores}
         #: Core -> (tensor, row) -> when it stands.
         self.ready: dict[int, dict[Any, Any]] = {core: {} for core in stages.cores}
-        self.rings = {key: _Ring(stages, key, slots) for key in stages.uses}
+        self.line_buffers = {key: _LineBuffer(stages, key, slots) for key in stages.uses}
         order = {node.name: n for n, node in enumerate(stages.nodes)}
         self.loads: dict[int, list[_Load]] = {core: [] for core in stages.cores}
         for (name, core), rows in stages.loads.items():
-            self.loads[core].append(_Load(name, rows, self.rings[core, name]))
-        self.makings = {
+            self.loads[core].append(_Load(name, rows, self.line_buffers[core, name]))
+        self.producers = {
             core: [
-                _Making(stages, node, rows, self.rings.get((core, node.output)), -order[node.name])
-                for node, rows in stages.makings[core]
+                _Producer(
+                    stages,
+                    node,
+                    rows,
+                    self.line_buffers.get((core, node.output)),
+                    -order[node.name],
+                )
+                for node, rows in stages.producers[core]
             ]
             for core in stages.cores
         }
-        self.ways: list[_Way] = []
-        self.ways_of: dict[int, list[_Way]] = {core: [] for core in stages.cores}
-        for way, rows in stages.ways.items():
-            name, source, target = way
-            size = stages.rings[target].row_bytes(name)
+        self.routes: list[_Route] = []
+        self.routes_of: dict[int, list[_Route]] = {core: [] for core in stages.cores}
+        for route, rows in stages.routes.items():
+            name, source, target = route
+            size = stages.line_buffers[target].row_bytes(name)
             maker = -order[stages.makers[name].name]
-            made = _Way(way, rows, self.rings[target, name], maker, size // _CROSSED + _MEET)
-            self.ways.append(made)
+            made = _Route(
+                route, rows, self.line_buffers[target, name], maker, size // _CROSSED + _MEET
+            )
+            self.routes.append(made)
             for core in (source, target):
-                self.ways_of[core].append(made)
+                self.routes_of[core].append(made)
         self.stuck: set[Any] = set()
         self.full: set[Any] = set()
 
@@ -190,16 +202,16 @@ class Play:
             for core in dirty:
                 best[core] = self._best(core)
             for core in dirty:
-                for way in self.ways_of[core]:
-                    self._look(way)
+                for route in self.routes_of[core]:
+                    self._look(route)
             first, limit = None, _FAR
             for core, found in best.items():
                 if found is not None and (first is None or found[0] < limit):
                     first, limit = core, found[0]
-            way = self._pass(best, limit)
-            if way is not None:
-                self._meet(way)
-                dirty = way.key[1:]
+            route = self._pass(best, limit)
+            if route is not None:
+                self._meet(route)
+                dirty = route.key[1:]
             elif first is not None:
                 self._work(first, *best[first])
                 if self.late:
@@ -208,17 +220,20 @@ class Play:
             else:
                 break
         if any(
-            making.at < len(making.rows) for makings in self.makings.values() for making in makings
+            producer.at < len(producer.rows)
+            for producers in self.producers.values()
+            for producer in producers
         ):
             self._find_stuck()
             return None
         return round(max(max(c.issue, c.matrix, c.vector) for c in self.cores.values()))
 
-    def _room(self, ring, row):
-        """Whether the ring has space for a row; rings without space are recorded in ``full``."""
-        if ring.has_room(row):
+    def _has_space(self, buffer, row):
+        """Whether the line buffer has space for a row; buffers without space are recorded in
+        ``full``."""
+        if buffer.has_space(row):
             return True
-        self.full.add(ring.key)
+        self.full.add(buffer.key)
         return False
 
     def _best(self, number):
@@ -227,102 +242,102 @@ class Play:
         core = self.cores[number]
         issue = core.issue
         for load in self.loads[number]:
-            if load.at < len(load.rows) and self._room(load.ring, load.rows[load.at]):
+            if load.at < len(load.rows) and self._has_space(load.buffer, load.rows[load.at]):
                 return issue, 0, load
         found, least, order = None, 0, 0
         row, ready = core.row, self.ready[number]
-        for making in self.makings[number]:
-            if row is not None and row[0] is making:
-                when, part = issue, making.parts[row[2]]
+        for producer in self.producers[number]:
+            if row is not None and row[0] is producer:
+                when, part = issue, producer.parts[row[2]]
                 if not part.matrix and row[2]:  # a clip of a row just multiplied
                     when = max(when, core.matrix + _SETTLE)
             else:
-                if making.at == len(making.rows) or row is not None and making.matrix:
+                if producer.at == len(producer.rows) or row is not None and producer.matrix:
                     continue
-                if making.stands is None and not self._stands(making, ready):
+                if producer.stands is None and not self._stands(producer, ready):
                     continue
-                when = making.stands if making.stands > issue else issue
-            if found is None or when < least or when == least and making.order < order:
-                found, least, order = making, when, making.order
+                when = producer.stands if producer.stands > issue else issue
+            if found is None or when < least or when == least and producer.order < order:
+                found, least, order = producer, when, producer.order
         return None if found is None else (least, order, found)
 
-    def _stands(self, making, ready):
+    def _stands(self, producer, ready):
         """Whether a row can be computed: all operands are ready and its slot is free. Once true,
         this stays true until the row is computed."""
-        sources = making.sources[making.at]
-        while making.seen < len(sources):
-            when = ready.get(sources[making.seen])
+        sources = producer.sources[producer.at]
+        while producer.seen < len(sources):
+            when = ready.get(sources[producer.seen])
             if when is None:
                 return False
-            making.latest = max(making.latest, when)
-            making.seen += 1
-        if not self._room(making.ring, making.rows[making.at]):
+            producer.latest = max(producer.latest, when)
+            producer.seen += 1
+        if not self._has_space(producer.buffer, producer.rows[producer.at]):
             return False
-        making.stands = making.latest
+        producer.stands = producer.latest
         return True
 
-    def _look(self, way):
+    def _look(self, route):
         """Updates the first cycle in which the next row of a route can be sent, after a change on
         one of its cores."""
-        way.begin, way.free = None, None
-        if way.at == len(way.rows):
+        route.begin, route.free = None, None
+        if route.at == len(route.rows):
             return
-        name, source, target = way.key
-        row = way.rows[way.at]
+        name, source, target = route.key
+        row = route.rows[route.at]
         stands = self.ready[source].get((name, row))
-        if stands is not None and self._room(way.ring, row):
-            way.begin = max(stands, self.cores[source].issue, self.cores[target].issue)
+        if stands is not None and self._has_space(route.buffer, row):
+            route.begin = max(stands, self.cores[source].issue, self.cores[target].issue)
 
     def _pass(self, best, limit):
         """The first transfer between cores that may precede the local actions of both; ``limit``:
         earliest cycle of any local action. ``None`` if there is none."""
         found = None
-        for way in self.ways:
-            begin = way.begin
+        for route in self.routes:
+            begin = route.begin
             if begin is None:
                 continue
-            if found is not None and (begin, way.order, way.key) >= (
+            if found is not None and (begin, route.order, route.key) >= (
                 found.begin,
                 found.order,
                 found.key,
             ):
                 continue
             if begin > limit:
-                if way.free is None:
-                    way.free = self._free(way, best)
-                if not way.free:
+                if route.free is None:
+                    route.free = self._free(route, best)
+                if not route.free:
                     continue
-            found = way
+            found = route
         return found
 
-    def _free(self, way, best):
+    def _free(self, route, best):
         """Whether a transfer should precede the local actions of its cores: it does not let the
         units of either run dry, or one of the cores is idle."""
-        at, slack, some_idle, others_near = way.begin, True, False, True
-        for number in way.key[1:]:
+        at, slack, some_idle, others_near = route.begin, True, False, True
+        for number in route.key[1:]:
             if best[number] is None or best[number][0] >= at:
                 some_idle = True
                 continue
             core = self.cores[number]
-            slack = slack and core.matrix >= at + way.cycles
+            slack = slack and core.matrix >= at + route.cycles
             others_near = others_near and core.issue + _MEET >= at
         return slack or some_idle and others_near
 
-    def _meet(self, way):
-        name, source, target = way.key
-        row = way.rows[way.at]
-        way.at += 1
+    def _meet(self, route):
+        name, source, target = route.key
+        row = route.rows[route.at]
+        route.at += 1
         steps = Step("send", name, row, target), Step("recv", name, row, source)
         for core, step in zip((source, target), steps, strict=True):
             self.cores[core].steps.append(step)
-        self.rings[source, name].left[row] -= 1
-        self.ready[target][name, row] = self._passed(way, steps)
+        self.line_buffers[source, name].left[row] -= 1
+        self.ready[target][name, row] = self._passed(route, steps)
 
-    def _passed(self, way, steps):
+    def _passed(self, route, steps):
         """Schedules a transfer and returns the cycle in which it ends; ``steps``: the sender's and
         the receiver's."""
-        _, source, target = way.key
-        ends = way.begin + way.cycles
+        _, source, target = route.key
+        ends = route.begin + route.cycles
         self.cores[source].issue = self.cores[target].issue = ends
         return ends
 
@@ -332,7 +347,7 @@ class Play:
             row = what.rows[what.at]
             what.at += 1
             core.steps.append(Step("load", what.name, row))
-            size = stages.rings[number].row_bytes(what.name)
+            size = stages.line_buffers[number].row_bytes(what.name)
             self.ready[number][what.name, row] = self._loaded(core, size)
             return
         node, parts = what.node, what.parts
@@ -345,22 +360,22 @@ class Play:
         ends = self._do(core, part, when)
         if self.limit < _FAR:
             unit = 0 if part.matrix else 1
-            self.owed[number][unit] -= part.cycles
+            self.outstanding[number][unit] -= part.cycles
             busy = core.matrix if part.matrix else core.vector
-            self.late = busy + self.owed[number][unit] >= self.limit
+            self.late = busy + self.outstanding[number][unit] >= self.limit
         if at + 1 < len(parts):
             core.row = what, row, at + 1
             return
         if core.row is not None and core.row[0] is what:
             core.row = None
         for name, r in what.sources[what.at]:
-            self.rings[number, name].left[r] -= 1
+            self.line_buffers[number, name].left[r] -= 1
         what.next()
         self.ready[number][node.output, row] = ends + _SETTLE
         if node.output == stages.last:
             core.steps.append(Step("store", node.output, row))
             self._stored(core)
-            what.ring.left[row] -= 1
+            what.buffer.left[row] -= 1
 
     def _loaded(self, core, size):
         core.issue += 6
@@ -388,46 +403,52 @@ class Play:
     def _find_stuck(self):
         """Finds the line buffers without space for their next row, when no core can proceed."""
 
-        def look(ring, rows, at):
-            if at < len(rows) and not self._room(ring, rows[at]):
-                self.stuck.add(ring.key)
+        def look(buffer, rows, at):
+            if at < len(rows) and not self._has_space(buffer, rows[at]):
+                self.stuck.add(buffer.key)
 
         for loads in self.loads.values():
             for load in loads:
-                look(load.ring, load.rows, load.at)
-        for way in self.ways:
-            name, source, _ = way.key
-            if way.at < len(way.rows) and (name, way.rows[way.at]) in self.ready[source]:
-                look(way.ring, way.rows, way.at)
-        for makings in self.makings.values():
-            for making in makings:
-                look(making.ring, making.rows, making.at)
+                look(load.buffer, load.rows, load.at)
+        for route in self.routes:
+            name, source, _ = route.key
+            if route.at < len(route.rows) and (name, route.rows[route.at]) in self.ready[source]:
+                look(route.buffer, route.rows, route.at)
+        for producers in self.producers.values():
+            for producer in producers:
+                look(producer.buffer, producer.rows, producer.at)
 
 
-def plan_stages(stages: Stages, room: Mapping[int, int], *, spare: bool = True) -> Plan | None:
+def plan_stages(
+    stages: Stages, free_bytes: Mapping[int, int], *, spare: bool = True
+) -> Plan | None:
     """The :class:`Plan` of :class:`~.stages.Stages`, or ``None`` if the line buffers do not fit
-    local memories with ``room`` free bytes each.
+    local memories; ``free_bytes``: core -> bytes.
 
-    ``spare``: rings get more rows than they need where that saves cycles.
+    ``spare``: line buffers get more rows than they need where that saves cycles.
     """
     slots = stages.least()
     while True:
-        if not stages.fits(slots, room):
+        if not stages.fits(slots, free_bytes):
             return None
-        play = Play(stages, slots)
-        cycles = play.run()
+        simulation = Simulation(stages, slots)
+        cycles = simulation.run()
         if cycles is not None:
             break
-        if not play.stuck:
+        if not simulation.stuck:
             return None
-        slots = {key: n + (key in play.stuck) for key, n in slots.items()}
+        slots = {key: n + (key in simulation.stuck) for key, n in slots.items()}
     # Rows to spare let a core go on while its neighbour is busy.
     for key in sorted(slots) if spare else ():
         more = {**slots, key: slots[key] + 1}
-        # A ring that was never full changes nothing by being larger.
-        if key in play.full and slots[key] < len(stages.ranks[key]) and stages.fits(more, room):
-            tried = Play(stages, more, _GAIN * cycles)
+        # A buffer that was never full changes nothing by being larger.
+        if (
+            key in simulation.full
+            and slots[key] < len(stages.ranks[key])
+            and stages.fits(more, free_bytes)
+        ):
+            tried = Simulation(stages, more, _GAIN * cycles)
             found = tried.run()
             if found is not None and found < _GAIN * cycles:
-                slots, cycles, play = more, found, tried
-    return Plan({number: core.steps for number, core in play.cores.items()}, slots, cycles)
+                slots, cycles, simulation = more, found, tried
+    return Plan({number: core.steps for number, core in simulation.cores.items()}, slots, cycles)

@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...graph import Binary, Conv, Graph, MaxPool, Node
+from .line_buffers import LineBuffers, Stores, reads
 from .maps import Products
-from .rings import Rings, Stores, reads
 
 if TYPE_CHECKING:
     from .arrays.matrices import Matrix
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from .program import ProgramWriter
     from .schedule import Plan, Step
 
-__all__ = ["Hand", "Part", "Stages", "emit_stages", "needed_rows"]
+__all__ = ["StepEmitter", "Part", "Stages", "emit_stages", "needed_rows"]
 
 #: Cycles of an instruction of the vector unit and of a move beside those for their bytes, and of
 #: what the matrix unit does beside its rows.
@@ -57,7 +57,7 @@ class Stages:
     ----------
     graph : Graph
     nodes : list, in order; the last one's result is stored
-    homes : node name -> tuple of cores, which make its rows in turn
+    placement : node name -> tuple of cores, which make its rows in turn
     size : function, tensor name -> bytes of an element
     matrices : node name -> list of Matrix
     lanes : products of a core in a cycle
@@ -65,16 +65,16 @@ class Stages:
     rows : tensor name -> rows of it that somebody needs, in order
     uses : (core, tensor name) -> row -> how often the core reads it, passes it on or stores it
     ranks : (core, tensor name) -> row -> its number among those of ``uses``
-    ways : (tensor name, core, core) -> rows that go from core to core
+    routes : (tensor name, core, core) -> rows that go from core to core
     loads : (tensor name, core) -> rows that come from main memory
     orders : (core, tensor name) -> rows of ``ranks``, in order
     sources : (node name, row of its result) -> (tensor, row) pairs that it takes
-    makings : core -> (node, rows of its result that the core makes) pairs
+    producers : core -> (node, rows of its result that the core makes) pairs
     """
 
     graph: Graph
     nodes: list[Node]
-    homes: dict[str, tuple[int, ...]]
+    placement: dict[str, tuple[int, ...]]
     size: Callable[[str], int]
     matrices: dict[str, list[Matrix]]
     lanes: int
@@ -82,13 +82,13 @@ class Stages:
     rows: dict[str, list[int]] = field(default_factory=dict)
     uses: dict[tuple[int, str], dict[int, int]] = field(default_factory=dict)
     ranks: dict[tuple[int, str], dict[int, int]] = field(default_factory=dict)
-    ways: dict[tuple[str, int, int], list[int]] = field(default_factory=dict)
+    routes: dict[tuple[str, int, int], list[int]] = field(default_factory=dict)
     loads: dict[tuple[str, int], list[int]] = field(default_factory=dict)
 
     def __post_init__(self):
         self.makers = {node.output: node for node in self.nodes}
         self.last = self.nodes[-1].output
-        self.cores = sorted({core for cores in self.homes.values() for core in cores})
+        self.cores = sorted({core for cores in self.placement.values() for core in cores})
         self.rows = needed_rows(
             self.graph, self.nodes, self.band or (0, self.graph.shape(self.last)[0])
         )
@@ -96,20 +96,22 @@ class Stages:
         for node in self.nodes:
             for y in self.rows.get(node.output, ()):
                 for name, r in reads(self.graph, node, y):
-                    uses.setdefault((self.home(node, y), name), Counter())[r] += 1
+                    uses.setdefault((self.core_of(node, y), name), Counter())[r] += 1
         for core, name in list(uses):
             for y in sorted(uses[core, name]):
                 if name not in self.makers:
                     self.loads.setdefault((name, core), []).append(y)
-                elif (home := self.home(self.makers[name], y)) != core:
-                    self.ways.setdefault((name, home, core), []).append(y)
-        for (name, home, _), rows in self.ways.items():
+                elif (source := self.core_of(self.makers[name], y)) != core:
+                    self.routes.setdefault((name, source, core), []).append(y)
+        for (name, source, _), rows in self.routes.items():
             for y in rows:
-                uses.setdefault((home, name), Counter())[y] += 1
+                uses.setdefault((source, name), Counter())[y] += 1
         for y in self.rows[self.last]:
-            uses.setdefault((self.home(self.nodes[-1], y), self.last), Counter())[y] += 1
+            uses.setdefault((self.core_of(self.nodes[-1], y), self.last), Counter())[y] += 1
         self.ranks = {key: {y: n for n, y in enumerate(sorted(rows))} for key, rows in uses.items()}
-        self.rings = {core: Rings(self.graph, self.size, self.on(core)) for core in self.cores}
+        self.line_buffers = {
+            core: LineBuffers(self.graph, self.size, self.on(core)) for core in self.cores
+        }
         self._parts = {node.name: self._parts_of(node) for node in self.nodes}
         self.orders = {key: list(ranks) for key, ranks in self.ranks.items()}
         self.sources = {
@@ -117,27 +119,27 @@ class Stages:
             for node in self.nodes
             for y in self.rows.get(node.output, ())
         }
-        self.makings = {
+        self.producers = {
             core: [(node, self.made(node, core)) for node in self.on(core)] for core in self.cores
         }
         self._units = {core: self._loads_of_units(core) for core in self.cores}
 
-    def home(self, node: Node, y: int) -> int:
+    def core_of(self, node: Node, y: int) -> int:
         """The core that computes row ``y`` of a node's result."""
-        cores = self.homes[node.name]
+        cores = self.placement[node.name]
         return cores[y % len(cores)]
 
     def on(self, core: int) -> list[Node]:
         """Nodes that run on a core."""
-        return [node for node in self.nodes if core in self.homes[node.name]]
+        return [node for node in self.nodes if core in self.placement[node.name]]
 
     def made(self, node: Node, core: int) -> list[int]:
         """Rows of a node's result that a core computes, in order."""
-        return [y for y in self.rows.get(node.output, ()) if self.home(node, y) == core]
+        return [y for y in self.rows.get(node.output, ()) if self.core_of(node, y) == core]
 
     def parts(self, node: Node) -> list[Part]:
         """Operations (:class:`Part`) of a row of a node's result, in the order of
-        :meth:`.rings.Rings.make`."""
+        :meth:`.line_buffers.LineBuffers.make`."""
         return self._parts[node.name]
 
     def _parts_of(self, node):
@@ -177,7 +179,7 @@ class Stages:
 
     def _loads_of_units(self, core):
         found = [0, 0]
-        for node, rows in self.makings[core]:
+        for node, rows in self.producers[core]:
             for part in self.parts(node):
                 found[0 if part.matrix else 1] += len(rows) * part.cycles
         return found
@@ -187,28 +189,29 @@ class Stages:
         return max(max(self.loads_of_units(core)) for core in self.cores)
 
     def least(self) -> dict[tuple[int, str], int]:
-        """Least ring sizes in rows with which every row can be computed: (core, tensor name) ->
-        number."""
+        """Least rows of each line buffer with which every row can be computed: (core, tensor name)
+        -> number."""
         found = {key: 1 for key in self.uses}
         for node in self.nodes:
             for y in self.rows.get(node.output, ()):
                 for name, count in Counter(name for name, _ in reads(self.graph, node, y)).items():
-                    key = self.home(node, y), name
+                    key = self.core_of(node, y), name
                     found[key] = max(found[key], count)
         return found
 
-    def fits(self, slots: Mapping[tuple[int, str], int], room: Mapping[int, int]) -> bool:
-        """Whether local memories can hold rings with so many rows; ``room``: core -> free bytes."""
-        return all(self.bytes(core, slots) <= room[core] for core in self.cores)
+    def fits(self, slots: Mapping[tuple[int, str], int], free_bytes: Mapping[int, int]) -> bool:
+        """Whether local memories can hold line buffers with so many rows; ``free_bytes``: core ->
+        bytes."""
+        return all(self.bytes(core, slots) <= free_bytes[core] for core in self.cores)
 
     def bytes(self, core: int, slots: Mapping[tuple[int, str], int]) -> int:
-        """Bytes of local memory that a core's rings occupy."""
-        return self.rings[core].bytes(
+        """Bytes of local memory that a core's line buffers occupy."""
+        return self.line_buffers[core].bytes(
             {name: n for (c, name), n in slots.items() if c == core}, self.matrices
         )
 
 
-class Hand:
+class StepEmitter:
     """Emitter of one core's steps of a :class:`~.schedule.Plan`.
 
     Parameters
@@ -216,7 +219,7 @@ class Hand:
     writer : ProgramWriter, whose activations and places are meant
     stages : Stages; ``number``: of the core among theirs
     core : CoreBuilder; ``pointer``: its pair with global address 0
-    slots : rows of every ring, (core of the stages, tensor name) -> number
+    slots : rows of every line buffer, (core of the stages, tensor name) -> number
     groups : node name -> list of (Matrix, group)
     cores : of every core of the stages, its number
     """
@@ -239,11 +242,11 @@ class Hand:
             pointer,
             cores,
         )
-        self.rings = stages.rings[number]
-        self._making: dict[Any, Any] = {}
+        self.line_buffers = stages.line_buffers[number]
+        self._emitting: dict[Any, Any] = {}
         self._stores = Stores(core, pointer)
         self._single = slots.get((number, stages.last)) == 1
-        self.rings.open(
+        self.line_buffers.open(
             writer,
             core,
             *(
@@ -256,15 +259,15 @@ class Hand:
 
     def do(self, step: Step) -> None:
         """Emits the instructions of a :class:`~.schedule.Step`."""
-        name, y, core, making = step.tensor, step.row, self.core, self._making
-        at, count = self.rings.row(name, y), self.rings.row_bytes(name)
+        name, y, core, emitting = step.tensor, step.row, self.core, self._emitting
+        at, count = self.line_buffers.row(name, y), self.line_buffers.row_bytes(name)
         target = self.writer.places.get(name, 0) + y * count
         if step.kind == "part":
-            if (name, y) not in making:
-                making[name, y] = self.rings.make(self.stages.makers[name], y)
+            if (name, y) not in emitting:
+                emitting[name, y] = self.line_buffers.make(self.stages.makers[name], y)
                 if name == self.stages.last and self._single:
                     self._stores.flush()
-            next(making[name, y])
+            next(emitting[name, y])
             self._stores.step()
         elif step.kind == "load":
             core.load(at, self.pointer, count, target)
@@ -296,9 +299,9 @@ def emit_stages(
             for node in stages.on(number)
             if isinstance(node, Conv)
         }
-        hand = Hand(
+        emitter = StepEmitter(
             writer, stages, number, core, writer.pointers[core.number], plan.slots, own, cores
         )
         for step in plan.steps[number]:
-            hand.do(step)
-        hand.end()
+            emitter.do(step)
+        emitter.end()

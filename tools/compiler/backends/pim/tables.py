@@ -8,7 +8,7 @@ import numpy as np
 
 from ...graph import Activation, Conv, Dense, Graph, Gru, Lstm, Node, Tensor
 
-__all__ = ["TABLES", "run_table", "table_steps", "with_units", "wants_too_much"]
+__all__ = ["TABLES", "run_table", "table_steps", "with_rescaling", "wants_too_much"]
 
 #: Function -> instruction.
 TABLES = {"sigmoid": "vsigm", "tanh": "vtanh"}
@@ -47,7 +47,7 @@ def _is_table(node):
     return isinstance(node, Lstm | Gru) or isinstance(node, Activation) and node.function in TABLES
 
 
-def _apart(graph, node):
+def _shared_scales(graph, node):
     """Whether the source and the result of a table lookup share their scales with other tensors;
     each that does needs a product with one in between."""
     source, outputs = node.inputs[0], {port.tensor for port in graph.outputs}
@@ -66,10 +66,10 @@ def _apart(graph, node):
 def wants_too_much(graph: Graph, node: Node) -> bool:
     """Whether a vector is too long to be rescaled by a product with one."""
     shape = graph.shape(node.output)
-    return any(_apart(graph, node)) and len(shape) < 3 and shape[-1] > _MOST
+    return any(_shared_scales(graph, node)) and len(shape) < 3 and shape[-1] > _MOST
 
 
-def with_units(graph: Graph) -> Graph:
+def with_rescaling(graph: Graph) -> Graph:
     """Inserts products with one as rescaling beside each table lookup whose neighbours cannot have
     the required scales; returns a new graph."""
     nodes, tensors = [], dict(graph.tensors)
@@ -85,7 +85,7 @@ def with_units(graph: Graph) -> Graph:
         if not _is_table(node):
             nodes.append(node)
             continue
-        before, after = _apart(graph, node)
+        before, after = _shared_scales(graph, node)
         source, output = node.inputs[0], node.output
         if before:
             source = f"{node.name}:in"

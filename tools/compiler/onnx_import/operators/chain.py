@@ -123,9 +123,9 @@ class Chain:
             return view
         view = self.draft.single_axes(view, list(cuts))
         start, stop, step = [0] * len(view.shape), list(view.shape), [1] * len(view.shape)
-        for axis, (first, last, pace) in cuts.items():
+        for axis, (first, last, stride) in cuts.items():
             own = view.axes[axis][0]
-            start[own], stop[own], step[own] = first, last, pace
+            start[own], stop[own], step[own] = first, last, stride
         tensor = self.draft.add(
             Slice,
             view.tensor,
@@ -144,11 +144,11 @@ class Chain:
         length = view.lengths[axis]
         if len(runs) == 1:
             return self.cut(part, view, {axis: _cut(runs[0], length)})
-        pieces = [
+        slices = [
             self.cut(f"{part or 'taken'}_{number}", view, {axis: _cut(run, length)})
             for number, run in enumerate(runs)
         ]
-        return self.join(part, pieces, axis)
+        return self.join(part, slices, axis)
 
     def join(self, part: str, views: Sequence[View | Constant], axis: int) -> View:
         """Adds a concatenation along one axis, of at least one activation."""
@@ -187,17 +187,17 @@ def _runs(places: list[int]) -> list[tuple[int, int, int]]:
     runs, at = [], 0
     while at < len(places):
         end = at + 1
-        pace = places[end] - places[at] if end < len(places) else 1
-        if pace == 0:
+        stride = places[end] - places[at] if end < len(places) else 1
+        if stride == 0:
             runs.append((places[at], 1, 1))
             at += 1
             continue
-        while end < len(places) and places[end] - places[end - 1] == pace:
+        while end < len(places) and places[end] - places[end - 1] == stride:
             end += 1
         # Of two alone the distance is chance: the second may begin a longer run.
-        if end - at == 2 and end < len(places) and abs(pace) != 1:
+        if end - at == 2 and end < len(places) and abs(stride) != 1:
             end = at + 1
-        runs.append((places[at], end - at, pace if end - at > 1 else 1))
+        runs.append((places[at], end - at, stride if end - at > 1 else 1))
         at = end
     return runs
 
@@ -205,8 +205,8 @@ def _runs(places: list[int]) -> list[tuple[int, int, int]]:
 def _cut(run: tuple[int, int, int], length: int) -> tuple[int, int, int]:
     """Start, stop and step of a slice that selects an arithmetic progression from an axis of
     ``length``."""
-    first, count, pace = run
-    last = first + pace * (count - 1)
-    if pace > 0:
-        return first, last + 1, pace
-    return first, last - 1 if last else -length - 1, pace
+    first, count, stride = run
+    last = first + stride * (count - 1)
+    if stride > 0:
+        return first, last + 1, stride
+    return first, last - 1 if last else -length - 1, stride

@@ -163,21 +163,21 @@ def _slice(step):
     axes = step.counted(
         "axes", step.numbers(3, "axes", list(range(len(starts)))), len(view.lengths)
     )
-    paces = step.numbers(4, "steps", [1] * len(starts))
-    if not len(starts) == len(stops) == len(axes) == len(paces):
+    strides = step.numbers(4, "steps", [1] * len(starts))
+    if not len(starts) == len(stops) == len(axes) == len(strides):
         raise Refused(
-            f"{len(starts)} starts, {len(stops)} ends, {len(axes)} axes and {len(paces)} "
+            f"{len(starts)} starts, {len(stops)} ends, {len(axes)} axes and {len(strides)} "
             f"steps: expected equally many of each"
         )
-    if not all(paces):
-        raise Refused(f"steps = {paces}: expected other numbers than 0")
+    if not all(strides):
+        raise Refused(f"steps = {strides}: expected other numbers than 0")
     cuts = {}
-    for axis, start, stop, pace in zip(axes, starts, stops, paces, strict=True):
+    for axis, start, stop, stride in zip(axes, starts, stops, strides, strict=True):
         length = view.lengths[axis]
         # Before the first element means, counting backwards, all of them.
-        stop = None if pace < 0 and stop < -length else stop
-        first, last, pace = slice(start, stop, pace).indices(length)
-        cuts[axis] = (first, -length - 1 if pace < 0 and last < 0 else last, pace)
+        stop = None if stride < 0 and stop < -length else stop
+        first, last, stride = slice(start, stop, stride).indices(length)
+        cuts[axis] = (first, -length - 1 if stride < 0 and last < 0 else last, stride)
     return Chain(step).cut("", view, cuts)
 
 

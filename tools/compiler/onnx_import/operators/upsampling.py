@@ -396,9 +396,9 @@ class _Axis:
             "linear": _triangle,
             "cubic": _cubic(float(step.attribute("cubic_coeff_a", -0.75))),
         }
-        reach = (1 if mode == "linear" else 2) / narrow
+        support = (1 if mode == "linear" else 2) / narrow
         for row, place in enumerate(self.places(step)):
-            near = range(floor(place - reach) + 1, ceil(place + reach))
+            near = range(floor(place - support) + 1, ceil(place + support))
             weights = {at: float(filters[mode]((at - place) * narrow)) for at in near}
             if step.attribute("exclude_outside", 0):
                 weights = {at: w for at, w in weights.items() if 0 <= at < self.length}

@@ -42,10 +42,10 @@ class _Window:
         if mode != "NOTSET":
             self.before, self.after = [0] * spatial, [0] * spatial
         if mode.startswith("SAME"):
-            for axis, (length, reach, pace) in enumerate(
-                zip(self.lengths, self.reach, self.stride, strict=True)
+            for axis, (length, effective_size, stride) in enumerate(
+                zip(self.lengths, self.effective_size, self.stride, strict=True)
             ):
-                total = max((-(-length // pace) - 1) * pace + reach - length, 0)
+                total = max((-(-length // stride) - 1) * stride + effective_size - length, 0)
                 small, large = total // 2, total - total // 2
                 self.before[axis], self.after[axis] = (
                     (small, large) if mode == "SAME_UPPER" else (large, small)
@@ -62,7 +62,7 @@ class _Window:
                 values.insert(0, value)
 
     @property
-    def reach(self):
+    def effective_size(self):
         return [(k - 1) * d + 1 for k, d in zip(self.size, self.dilation, strict=True)]
 
     @property
@@ -73,14 +73,14 @@ class _Window:
         """Padding at the end of each axis that adds a last, incomplete window if it begins inside
         the map (``ceil_mode``)."""
         extra = []
-        for length, before, after, reach, pace in zip(
-            self.lengths, self.before, self.after, self.reach, self.stride, strict=True
+        for length, before, after, effective_size, stride in zip(
+            self.lengths, self.before, self.after, self.effective_size, self.stride, strict=True
         ):
-            room = length + before + after - reach
-            count = -(-room // pace) + 1
-            if (count - 1) * pace >= length + before:
+            free = length + before + after - effective_size
+            count = -(-free // stride) + 1
+            if (count - 1) * stride >= length + before:
                 count -= 1
-            extra.append(max((count - 1) * pace - room, 0))
+            extra.append(max((count - 1) * stride - free, 0))
         return extra
 
 
@@ -116,8 +116,8 @@ def _flat(step, size, translate):
     for axis in range(3):
         # Of a longer kernel only the tap on the element counts.
         tap = pads[axis] // dilation[axis]
-        room = 1 + pads[axis] + pads[axis + 3] - (size[axis] - 1) * dilation[axis] - 1
-        if lengths[2 + axis] != 1 or room // stride[axis] or room < 0 or len(size) != 3:
+        free = 1 + pads[axis] + pads[axis + 3] - (size[axis] - 1) * dilation[axis] - 1
+        if lengths[2 + axis] != 1 or free // stride[axis] or free < 0 or len(size) != 3:
             continue
         if size[axis] > 1 and (not conv or pads[axis] % dilation[axis] or tap >= size[axis]):
             continue
@@ -223,13 +223,13 @@ def _max_pool(step):
 def _overlapping(window):
     """Checks that every window overlaps the map: a window of padding alone has no maximum and no
     mean."""
-    for length, reach, before, after in zip(
-        window.lengths, window.reach, window.before, window.after, strict=True
+    for length, effective_size, before, after in zip(
+        window.lengths, window.effective_size, window.before, window.after, strict=True
     ):
-        if max(before, after) >= reach or length < 1:
+        if max(before, after) >= effective_size or length < 1:
             raise Refused(
                 f"pads = {list(window.padding)}: expected less than the window's "
-                f"{list(window.reach)}"
+                f"{list(window.effective_size)}"
             )
 
 
@@ -239,7 +239,7 @@ def _average_pool(step):
         return _flat(step, step.attribute("kernel_shape"), _average_pool)
     tensor, lengths = _map(step)
     window = _Window(step, lengths, step.attribute("kernel_shape"))
-    if any(pace != 1 for pace in window.dilation):
+    if any(rate != 1 for rate in window.dilation):
         raise Refused(f"dilations = {window.dilation}: expected 1")
     _overlapping(window)
     counted = bool(step.attribute("count_include_pad", 0))

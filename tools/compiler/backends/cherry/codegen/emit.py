@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..machine import Chain, Operation, PairProduct, Product, Ref, Value, Window
+from ..kernel_graph import Chain, Operation, PairProduct, Product, Ref, Value, Window
 from .tilework import Costs, Products, chain, products, reduce
 from .views import View
 

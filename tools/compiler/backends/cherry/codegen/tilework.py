@@ -183,18 +183,18 @@ def chain(nests: Nests, out: View, parts: Sequence[str | tuple[str, View]]) -> N
     """
     views = _flat([out, *_loaded(parts, out.shape)])
     rows, columns, channels = views[0].shape
-    pieces = [views]
+    view_groups = [views]
     if rows == columns == 1 and channels > TILE:
         # A vector: rows of four.
         whole = channels // TILE * TILE
-        pieces = [[v.part((0, 0, 0), (1, 1, whole)).folded() for v in views]]
+        view_groups = [[v.part((0, 0, 0), (1, 1, whole)).folded() for v in views]]
         if whole < channels:
-            pieces.append([v.part((0, 0, whole), (1, 1, channels - whole)) for v in views])
+            view_groups.append([v.part((0, 0, whole), (1, 1, channels - whole)) for v in views])
     elif columns < TILE and rows > columns:
-        pieces = [[v.ordered((1, 0, 2)) for v in views]]
-    for piece in pieces:
-        for start, counts, height, width in _regions(piece[0].shape):
-            moved = [v.part(start, v.shape) for v in piece]
+        view_groups = [[v.ordered((1, 0, 2)) for v in views]]
+    for view_group in view_groups:
+        for start, counts, height, width in _regions(view_group[0].shape):
+            moved = [v.part(start, v.shape) for v in view_group]
             along = max(range(3), key=lambda axis: (min(counts[axis], nests.contexts), axis))  # noqa: B023 - called here
             for walk in _Walk.all(nests, counts, along):
                 with walk.around():

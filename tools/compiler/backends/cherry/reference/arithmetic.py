@@ -3,7 +3,7 @@
 implemented independently of the golden model.
 
 A float64 holds every element, its zeros' signs, infinities and NaN; products of two are exact, and
-a sum of five rounds as the machine's window does unless it lies near a tie: those few are worked
+a sum of five rounds as the core's window does unless it lies near a tie: those few are worked
 out in whole numbers.
 """
 

@@ -1,16 +1,25 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Bit-exact numpy reference of a :class:`~..machine.Machine`'s operations."""
+"""Bit-exact numpy reference of a :class:`~..kernel_graph.KernelGraph`'s operations."""
 
 from collections.abc import Mapping
 from functools import singledispatch
 
 import numpy as np
 
-from ..machine import Chain, Machine, Operation, PairProduct, Product, Regroup, Value, Window
+from ..kernel_graph import (
+    Chain,
+    KernelGraph,
+    Operation,
+    PairProduct,
+    Product,
+    Regroup,
+    Value,
+    Window,
+)
 from . import arithmetic
 from .arithmetic import DIGITS, accumulate, nearest
 
-__all__ = ["run_machine"]
+__all__ = ["run_kernel_graph"]
 
 #: Elements of a result that are worked on at a time.
 _AT_ONCE = 1 << 15
@@ -28,8 +37,8 @@ _ONE = {
 }
 
 
-def run_machine(
-    machine: Machine, inputs: Mapping[str, np.ndarray], digits: int = DIGITS
+def run_kernel_graph(
+    kernel_graph: KernelGraph, inputs: Mapping[str, np.ndarray], digits: int = DIGITS
 ) -> dict[Value, np.ndarray]:
     """Computes every value: Value -> float64 array (its first axis the inputs).
 
@@ -37,10 +46,10 @@ def run_machine(
     """
     held = {
         value: arithmetic.to_element(inputs[name]).reshape(-1, *value.shape)
-        for name, value in machine.inputs.items()
+        for name, value in kernel_graph.inputs.items()
     }
     count = len(next(iter(held.values()))) if held else 1
-    for operation in machine.operations:
+    for operation in kernel_graph.operations:
         value = operation.out.value
         if value not in held:
             held[value] = np.zeros((count, *value.shape))

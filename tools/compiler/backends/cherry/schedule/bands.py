@@ -6,9 +6,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ..machine import Chain, Operation, Product, Value, Window
+from ..kernel_graph import Chain, Operation, Product, Value, Window
 
-__all__ = ["Bands", "Rows", "row_part", "rows_apart"]
+__all__ = ["Bands", "Rows", "row_part", "rows_separable"]
 
 
 def _by_rows(ref, rows):
@@ -16,7 +16,7 @@ def _by_rows(ref, rows):
     return ref.shape[0] == rows and ref.axes[0] == 0 and ref.start[0] == 0 and ref.step[0] == 1
 
 
-def rows_apart(operation: Operation) -> bool:
+def rows_separable(operation: Operation) -> bool:
     """Whether an operation can run in bands: each row of its result depends on a limited range of
     source rows."""
     rows = operation.out.shape[0]
@@ -120,7 +120,7 @@ class Bands:
 
     Parameters
     ----------
-    operations : list, each of which :func:`rows_apart` takes
+    operations : list, each of which :func:`rows_separable` takes
     number : of bands
     lasting : values that are needed whole afterwards
 

@@ -5,7 +5,7 @@ fit in the scratchpad."""
 from functools import partial
 
 from ..codegen.emit import cuts
-from ..machine import Product, Ref
+from ..kernel_graph import Product, Ref
 from .bands import Bands, row_part
 from .places import Place, borders, edges, geometry
 from .transfers import Task, moved, whole
@@ -18,10 +18,12 @@ class BandTasks:
 
     def _segment(self, end, number):
         """Adds the tasks of the operations up to ``end``, split into ``number`` bands."""
-        operations = self.machine.operations[self._number : end]
+        operations = self.kernel_graph.operations[self._number : end]
         made = {operation.out.value for operation in operations}
         later = {
-            ref.value for operation in self.machine.operations[end:] for ref in operation.refs()
+            ref.value
+            for operation in self.kernel_graph.operations[end:]
+            for ref in operation.refs()
         }
         lasting = {
             *self.places,
@@ -70,7 +72,7 @@ class BandTasks:
     def _all_wanted(self):
         return [
             found
-            for value in {ref.value for ref in self.machine.values.values()}
+            for value in {ref.value for ref in self.kernel_graph.values.values()}
             for found in self._wanted(value)
         ]
 
@@ -86,7 +88,7 @@ class BandTasks:
         task, does = Task(operation.nodes, None), []
         for value, rows in bands.rolling.items():
             low, high, place = rows.low[band], rows.high[band], places[value]
-            given = value.name in self.machine.inputs
+            given = value.name in self.kernel_graph.inputs
             fresh = given or not band
             if (
                 not fresh

@@ -8,18 +8,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from ...base import Lowered, LoweringError
+from ..kernel_graph import Regroup
 from ..lowering import Lowering
-from ..machine import Regroup
-from .bands import rows_apart
+from .bands import rows_separable
 from .places import geometry
 from .tiling import Limits, tiled
 from .transfers import Arrays
 
 if TYPE_CHECKING:
     from ....graph import Graph
-    from ..machine import Machine, Value
+    from ..kernel_graph import KernelGraph, Value
 
-__all__ = ["lower_machine"]
+__all__ = ["lower_kernel_graph"]
 
 #: Sizes of weight tiles that are tried, in elements, the largest first.
 _PARTS = (16384, 8192, 4096, 2048, 1024, 512, 256)
@@ -38,8 +38,8 @@ FEWEST_PLACES = 9
 _LONG = 4000
 
 
-def lower_machine(
-    machine: Machine,
+def lower_kernel_graph(
+    kernel_graph: KernelGraph,
     graph: Graph,
     params: Mapping[str, Any],
     memory_size: int,
@@ -47,12 +47,12 @@ def lower_machine(
     quick: bool = False,
     states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
-    """Lowers a :class:`~..machine.Machine` by the fastest candidate schedule that fits, or, if
-    ``quick``, by the first; raises LoweringError if none fits. ``states``: pairs (input, output)
-    that are copied at the end (:attr:`~...base.Backend.states`)."""
+    """Lowers a :class:`~..kernel_graph.KernelGraph` by the fastest candidate schedule that fits,
+    or, if ``quick``, by the first; raises LoweringError if none fits. ``states``: pairs (input,
+    output) that are copied at the end (:attr:`~...base.Backend.states`)."""
     arrays = Arrays()
 
-    def candidate(most, ahead, spread, segments=(), of=machine):
+    def candidate(most, ahead, spread, segments=(), of=kernel_graph):
         choice = most, ahead, spread, segments
         return Lowering(of, graph, params, memory_size, keep, arrays, *choice, states)
 
@@ -62,7 +62,7 @@ def lower_machine(
 
     def whole(spread):
         # If the maps alone exceed the scratchpad, one candidate reports what is missing.
-        hopeless = _exceeds(machine, spread, 1 << params["log_mem"])
+        hopeless = _exceeds(kernel_graph, spread, 1 << params["log_mem"])
         return _whole(candidate, spread, failed, wanted, hopeless)
 
     found = whole(spreads[0])
@@ -70,15 +70,15 @@ def lower_machine(
         found = [plan for spread in spreads[1:] for plan in whole(spread)]
         for spread in () if found and quick else spreads:
             looks = _FEW_LOOKS if quick else _LOOKS
-            found += _cut(machine, candidate, spread, failed, looks)
+            found += _cut(kernel_graph, candidate, spread, failed, looks)
             if found and quick:
                 break
     if not found:
-        found = _tiled(machine, candidate, params, spreads, keep, failed, wanted)
+        found = _tiled(kernel_graph, candidate, params, spreads, keep, failed, wanted)
     if not found:
         raise failed[0]
     if not quick:
-        return _better(found, machine, candidate).lowered()
+        return _better(found, kernel_graph, candidate).lowered()
     try:
         lowered = found[0].lowered()
         if lowered.memory <= _PLENTY * memory_size:
@@ -86,18 +86,18 @@ def lower_machine(
     except LoweringError:
         pass
     # Whether a close case fits can only be found with the actual program.
-    return lower_machine(machine, graph, params, memory_size, keep)
+    return lower_kernel_graph(kernel_graph, graph, params, memory_size, keep)
 
 
-def _exceeds(machine, spread, elements):
+def _exceeds(kernel_graph, spread, elements):
     """Whether the values that are live at the same time exceed the scratchpad even without any
     weights."""
     uses: dict[Value, tuple[int, int]] = {}
-    for number, operation in enumerate(machine.operations):
+    for number, operation in enumerate(kernel_graph.operations):
         for ref in (*operation.refs(), operation.out):
             if ref.value.data is None:
                 uses[ref.value] = uses.get(ref.value, (number, 0))[0], number
-    for number, operation in enumerate(machine.operations):
+    for number, operation in enumerate(kernel_graph.operations):
         live = [value for value, (first, last) in uses.items() if first <= number <= last]
         taken = sum(geometry(value, spread)[2] for value in live)
         # A result may take the place of an operand, and a reshape goes by way of main memory.
@@ -133,7 +133,7 @@ def _whole(candidate, spread, failed, wanted, hopeless):
     return []
 
 
-def _cut(machine, candidate, spread, failed, most_looks):
+def _cut(kernel_graph, candidate, spread, failed, most_looks):
     """Returns a candidate schedule that runs operations in bands where their maps are too large."""
     looks = iter(range(most_looks))
     for most, ahead in ((_PARTS[0], True), (_PARTS[2], True), (_PARTS[-1], False)):
@@ -141,7 +141,7 @@ def _cut(machine, candidate, spread, failed, most_looks):
         def tight(segments, most=most, ahead=ahead):
             return candidate(most, ahead, spread, segments).tight()
 
-        segments = in_bands(machine, tight, looks)
+        segments = in_bands(kernel_graph, tight, looks)
         if segments is None:
             continue
         try:
@@ -151,7 +151,7 @@ def _cut(machine, candidate, spread, failed, most_looks):
     return []
 
 
-def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
+def _tiled(kernel_graph, candidate, params, spreads, keep, failed, wanted):
     """Returns up to ``wanted`` candidate schedules that keep large values in main memory."""
     elements, partial = 1 << params["log_mem"], params["acc_frac"] == FEWEST_PLACES
     found = []
@@ -161,7 +161,7 @@ def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
         for spread in spreads:
             limits = Limits(elements, elements // resident, elements // box, spread, partial)
             try:
-                made.append(tiled(machine, limits, keep))
+                made.append(tiled(kernel_graph, limits, keep))
             except LoweringError as error:
                 failed.append(error)
                 return found
@@ -178,15 +178,17 @@ def _tiled(machine, candidate, params, spreads, keep, failed, wanted):
     return found
 
 
-def _better(found, machine, candidate):
+def _better(found, kernel_graph, candidate):
     """Returns the fastest of ``found``, or a schedule that loads the input in bands while the first
     operations run, if that is faster."""
     best = min(found, key=lambda plan: plan.cycles)
-    coming = sum(value.size for value in machine.inputs.values()) * 2
+    coming = sum(value.size for value in kernel_graph.inputs.values()) * 2
     if coming < max(_LONG, best.cycles / 20):
         return best
     for end in range(1, 7):
-        if end > len(machine.operations) or not rows_apart(machine.operations[end - 1]):
+        if end > len(kernel_graph.operations) or not rows_separable(
+            kernel_graph.operations[end - 1]
+        ):
             break
         for bands in (4, 8):
             try:
@@ -201,7 +203,7 @@ def _better(found, machine, candidate):
 
 
 def in_bands(
-    machine: Machine,
+    kernel_graph: KernelGraph,
     tight: Callable[[list[tuple[int, int, int]]], int | None],
     looks: Iterator[int],
 ) -> list[tuple[int, int, int]] | None:
@@ -212,25 +214,25 @@ def in_bands(
     ``tight(segments)``: number of the operation at which the scratchpad is too small, ``None`` if
     it is nowhere.
     """
-    apart = [rows_apart(operation) for operation in machine.operations]
+    separable = [rows_separable(operation) for operation in kernel_graph.operations]
     segments: list[tuple[int, int, int]] = []
     for _ in range(_TURNS):
         at = tight(segments)
         if at is None:
             return segments
-        segments = _segment(apart, at, segments, tight, looks)
+        segments = _segment(separable, at, segments, tight, looks)
         if segments is None:
             break
     return None
 
 
-def _segment(apart, at, segments, tight, looks):
+def _segment(separable, at, segments, tight, looks):
     """Adds to ``segments`` the shortest run of operations around number ``at`` that, run in bands,
     lets later operations fit the scratchpad; it absorbs the segments that it overlaps."""
     for length in range(2, 13):
         for first in range(max(0, at - length + 1), at + 1):
             end = first + length
-            if end > len(apart) or not all(apart[first:end]):
+            if end > len(separable) or not all(separable[first:end]):
                 continue
             others = [s for s in segments if s[1] <= first or end <= s[0]]
             tried = [

@@ -12,7 +12,7 @@ import numpy as np
 from ....common.lifetimes import Lifetime, first_fit
 from ...base import LoweringError
 from ..codegen.views import View
-from ..machine import Ref, Value
+from ..kernel_graph import Ref, Value
 
 __all__ = ["Buffer", "Crowded", "Place", "allocate", "borders", "edges", "geometry"]
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..codegen.emit import Emitter, cuts, packed_weights
-from ..machine import Chain, Machine, Product, Ref, Regroup, Value
+from ..kernel_graph import Chain, KernelGraph, Product, Ref, Regroup, Value
 from ..operations import streamed
 from ..reference.arithmetic import bits
 from .bandtasks import BandTasks
@@ -21,7 +21,7 @@ __all__ = ["Tasks"]
 #: Part of the scratchpad that weights may take which stay for later operations.
 _SHARE = 8
 #: Elements of weights that are brought at a time.
-_PIECE = 8192
+_MOST_ELEMENTS = 8192
 
 
 class Tasks(BandTasks):
@@ -29,12 +29,12 @@ class Tasks(BandTasks):
 
     Parameters
     ----------
-    machine, params : as they are
+    kernel_graph, params : as they are
     keep : bool, every tensor of the graph goes to main memory
     most : elements of a weight tile
     spread : pixels lie at pitches that spread tiles over the banks, though that takes memory
     segments : list of (first operation, end, number of bands), of operations that are done in bands
-    main : Main; ``arrays``: Arrays, the same for all attempts with a machine
+    main : Main; ``arrays``: Arrays, the same for all attempts with a kernel graph
 
     Attributes
     ----------
@@ -45,7 +45,7 @@ class Tasks(BandTasks):
 
     def __init__(
         self,
-        machine: Machine,
+        kernel_graph: KernelGraph,
         params: Mapping[str, Any],
         *,
         keep: bool,
@@ -55,8 +55,8 @@ class Tasks(BandTasks):
         arrays: Arrays,
         segments: Sequence[tuple[int, int, int]] = (),
     ):
-        self.machine, self.params, self.keep, self.most, self.spread, self.main = (
-            machine,
+        self.kernel_graph, self.params, self.keep, self.most, self.spread, self.main = (
+            kernel_graph,
             params,
             keep,
             most,
@@ -72,50 +72,51 @@ class Tasks(BandTasks):
         self._weights: dict[Any, Any] = {}
         self._surrounded: set[Value] = set()
         self._everything_wanted = [
-            (name, machine.values[name]) for name in (machine.values if keep else machine.outputs)
+            (name, kernel_graph.values[name])
+            for name in (kernel_graph.values if keep else kernel_graph.outputs)
         ]
-        for name, value in machine.inputs.items():
+        for name, value in kernel_graph.inputs.items():
             self.arrays[name] = main.take(4 * value.size)
         #: Value -> address of its array, of those that lie in main memory.
         self.outside: dict[Value, int] = {}
         self._held: dict[Any, list[Transfer]] = {}
         self._lay_outside()
         self._remaining: dict[Value, int] = {}
-        for operation in machine.operations:
+        for operation in kernel_graph.operations:
             self._remaining[operation.out.value] = self._remaining.get(operation.out.value, 0) + 1
         self._uses: dict[Any, Any] = {}
-        for number, operation in enumerate(machine.operations):
+        for number, operation in enumerate(kernel_graph.operations):
             for ref in operation.refs():
                 self._uses[ref.value] = number
         begins = {first: (end, bands) for first, end, bands in segments}
         self._number = 0
-        while self._number < len(machine.operations):
+        while self._number < len(kernel_graph.operations):
             if self._number in begins:
                 self._segment(*begins[self._number])
                 self._number = begins[self._number][0]
             else:
-                self._operation(machine.operations[self._number])
+                self._operation(kernel_graph.operations[self._number])
                 self._number += 1
         self._leave_unmade()
 
     def _lay_outside(self):
         """Assigns addresses to the values that stay in main memory; a reshaped value shares the
         address of its source."""
-        machine = self.machine
-        if not machine.outside:
+        kernel_graph = self.kernel_graph
+        if not kernel_graph.outside:
             return
         same = {
             operation.out.value: operation.source.value
-            for operation in machine.operations
+            for operation in kernel_graph.operations
             if isinstance(operation, Regroup)
-            and {operation.out.value, operation.source.value} <= machine.outside
+            and {operation.out.value, operation.source.value} <= kernel_graph.outside
         }
-        made = [operation.out.value for operation in machine.operations]
+        made = [operation.out.value for operation in kernel_graph.operations]
         boxes = [value.box.value for value in made if value.box is not None]
-        for value in dict.fromkeys([*machine.inputs.values(), *boxes, *made]):
-            if value not in machine.outside:
+        for value in dict.fromkeys([*kernel_graph.inputs.values(), *boxes, *made]):
+            if value not in kernel_graph.outside:
                 continue
-            if machine.inputs.get(value.name) is value:
+            if kernel_graph.inputs.get(value.name) is value:
                 self.outside[value] = self.arrays[value.name]
             elif value in same:
                 self.outside[value] = self.outside[same[value]]
@@ -142,12 +143,15 @@ class Tasks(BandTasks):
                 if value.box.comes:
                     there = value.box.value
                     task.incoming += boxed("in", self.places[value], value.box, self.outside[there])
-                    task.ordered |= there not in self.machine.inputs.values()
-            elif value.name in self.machine.inputs and self.machine.inputs[value.name] is value:
+                    task.ordered |= there not in self.kernel_graph.inputs.values()
+            elif (
+                value.name in self.kernel_graph.inputs
+                and self.kernel_graph.inputs[value.name] is value
+            ):
                 task.incoming += moved(
                     "in", self.places[value], value.shape, self.arrays[value.name]
                 )
-            if any(value.border) and (surrounded or value.name in self.machine.inputs):
+            if any(value.border) and (surrounded or value.name in self.kernel_graph.inputs):
                 self._surrounded.add(value)
                 filler = Ref.of(self._filler(value.around, task))
                 before = task.emit
@@ -216,8 +220,8 @@ class Tasks(BandTasks):
             return
         # Stores to main memory follow the step, in which the result may be made already.
         lasting = [
-            *self.machine.inputs.values(),
-            *(ref.value for ref in self.machine.outputs.values()),
+            *self.kernel_graph.inputs.values(),
+            *(ref.value for ref in self.kernel_graph.outputs.values()),
         ]
         for ref in [part[1] for part in operation.parts if not isinstance(part, str)]:
             value = ref.value
@@ -299,8 +303,8 @@ class Tasks(BandTasks):
         if box and (of, cut) in self._held:
             return buffer, [replace(one, buffer=buffer) for one in self._held[of, cut]]
         incoming = []
-        for first in range(0, elements.size, _PIECE):
-            some = elements[first : first + _PIECE]
+        for first in range(0, elements.size, _MOST_ELEMENTS):
+            some = elements[first : first + _MOST_ELEMENTS]
             incoming.append(
                 Transfer(
                     "in",
@@ -351,11 +355,11 @@ class Tasks(BandTasks):
 
     def _wanted(self, value):
         """Pairs (tensor name, Ref) of a value's tensors that must be stored to main memory."""
-        names = self.machine.values if self.keep else self.machine.outputs
+        names = self.kernel_graph.values if self.keep else self.kernel_graph.outputs
         return [
-            (name, self.machine.values[name])
+            (name, self.kernel_graph.values[name])
             for name in names
-            if self.machine.values[name].value is value and name not in self.arrays
+            if self.kernel_graph.values[name].value is value and name not in self.arrays
         ]
 
     def _outgoing(self, operation, task):
@@ -380,7 +384,7 @@ class Tasks(BandTasks):
 
     def _leave_unmade(self):
         """Stores the tensors that no operation makes: inputs, constants, and views of them."""
-        for value in list(dict.fromkeys(ref.value for ref in self.machine.values.values())):
+        for value in list(dict.fromkeys(ref.value for ref in self.kernel_graph.values.values())):
             if value in self.outside:
                 continue
             for name, ref in self._wanted(value):

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from ...base import LoweringError
-from ..machine import (
+from ..kernel_graph import (
     Box,
     Chain,
-    Machine,
+    KernelGraph,
     Operation,
     PairProduct,
     Product,
@@ -60,11 +60,11 @@ class Limits:
     partial: bool
 
 
-def tiled(machine: Machine, limits: Limits, keep: bool) -> Machine:
+def tiled(kernel_graph: KernelGraph, limits: Limits, keep: bool) -> KernelGraph:
     """Returns the network with its large values in main memory; with ``keep``, every tensor of the
     graph is stored there. Raises :class:`~...base.LoweringError` if even the smallest tile of a
     result exceeds the scratchpad."""
-    return _Tiler(machine, limits, keep).tiled()
+    return _Tiler(kernel_graph, limits, keep).tiled()
 
 
 @dataclass
@@ -94,7 +94,7 @@ def _lengths(spans: Iterable[Span]) -> tuple[int, ...]:
     return tuple(end - first for first, end in spans)
 
 
-class _Piece:
+class _Tile:
     """One tile of an operation's result, with the tiles of its operands."""
 
     def __init__(self, tiler: _Tiler):
@@ -161,36 +161,36 @@ def _extent(ref):
     return tuple(ref.start), tuple(extent)
 
 
-def _window_span(span: Span, step: int, padding: int, reach: int, length: int):
-    """Source span that windows of ``reach`` elements read: (span within ``length`` elements,
-    missing elements before it, missing elements after it). The second number is negative if the
-    windows begin inside the span."""
-    low, high = span[0] * step - padding, (span[1] - 1) * step - padding + reach
+def _window_span(span: Span, step: int, padding: int, effective_size: int, length: int):
+    """Source span that windows of ``effective_size`` elements read: (span within ``length``
+    elements, missing elements before it, missing elements after it). The second number is negative
+    if the windows begin inside the span."""
+    low, high = span[0] * step - padding, (span[1] - 1) * step - padding + effective_size
     first = min(max(low, 0), length - 1)
     end = max(min(high, length), first + 1)
     return (first, end), first - low, max(0, high - end)
 
 
 class _Tiler:
-    def __init__(self, machine, limits, keep):
-        self._machine, self._limits, self._keep = machine, limits, keep
+    def __init__(self, kernel_graph, limits, keep):
+        self._kernel_graph, self._limits, self._keep = kernel_graph, limits, keep
         self._outside: dict[Value, bool] = {}
         self._weights: dict[Any, np.ndarray] = {}
         self._operations: list[Operation] = []
 
     def tiled(self):
         """Rewrites the network with tiled operations."""
-        for operation in self._machine.operations:
+        for operation in self._kernel_graph.operations:
             if isinstance(operation, Regroup):
                 self._regroup(operation)
             elif any(self.is_outside(ref.value) for ref in (*operation.refs(), operation.out)):
                 self._cut(operation)
             else:
                 self._operations.append(operation)
-        found = Machine(
-            inputs=dict(self._machine.inputs),
-            outputs=dict(self._machine.outputs),
-            values=dict(self._machine.values),
+        found = KernelGraph(
+            inputs=dict(self._kernel_graph.inputs),
+            outputs=dict(self._kernel_graph.outputs),
+            values=dict(self._kernel_graph.values),
             operations=self._operations,
         )
         self._views(found)
@@ -255,15 +255,13 @@ class _Tiler:
             )
         for spans in product(*axes):
             self._operations += (
-                self._sums(operation, list(spans), taps)
-                if taps
-                else make(_Piece(self), list(spans))
+                self._sums(operation, list(spans), taps) if taps else make(_Tile(self), list(spans))
             )
 
     def _taken(self, make, spans):
-        piece = _Piece(self)
-        make(piece, spans)
-        return sum(_size(value, self._limits.spread) for value in piece.values)
+        tile = _Tile(self)
+        make(tile, spans)
+        return sum(_size(value, self._limits.spread) for value in tile.values)
 
     def _fits(self, make, spans):
         return self._taken(make, spans) <= self._limits.box
@@ -288,7 +286,7 @@ class _Tiler:
                 high = middle - 1
         return min(shape[axis], low * unit)
 
-    def _make(self, operation) -> Callable[[_Piece, list[Span]], list[Operation]]:
+    def _make(self, operation) -> Callable[[_Tile, list[Span]], list[Operation]]:
         """Returns the function that builds a tile of an operation."""
         kinds: dict[type, Any] = {
             Chain: self._chain,
@@ -297,33 +295,33 @@ class _Tiler:
             Window: self._window,
         }
         made = kinds[type(operation)]
-        return lambda piece, spans: [made(operation, piece, spans)]
+        return lambda tile, spans: [made(operation, tile, spans)]
 
-    def _chain(self, operation, piece, spans):
-        parts = piece.parts(operation.parts, spans)
-        return replace(operation, out=piece.out(operation.out, spans), parts=parts)
+    def _chain(self, operation, tile, spans):
+        parts = tile.parts(operation.parts, spans)
+        return replace(operation, out=tile.out(operation.out, spans), parts=parts)
 
-    def _pair(self, operation, piece, spans):
+    def _pair(self, operation, tile, spans):
         batch, rows, columns = spans
         inner = 0, operation.left.shape[2]
         return replace(
             operation,
-            left=piece.ref(operation.left, (batch, rows, inner)),
-            right=piece.ref(operation.right, (batch, inner, columns)),
-            start=piece.ref(operation.start, spans),
-            parts=piece.parts(operation.parts, spans),
-            out=piece.out(operation.out, spans),
+            left=tile.ref(operation.left, (batch, rows, inner)),
+            right=tile.ref(operation.right, (batch, inner, columns)),
+            start=tile.ref(operation.start, spans),
+            parts=tile.parts(operation.parts, spans),
+            out=tile.out(operation.out, spans),
         )
 
-    def _window(self, operation, piece, spans):
+    def _window(self, operation, tile, spans):
         value, padding = operation.source, list(operation.padding)
-        reach = [1, 1, 1]
+        effective_size = [1, 1, 1]
         for axis, length, distance in (operation.outer, operation.inner):
-            reach[axis] += (length - 1) * distance
+            effective_size[axis] += (length - 1) * distance
         taken: list[Span] = [(0, n) for n in value.shape]
         before, behind = [0, 0, 0], [0, 0, 0]
         for span, axis, step in zip(spans, operation.axes, operation.step, strict=True):
-            found = _window_span(span, step, padding[axis], reach[axis], value.shape[axis])
+            found = _window_span(span, step, padding[axis], effective_size[axis], value.shape[axis])
             if self.is_outside(value):
                 taken[axis], padding[axis], behind[axis] = found
                 before[axis] = max(0, padding[axis])
@@ -331,14 +329,14 @@ class _Tiler:
                 padding[axis] -= span[0] * step
         if self.is_outside(value):
             border = (before[0], before[1], behind[0], behind[1])
-            value = piece.ref(Ref.of(value), taken, border).value
+            value = tile.ref(Ref.of(value), taken, border).value
         return replace(
             operation,
             source=value,
             padding=tuple(padding),
             start=operation.start,
-            parts=piece.parts(operation.parts, spans),
-            out=piece.out(operation.out, spans),
+            parts=tile.parts(operation.parts, spans),
+            out=tile.out(operation.out, spans),
         )
 
     def _lines(self, operation):
@@ -379,7 +377,7 @@ class _Tiler:
 
     # Sums of products
 
-    def _product(self, operation, piece, spans, taps=None, start=None, last=True):
+    def _product(self, operation, tile, spans, taps=None, start=None, last=True):
         rows, columns, inner = operation.weights.shape[:3]
         if operation.each:
             inner = operation.source.shape[2]
@@ -390,9 +388,11 @@ class _Tiler:
         taken, before, behind = [], [0, 0], [0, 0]
         outside = self.is_outside(source.value)
         for axis, span in enumerate((taps.down, taps.across)):
-            reach = (span[1] - span[0] - 1) * operation.dilation[axis] + 1
+            effective_size = (span[1] - span[0] - 1) * operation.dilation[axis] + 1
             stride = operation.stride[axis]
-            found = _window_span(spans[axis], stride, padding[axis], reach, source.shape[axis])
+            found = _window_span(
+                spans[axis], stride, padding[axis], effective_size, source.shape[axis]
+            )
             if outside:
                 part, padding[axis], behind[axis] = found
                 taken.append(part)
@@ -401,15 +401,15 @@ class _Tiler:
                 padding[axis] -= spans[axis][0] * stride
                 taken.append((0, source.shape[axis]))
         taken.append(spans[2] if operation.each else taps.deep)
-        source = piece.ref(source, taken, (before[0], before[1], behind[0], behind[1]))
+        source = tile.ref(source, taken, (before[0], before[1], behind[0], behind[1]))
         return replace(
             operation,
             source=source,
             weights=self._part_of_weights(operation, taps, spans[2]),
             padding=(padding[0], padding[1]),
-            start=start or piece.ref(operation.start, spans),
-            parts=piece.parts(operation.parts, spans) if last else [],
-            out=piece.out(operation.out, spans),
+            start=start or tile.ref(operation.start, spans),
+            parts=tile.parts(operation.parts, spans) if last else [],
+            out=tile.out(operation.out, spans),
             results=operation.out.shape[0] * operation.out.shape[1],
         )
 
@@ -437,7 +437,7 @@ class _Tiler:
         rows, columns, inner = operation.weights.shape[:3]
 
         def fits(taps):
-            return self._fits(lambda piece, box: self._product(operation, piece, box, taps), spans)
+            return self._fits(lambda tile, box: self._product(operation, tile, box, taps), spans)
 
         downs = _longest(rows, 1, lambda n: fits(_Taps((0, n), (0, columns), (0, inner))))
         if downs:
@@ -465,9 +465,9 @@ class _Tiler:
         sums = Ref.of(Value(_lengths(spans)))
         found = []
         for number, part in enumerate(taps):
-            piece, last = _Piece(self), number == len(taps) - 1
+            tile, last = _Tile(self), number == len(taps) - 1
             made = self._product(
-                operation, piece, spans, part, start=sums if number else None, last=last
+                operation, tile, spans, part, start=sums if number else None, last=last
             )
             found.append(made if last else replace(made, out=sums))
         return found

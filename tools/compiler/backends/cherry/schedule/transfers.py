@@ -17,7 +17,7 @@ from .places import Buffer, Place
 
 if TYPE_CHECKING:
     from ..codegen.emit import Emitter
-    from ..machine import Box, Ref
+    from ..kernel_graph import Box, Ref
 
 __all__ = ["MOST", "Arrays", "Main", "Transfer", "Task", "boxed", "moved", "whole"]
 

@@ -70,7 +70,7 @@ def compile_steps(
     stored: Collection[str],
     params: Mapping[str, Any],
     ahead: int | None = None,
-    join: str = "all",
+    merge: str = "all",
     least: int = 4,
     far: Collection[str] | None = None,
 ) -> CompiledSteps:
@@ -84,7 +84,7 @@ def compile_steps(
     stored : names of tensors that must be there after it
     params : build parameters
     ahead : tiles that are requested ahead of their product
-    join : name out of :data:`~..schedule.geometry.JOINS`
+    merge : name out of :data:`~..schedule.geometry.MERGES`
     least, far : as of :func:`~..schedule.plan.make_plan`
 
     Raises
@@ -92,7 +92,7 @@ def compile_steps(
     KernelError
         A build that does not hold what one step needs.
     """
-    settled, zeroed = settle(steps, planes, join)
+    settled, zeroed = settle(steps, planes, merge)
     plan = make_plan(
         steps, settled, zeroed, inputs=inputs, stored=stored, params=params, least=least, far=far
     )

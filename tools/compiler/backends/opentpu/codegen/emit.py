@@ -33,7 +33,7 @@ __all__ = ["Emitter"]
 _ROUND = 0x100
 
 #: Vectors that are loaded at a time, so that tiles and instructions come in between.
-_PIECE = 32
+_MOST_VECTORS = 32
 
 
 class Tiles:
@@ -152,7 +152,8 @@ class Emitter(Pooling, Kernels):
 
     def _rhm(self, host, ub, count):
         self._waiting += [
-            (host + at, ub + at, min(_PIECE, count - at)) for at in range(0, count, _PIECE)
+            (host + at, ub + at, min(_MOST_VECTORS, count - at))
+            for at in range(0, count, _MOST_VECTORS)
         ]
 
     def _ask(self, products):
@@ -241,17 +242,18 @@ class Emitter(Pooling, Kernels):
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
         acc = self._slot * slot_rows(self.params) + self._front(step, chunk, block)
         real = min(chunk.stop, target.across) - chunk.begin  # places of a line that count
-        pieces = [(term, self._span(step, term, chunk)) for term in terms] if real > 0 else []
-        pieces = [(term, span) for term, span in pieces if span[0] < span[1]]
+        term_spans = [(term, self._span(step, term, chunk)) for term in terms] if real > 0 else []
+        term_spans = [(term, span) for term, span in term_spans if span[0] < span[1]]
         rows = chunk.rows - chunk.width + real
         if bias is None:
             whole = next(
-                (k for k, (_, span) in enumerate(pieces) if span == (chunk.first, chunk.end)), None
+                (k for k, (_, span) in enumerate(term_spans) if span == (chunk.first, chunk.end)),
+                None,
             )
             if whole is None:
                 bias = [np.zeros((target.n, target.n), np.int8)]
             else:
-                pieces.insert(0, pieces.pop(whole))
+                term_spans.insert(0, term_spans.pop(whole))
         if isinstance(bias, PackedBias):
             self._mmc(
                 plan.packed_row(bias),
@@ -265,7 +267,7 @@ class Emitter(Pooling, Kernels):
             tiles = bias or ()
         for index, tile in enumerate(tiles):
             self._constant(self.tiles.number(tile), acc, max(rows, 1), index == 0)
-        for index, (term, span) in enumerate(pieces):
+        for index, (term, span) in enumerate(term_spans):
             self._product(
                 step,
                 term,

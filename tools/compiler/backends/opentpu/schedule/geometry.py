@@ -13,19 +13,19 @@ from ..form import KernelStep, PoolStep, Step
 if TYPE_CHECKING:
     from ..planes import Planes
 
-__all__ = ["JOINS", "reach", "settle"]
+__all__ = ["MERGES", "overhang", "settle"]
 
 #: Ways to choose whether a result gets lines of its source's length, so that one product goes over
 #: many of them; if not, a product a line does it: by the places of a line, and what the source and
 #: the result want between their lines.
-JOINS = {
+MERGES = {
     "all": lambda places, source, target: True,
     "no longer ones": lambda places, source, target: places < 12 or source <= target,
     "short ones": lambda places, source, target: places < 24,
 }
 
 
-def reach(step: Step, index: int, source: Planes, result: Planes) -> tuple[int, int]:
+def overhang(step: Step, index: int, source: Planes, result: Planes) -> tuple[int, int]:
     """Positions that ``step`` reads beyond the left and right ends of a line. ``index``: number of
     the source, ``source``: its layout, ``result``: layout of the result."""
     places = [t.place for terms in step.terms for t in terms if t.source == index]
@@ -37,7 +37,7 @@ def reach(step: Step, index: int, source: Planes, result: Planes) -> tuple[int, 
 
 
 def settle(
-    steps: Sequence[Step | PoolStep | KernelStep], planes: Mapping[str, Planes], join: str = "all"
+    steps: Sequence[Step | PoolStep | KernelStep], planes: Mapping[str, Planes], merge: str = "all"
 ) -> tuple[dict[str, Planes], set[str]]:
     """Chooses the gap and lead of every map.
 
@@ -45,21 +45,21 @@ def settle(
     ----------
     steps : list of Step, PoolStep and KernelStep
     planes : dict, tensor name -> Planes without gaps
-    join : name out of JOINS
+    merge : name out of JOINS
 
     Returns
     -------
     (dict, tensor name -> Planes, set of the names whose gaps must be zero)
     """
-    left, gap, joined = (
+    left, gap, merged = (
         dict.fromkeys(planes, 0),
         dict.fromkeys(planes, 0),
         {name: name for name in planes},
     )
 
     def find(name):
-        while joined[name] != name:
-            name = joined[name]
+        while merged[name] != name:
+            name = merged[name]
         return name
 
     for step in steps:
@@ -67,16 +67,16 @@ def settle(
             continue
         target = planes[step.target]
         for index, name in enumerate(step.sources):
-            before, behind = reach(step, index, planes[name], target)
+            before, behind = overhang(step, index, planes[name], target)
             left[name], gap[name] = max(left[name], before), max(gap[name], before, behind)
     for step in steps:
         target = planes[step.target]
         if isinstance(step, Step) and step.stride == (1, 1) and target.down > 1:
             for name in step.sources:
-                if JOINS[join](
+                if MERGES[merge](
                     target.across, planes[name].across + gap[name], target.across + gap[step.target]
                 ):
-                    joined[find(name)] = find(step.target)
+                    merged[find(name)] = find(step.target)
     pitch: dict[str, int] = {}
     for name, map_ in planes.items():
         pitch[find(name)] = max(pitch.get(find(name), 0), map_.across + gap[name])

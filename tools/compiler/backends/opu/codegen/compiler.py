@@ -51,7 +51,7 @@ def compile_network(
     memory: int | None = None,
     tilings: Mapping[str, Tiling] | None = None,
     timing: Timing | None = None,
-    apart: bool = False,
+    separate: bool = False,
     zeroed: bool = False,
     local: bool = False,
     quick: bool = False,
@@ -79,7 +79,7 @@ def compile_network(
         Fixes how these layers are cut.
     timing : Timing, optional
         Speeds that tilings are chosen by.
-    apart : bool
+    separate : bool
         Every tensor has memory of its own, so that all can be read after the run.
     zeroed : bool
         Memory of the maps is zero before the first run, and nobody else writes to it between runs:
@@ -121,7 +121,7 @@ def compile_network(
     for name in tilings or {}:
         if name not in {layer.name for layer in network.layers}:
             raise KernelError(f"tilings: no layer {name!r}")
-    maps = Maps(network, group, target.slot_units, apart, on_chip)
+    maps = Maps(network, group, target.slot_units, separate, on_chip)
     writer = _Writer(network, target, maps, group, schedule, zeroed, on_chip)
     chosen = {
         layer.name: writer.whole(layer, widest(target, layer, group, writer.flat(layer)))
@@ -259,7 +259,7 @@ class _Writer:
                 pad
                 for buffer in maps.buffers.values()
                 for image in range(buffer.images)
-                for part in range(0, buffer.tensor.pieces, buffer.tensor.shares)
+                for part in range(0, buffer.tensor.channel_blocks, buffer.tensor.shares)
                 for pad in border_pads(buffer, image, part)
             ]
             if zeroed

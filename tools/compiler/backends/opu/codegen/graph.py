@@ -407,10 +407,10 @@ class Network(Products):
                 f"{what} must be an integer or integers [{out}], not {found.dtype} "
                 f"{list(found.shape)}"
             )
-        pieces = [found[at : at + each] for at in range(0, out, each)]
-        if any(p.min() != p.max() for p in pieces):
+        groups_of_outputs = [found[at : at + each] for at in range(0, out, each)]
+        if any(p.min() != p.max() for p in groups_of_outputs):
             raise say(f"{what} must be equal within a channel block of {each}")
-        return tuple(int(p[0]) for p in pieces)
+        return tuple(int(p[0]) for p in groups_of_outputs)
 
     def _shift(self, say, what, value):
         if not -128 <= value <= 127:
@@ -474,9 +474,9 @@ class Network(Products):
             )
         if taps[0] > 127 or taps[1] > 127:
             raise say(f"a kernel of {taps[0]} x {taps[1]} taps, at most 127 a side")
-        reach = tuple((t - 1) * d + 1 for t, d in zip(taps, dilation, strict=True))
-        rows = (source.height + padding[0] + padding[1] - reach[0]) // stride[0] + 1
-        columns = (source.width + padding[2] + padding[3] - reach[1]) // stride[1] + 1
+        effective_size = tuple((t - 1) * d + 1 for t, d in zip(taps, dilation, strict=True))
+        rows = (source.height + padding[0] + padding[1] - effective_size[0]) // stride[0] + 1
+        columns = (source.width + padding[2] + padding[3] - effective_size[1]) // stride[1] + 1
         if rows < 1 or columns < 1:
             raise say(
                 f"a kernel of {taps[0]} x {taps[1]} taps does not fit a source of "

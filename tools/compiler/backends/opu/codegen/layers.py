@@ -20,10 +20,9 @@ class Tensor:
     """A feature map ``height`` x ``width`` x ``channels`` of every image of the batch, or a vector
     (height and width 1).
 
-    It lies in memory in channel blocks (``pieces``): 64 to a map, or, ``split``, 16, of which up to
-    four
-    share a map. ``full``: channels that it does not have are zero in every slot, as who reads its
-    slots as kernels wants it.
+    It lies in memory in channel blocks (``channel_blocks``): 64 to a map, or, ``split``, 16, of
+    which up to four share a map. ``full``: channels that it does not have are zero in every slot,
+    for readers that take its slots as kernels.
     """
 
     name: str
@@ -50,7 +49,7 @@ class Tensor:
         return NARROW if self.split else SLOT
 
     @property
-    def pieces(self) -> int:
+    def channel_blocks(self) -> int:
         """Number of channel blocks."""
         return -(-self.channels // self.each)
 
@@ -59,9 +58,9 @@ class Tensor:
         """Number of channel blocks that share a map, interleaved by rows."""
         return -(-min(self.channels, SLOT) // self.each)
 
-    def span(self, piece: int) -> tuple[int, int]:
+    def span(self, block: int) -> tuple[int, int]:
         """Channel range of a channel block: (first, end)."""
-        return piece * self.each, min(self.channels, (piece + 1) * self.each)
+        return block * self.each, min(self.channels, (block + 1) * self.each)
 
 
 @dataclass(eq=False)
@@ -155,20 +154,20 @@ class Layer:
             for c in range(0, self.taps[1], wide)
         ]
 
-    def reads(self, piece: int) -> range:
-        """Indices of the source's channel blocks that contribute to channel block ``piece``."""
-        first, last = self.result.span(piece)
+    def reads(self, block: int) -> range:
+        """Indices of the source's channel blocks that contribute to channel block ``block``."""
+        first, last = self.result.span(block)
         out, each = self.result.channels // self.groups, self.source.channels // self.groups
         width = self.source.each
         return range(first // out * each // width, -(-((last - 1) // out + 1) * each // width))
 
     def block(
-        self, piece: int, part: int, r: int, c: int, weights: np.ndarray | None = None
+        self, result_block: int, part: int, r: int, c: int, weights: np.ndarray | None = None
     ) -> np.ndarray:
         """Weights [out, in] of tap (r, c) between channel block ``part`` of the source and channel
-        block ``piece`` of the result, from ``weights`` or the layer's own."""
+        block ``result_block`` of the result, from ``weights`` or the layer's own."""
         weights = self.weights if weights is None else weights
-        (first, last), (low, high) = self.result.span(piece), self.source.span(part)
+        (first, last), (low, high) = self.result.span(result_block), self.source.span(part)
         if self.groups == 1 and weights is not None:
             return weights[first:last, low:high, r, c]
         out, each = self.result.channels // self.groups, self.source.channels // self.groups

@@ -72,7 +72,7 @@ class Lowering:
         self._kernels: dict[Hashable, int] = {}
         self._used: dict[Any, Any] = {}
         self._borders: dict[Hashable, Any] = {}
-        # (layer, taps of a part, piece, ofm) -> units where the first tile of this shape begins in
+        # (layer, taps of a part, block, ofm) -> units where the first tile of this shape begins in
         # the source, shape of its last load, its parts
         self._tiles: dict[Hashable, Any] = {}
 
@@ -110,7 +110,7 @@ class Lowering:
             for r in _starts(height, rows)
             for c in _starts(width, columns)
         ]
-        outs = range(layer.result.pieces)
+        outs = range(layer.result.channel_blocks)
         order = (
             [(o, t) for o in outs for t in tiles]
             if tiling.kernel_first
@@ -124,7 +124,7 @@ class Lowering:
         for tensor in self.maps.overwritten:
             buffer = self.maps.buffers[tensor]
             for image in range(buffer.images):
-                for part in range(0, tensor.pieces, tensor.shares):
+                for part in range(0, tensor.channel_blocks, tensor.shares):
                     found += border_pads(buffer, image, part)
         return sorted(found, key=lambda pad: pad.at)
 
@@ -132,7 +132,7 @@ class Lowering:
         """The Pads that zero the border of the layer's result, for those images."""
         return [
             pad
-            for part in range(0, layer.result.pieces, layer.result.shares)
+            for part in range(0, layer.result.channel_blocks, layer.result.shares)
             for pad in self.borders(layer, first, count, part)
         ]
 
@@ -332,7 +332,7 @@ class Lowering:
         start = layer.padding[0] - other.padding[0], layer.padding[2] - other.padding[2]
         if (
             other.source is not layer.source
-            or layer.source.pieces > 1
+            or layer.source.channel_blocks > 1
             or (layer.rows, layer.columns) != (other.rows, other.columns)
             or layer.stride != other.stride
             or layer.taps[0] == 1
@@ -347,7 +347,7 @@ class Lowering:
                 one.weights is None
                 or one.residual is not None
                 or one.pool != (1, 1, 1, 1)
-                or one.result.pieces > 1
+                or one.result.channel_blocks > 1
                 or self.flat(one)
                 or one.dilation != (1, 1)
             ):
@@ -465,7 +465,7 @@ class Lowering:
         """Slots (channel block, row, column) of a flat layer in order, divided into runs that are
         contiguous in memory."""
         runs, before = [], None
-        for part in range(layer.source.pieces):
+        for part in range(layer.source.channel_blocks):
             for r, c in layer.positions:
                 at = source.at(0, part, r, c)
                 if before is None or at != before + source.slot_units or len(runs[-1]) == BLOCK:
@@ -531,11 +531,11 @@ class Lowering:
         """Weights [ofm_c, ifm_c] of one tap, with zeros for missing channels."""
         if weights is None:  # a residual's tap
             return np.eye(ofm_c, ifm_c, dtype=np.int64)
-        piece = layer.block(out, *weights)
-        if piece.shape == (ofm_c, ifm_c):
-            return piece
-        padded = np.zeros((ofm_c, ifm_c), piece.dtype)
-        padded[: piece.shape[0], : piece.shape[1]] = piece
+        block = layer.block(out, *weights)
+        if block.shape == (ofm_c, ifm_c):
+            return block
+        padded = np.zeros((ofm_c, ifm_c), block.dtype)
+        padded[: block.shape[0], : block.shape[1]] = block
         return padded
 
     def _bias(self, layer, out, ofm_c):
@@ -543,8 +543,8 @@ class Lowering:
             return None
         key = layer.name, out, "bias", ofm_c
         if key not in self._kernels:
-            piece = layer.bias[slice(*layer.result.span(out))]
-            array = np.pad(piece, (0, ofm_c - len(piece)))
+            block = layer.bias[slice(*layer.result.span(out))]
+            array = np.pad(block, (0, ofm_c - len(block)))
             pool = self._pool(layer.name, array.size * self.target.types.bias_bytes)
             self._kernels[key] = pool.bias(array)
         return self._kernels[key]

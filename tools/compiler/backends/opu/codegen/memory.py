@@ -156,15 +156,15 @@ class Buffer:
             SLOT,
         )
 
-    def _pieces(self, array):
+    def _block_views(self, array):
         """Views of the channel blocks of ``array``, which has the shape :attr:`array_shape`: (first
         channel, last, view [images, height, width, 64])."""
         tensor, p = self.tensor, self.border
-        for piece in range(tensor.pieces):
-            place, share = divmod(piece, tensor.shares)
+        for block in range(tensor.channel_blocks):
+            place, share = divmod(block, tensor.shares)
             place, column = (0, place * self.mem_w) if self.abreast > 1 else (place, 0)
             yield (
-                *tensor.span(piece),
+                *tensor.span(block),
                 array[:, place, share :: tensor.shares][
                     :, p : p + tensor.height, column + p : column + p + tensor.width
                 ],
@@ -175,7 +175,7 @@ class Buffer:
         unused channels are zero."""
         values = check_values(self.tensor, values, self.images, bits)
         array = np.zeros(self.array_shape, dtype(bits))
-        for first, last, view in self._pieces(array):
+        for first, last, view in self._block_views(array):
             view[..., : last - first] = values[..., first:last]
         return array
 
@@ -183,7 +183,7 @@ class Buffer:
         """Unpacks the buffer's bytes into values [images, height, width, channels]."""
         array = np.frombuffer(bytes(data), dtype(bits)).reshape(self.array_shape)
         return np.concatenate(
-            [view[..., : last - first] for first, last, view in self._pieces(array)], axis=3
+            [view[..., : last - first] for first, last, view in self._block_views(array)], axis=3
         )
 
 
@@ -241,7 +241,7 @@ class Maps:
     network : Network
     group : images that are processed together; inputs and results hold the whole batch
     slot_units : units in a slot
-    apart : every tensor keeps its place
+    separate : every tensor keeps its place
     on_chip : OnChip, optional; its tensors lie below the end of on-chip memory, all others above.
         A sum may then take the place of its residual, and a tensor that of an input which nobody
         reads later
@@ -265,7 +265,7 @@ class Maps:
         network: Network,
         group: int,
         slot_units: int,
-        apart: bool = False,
+        separate: bool = False,
         on_chip: OnChip | None = None,
     ):
         self._slot_units = slot_units
@@ -301,11 +301,11 @@ class Maps:
         for index, layer in enumerate(network.layers):
             if layer.result not in self.buffers:
                 mine = layer.residual
-                if mine in kept or mine in network.inputs or last.get(mine) != index or apart:
+                if mine in kept or mine in network.inputs or last.get(mine) != index or separate:
                     mine = None
                 if not self._takes_place(layer, mine, group, borders[layer.result]):
                     self._place(layer.result, group, borders[layer.result])
-            if apart:
+            if separate:
                 continue
             for tensor, at in last.items():
                 moved = layer.name in self.in_place and tensor is layer.residual

@@ -116,7 +116,7 @@ class Products(ABC):
             rows = source.channels
         shape = (source.height, rows, out) if batched else (rows, 1, out)
         result = self._tensor("layer", name, shape, fraction)
-        pieces = result.pieces
+        blocks = result.channel_blocks
         self.layers.append(
             Layer(
                 name,
@@ -125,8 +125,8 @@ class Products(ABC):
                 (1, 1),
                 None,
                 None,
-                (f,) * pieces,
-                (0,) * pieces,
+                (f,) * blocks,
+                (0,) * blocks,
                 (1, 1),
                 (0, 0, 0, 0),
                 0,
@@ -202,14 +202,14 @@ def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
         def width(buffer):
             return 1 if layer.batched else buffer.row_slots
 
-        for out in range(layer.result.pieces):
+        for out in range(layer.result.channel_blocks):
             first, last = layer.result.span(out)
             ofm_c = ofm_channels(last - first)
             most = _most_rows(lowering.target, layer, ofm_c)
             for row, count in _tiles(rows, most):
                 sides = (1, count) if layer.batched else (count, 1)
                 if layer.turned:
-                    pieces = [
+                    operands = [
                         (
                             row // SLOT,
                             Load(
@@ -221,9 +221,9 @@ def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
                         )
                     ]
                 else:
-                    pieces = [
+                    operands = [
                         (part, Load(at(source, part, row), width(source), (*sides, SLOT)))
-                        for part in range(layer.source.pieces)
+                        for part in range(layer.source.channel_blocks)
                     ]
                 parts = [
                     Part(
@@ -232,7 +232,7 @@ def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
                         (Chunk(load, (1, 1), layer.f[out], ((0, 0, 0),)),),
                         ofm_c,
                     )
-                    for part, load in pieces
+                    for part, load in operands
                 ]
                 jobs.append(
                     Job(
@@ -254,9 +254,9 @@ def product_jobs(lowering: Lowering, layer: Layer, n: int) -> list[Job]:
 
 def _tiles(rows, most):
     """Tiles (first, count) of ``rows`` positions; no tile crosses a channel block."""
-    for piece in range(0, rows, SLOT):
-        end = min(rows, piece + SLOT)
-        for row in range(piece, end, most):
+    for block in range(0, rows, SLOT):
+        end = min(rows, block + SLOT)
+        for row in range(block, end, most):
             yield row, min(most, end - row)
 
 

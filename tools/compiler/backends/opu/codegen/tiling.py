@@ -85,7 +85,7 @@ def _residual_fits(target, layer, rows, columns):
 def _fits(target, layer, rows, columns, flat, by_rows):
     if flat:
         channels = ifm_channels(_most_channels(layer.source))
-        slots = min(BLOCK, layer.source.pieces * layer.taps[0] * layer.taps[1])
+        slots = min(BLOCK, layer.source.channel_blocks * layer.taps[0] * layer.taps[1])
         return target.holds_ifm((rows, slots, channels)) and target.holds_ofm(
             (rows, 1, ofm_channels(_most_channels(layer.result)))
         )
@@ -206,6 +206,6 @@ def candidates(
         found += [replace(t, exact_residual=False) for t in found]
     if sibling:
         found += [replace(t, with_next=True) for t in found]
-    if layer.result.pieces > 1 and not flat:
+    if layer.result.channel_blocks > 1 and not flat:
         found += [replace(t, kernel_first=False) for t in found]
     return found

@@ -18,8 +18,8 @@ class Need:
     """A layer's demand. ``arrays``, ``biases``, ``groups``: resources of a core that holds it.
     ``cycles``: time of all its work on one core. ``floor``: least time on any number of cores.
     ``most``: greatest number of cores that can share it. ``extra``: further cycles of each if
-    several share it. ``homes``: the cores that must hold it (``None``: any). ``cores``: the cores
-    that hold it, filled by :func:`assign`."""
+    several share it. ``placement``: the cores that must hold it (``None``: any). ``cores``: the
+    cores that hold it, filled by :func:`assign`."""
 
     name: str
     arrays: int
@@ -29,7 +29,7 @@ class Need:
     floor: int
     most: int
     extra: int = 0
-    homes: tuple[int, ...] | None = None
+    placement: tuple[int, ...] | None = None
     cores: list[int] = field(default_factory=list)
 
     def time(self, cores: int) -> float:
@@ -46,7 +46,7 @@ class _Packing:
         self._cores = range(params["cores"])
         self._most = [params["arrays"], params["bias_words"], params["groups"]]
         self._order = sorted(
-            range(len(needs)), key=lambda n: (needs[n].homes is None, -needs[n].arrays, n)
+            range(len(needs)), key=lambda n: (needs[n].placement is None, -needs[n].arrays, n)
         )
 
     def packed(self, copies):
@@ -63,7 +63,7 @@ class _Packing:
         for n in self._order:
             need, own = self.needs[n], found[n]
             arrays, biases, groups = need.arrays, need.biases, need.groups
-            cores = self._cores if need.homes is None else need.homes
+            cores = self._cores if need.placement is None else need.placement
             for _ in range(copies[n]):
                 best = None
                 for c in cores:
@@ -92,7 +92,7 @@ def _grown(packing, copies, found):
     """Adds copies where they gain most per array, until no more fit: ``(copies, cores of
     each)``."""
     needs = packing.needs
-    options = {n for n, need in enumerate(needs) if need.homes is None}
+    options = {n for n, need in enumerate(needs) if need.placement is None}
     while options:
         best = max(
             options,
@@ -124,7 +124,7 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
     LoweringError
         The arrays do not hold all.
     """
-    copies = [len(need.homes or (0,)) for need in needs]
+    copies = [len(need.placement or (0,)) for need in needs]
     packing = _Packing(needs, params)
     found = packing.packed(copies)
     if isinstance(found, Need):
@@ -144,13 +144,13 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
     while better:
         better = False
         for n in sorted(
-            (n for n in range(len(needs)) if copies[n] > 1 and needs[n].homes is None),
+            (n for n in range(len(needs)) if copies[n] > 1 and needs[n].placement is None),
             key=lambda n: -needs[n].arrays,
         ):
             for m in (
                 m
                 for m in range(len(needs))
-                if m != n and copies[m] < needs[m].most and needs[m].homes is None
+                if m != n and copies[m] < needs[m].most and needs[m].placement is None
             ):
                 tried = [count - (k == n) + (k == m) for k, count in enumerate(copies)]
                 packed = packing.packed(tried)

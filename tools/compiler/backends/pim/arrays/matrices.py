@@ -18,7 +18,7 @@ __all__ = [
     "MOST_ROWS",
     "Matrix",
     "demand",
-    "dense_pieces",
+    "dense_splits",
     "gathers",
     "matrices_of",
     "most_rows",
@@ -199,7 +199,7 @@ def demand(matrices: Sequence[Matrix], params: Mapping[str, Any]) -> tuple[int, 
     )
 
 
-def dense_pieces(rows: int, cols: int, params: Mapping[str, Any]) -> list[tuple[int, int]]:
+def dense_splits(rows: int, cols: int, params: Mapping[str, Any]) -> list[tuple[int, int]]:
     """Splits the rows of a dense layer into groups: pairs (first row, number of rows)."""
     wide = -(-cols // params["xb_cols"])
     step = min(MOST_ROWS, MOST_ARRAYS // wide * params["xb_rows"]) if wide <= MOST_ARRAYS else 0

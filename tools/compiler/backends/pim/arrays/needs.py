@@ -15,28 +15,28 @@ from ..cost.clocks import BEAT
 from ..recurrent import need_of
 from ..stages import needed_rows
 from .assign import Need
-from .matrices import MOST_ARRAYS, MOST_ROWS, demand, dense_pieces, matrices_of
+from .matrices import MOST_ARRAYS, MOST_ROWS, demand, dense_splits, matrices_of
 
 if TYPE_CHECKING:
-    from ..joined import Joined
+    from ..fused import FusedGroup
 
 __all__ = ["empty_numbers", "floor", "layer_needs", "unique"]
 
 
 def layer_needs(
-    quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined] = ()
+    quantised: Quantised, params: Mapping[str, Any], fused: Sequence[FusedGroup] = ()
 ) -> list[tuple[Any, Any, Need]]:
     """Demand of every layer with weights: (node, matrices or columns, Need). Layers of a chain
     share one Need; pipeline stages share that of their core.
 
-    ``joined``: list of :class:`~..joined.Joined`, the fused nodes.
+    ``fused``: list of :class:`~..fused.FusedGroup`, the fused nodes.
     """
-    found = _each(quantised, params, {id(node) for some in joined for node in some.nodes})
-    for some in joined:
+    found = _each(quantised, params, {id(node) for some in fused for node in some.nodes})
+    for some in fused:
         own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in some.nodes)]
         if some.stages is not None:
             for k in own:
-                found[k][2].homes = some.stages.homes[found[k][0].name]
+                found[k][2].placement = some.stages.placement[found[k][0].name]
         elif own:
             need = _chain_need(quantised, params, some, [found[k] for k in own])
             for k in own:
@@ -107,10 +107,10 @@ def _each(quantised, p, together):
             wide = p["xb_cols"]
             for first in range(0, out, wide):
                 cols = min(wide, out - first)
-                pieces = dense_pieces(rows, cols, p)
-                if not pieces:
+                splits = dense_splits(rows, cols, p)
+                if not splits:
                     raise LoweringError(f"{cols} columns of {rows} rows fit no group", node.name)
-                arrays = sum(-(-n // p["xb_rows"]) for _, n in pieces)
+                arrays = sum(-(-n // p["xb_rows"]) for _, n in splits)
                 found.append(
                     (
                         node,
@@ -118,8 +118,8 @@ def _each(quantised, p, together):
                         Need(
                             node.name,
                             arrays,
-                            cols if numbers.bias is not None or len(pieces) > 1 else 0,
-                            len(pieces),
+                            cols if numbers.bias is not None or len(splits) > 1 else 0,
+                            len(splits),
                             rows * -(-cols // p["lanes"]),
                             0,
                             1,

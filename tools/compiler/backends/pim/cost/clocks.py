@@ -66,11 +66,11 @@ class Memory:
         first = at
         while True:
             # A refresh and its rows take the rest.
-            room = 0.985 * self._SLICE - self._used.get(at, 0)
+            space = 0.985 * self._SLICE - self._used.get(at, 0)
             if at == first:
-                room = min(room, (at + 1) * self._SLICE - begin)
-            if room > 0:
-                taken = min(room, left)
+                space = min(space, (at + 1) * self._SLICE - begin)
+            if space > 0:
+                taken = min(space, left)
                 self._used[at] = self._used.get(at, 0) + taken
                 left -= taken
                 if left <= 0:
@@ -339,7 +339,7 @@ class Clock:
 
     # Other cores
 
-    def pace(self, at: float, size: int) -> float:
+    def transfer_cycles(self, at: float, size: int) -> float:
         """Cycles to transfer the words of a ``send``."""
         return -(-size // _WORD) * self._slow(at) + 14
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 from ...base import LoweringError
 from ..program import ProgramWriter
 from .clocks import BEAT
-from .timing import play
+from .timing import simulate
 
 if TYPE_CHECKING:
     from ....quantised import Quantised
-    from ..joined import Joined
+    from ..fused import FusedGroup
 
-__all__ = ["load_cycles", "played", "program_cycles", "written"]
+__all__ = ["load_cycles", "simulated_cycles", "program_cycles", "written"]
 
 #: Cycles of LOAD: always; for a group whose entry waits among the bursts of all cores' first code,
 #: and for one that is read alone.
@@ -53,7 +53,7 @@ def program_cycles(
     ``weights``: see :func:`load_cycles`. Empty for a program of ``most`` cycles or more."""
     cores = writer.cores
     marks = [[after[k] for _, _, after in writer.stretches] for k in range(len(cores))]
-    ends = play(
+    ends = simulate(
         [core.words for core in cores],
         [core.groups for core in cores],
         marks,
@@ -69,11 +69,11 @@ def program_cycles(
 
 
 def written(
-    quantised: Quantised, params: Mapping[str, Any], joined: Sequence[Joined]
+    quantised: Quantised, params: Mapping[str, Any], fused: Sequence[FusedGroup]
 ) -> ProgramWriter | None:
-    """Writes the program with the fused groups ``joined`` and returns its
+    """Writes the program with the fused groups ``fused`` and returns its
     :class:`~..program.ProgramWriter`; ``None`` if that is impossible."""
-    writer = ProgramWriter(quantised, params, joined)
+    writer = ProgramWriter(quantised, params, fused)
     try:
         writer.place_all(1 << 20)
         writer.write()
@@ -82,15 +82,15 @@ def written(
     return writer
 
 
-def played(
+def simulated_cycles(
     quantised: Quantised,
     params: Mapping[str, Any],
-    joined: Sequence[Joined],
+    fused: Sequence[FusedGroup],
     most: float = float("inf"),
 ) -> float:
-    """Simulated cycles of the program with the fused groups ``joined``; infinite if it cannot be
+    """Simulated cycles of the program with the fused groups ``fused``; infinite if it cannot be
     written or takes ``most`` cycles or more."""
-    writer = written(quantised, params, joined)
+    writer = written(quantised, params, fused)
     if writer is None:
         return float("inf")
     stretches = program_cycles(writer, most=most)

@@ -14,10 +14,10 @@ from typing import Any
 
 from .clocks import Clock, Memory
 
-__all__ = ["play"]
+__all__ = ["simulate"]
 
 
-def play(
+def simulate(
     codes: Sequence[Sequence[int]],
     groups: Sequence[Sequence[Any]],
     marks: Sequence[Sequence[int]],
@@ -75,7 +75,7 @@ def play(
                 meets[key] = core
                 continue
             begin, sender = max(core.now, peer.now), core if what == "send" else peer
-            ends = begin + sender.pace(begin, amount)
+            ends = begin + sender.transfer_cycles(begin, amount)
             for one in (core, peer):
                 one.met(ends)
                 heappush(ready, (one.now, one.number))

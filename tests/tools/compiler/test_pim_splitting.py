@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers with more weights than PIM's arrays hold at once: in pieces, equal to the reference, and
+"""Layers with more weights than PIM's arrays hold at once: split, equal to the reference, and
 no less exact."""
 
 from itertools import groupby
@@ -102,7 +102,7 @@ def test_large_layers(name):
     end = next(n for n, node in enumerate(made.nodes) if node.output == graph.nodes[0].output)
     assert kinds(made.nodes[: end + 1]) == expected
     plan = check(graph, *preset)
-    assert len(plan.machine_steps) == len(plan.steps)
+    assert len(plan.core_steps) == len(plan.steps)
 
 
 def test_what_fits_stays():
@@ -116,22 +116,22 @@ def test_outputs_of_a_convolution_on_several_cores():
     """More arrays than one core has, fewer than all have: one layer, one program."""
     graph = net((6, 5, 64), ("conv", 128, (3, 3), {"relu": True}), ("conv", 5, (1, 1)))
     plan = check(graph, "85f")
-    assert len(plan.machine_steps) == 1 and [
-        node.name for node in legalised(graph, "85f").nodes
-    ] == [node.name for node in graph.nodes]
+    assert len(plan.core_steps) == 1 and [node.name for node in legalised(graph, "85f").nodes] == [
+        node.name for node in graph.nodes
+    ]
 
 
 def test_scales_of_weights_go_with_their_outputs():
     graph = net((60,), ("dense", 300))
     graph.nodes[0].weight_scale = np.arange(1, 301) / 4096
-    pieces = [node for node in legalised(graph).nodes if isinstance(node, g.Dense)]
-    assert len(pieces) == 3 and np.array_equal(
-        np.concatenate([node.weight_scale for node in pieces]), graph.nodes[0].weight_scale
+    splits = [node for node in legalised(graph).nodes if isinstance(node, g.Dense)]
+    assert len(splits) == 3 and np.array_equal(
+        np.concatenate([node.weight_scale for node in splits]), graph.nodes[0].weight_scale
     )
-    assert np.array_equal(np.concatenate([node.weights for node in pieces]), graph.nodes[0].weights)
+    assert np.array_equal(np.concatenate([node.weights for node in splits]), graph.nodes[0].weights)
 
 
-def test_what_no_pieces_hold_is_refused():
+def test_what_no_splits_hold_is_refused():
     """A prime number of channels has no equal parts."""
     graph = net((2, 2, 131), ("conv", 3, (1, 1)))
     with pytest.raises(

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """A LiteX SoC with OpenTPU, which Verilator simulates, works on the handwritten digits.
 
-    python examples/litex/soc.py            # driven by the SoC's own CPU, a program in C
-    python examples/litex/soc.py --client   # driven by LiteX's server and client over UARTBone
+    python examples/socs/with_litex.py           # driven by its own CPU, a program in C
+    python examples/socs/with_litex.py --client  # driven by LiteX's client over UARTBone
 
 The extra "litex", Verilator and a C++ compiler are required. For the CPU there must be the package
 pythondata-cpu-vexriscv and a compiler for RISC-V too. Files go to build/litex, or where --out says.
@@ -13,7 +13,6 @@ import contextlib
 import io
 import logging
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -30,18 +29,14 @@ from litex.tools.litex_client import RemoteClient
 from litex.tools.litex_server import RemoteServer
 from litex.tools.remote.comm_uart import CommUART
 from migen.genlib.io import CRG
+from software import HERE, compile_program, run, words
 
 from quintet.firmware.opentpu import digits
 from quintet.integration.litex import QuintetCore
-from quintet.tools.jobs.job import Job
-from quintet.tools.jobs.runner import run_job
-from quintet.tools.targets.model import ModelTarget
+from quintet.integration.software import PreparedJob
 
-HERE = Path(__file__).resolve().parent
 #: Clock in Hz; bytes of main memory; address of the core's registers; end of the CPU's stack.
 CLOCK, MAIN, CORE, STACK = 50_000_000, 0x10000, 0x8000_0000, 0x1000_0800
-#: Compilers for RISC-V, of which the first that is found is used.
-COMPILERS = ("riscv64-unknown-elf-gcc", "riscv32-unknown-elf-gcc", "riscv-none-elf-gcc")
 #: LiteX's own headers, which those that it generates include.
 LITEX = [
     Path(litex.soc.__file__).parent / name for name in ("software/include", "cores/cpu/vexriscv")
@@ -64,10 +59,10 @@ PINS = [
 
 
 class DigitsSoC(SoCCore):
-    """OpenTPU with ``params`` and 64 KiB of main memory, which holds ``image`` at first. A VexRiscv
-    drives it, or UARTBone if there is no CPU."""
+    """OpenTPU and 64 KiB of main memory, which holds the job's image at first. A VexRiscv drives
+    it, or UARTBone if there is no CPU."""
 
-    def __init__(self, image: bytes, params: dict, folder: Path, *, cpu: bool) -> None:
+    def __init__(self, job: PreparedJob, folder: Path, *, cpu: bool) -> None:
         platform = LatticePlatform("LFE5U-85F-6BG381C", PINS, toolchain="trellis")
         options = {"cpu_type": None, "with_uart": False, "integrated_sram_size": 0}
         if cpu:
@@ -84,7 +79,7 @@ class DigitsSoC(SoCCore):
             with_timer=False,
             bus_bursting=True,
             integrated_main_ram_size=MAIN,
-            integrated_main_ram_init=words(image),
+            integrated_main_ram_init=words(job.image),
             **options,
         )
         self.crg = CRG(platform.request("sys_clk"), platform.request("sys_rst"))
@@ -93,22 +88,8 @@ class DigitsSoC(SoCCore):
             self.uartbone = UARTBone(self.uartbone_phy, CLOCK, address_width=32)
             self.bus.add_master("uartbone", self.uartbone.wishbone)
         self.quintet = QuintetCore(
-            self, "opentpu", params=params, origin=CORE, directory=str(folder)
+            self, "opentpu", params=job.job.params, origin=CORE, directory=str(folder)
         )
-
-
-def words(data: bytes) -> list[int]:
-    """Little-endian words of 32 bits."""
-    return np.frombuffer(data + bytes(-len(data) % 4), "<u4").tolist()
-
-
-def run(*command: object, **options: object) -> str:
-    """Runs a command; returns its standard output. Ends the program with the command's errors if it
-    fails."""
-    done = subprocess.run([*map(str, command)], capture_output=True, text=True, **options)
-    if done.returncode:
-        sys.exit(f"{command[0]} failed:\n{done.stdout}{done.stderr}")
-    return done.stdout
 
 
 class Simulation:
@@ -117,30 +98,18 @@ class Simulation:
 
     def __init__(self, folder: Path, *, cpu: bool) -> None:
         self.folder, self.cpu = folder.resolve(), cpu
-        self.job = Job.load(str(digits.job(8, norm=True)))
-        model = ModelTarget(isa="opentpu", preset=None, overrides=self.job.params, memory_size=MAIN)
-        result = run_job(self.job, model)
-        (self.save,) = self.job.saves
-        self.expected = np.frombuffer(bytes(result.raw[self.save.name]), np.int8)
-        self.image = bytearray(MAIN)
-        for part in result.image.parts:
-            self.image[part.at : part.at + len(part.data)] = part.data
-        #: Pairs (offset, word) that set the core up.
-        self.registers = [
-            (register.offset + at, value >> 8 * at & 0xFFFF_FFFF)
-            for name, value in result.image.registers.items()
-            for register in [model.registers.find(name)[0]]
-            for at in range(0, register.width // 8, 4)
-        ]
+        self.job = PreparedJob(digits.job(8, norm=True), memory_size=MAIN)
 
     def build(self) -> None:
         """Generates headers, the CPU's program, Verilog and the simulator."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        soc = DigitsSoC(bytes(self.image), self.job.params, self.folder, cpu=self.cpu)
+        soc = DigitsSoC(self.job, self.folder, cpu=self.cpu)
         soc.finalize()
         self._headers(soc)
         if self.cpu:
-            soc.rom.mem.init = words(self._program(soc.cpu))
+            includes = [self.folder, HERE / "litex", *LITEX]
+            flags = soc.cpu.gcc_flags.split()
+            soc.rom.mem.init = words(compile_program(self.folder, flags, includes, STACK))
         before = os.getcwd()
         soc.build(build_dir=str(self._gateware), build_name="soc", run=False)
         os.chdir(before)
@@ -148,11 +117,11 @@ class Simulation:
         run(
             "verilator", "--cc", "--exe", "--build", "-O3", "-CFLAGS", "-O2", "--x-assign", "fast",
             "-Wno-fatal", "-Wno-lint", "--top-module", "soc", "--Mdir", self.folder / "simulator",
-            *dict.fromkeys(map(str, sources)), HERE / "sim.cpp", cwd=self._gateware,
+            *dict.fromkeys(map(str, sources)), HERE / "litex/sim.cpp", cwd=self._gateware,
         )  # fmt: skip
 
     def _headers(self, soc):
-        """Writes LiteX's headers and table, and a header of the job for the CPU's program."""
+        """Writes LiteX's headers and table, and the header of the job."""
         generated = self.folder / "generated"
         generated.mkdir(exist_ok=True)
         regions, constants = soc.csr_regions, soc.constants
@@ -163,36 +132,9 @@ class Simulation:
             "csr.h": export.get_csr_header(regions, constants, csr_base=base),
             "mem.h": export.get_mem_header(soc.mem_regions),
             "soc.h": export.get_soc_header(constants),
-            "digits.h": self._digits_header(),
         }.items():
             (generated / name).write_text(text)
-
-    def _digits_header(self):
-        def array(kind, name, values):
-            return f"static const {kind} {name} = {{{', '.join(map(str, values))}}};\n"
-
-        pairs = [f"{{{offset:#x}, {value:#x}}}" for offset, value in self.registers]
-        return (
-            array("uint32_t", "registers[][2]", pairs)
-            + f"#define RESULT_AT {self.save.at:#x}\n"
-            + array("int8_t", "expected[]", self.expected)
-            + array("uint8_t", "labels[]", self.save.recognition.labels)
-        )
-
-    def _program(self, cpu):
-        """Compiles the CPU's program."""
-        compiler = next(filter(shutil.which, COMPILERS), None)
-        if compiler is None:
-            sys.exit(f"no compiler for RISC-V: expected one of {', '.join(COMPILERS)}")
-        program, binary = self.folder / "program.elf", self.folder / "program.bin"
-        run(
-            compiler, *cpu.gcc_flags.split(), "-Os", "-ffreestanding", "-nostdlib",
-            "-Wall", "-Wextra", "-Werror", f"-Wl,-T{HERE / 'link.ld'},--defsym=_stack={STACK:#x}",
-            *(f"-I{folder}" for folder in (self.folder, *LITEX)),
-            HERE / "start.S", HERE / "main.c", "-o", program,
-        )  # fmt: skip
-        run(compiler.replace("gcc", "objcopy"), "-O", "binary", program, binary)
-        return binary.read_bytes()
+        (self.folder / "job.h").write_text(self.job.header())
 
     @property
     def _gateware(self):
@@ -237,14 +179,15 @@ class Simulation:
 
         while client.read(at("status")) & 1:
             pass  # the core prepares itself after a reset, and ignores writes until then
-        for offset, value in self.registers:
+        for offset, value in self.job.registers:
             client.write(base + offset, value)
         client.write(at("control"), 1)
         while client.read(at("status")) & 1:
             pass
         if client.read(at("status")) & 4:
             sys.exit(f"the core reports fault {client.read(at('fault_code'))}")
-        start, end = self.save.at, self.save.at + self.save.size
+        save = self.job.save
+        start, end = save.at, save.at + save.size
         data = [
             word
             for address in range(start, end, 4 * BURST)
@@ -252,9 +195,10 @@ class Simulation:
                 client.mems.main_ram.base + address, length=min(BURST, (end - address) // 4)
             )
         ]
-        found = np.array(data, "<u4").view(np.int8).reshape(self.save.shape)
-        whole = self.save.recognition
-        same = whole.rows(found) == whole.rows(self.expected.reshape(self.save.shape))
+        found = np.array(data, "<u4").view(np.int8).reshape(save.shape)
+        whole = save.recognition
+        expected = np.frombuffer(self.job.expected, np.int8).reshape(save.shape)
+        same = whole.rows(found) == whole.rows(expected)
         return (
             f"{same.all(axis=1).sum()} of {len(same)} digits equal to the golden model, "
             f"{whole.correct(found)} recognised, {client.read(at('cnt_cycles'))} cycles\n"

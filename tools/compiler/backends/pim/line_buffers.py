@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .codegen import CoreBuilder
     from .program import ProgramWriter
 
-__all__ = ["Rings", "Stores", "margins_of", "reads"]
+__all__ = ["LineBuffers", "Stores", "margins_of", "reads"]
 
 #: Bytes of a store, which holds up all moves behind it for a cycle each memory beat.
 _STORED = 128
@@ -41,7 +41,7 @@ def reads(graph: Graph, node: Node, y: int) -> list[tuple[str, int]]:
     return [(name, y) for name in node.inputs]
 
 
-class Rings:
+class LineBuffers:
     """The line buffers of ``nodes``, all on one core.
 
     Parameters
@@ -65,7 +65,7 @@ class Rings:
         return self._pitches[name]
 
     def bytes(self, slots: Mapping[str, int], matrices: Mapping[str, list[Matrix]]) -> int:
-        """Bytes of local memory for all rings; ``slots``: tensor name -> rows of its ring,
+        """Bytes of all line buffers in local memory; ``slots``: tensor name -> rows of its buffer,
         ``matrices``: node name -> list of Matrix."""
         return (
             sum(n * self.pitch(name) for name, n in slots.items())
@@ -112,17 +112,17 @@ class Rings:
         groups: Mapping[str, Sequence[tuple[Matrix, int]]],
         what: str,
     ) -> None:
-        """Allocates the rings in ``core``'s local memory and clears their padding. ``ranks``:
-        tensor name -> row -> its index among the core's rows; ``groups``: node name -> list of
-        (Matrix, group)."""
+        """Allocates the line buffers in ``core``'s local memory and clears their padding.
+        ``ranks``: tensor name -> row -> its index among the core's rows; ``groups``: node name ->
+        list of (Matrix, group)."""
         self.writer, self.core, self._ranks = writer, core, ranks
-        self._rings = {
+        self._buffers = {
             name: (core.allocate(n * self.pitch(name), what), n) for name, n in slots.items() if n
         }
         self._zero = core.allocate(self._zeros(), what)
         if self._zeros():
             core.fill(self._zero, 0, self._zeros())
-        for name, (at, n) in self._rings.items():
+        for name, (at, n) in self._buffers.items():
             place = self.graph.shape(name)[2] * self.size(name)
             left, right = self.margins[name]
             for slot in range(n):
@@ -152,7 +152,7 @@ class Rings:
         """Local address of a row's first column, or of a column to the left of it."""
         at = self._zero
         if 0 <= y < self.graph.shape(name)[0]:
-            at, slots = self._rings[name]
+            at, slots = self._buffers[name]
             at += self._ranks[name][y] % slots * self._pitches[name]
         return at + (self.margins[name][0] - margin) * self._places[name]
 

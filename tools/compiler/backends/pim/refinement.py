@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 from ...graph import Conv
 from .codegen import CoreBuilder
 from .cost.clocks import BEAT, Clock, Memory
-from .schedule import Plan, Play
-from .stages import Hand, Stages
+from .schedule import Plan, Simulation
+from .stages import Stages, StepEmitter
 
 if TYPE_CHECKING:
     from .program import ProgramWriter
 
-__all__ = ["rehearsed"]
+__all__ = ["refined"]
 
 
 class _Scratch:
@@ -34,7 +34,7 @@ class _Scratch:
             if isinstance(node, Conv)
         }
         self.builder = core
-        self.hand = Hand(
+        self.emitter = StepEmitter(
             writer, stages, number, core, core.pointer(0), slots, groups, range(params["cores"])
         )
         self.clock = Clock(number, core.words, core.groups, (), params, memory, 0)
@@ -56,11 +56,11 @@ class _Scratch:
         """Emits the latest steps and advances the clock over them; returns the event that the clock
         waits for."""
         for step in self.steps[-last:]:
-            self.hand.do(step)
+            self.emitter.do(step)
         return self.clock.advance(None)
 
 
-class _Rehearsal(Play):
+class _Refinement(Simulation):
     def __init__(self, stages, slots, writer):
         self._writer, self._memory = writer, Memory(BEAT)
         super().__init__(stages, slots)
@@ -68,12 +68,12 @@ class _Rehearsal(Play):
     def _core(self, number):
         return _Scratch(self._writer, self.stages, number, self.slots, self._memory)
 
-    def _passed(self, way, steps):
-        source, target = (self.cores[number] for number in way.key[1:])
+    def _passed(self, route, steps):
+        source, target = (self.cores[number] for number in route.key[1:])
         waits = source.do(), target.do()
         while waits[0] is not None:
             begin = max(source.clock.now, target.clock.now)
-            ends = begin + source.clock.pace(begin, waits[0][2])
+            ends = begin + source.clock.transfer_cycles(begin, waits[0][2])
             for one in (source, target):
                 one.clock.met(ends)
             waits = source.clock.advance(None), target.clock.advance(None)
@@ -101,13 +101,15 @@ class _Rehearsal(Play):
         )
 
 
-def rehearsed(stages: Stages, plan: Plan, writer: ProgramWriter) -> Plan:
+def refined(stages: Stages, plan: Plan, writer: ProgramWriter) -> Plan:
     """Refines a :class:`~.schedule.Plan`: same line buffers, but ordered by the timing of the
     generated instructions; ``writer``: ProgramWriter with placed tensors."""
-    play = _Rehearsal(stages, plan.slots, writer)
-    cycles = play.run()
+    simulation = _Refinement(stages, plan.slots, writer)
+    cycles = simulation.run()
     return (
         plan
         if cycles is None
-        else Plan({number: core.steps for number, core in play.cores.items()}, plan.slots, cycles)
+        else Plan(
+            {number: core.steps for number, core in simulation.cores.items()}, plan.slots, cycles
+        )
     )

@@ -11,10 +11,10 @@ import numpy as np
 from ....graph import Concat, Conv, Dense, Graph, Node, Reshape, Slice, Tensor
 from .matrices import most_rows
 
-__all__ = ["in_pieces"]
+__all__ = ["split_layers"]
 
 
-def in_pieces(
+def split_layers(
     graph: Graph, params: Mapping[str, Any], held: Callable[[Sequence[Node], Graph], bool]
 ) -> Graph:
     """Splits layers that exceed the arrays into several that fit; returns a new graph.
@@ -54,19 +54,19 @@ def _cut(graph, node, params, held, tensors):
     ]
     for again in (False, True):
         for number, turn in tried:
-            pieces = _Pieces(
+            splitting = _Splitting(
                 replace(graph, tensors=tensors), node, most, -(-summed // turn // most) * most
             )
-            pieces.make(-(-outputs // number // wide) * wide if number > 1 else outputs)
-            more, nodes = {**tensors, **pieces.tensors}, []
-            for piece in pieces.nodes:
+            splitting.make(-(-outputs // number // wide) * wide if number > 1 else outputs)
+            more, nodes = {**tensors, **splitting.tensors}, []
+            for layer in splitting.nodes:
                 # There may be more partial sums than can be added up at once, but they are fewer
                 # than what they were made of.
-                inside, cut = replace(graph, nodes=pieces.nodes, tensors=more), [piece]
-                if isinstance(piece, Conv | Dense) and not held([piece], inside):
+                inside, cut = replace(graph, nodes=splitting.nodes, tensors=more), [layer]
+                if isinstance(layer, Conv | Dense) and not held([layer], inside):
                     cut = (
-                        _cut(inside, piece, params, held, more)
-                        if again and piece.weights.shape[-1] < summed
+                        _cut(inside, layer, params, held, more)
+                        if again and layer.weights.shape[-1] < summed
                         else None
                     )
                 if cut is None:
@@ -86,7 +86,7 @@ def _parts(summed, most):
     )
 
 
-class _Pieces:
+class _Splitting:
     """Builds the layers and tensors that replace one node. ``most``: greatest number of rows of
     a group; ``turn``: number of elements of a vector that are read at a time, a multiple of
     ``most``."""
@@ -127,7 +127,9 @@ class _Pieces:
             )
             results.append(name)
         self._sums.append(
-            self._joined(results, len(self.graph.shape(node.output)) - 1, node.name, node.output)
+            self._concatenated(
+                results, len(self.graph.shape(node.output)) - 1, node.name, node.output
+            )
         )
 
     def _tensor(self, shape):
@@ -140,7 +142,7 @@ class _Pieces:
         self.tensors[name] = Tensor(name, tuple(shape))
         return name
 
-    def _joined(self, names, axis, name, output):
+    def _concatenated(self, names, axis, name, output):
         return Concat(name=name, inputs=names, output=output, origin=self.node.origin, axis=axis)
 
     def _layer(self, node):
@@ -237,7 +239,7 @@ class _Pieces:
         together = sum(parts for _, _, parts in turns)
         if len(sums) > 1:
             name = self._tensor((1, 1, together * outputs))
-            self._sums.append(self._joined(sums, 2, name, name))
+            self._sums.append(self._concatenated(sums, 2, name, name))
             sums = [name]
         if node.steps:
             sums = [self._same(Reshape, sums[0], (steps, together * outputs), self._sums)]

@@ -9,13 +9,13 @@ from ...graph import Conv, Graph, Node
 from .arrays.matrices import Matrix, demand
 from .stages import Stages
 
-__all__ = ["cuts", "stages_of"]
+__all__ = ["candidate_placements", "stages_of"]
 
 
 def stages_of(
     graph: Graph,
     nodes: list[Node],
-    homes: dict[str, tuple[int, ...]],
+    placement: dict[str, tuple[int, ...]],
     size: Callable[[str], int],
     matrices: Mapping[str, list[Matrix]],
     params: Mapping[str, Any],
@@ -24,14 +24,14 @@ def stages_of(
     return Stages(
         graph,
         nodes,
-        homes,
+        placement,
         size,
         {n.name: matrices[n.name] for n in nodes if isinstance(n, Conv)},
         params["lanes"],
     )
 
 
-def cuts(
+def candidate_placements(
     graph: Graph,
     nodes: list[Node],
     size: Callable[[str], int],
@@ -80,8 +80,10 @@ def cuts(
                     best[key] = min(best.get(key, entry), entry)
     for (at, shares), (longest, _, ends) in best.items():
         if at == count and sum(shares) > 1:
-            homes, core = {}, 0
+            placement, core = {}, 0
             for a, b, some in zip(ends, ends[1:], shares, strict=False):
-                homes.update({node.name: tuple(range(core, core + some)) for node in nodes[a:b]})
+                placement.update(
+                    {node.name: tuple(range(core, core + some)) for node in nodes[a:b]}
+                )
                 core += some
-            yield longest, homes
+            yield longest, placement

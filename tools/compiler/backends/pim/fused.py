@@ -14,13 +14,13 @@ from .stages import Stages
 if TYPE_CHECKING:
     from .arrays.matrices import Matrix
 
-__all__ = ["IN_PLACE", "Joined", "may_join"]
+__all__ = ["IN_PLACE", "FusedGroup", "can_fuse"]
 
 #: Nodes that take no instruction: their results share the memory of their source.
 IN_PLACE = (Reshape, Slice)
 
 
-def may_join(graph: Graph, nodes: Sequence[Node]) -> bool:
+def can_fuse(graph: Graph, nodes: Sequence[Node]) -> bool:
     """Whether consecutive nodes can be fused: all are maps, and no other node reads the values
     between them."""
     inside, kept = {node.name for node in nodes}, graph.kept()
@@ -40,7 +40,7 @@ def may_join(graph: Graph, nodes: Sequence[Node]) -> bool:
 
 
 @dataclass(eq=False)
-class Joined:
+class FusedGroup:
     """A fused group of nodes: a chain, in which every core computes rows of its own, or, with
     ``stages`` (:class:`~.stages.Stages`) and their ``plan`` (:class:`~.schedule.Plan`), a pipeline
     with one core per node."""

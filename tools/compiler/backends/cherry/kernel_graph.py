@@ -15,7 +15,7 @@ import numpy as np
 __all__ = [
     "Box",
     "Chain",
-    "Machine",
+    "KernelGraph",
     "Operation",
     "PairProduct",
     "Product",
@@ -251,7 +251,7 @@ class Regroup(Operation):
 
 
 @dataclass(eq=False)
-class Machine:
+class KernelGraph:
     """A network as a list of kernel operations on values.
 
     Attributes
