@@ -124,23 +124,30 @@ def test_weights_lie_below_their_multipliers():
                 )
 
 
-def test_buffers_leave_the_lower_rows_to_main_memory():
-    package = open_core("opu")
-    soc = open_board("ulx3s-85f").make_soc(package=package, preset="85f-p256-fast")
-    placed = _floorplan(package, "LFE5U-85F", soc.params)
-    memory = soc.backing.floorplan("LFE5U-85F")
+def test_main_memory_lies_between_the_buffers():
+    package, board = open_core("opu"), open_board("ulx3s-85f")
+    soc = board.make_soc(package=package, preset="85f-p256-fast")
+    engine = _floorplan(package, "LFE5U-85F", soc.params)
+    memory = soc.backing.floorplan("LFE5U-85F", set(engine.values()))
     assert len(memory) == 96
-    assert not set(memory.values()) & set(placed.values())
-    upper, lower, *rest = (set(row) for row in ram_rows("LFE5U-85F"))
-    blocks = {name: place for name, place in placed.items() if "EBR" in place}
-    assert set(blocks.values()) <= upper | lower
-    assert set(memory.values()) <= set.union(*rest)
-    assert {place for name, place in blocks.items() if ".ifm." in name} <= upper
-    # Multipliers of the upper row of DSPs have their weights in the upper row of block RAMs.
-    first = set(dsp_rows("LFE5U-85F")[0])
-    for lane in range(16):
-        within = placed[f"compute.lanes.multipliers.dsp_{lane // 2}"] in first
-        assert (blocks[f"compute.ker.lane_{lane}.block_0_0"] in upper) == within
+    assert not set(memory.values()) & set(engine.values())
+    # No group of neighbours consists of the engine's blocks alone, but for the activations.
+    heavy = {place for name, place in engine.items() if "EBR" in place and ".ifm." not in name}
+    for row in ram_rows("LFE5U-85F"):
+        for begin in range(len(row) - 7):
+            assert len(heavy & set(row[begin : begin + 8])) <= 6
+    script = _scripts(soc.core.engine, board, soc.params, soc.backing)["script_after_synth"]
+    placed = re.findall(r'^setattr -set BEL "(\S+)" ', script, re.M)
+    assert len(placed) == len(set(placed)) == len(memory) + len(engine)
+
+
+def test_taken_places_are_left_out():
+    rows = ram_rows("LFE5U-85F")
+    taken = {*rows[3][:10], *rows[0]}
+    found = memory_places("LFE5U-85F", 64, taken)
+    assert len(set(found)) == 64 and not set(found) & taken
+    assert memory_places("LFE5U-85F", 150, taken) == []
+    assert memory_places("LFE5U-85F", 64, {"X4/Y10/MULT18_0"}) == memory_places("LFE5U-85F", 64)
 
 
 @pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])
