@@ -54,6 +54,7 @@ class OnChipMemory(wiring.Component):
     #: Partial beats reach both memories as they are; the adapters that `rest` needs for them are
     #: inside.
     masks = True
+
     def __init__(
         self,
         *,

@@ -49,3 +49,27 @@ def test_results_do_not_depend_on_the_map(name, part):
 def test_on_chip_memory_saves_cycles(name):
     found = [backend_of(border).lower(network(name, backend_of(0))) for border in (0, 192 << 10)]
     assert cycles(found[1]) < 0.75 * cycles(found[0])
+
+
+def test_sums_and_tensors_take_the_place_of_what_was_read():
+    """In ResNet-8 the first sum lies where its residual did, and another tensor where the input
+    did: a second input gives the results that it has alone."""
+    machine = backend_of(192 << 10)
+    quantised = network("resnet8", machine, small=False)
+    lowered = check(quantised, machine, random_inputs(quantised.graph, 2))
+    (name,) = lowered.inputs
+    assert name not in lowered.tensors
+    assert set(lowered.outputs) <= set(lowered.tensors)
+    assert lowered.registers["region_base[1]"] == lowered.registers["region_base[2]"] == 0
+
+
+def test_a_program_without_on_chip_memory_does_not_change():
+    plain = OpuBackend(params=SPACE.resolve("85f-p256-fast"), memory_size=1 << 25)
+    machine = backend_of(0)
+    quantised = network("ds_cnn", plain)
+    one, other = plain.lower(quantised), machine.lower(quantised)
+    assert (one.program, one.registers, one.memory) == (
+        other.program,
+        other.registers,
+        other.memory,
+    )

@@ -187,7 +187,9 @@ def test_clear_drops_everything():
     run(dut, [Phase(loads), Phase(convs=convs), Phase(stores=[store])], rng=rng)
 
 
-@pytest.mark.parametrize(("beat_bytes", "overrides"), [(3, {}), (32, {}), (16, {}), (8, {}), (0, {})])
+@pytest.mark.parametrize(
+    ("beat_bytes", "overrides"), [(3, {}), (32, {}), (16, {}), (8, {}), (0, {})]
+)
 def test_beats_that_do_not_fit_are_refused(beat_bytes, overrides):
     with pytest.raises(
         ValueError,

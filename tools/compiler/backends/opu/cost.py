@@ -190,8 +190,7 @@ class _EngineModel:
                 memory,
                 self.ifm_free[self.ifm_bank],
                 step.bytes_read,
-                memory.load
-                + self._pages(memory, *self.sequence.ifm[:2], self.sequence.ifm_mem_w),
+                memory.load + self._pages(memory, *self.sequence.ifm[:2], self.sequence.ifm_mem_w),
             )
             self.ifm_ready = self.dma
         elif name == "ld.bias":

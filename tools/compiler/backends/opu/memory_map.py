@@ -150,7 +150,12 @@ def _items(network, params, timing, sizes):
         for tensor, buffer in maps.buffers.items()
     ]
     found += [
-        _Item(name=layer.name, is_tensor=False, size=sizes[layer.name], saved=sizes[layer.name] * gain)
+        _Item(
+            name=layer.name,
+            is_tensor=False,
+            size=sizes[layer.name],
+            saved=sizes[layer.name] * gain,
+        )
         for layer in network.layers
         if sizes.get(layer.name)
     ]
