@@ -53,6 +53,7 @@ types: $(VENV)/stamp
 docs: $(VENV)/stamp
 	$(BIN)/python -m quintet.tools.pages.pictures
 	$(BIN)/python -m quintet.tools.pages.roofline
+	$(BIN)/python -m quintet.firmware.mlperf_tiny.chart
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 # Those that need virtual boards and a Chromium; the others are drawn by every `make docs`.

@@ -11,9 +11,9 @@ _SDRAM = SDRAM(part="W9825G6")
 
 # While GPIO0 of the ESP32 is low for some seconds, its firmware takes the board over by JTAG (by
 # the board's author, https://github.com/olofk/edalize/issues/58; LiteX holds it high too). The
-# other pin is PROGRAMN, low of which loads the FPGA anew, and the pads of unused pins pull down
-# (doc/constraints/ulx3s_v20.lpf of emard/ulx3s pulls it up). "shutdown" of that file stays unused:
-# it is pulled down there.
+# other pin is PROGRAMN, which loads the FPGA anew when it is low, and the pads of unused pins pull
+# down (doc/constraints/ulx3s_v20.lpf of emard/ulx3s pulls it up). "shutdown" of that file stays
+# unused: it is pulled down there.
 _HELD_HIGH = (("esp32", 0, "gpio0"), ("program", 0))
 
 

@@ -25,7 +25,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 #: generation come before one of the next. Python's own 700, 10, 10 are meant for programs that keep
 #: little: a design under test is hundreds of thousands of objects that live until their test ends,
 #: and looking through them time and again took a seventh of all processor time.
-COLLECTIONS = (20_000, 10, 10)
+COLLECTIONS = (50_000, 10, 10)
 
 #: Tests that take more than a second of processor time, one a line: a test, or a whole function
 #: with its parameters. `python -m pytest --times FILE` writes what each takes.
@@ -59,7 +59,6 @@ def _draw_the_same_everywhere():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop():
-    gc.collect()
     # Test modules and tests live to the end: no later collection has to look through them.
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)

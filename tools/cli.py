@@ -25,6 +25,7 @@ COMMANDS = {
     "disasm": "disassemble a program",
     "compile": "compile a trained network (ONNX) for a core",
     "infer": "run a compiled network on inputs",
+    "generate": "print the text that a language model writes",
     "compare": "compile a network for every core and compare the results",
     "report": "make an HTML page of another command's results",
     "studio": "draw a digit on a web page and see it recognised by the cores",
@@ -179,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         said = "interrupted" if code == Exit.INTERRUPTED else "terminated"
         return _fail(said, code, as_json)
     except Exception as error:
-        # Of a design that was refused half-way Amaranth would tell each part that was not used.
+        # Amaranth would warn of each unused part of a design that was refused half-way.
         warnings.filterwarnings("ignore", message=".* created but never used")
         code = exit_code(error)
         if code is None:

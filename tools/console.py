@@ -17,7 +17,7 @@ from .text import visible, visible_lines
 
 __all__ = ["Console", "ProgressReport", "show"]
 
-#: What a whole command counts, and what bars count in all; other bars are of bytes.
+#: Units of a whole command, and of bars that count items; other bars are of bytes.
 _WHOLE = ("builds", "cores", "tables")
 _COUNTED = (*_WHOLE, "inputs")
 
@@ -56,7 +56,7 @@ def show(text: object = "", end: str = "\n", file: TextIO | None = None) -> None
             coded = text.encode(file.encoding, "backslashreplace").decode(file.encoding)
             print(coded, end=end, file=file, flush=True)
     except (OSError, ValueError) as error:
-        # What it holds already must not fail again when Python ends.
+        # Text that it holds already must not fail again when Python ends.
         with suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, file.fileno())

@@ -70,7 +70,7 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def _check_size(path, text):
-    # What is left has the lines of the file, so that a message can name them.
+    # The rest keeps the lines of the file, so that a message can name them.
     bare = _OPAQUE.sub(lambda match: "x" + "\n" * match[0].count("\n"), text)
     if (deep := _DEEP_KEY.search(bare)) is not None:
         raise TomlError(

@@ -104,7 +104,7 @@ class ActivityProbe(wiring.Component):
                     m.d[domain] += kept.eq(begins)
                 busy = begins | kept & ~ends
             if row.name in own and domain == "sync" and not row.queue:
-                busy = Value.cast(busy).any() & counting  # not in what comes behind a run
+                busy = Value.cast(busy).any() & counting  # not in what comes after a run
             m.d.comb += flags.eq(
                 Cat(
                     Value.cast(busy).any(),

@@ -34,7 +34,7 @@ HERE = Path(__file__).resolve().parent
 # time is more than in proportion to a function's size (a design of 640,000 characters took 12
 # seconds whole and 7 seconds cut); simulation is a thirtieth slower by it.
 _CUT_ABOVE, _CUT_SIZE = 60_000, 15_000
-# What a design's C++ depends on beside its RTLIL and yosys.
+# Further inputs of a design's C++, beside its RTLIL and yosys.
 _REWRITERS = ("compile.py", "operators.py", "quicken.py", "registers.py", "statements.py")
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"

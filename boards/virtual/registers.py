@@ -80,7 +80,7 @@ def write_registers(
         name, low = unmangle(mangled[2:]), 0
         if (part := _SLICE.fullmatch(name)) is not None:
             name, low = part[1], int(part[3] or part[2])
-        # What yosys named is nobody's.
+        # Names that yosys made belong to no signal of the design.
         own = [(name, low + k) for k in range(int(width))] if kind == "p" else []
         rows.append(
             [

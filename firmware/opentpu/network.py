@@ -279,7 +279,7 @@ class _Writer:
         arrival = [0.0] * (down - missing) + [k * interval for k in range(missing)]
         newest = -1
         for k, j in product_order(arrival, across, slots - delay):
-            # Input block k must be requested before its first product; block k + 1 right behind
+            # Input block k must be requested before its first product; block k + 1 right after
             # that.
             while index == 0 and len(self.loads) >= down - k:
                 self._load()

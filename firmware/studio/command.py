@@ -17,7 +17,7 @@ from quintet.tools.errors import Exit, InputError, NoDeviceError
 if TYPE_CHECKING:
     from quintet.tools.console import Console
 
-#: What the page begins with, where a virtual board of it can be had.
+#: Board that the page shows first, if its virtual board is available.
 _BOARD = "ulx3s-85f"
 
 

@@ -178,7 +178,7 @@ def _inflated(path, data):
         given = bytes(data[at : at + _CHUNK])
         while given:
             if state is None:
-                given = given.lstrip(b"\0") if begun else given  # padding behind a member
+                given = given.lstrip(b"\0") if begun else given  # padding after a member
                 if not given:
                     break
                 state, begun = zlib.decompressobj(wbits=31), True

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 
-#: Items of an operand syntax: ``("literal", text with the blanks behind it)``, ``("operand",
+#: Items of an operand syntax: ``("literal", text with the blanks after it)``, ``("operand",
 #: name)`` and ``("optional", items)``.
 SyntaxTree: TypeAlias = tuple[tuple[str, Any], ...]
 

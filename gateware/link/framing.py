@@ -197,7 +197,7 @@ class FrameTransmitter(wiring.Component):
         step = Signal()
         close = ending | length.all() | self.i.p.end | (self.i.p.data == 0)
         m.d.comb += [
-            # A full block is closed without waiting for the byte behind it.
+            # A full block is closed without waiting for the byte after it.
             step.eq((self.i.valid | ending | length.all()) & ~full),
             buffer.write_en.eq(step),
             buffer.write_addr.eq(Mux(close, hole, write)),

@@ -78,7 +78,7 @@ class When(enum.IntEnum):
     ERROR = 14  # of the bus
     FAILED = 15  # the status is not ok
     STRIDED = 16  # the request goes over runs
-    RUNS = 17  # bytes are to go, behind this run
+    RUNS = 17  # bytes are to go, after this run
     SPARE = 18  # the run took no more words than it must have
 
 
@@ -156,7 +156,7 @@ _SHAPE = Step(take=True, stride=True)
 _PAINT = Step(Source.WORD, data=True, word=True)
 _PASS = Step(
     data=True, advance=True
-)  # behind a run, so without data: the address goes round and is that of the next word
+)  # after a run, so without data: the address goes round and is that of the next word
 
 
 def _refuse(name, status):
@@ -185,7 +185,7 @@ PROGRAM = _program(
         ("sound", Step(when=When.BAD, then="refuse_bad")),
         ("new", Step(when=When.WRITES, then="new_write", goto="place")),
         ("new_write", Step(when=When.PAST, then="answer", goto="place")),
-        # What a pattern leaves in run and step moves on when these come.
+        # Run and step still hold a pattern; it moves on when these come.
         ("patterned", Step(when=When.BLANK, then="pattern", goto="shape")),
         *_times("pattern", 4, replace(_SHAPE, word=True)),
         *_times("shape", 3, _SHAPE, goto="sound"),
@@ -216,9 +216,9 @@ PROGRAM = _program(
         ("paint_more", replace(_PAINT, advance=True, when=When.LANES, then="paint_more")),
         ("paint_bus", Step(bus=True, when=When.ERROR, then="write_failed")),
         ("painted", Step(when=When.UNFINISHED, then="paint_more")),
-        # From the last word of a run to the next run. The address is made to stand behind the words
-        # of a run that begins within a word, of which this one may have been spared one; a write
-        # has not passed its last. The step leads from there.
+        # From the last word of a run to the next run. The address is made to stand after the words
+        # of a run that begins within a word. This run may have one word fewer; a write has not
+        # passed its last. The step leads from there.
         ("next", Step(when=When.RUNS, then="hop", goto="ended")),
         ("hop", Step(when=When.SPARE, then="hop_spare", goto="hop_kind")),
         ("hop_spare", replace(_PASS, when=When.LANES, then="hop_spare")),

@@ -164,7 +164,7 @@ class SPILink(wiring.Component):
         put, _, written, freed = inward
         _, get, filled, taken = outward
 
-        bit, place = Signal(3), Signal(range(HEADER + 1))  # place: byte of the header, or behind it
+        bit, place = Signal(3), Signal(range(HEADER + 1))  # place: byte of the header, or after it
         sent_bits, byte = Signal(7), Signal(8)
         to_come, to_go = Signal(8), Signal(8)  # bytes of the link that are left of this transfer
         out = Signal(8, init=MARK)
@@ -179,7 +179,7 @@ class SPILink(wiring.Component):
             waiting.eq(filled.seen - taken.count),
             behind.eq(place == HEADER),
             put.data.eq(byte),
-            # What lies behind the byte that is on its way; before the first one, the first.
+            # The byte after the one that is being sent; before the first one, the first.
             get.addr.eq((taken.count + behind)[:-1]),
         ]
         with m.If(bit == 7):

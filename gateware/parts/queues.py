@@ -131,7 +131,7 @@ class PairQueue(wiring.Component):
 
     def __init__(self, *, shape: ShapeLike) -> None:
         super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
-        #: The entry behind the head, if there is one: for proofs.
+        #: The entry after the head, if there is one: for proofs.
         self.second = Signal(len(Value.cast(self.i.payload)), reset_less=True)
         #: ``i.ready`` of the next cycle: for copies of it.
         self.space_next = Signal()

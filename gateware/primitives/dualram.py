@@ -136,8 +136,8 @@ class DualPortRAM(wiring.Component):
             ("A", self.a_addr, self.a_write_data, self.a_data),
             ("B", self.b_addr, self.b_write_data, self.b_data),
         ):
-            # Of two bytes bits 1:0 are byte enables and bits 3:2 unused; of one byte there are no
-            # enables, bits 2:0 unused.
+            # With two bytes bits 1:0 are byte enables and bits 3:2 unused; with one byte there are
+            # no enables, bits 2:0 unused.
             low = Const(0, 3) if self.width == 9 else Const(0b11, 4)
             address = Cat(low, addr, Const(0, 14 - len(low) - len(addr)))
             pins |= {f"i_AD{port}{k}": address[k] for k in range(14)}

@@ -277,8 +277,8 @@ class ControlBlock(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
-        # Each further view has a stretch of the RAM as large as the first, of which it uses its
-        # counters only.
+        # Each further view has a stretch of the RAM as large as the first, and uses only its
+        # counters there.
         stretch = 2 * self._depth
         depth = stretch * (1 << (self.control.views - 1).bit_length())
 
@@ -615,7 +615,7 @@ class ControlBlock(wiring.Component):
         with m.If(s.step != _Step.SLOT):
             m.d.sync += [
                 s.held.eq(ram_read.data & (s.rounding | s.take_ram).replicate(16) | s.special),
-                # Of a read the first half waits here for the second.
+                # The first half of a read waits here for the second.
                 s.addend.eq(
                     prescalers.value
                     | reset_value
@@ -644,7 +644,7 @@ class ControlBlock(wiring.Component):
             # From SLOT on: the second half of the word on the bus, or of the first one of a round
             # or a sweep.
             s.reading.eq(Mux(s.step == _Step.SLOT, s.entry | 1, s.reading + 1)),
-            # Of a written word both halves or none, whatever happens meanwhile.
+            # Both halves of a written word, or none, whatever happens meanwhile.
             s.storing.eq(
                 (s.step == _Step.SWEEP)
                 | s.rounding

@@ -137,7 +137,7 @@ class CrossingFIFO(wiring.Component):
 
     def _read(self, m, get, gray, there, came):
         # The output waits behind the memory: its address is a register then, and nothing but
-        # the enable hangs on who takes it.
+        # the enable depends on the reader.
         ahead, ahead_gray, came_then = (
             Signal(len(gray), init=1),
             Signal.like(gray, name="ahead_gray"),
@@ -222,7 +222,7 @@ class CountCrossing(wiring.Component):
             seen, decode = _binary(near)
             m.d.comb += decode
             m.d.sync += [last.eq(seen), self.increment[i].eq(seen - last)]
-        # Two cycles more than an event, of which one may see its change a cycle later than another.
+        # Two cycles more than an event: one event may see its change a cycle later than another.
         level, near_level, later = Signal(), Signal(), Signal()
         m.d[self._domain] += level.eq(self.mark)
         m.submodules.sync_mark = FFSynchronizer(level, near_level, reset_less=False)

@@ -41,7 +41,7 @@ def flash_script(address: int, quad: bool) -> list[list[int]]:
     wanted = [*address.to_bytes(3, "big")]
     if not quad:
         return [[_WAKE], [_READ, *wanted]]
-    # A byte of dummy clocks stands behind the address.
+    # A byte of dummy clocks stands after the address.
     return [[_WAKE], [_VOLATILE], [_WRITE_STATUS_2, _QUAD_ENABLE], [_READ_QUAD, *wanted, 0]]
 
 
@@ -144,7 +144,7 @@ class FlashReader(wiring.Component):
         reads = Signal()
         clocks = 2 if self._quad and not self._fallback else 8
         shift = Signal(4 if clocks == 2 else 7, reset_less=True)
-        left = Signal(range(clocks))  # clocks of the byte behind this one
+        left = Signal(range(clocks))  # clocks of the byte after this one
         tick = self._ticks(m)
         falls, whole, holds = Signal(), Signal(), Signal()
         byte = Signal(8)  # with the bits that come now

@@ -60,7 +60,7 @@ class Flag(enum.IntFlag):
 
     WAIT = 1  # until the core is idle; a fault ends the list
     MOVE = 2  # bytes, to a destination
-    INLINE = 4  # those behind the command, else those at a source
+    INLINE = 4  # those after the command, else those at a source
     START = 8  # start of the core
     END = 16  # of the list
     STRIDED = 32  # several runs are moved
@@ -116,7 +116,7 @@ class RunList:
         self._words: list[int] = []
         self._registers: dict[int, int] = {}  # word address -> value, as this list leaves them
         self._running = False
-        #: Index of the first word behind the start of each run.
+        #: Index of the first word after the start of each run.
         self.starts: list[int] = []
 
     def __len__(self) -> int:

@@ -17,7 +17,7 @@ _WORD = {name: offset // 4 for name, (offset, *_) in RUN_LIST_REGISTERS.items()}
 class _State(enum.Enum, shape=4):
     IDLE = 0
     COMMAND = 1  # reads a command,
-    DESTINATION = 2  # and the addresses behind it
+    DESTINATION = 2  # and the addresses after it
     SOURCE = 3
     STRIDE = 4
     WAIT = 5  # for the end of a run, if the command asks for it
@@ -90,7 +90,7 @@ class RunListWalker(wiring.Component):
 
         size = Signal(16, reset_less=True)  # bytes of a run,
         left = Signal(16, reset_less=True)  # those that are still to be moved,
-        more = Signal(16, reset_less=True)  # and runs behind this one
+        more = Signal(16, reset_less=True)  # and runs after this one
         step = Signal(15, reset_less=True)  # words to the next run
         gathers = Signal(reset_less=True)  # the source is strided, not the destination
         word = Signal(32, reset_less=True)

@@ -58,7 +58,7 @@ class Property(Elaboratable):
         m.d.comb += Assume(~(waits & enable) | (stream.valid & (payload == before)))
 
     def build(self, m):
-        raise RuntimeError("a property builds itself")
+        raise RuntimeError("build() of a property: expected a subclass that defines it")
 
     def elaborate(self, platform):
         m = Module()

@@ -80,15 +80,16 @@ class MemoryModel:
         watches = {name: StreamWatch(name) for name in ("req", "w")}
         shown = {"r": False, "ack": False}
         req_ready = w_ready = 0
+        edge = ctx.tick().sample(
+            port.req.valid,
+            port.req.payload,
+            port.w.valid,
+            port.w.payload,
+            port.r.ready,
+            port.ack.ready,
+        )
         while True:
-            sampled = await ctx.tick().sample(
-                port.req.valid,
-                port.req.payload,
-                port.w.valid,
-                port.w.payload,
-                port.r.ready,
-                port.ack.ready,
-            )
+            sampled = await edge
             _, reset, req_valid, req, w_valid, w, r_taken, ack_taken = sampled
             self.cycles += 1
             if reset:
@@ -225,15 +226,16 @@ class PortDriver:
         watches = {name: StreamWatch(name) for name in ("r", "ack")}
         req_shown = w_shown = False
         readies = {"r": 0, "ack": 0}
+        edge = ctx.tick().sample(
+            port.req.ready,
+            port.w.ready,
+            port.r.valid,
+            port.r.payload,
+            port.ack.valid,
+            port.ack.payload,
+        )
         while True:
-            _, reset, req_taken, w_taken, r_valid, r, ack_valid, ack = await ctx.tick().sample(
-                port.req.ready,
-                port.w.ready,
-                port.r.valid,
-                port.r.payload,
-                port.ack.valid,
-                port.ack.payload,
-            )
+            _, reset, req_taken, w_taken, r_valid, r, ack_valid, ack = await edge
             self.cycles += 1
             if reset:
                 continue

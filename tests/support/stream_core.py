@@ -76,11 +76,11 @@ class StreamEngine(Engine):
         reads, writes = c.reg.mode[0], c.reg.mode[1]
         busy, total, failed = Signal(), Signal(32), Signal()
         beats = c.program_length >> (size.bit_length() - 1)
-        # Of the reads: where the next burst begins, beats to ask for, beats that have not come.
+        # Reads: address of the next burst, beats to request, beats that are outstanding.
         origin, unread, due = Signal(32), Signal(25), Signal(25)
-        # Of the writes: bursts to ask for, those without a result, beats that were promised. A
-        # burst is asked for when its data are here: a write that waits for a read would wait for
-        # ever behind it.
+        # Writes: bursts to request, those without a result, beats that are reserved. A burst is
+        # requested once its data are here: a write that waited for a later read would wait for
+        # ever.
         asks, results, owed = Signal(18), Signal(18), Signal(10)
         target, there = Signal(32), Signal()
         m.d.sync += there.eq(~reads | (level >= owed + BURST))

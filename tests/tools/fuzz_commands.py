@@ -326,6 +326,17 @@ def _infer(m):
     ]
 
 
+def _generate(m):
+    return [
+        m.of("folder", _NETWORK / "mlp.onnx", "job.toml", "subfolder"),
+        *m.maybe(0.5, "--on", m.target),
+        *m.maybe(0.5, "--prompt", lambda: m.of("a", "The", "")),
+        *m.maybe(0.5, "--tokens", lambda: m.of(1, 3)),
+        *m.maybe(0.3, "--temperature", lambda: m.of(0, 0.7)),
+        *m.maybe(0.3, "--seed", lambda: m.of(0, 5)),
+    ]
+
+
 def _compare(m):
     return [
         m.of(_NETWORK / "cnn.onnx", "job.toml"),
@@ -564,6 +575,7 @@ def _doctor(m):
 _WEIGHTS = {
     "compile": 4,
     "infer": 3,
+    "generate": 2,
     "compare": 2,
     "run": 30,
     "asm": 25,

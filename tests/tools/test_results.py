@@ -303,7 +303,7 @@ def test_written(tmp_path, monkeypatch):
 def test_first_minute_shows_the_cycles_of_the_results():
     page = (ROOT / "docs" / "start" / "first-minute.md").read_text()
     rows = DATA["measurements"]["opentpu/demo"]["rows"]
-    shown = re.search(r"^ cycles +([\d,]+) +([\d,]+) ", page, re.MULTILINE).groups()
+    shown = re.search(r"^ cycles +([\d,]+) +([\d,]+)$", page, re.MULTILINE).groups()
     assert [int(cycles.replace(",", "")) for cycles in shown] == [
         row["values"]["cycles"] for row in rows
     ]

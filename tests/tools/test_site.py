@@ -112,6 +112,35 @@ def test_brackets_are_no_references():
     assert without_references(text) == "x[i]\\[j], `y[i][j]`\n```\nz[i][j]\n```\n[a](b) [c] \\[d]"
 
 
+#: Columns of code that the site shows without scrolling, and the page with a listing as it is
+#: generated, which is wider.
+_CODE_COLUMNS, _LISTING = 88, DOCS / "how" / "microcode.md"
+
+
+def wide_code(text):
+    """Lines of code blocks that are too long for the site."""
+    for block in re.findall(r"^( *)```.*?\n(.*?)^ *```", text, re.S | re.M):
+        indent, body = len(block[0]), block[1]
+        yield from (line for line in body.splitlines() if len(line) - indent > _CODE_COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "document",
+    [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))],
+    ids=lambda path: str(path.relative_to(ROOT)),
+)
+def test_code_fits_the_page(document):
+    found = list(wide_code(document.read_text()))
+    if document == _LISTING:
+        found = [line for line in found if not re.match(r"[0-9a-f]{3}  ", line)]
+    assert not found, f"expected at most {_CODE_COLUMNS} columns, found\n" + "\n".join(found)
+
+
+def test_wide_code_is_seen():
+    text = f"{'a' * 99}\n```\n{'b' * 88}\n{'c' * 89}\n```\n  ```toml\n  {'d' * 88}\n  ```\n"
+    assert list(wide_code(text)) == ["c" * 89]
+
+
 def table(*rows):
     cells = ["".join(f"<t{kind}>{cell}</t{kind}>" for cell in row) for kind, row in rows]
     return "<table>" + "".join(f"<tr>{row}</tr>" for row in cells) + "</table>"

@@ -219,7 +219,7 @@ def _outputs(session, inputs, kept, console):
         return session.outputs(**inputs)
     images = max((step.lowered.images for step in plan.core_steps), default=1)
     if plan.states:
-        # Sequences are whole, so that others go on behind them.
+        # Sequences are whole, so that others go on after them.
         images = count if session.reset_every is None else session.reset_every
     chunk = -(-CHUNK // images) * images
     with interruption_note(console, kept, count, "inputs"):

@@ -165,6 +165,34 @@ class Net:
         made = self._node("Conv", operands, **attributes)
         return self._ended(made, activation, scale)
 
+    def conv_transpose(
+        self,
+        x: Tensor,
+        weights: np.ndarray,
+        bias: np.ndarray | None = None,
+        *,
+        stride: int | Sequence[int] = 2,
+        padding: int | Sequence[int] = 0,
+        activation: str | None = None,
+        scale: float | None = None,
+    ) -> Tensor:
+        """Adds a transposed convolution over two spatial axes, which enlarges the map ``stride``
+        times.
+
+        Parameters
+        ----------
+        weights : [channels, results, height, width], as PyTorch has them
+        bias : [results]
+        padding : elements that are cut off at both ends of each axis
+        """
+        if np.ndim(weights) != 4:
+            raise InputError(
+                f"{self.name}: conv_transpose: weights of {np.ndim(weights)} axes: expected 4"
+            )
+        operands = [x.name, *self._weights("conv_transpose", x, weights, bias, None)]
+        attributes = {"strides": _each(stride, 2, "stride"), **_padding(padding, 2)}
+        return self._ended(self._node("ConvTranspose", operands, **attributes), activation, scale)
+
     def depthwise(
         self, x: Tensor, weights: np.ndarray, bias: np.ndarray | None = None, **options: Any
     ) -> Tensor:

@@ -405,6 +405,7 @@ class Graph:
     tensors : dict, name -> Tensor; every input and output of a node
     recurrent : list of (output, input), names of the ports of an imported model that are the
         last and the first state of one recurrent layer
+    vocabulary : tuple of str, texts of the tokens of an imported language model
     """
 
     name: str
@@ -413,6 +414,7 @@ class Graph:
     nodes: list[Node] = field(default_factory=list)
     tensors: dict[str, Tensor] = field(default_factory=dict)
     recurrent: list[tuple[str, str]] = field(default_factory=list)
+    vocabulary: tuple[str, ...] = ()
 
     def maker(self, tensor: str) -> Node | None:
         """The node that produces a tensor, ``None`` for an input or a constant."""

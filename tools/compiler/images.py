@@ -69,7 +69,7 @@ def programs_of(
             break
         core, line = _core(backend, programs, build), _line(programs, build)
         tried.append((max(core, line), programs))
-        # More of them make the core's share less, of which nothing is left to see where the line is
+        # More of them lower the core's share of the time, which makes no difference if the line is
         # slower.
         if count >= most or line >= core:
             break

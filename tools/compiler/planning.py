@@ -28,6 +28,7 @@ from .quantise.calibration import check_calibration
 from .quantise.placeholder import ValuesNeeded, placeholder
 from .quantise.quantiser import check_percentile
 from .quantise.statistics import collect
+from .streams.caches import with_caches
 from .streams.states import StatePair, carried, initial_value
 
 if TYPE_CHECKING:
@@ -115,6 +116,8 @@ def outline(
     backend.quick = options.dry
     graph = simplify(graph)
     check_names(graph, options.on_host)
+    if options.states and not backend.host_free:
+        graph = with_caches(graph, backend)
     graph = separated(graph, backend)
     host_steps = options.host_steps or bool(options.on_host) or backend.host_free
     if backend.host_free:
@@ -307,6 +310,7 @@ def compile_graph(
             *_clip_entries(parts, unfused_clips),
             *(choice for part in parts for choice in part.choices),
         ],
+        vocabulary=graph.vocabulary,
     )
     drop_unread(plan)
     plan.notes += _state_notes(plan, options.states, made.backend)

@@ -216,7 +216,7 @@ class Call:
             )
         if answer.status == Status.BAD_REQUEST:
             raise LinkError(f"the board does not know the request: {self._requests[index]}")
-        # The board missed a request, and refuses all behind it. One refusal is enough to send them
+        # The board missed a request, and refuses all after it. One refusal is enough to send them
         # all again; each of the others that were on their way gives one more.
         lost = self._index(answer.expected)
         if lost not in self._flights:

@@ -28,7 +28,7 @@ from .timing import RoundTrips
 
 __all__ = ["LinkClient"]
 
-#: What is below is main memory, where a write may be made again.
+#: Addresses below this are main memory, where a write may be repeated.
 MEMORY_END = 0x8000_0000
 
 #: Bytes of one checksum or fill request: few enough that the board's answer never takes long, on a

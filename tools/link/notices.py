@@ -17,8 +17,7 @@ __all__ = ["LONGEST", "TOKEN", "Notice", "decode_notice", "encode_notice"]
 #: Longest notice, encoded, without its zero.
 LONGEST = 254
 
-#: What a token looks like: nothing that a shell or the name of a target would take for something
-#: else.
+#: Form of a token: without characters that a shell or the name of a target treats specially.
 TOKEN = re.compile(r"[A-Za-z0-9._~-]{8,128}")
 
 

@@ -50,8 +50,8 @@ class ServedPipe(Pipe):
         return self._pipe.now() if self._reported is None else self._reported + self._ahead
 
     def write(self, data: BytesLike) -> None:
-        # What was told while nobody read is over: the wait for an answer begins at the board's
-        # present.
+        # Notices from before this call are outdated: the wait for an answer begins at the
+        # board's present.
         while self.served and (told := self._pipe.read(1 << 16, 0)):
             self._sort(told)
         self._pipe.write(data)

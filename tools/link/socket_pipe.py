@@ -65,7 +65,7 @@ class SocketPipe(Pipe):
                     ) from None
                 select.select([], [connection], [], 0.1)
             except OSError as error:
-                # What the other side said before it left can still be read, and says why.
+                # The last words of the other side can still be read, and say why it left.
                 if not select.select([connection], [], [], 0)[0]:
                     raise self._vanished(error.strerror or error) from error
                 return

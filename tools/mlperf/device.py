@@ -72,7 +72,7 @@ class Device:
         """Yields the answers to the commands that end within ``received``."""
         for byte in received:
             if byte != ord("%"):
-                # What is longer than any command is an unknown one.
+                # A line longer than any command is an unknown one.
                 if len(self._command) < LONGEST:
                     self._command.append(byte)
                 continue

@@ -209,8 +209,8 @@ def converse(
         )
         findings += _memory(target)
         if info.isa is not None:
-            # What a unit needs is put into a memory chip where it lies: over the line it would take
-            # longer than all the rest.
+            # Data for a unit go directly into the memory chip: over the line they would take longer
+            # than all the rest.
             # (A board that has started from flash memory does not say when its core is idle.)
             direct = board.chip is not None and board.soc.boot is None
             findings += test_core(

@@ -79,7 +79,7 @@ def _other_half(netlist, cell):
     for pin in _HALVES[cell.kind]:
         pins[pin] = netlist.inverted(pins[pin])
     if cell.kind == "SB_SPRAM256KA":
-        # Of a single port a write would be exchanged, too: the bytes of its words are.
+        # With a single port a write would be exchanged too: the bytes of its words are.
         pins[_SPRAM_OUT:] = pins[_SPRAM_OUT + 8 :] + pins[_SPRAM_OUT : _SPRAM_OUT + 8]
     return pins
 
@@ -121,7 +121,7 @@ def _is_carry(name):
 def _table_bit(netlist, rng):
     place = rng.randrange(len(netlist.luts))
     name, row, _ = netlist.luts[place]
-    # Of a table with fewer inputs the rest of its bits repeat.
+    # The other bits of a table with fewer inputs repeat.
     inputs = [k for k in range(4) if row[k] > 1]
     if not inputs or name == "inverter" or _is_carry(name):
         return None

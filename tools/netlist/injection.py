@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["VERDICTS", "Injected", "inject"]
 
-#: What can become of a fault, worst last.
+#: Outcomes of a fault, worst last.
 VERDICTS = ("found", "unused", "masked", "silent")
 
 
@@ -119,7 +119,7 @@ def inject(
     for fault, occurs in zip(faults, sound["used"], strict=True):
         verdict, found = "unused", ""
         seen: dict[str, Any] = {}
-        # What no input ever reaches cannot change anything: no need to run it.
+        # A cell that no input ever reaches changes nothing, and need not run.
         if occurs is not False:
 
             def look(simulation: NetlistSimulation, seen: dict[str, Any] = seen) -> None:

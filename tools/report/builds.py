@@ -14,7 +14,7 @@ __all__ = ["build_page", "matrix_page"]
 
 #: Rows of a bar chart, at most; the table has all.
 _MOST_BARS = 80
-#: What yosys and nextpnr add to the name of a signal to name the cells around it.
+#: Endings that yosys and nextpnr add to the name of a signal for the cells around it.
 _CELL = re.compile(
     r"(_(SB_|TRELLIS_|LUT4|PFUMX|L6MUX|CCU2C|DP16KD|MULT18X18D|COMB|FF).*|_LC|_DFF|(\.\d+)*_RAM)$"
 )

@@ -18,7 +18,7 @@ __all__ = ["KINDS", "Found", "read_result"]
 
 #: Bytes of a result, at most.
 MOST_BYTES = 1 << 26
-#: What a folder holds -> the file that says so.
+#: Kind of a folder -> the file that tells it.
 _FOLDERS = {"plan": "plan.toml", "matrix": "matrix.json", "build": "report.json"}
 
 _CEILINGS = {

@@ -9,7 +9,7 @@ from ..compiler.shapes import node_shape
 
 __all__ = ["CONVOLUTION", "networks"]
 
-#: What the network with a plain convolution tests.
+#: Subject of the test by the network with a plain convolution.
 CONVOLUTION = "convolution"
 
 

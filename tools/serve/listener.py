@@ -184,7 +184,7 @@ class SocketEndpoint:
             self._callers.remove(caller)
         if self._client is None:
             self._client, self._first = caller.socket, bytes(caller.heard)
-            # Who has shown the token is no page of a browser.
+            # A client that has shown the token is no page of a browser.
             self._opening = b"" if self._token is None else None
         else:
             self._refuse(caller, BUSY)

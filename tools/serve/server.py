@@ -167,7 +167,7 @@ class _Server:
                     self._deliver()
                     data = b"\0".join([*frames[place + 1 :], rest])
                     break
-            # What is longer is no hello.
+            # A longer message is no hello.
             self._frame = rest if len(rest) <= LONGEST else b"\1" * (LONGEST + 1)
         if self._board.waiting < BACKLOG:
             self._used = self._used or len(data) > 1 or any(data)
@@ -178,7 +178,7 @@ class _Server:
         """Handles the departure of a host."""
         self._board.pipe.forget()
         self._endpoint.forget()
-        # Of the last frame the next host may have a part already: this ends it.
+        # The next host may already have a part of the last frame: this ends it.
         self._out[:] = b"\0" * self._framed
         self._whole, self._reports, self._frame = True, False, b""
         self._fences += 1

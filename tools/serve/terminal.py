@@ -91,8 +91,8 @@ class PtyEndpoint:
         import termios
 
         try:
-            # What the system has not handed on yet first: else it would come behind the flush of
-            # the rest, from the middle of a frame on.
+            # First the bytes that the system has not handed on yet: else they would come after the
+            # flush of the rest, from the middle of a frame on.
             termios.tcflush(self._master, termios.TCOFLUSH)
             slave = os.open(self._device, os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK)
             termios.tcflush(slave, termios.TCIFLUSH)

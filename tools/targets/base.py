@@ -84,7 +84,7 @@ class ListOutcome:
     status : of the walk
     runs : number of runs that were started; after a fault the last of them is the one that met it
     last : the last run, or ``None`` if there was none
-    position : byte address behind the last word of the list that was taken
+    position : byte address after the last word of the list that was taken
     """
 
     status: ListStatus

@@ -66,7 +66,7 @@ class SimTarget(LinkTarget):
         if self._direct is None or not self._direct.holds(address, size):
             return None
         if not self.client.quiet:
-            # answered behind all that an interrupted call has left on its way
+            # answered after all that an interrupted call has left on its way
             self.client.identify()
         return self._direct if self._direct.quiet() else None
 
@@ -96,7 +96,7 @@ class SimTarget(LinkTarget):
             return super().write_runs(address, rows, stride, progress)
         count, run = rows.shape
         self.client.count_runs(address, count, run, stride, written=True)
-        # What lies between the runs is written as it is: the core is idle, and nothing else changes
+        # Bytes between the runs are written as they are: the core is idle, and nothing else changes
         # main memory.
         image = np.frombuffer(memory.read(address, size), np.uint8).copy()
         runs_view(image, count, run, stride)[:] = rows

@@ -10,5 +10,5 @@ FOLDER = Path(__file__).resolve().parent
 JOB = FOLDER / "two.toml"
 #: CRC-32 of the program image.
 CRC = 0xAA436B57
-#: What the job saves.
+#: Arrays that the job saves.
 RESULTS = {"y.npy": [28, 1, 10], "sq.npy": [784, 1, 100]}

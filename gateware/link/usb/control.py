@@ -125,7 +125,7 @@ class Control(wiring.Component):
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        # Of the request, what is looked at.
+        # Fields of the request that are decoded.
         reads, of_class, request, value, kind = Signal(), Signal(), Signal(8), Signal(8), Signal(4)
         ended, index_in, wanted, much = Signal(), Signal(), Signal(7), Signal()
         count = Signal(range(9))

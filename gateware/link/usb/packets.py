@@ -10,7 +10,7 @@ from .crc import CRC5_GOOD, CRC16_GOOD, crc5, crc16
 
 __all__ = ["UTMI", "Kind", "Packets", "Reply"]
 
-#: Bytes of a data packet behind its PID: 64 and the CRC.
+#: Bytes of a data packet after its PID: 64 and the CRC.
 LONGEST = 66
 
 
@@ -154,7 +154,7 @@ class Packets(wiring.Component):
                     m.d.usb += [sum16.eq(crc16(sum16, crc_byte)), sum5.eq(crc5(sum5, utmi.rx_data))]
                     with m.If(count <= LONGEST):
                         m.d.usb += count.eq(count + 1)
-                    # Of a token; other packets do not reach what is kept of it.
+                    # Of a token; other packets leave its kept fields as they are.
                     with m.If(pid.type == 1):
                         with m.If(count == 0):
                             m.d.usb += [

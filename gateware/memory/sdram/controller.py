@@ -223,7 +223,7 @@ class SDRAMController(wiring.Component):
             )
         m.d.comb += sequencer.used.eq(used)
         with m.If(sequencer.closes):
-            # Of the rows, those that a segment waits for will be opened again, and only those.
+            # Only the rows that a segment waits for will be opened again.
             again = used.bit_select(s.prepared.bank, 1)
             m.d.sync += [
                 s.opened.eq(0),

@@ -141,7 +141,7 @@ class SRAMController(wiring.Component):
             arrived.eq(stage),
             there.eq(on_pins),
         ]
-        # Of two words the lower one came a cycle before, or earlier.
+        # The lower one of two words came a cycle before, or earlier.
         came = Signal(2)
         lower = Signal(16, reset_less=True)
         if halves == 2:

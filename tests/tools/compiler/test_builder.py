@@ -44,6 +44,13 @@ LAYERS = {
         lambda net, x: net.conv(x, numbers(2, 3, 3), dilation=2, padding=2),
         (2, 16),
     ),
+    "transposed conv": (
+        MAP,
+        lambda net, x: net.conv_transpose(
+            x, numbers(3, 4, 4, 4), numbers(4), padding=1, activation="relu"
+        ),
+        (4, 16, 16),
+    ),
     "depthwise": (
         MAP,
         lambda net, x: net.depthwise(x, numbers(3, 3, 3), numbers(3), padding=1),
@@ -167,6 +174,7 @@ def fails(build):
     [
         (lambda net, x: net.input("x", (2,)), "net: x: expected a name that is not in use yet"),
         (lambda net, x: net.conv(x, numbers(3, 3)), "weights of 2 axes: expected 4, or 3 for"),
+        (lambda net, x: net.conv_transpose(x, numbers(3, 3)), "weights of 2 axes: expected 4"),
         (lambda net, x: net.conv(x, numbers(3, 3, 3, 3), stride=0), "stride = 0: expected a posit"),
         (lambda net, x: net.max_pool(x, (2, 2, 2)), r"size = \(2, 2, 2\): expected a positive int"),
         (lambda net, x: net.max_pool(x, 2, padding=-1), "padding = -1: expected elements at both"),

@@ -27,13 +27,13 @@ CORES = {
     "squeezenet": ("cherry", "imagine", "opentpu", "opu", "pim"),
     "shufflenet_v2": ("cherry", "opentpu", "opu", "pim"),
     "efficientnet_lite_block": ("cherry", "opentpu", "opu", "pim"),
-    "unet": ("cherry", "imagine", "pim"),
-    "super_resolution": ("cherry", "imagine", "pim"),
+    "unet": ("cherry", "imagine", "opentpu", "opu", "pim"),
+    "super_resolution": ("cherry", "imagine", "opentpu", "opu", "pim"),
     "tcn": ("cherry", "imagine", "opu", "pim"),
     "crnn": ("cherry", "imagine", "pim"),
     "keyword_transformer": ("cherry", "imagine"),
     "tiny_yolo": ("cherry", "opentpu", "opu", "pim"),
-    "conv_autoencoder": ("cherry", "imagine", "pim"),
+    "conv_autoencoder": ("cherry", "imagine", "opentpu", "opu", "pim"),
 }
 #: Networks that a core refuses even with host steps: IMAGine multiplies whole matrices, at 256
 #: positions at most.

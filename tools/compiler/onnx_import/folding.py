@@ -193,7 +193,7 @@ FOLDED = frozenset(_OWN) | frozenset(
     Sign Sin Size Slice Sqrt Squeeze Sub Sum Tanh Tile Transpose Trilu Unsqueeze Where Xor
     """.split()
 )
-#: What a node that cannot be computed may raise.
+#: Errors that a node may raise if it cannot be computed.
 _ERRORS = (
     ValueError,
     IndexError,
@@ -203,9 +203,9 @@ _ERRORS = (
     RuntimeError,
     AssertionError,
 )
-#: What moves elements and leaves their values, so that a grid stays.
+#: Operators that move elements and keep their values, so that a grid stays.
 _MOVED = {"Identity", "Dropout", "Transpose", "Reshape", "Flatten", "Squeeze", "Unsqueeze"}
-#: Operators that may do without an operand behind the first.
+#: Operators that may do without an operand after the first.
 _OPTIONAL = {
     "Slice",
     "Squeeze",

@@ -38,6 +38,10 @@ _THROUGH = {
     "Pad",
     "QuantizeLinear",
     "DequantizeLinear",
+    "Quant",
+    "IntQuant",
+    "BipolarQuant",
+    "Trunc",
 }
 
 

@@ -2,6 +2,7 @@
 """Parser of a model's file: checked nodes with plain attributes, constants as arrays. The only
 module that uses the package onnx."""
 
+import json
 from collections import Counter
 from dataclasses import dataclass, field
 from math import prod
@@ -56,7 +57,7 @@ class Value:
 @dataclass
 class Model:
     """A model's graph with nodes in execution order; ``refused``: name -> reason, of nodes that are
-    not ONNX's."""
+    not ONNX's; ``vocabulary``: texts of a language model's tokens, where the file has them."""
 
     name: str
     opset: int
@@ -65,10 +66,14 @@ class Model:
     outputs: list[Value] = field(default_factory=list)
     constants: dict[str, np.ndarray] = field(default_factory=dict)
     refused: dict[str, str] = field(default_factory=dict)
+    vocabulary: tuple[str, ...] = ()
 
 
 #: Domain -> its operators that are read, of exports by quantising trainers.
-_TRAINERS = dict.fromkeys(("qonnx.custom_op.general", "onnx.brevitas"), ("Quant", "BipolarQuant"))
+_TRAINERS = dict.fromkeys(
+    ("qonnx.custom_op.general", "finn.custom_op.general", "onnx.brevitas"),
+    ("Quant", "IntQuant", "BipolarQuant", "Trunc"),
+)
 #: Default graph names of exporters: PyTorch's two, and none at all. The file's name says more.
 _NAMES_OF_EVERY_GRAPH = ("main_graph", "torch_jit", "torch-jit-export", "")
 
@@ -137,6 +142,7 @@ def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
     named = proto.graph.name not in _NAMES_OF_EVERY_GRAPH
     model = Model(proto.graph.name if named else path.stem, opset)
     model.refused = _refused(onnx, proto, opset)
+    model.vocabulary = _vocabulary(proto)
     elements = sum(prod(tensor.dims) for tensor in proto.graph.initializer)
     if elements > _MOST_ELEMENTS:
         raise OnnxError(f"{path}: {elements:,} weights: expected at most {_MOST_ELEMENTS:,}")
@@ -165,6 +171,18 @@ def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
         # whatever else is refused.
         _check(path, onnx, proto, model)
     return model
+
+
+def _vocabulary(proto):
+    """Vocabulary of a language model: the metadata of that name, a JSON list of texts. Metadata of
+    another form is another tool's."""
+    texts = [entry.value for entry in proto.metadata_props if entry.key == "vocabulary"]
+    try:
+        found = json.loads(texts[0]) if texts else []
+    except (TypeError, ValueError, RecursionError):
+        return ()
+    listed = isinstance(found, list) and all(isinstance(text, str) for text in found)
+    return tuple(found) if listed else ()
 
 
 def _opset(path, onnx, proto):

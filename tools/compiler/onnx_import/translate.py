@@ -72,6 +72,7 @@ class _Translation:
         if self.refusals:
             raise OnnxError(f"{self.path}: cannot be taken:{listed(self.refusals)}", self.refusals)
         self.draft.graph.recurrent = _recurrent_states(self.model)
+        self.draft.graph.vocabulary = self.model.vocabulary
         return self.draft.graph
 
     def _refuse(self, name, operator, reason):
@@ -122,7 +123,7 @@ class _Translation:
                 value.name, "output", f"should have the shape {told}, the nodes give {lengths}"
             )
         self.draft.node = replace(self.model.nodes[-1], name=value.name, operator="")
-        # An only axis is the inputs' where no axis of the tensor lies behind it.
+        # An only axis is the inputs' where no axis of the tensor lies after it.
         batched = lengths[:1] == (1,) and (
             len(lengths) > 1
             or found.axes == ((),)

@@ -62,6 +62,8 @@ def save_plan(plan: Plan, folder: str | Path) -> None:
     if plan.states:
         body["states"], found = stored(plan.states)
         arrays.update({f"states.{key}": value for key, value in found.items()})
+    if plan.vocabulary:
+        body["vocabulary"] = list(plan.vocabulary)
     files["steps.json"] = json.dumps(body, default=_number).encode()
     files["network.npz"] = encode(arrays)
     files[_FILE] = _summary(plan, files).encode()
@@ -256,6 +258,7 @@ def _plan(summary, files, folder):
         notes=body["notes"],
         snr=summary.get("snr"),
         states=states,
+        vocabulary=tuple(body.get("vocabulary", ())),
     )
 
 

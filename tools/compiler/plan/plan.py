@@ -72,6 +72,7 @@ class Plan:
     notes : list of str, notes for the user (random calibration, nodes on the host)
     snr : signal to noise against floating point in dB, infinite if equal, minus infinity if
         results are not finite; ``None`` if not measured
+    vocabulary : tuple of str, texts of the tokens of a language model; empty for other networks
     """
 
     network: str
@@ -88,6 +89,7 @@ class Plan:
     notes: list[str] = field(default_factory=list)
     snr: float | None = None
     states: list[State] = field(default_factory=list)
+    vocabulary: tuple[str, ...] = ()
 
     def on_board(self, state: State) -> bool:
         """Whether a state stays in the target's memory between runs."""

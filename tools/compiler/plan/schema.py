@@ -141,6 +141,9 @@ STEPS = (
     Field("choices", Kind(lambda value: _is_list(value, _is_mapping), "a list of objects")),
     Field("notes", Kind(lambda value: _is_list(value, lambda n: type(n) is str), "texts")),
     Field("states", Kind(lambda value: _is_list(value, _is_mapping), "a list of objects"), False),
+    Field(
+        "vocabulary", Kind(lambda value: _is_list(value, lambda n: type(n) is str), "texts"), False
+    ),
 )
 
 #: A program in ``steps.json``.

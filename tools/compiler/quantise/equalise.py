@@ -31,7 +31,7 @@ _UNSEEN = 3.0
 #: Greatest logarithm of a factor that the rules give.
 _FURTHEST = 4.0
 #: Exponents tried of: a channel's range in the map, its weights in the layers before, its weights
-#: in the layers behind. None leans on the range alone: channels that all fill theirs are all cut by
+#: in the layers after. None leans on the range alone: channels that all fill theirs are all cut by
 #: inputs that are a little louder than these.
 EXPONENTS = [
     (0, 0, 0),

@@ -146,7 +146,7 @@ def fit_shifts(
         costs = {places: cost(places) for places in range(finest, min(finest + 1, ceiling) + 1)}
         best = min(costs, key=lambda places: costs[places])
         if short_bias and numbers.bias_tile is not None:
-            # What saturates the results whatever the layer reads does for a greater bias.
+            # A bias that saturates the results for every input stands for any greater one.
             reach = np.abs(weights).sum(axis=1) * source_step + 2 * result_step
             most = np.minimum(np.abs(bias[mine]), reach * (high + 1)).max(initial=0.0)
             least = np.floor(np.log2(max(numbers.bias_tile * result_step / max(most, 1e-300), 1)))

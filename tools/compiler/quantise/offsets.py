@@ -170,7 +170,7 @@ class Centred(Wish):
         if self._partial is None:
             return 0.0
         values = self._partial.values - self.offset(step)[self._partial.channel]
-        # What ends below the least number of a relu's result was to be its zero.
+        # Sums that end below the least number of a relu's result were to be its zero.
         low = -(self.top + 1) * step if self.relu else -np.inf
         return saturating(values, lambda sums: np.maximum(sums, low), self._partial.limit * step)
 

@@ -57,7 +57,7 @@ class Runs:
         """Context manager around run ``number`` of a step's program: starts it, executes the body
         meanwhile and waits at the end; the core is idle afterwards even if the body raises.
         ``counted``: read the core's counters."""
-        # What a run has left in the core serves the next, as long as it ended well and no other
+        # Registers that a run has left in the core serve the next, if it ended well and no other
         # program comes between.
         registers = {**lowered.registers, **(lowered.again if self._last is step else {})}
         self._last = None

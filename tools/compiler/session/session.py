@@ -79,7 +79,7 @@ class Session:
             Transfer(target, SessionReport(), progress, resident=resident),
             Runs(plan.network, target),
         )
-        #: Inputs of a call behind which the states begin anew, ``None``: never.
+        #: Inputs of a call after which the states begin anew, ``None``: never.
         self.reset_every: int | None = None
         #: For progress: inputs in all (``None``: those of a call), and inputs before this call.
         self.expected, self.behind = None, 0
@@ -342,7 +342,7 @@ class Session:
         ]
         self.runs.counters()  # remains of a call that failed
         began, (sent, received) = self.target.now(), self.target.traffic()
-        # What is kept of the tensors is read when the run is over, before any other.
+        # Tensors to keep are read when the run is over, before any other.
         programs = self._programs(step) if len(batches) > 1 and keep is None else [lowered]
         places = self._list_places(programs, len(batches), keep)
         if places is not None:

@@ -66,7 +66,7 @@ class Pattern:
         return common
 
 
-#: Words of which one is in the name of a state, so that an autoencoder's ``image_in`` and
+#: Words, one of them in the name of a state, so that an autoencoder's ``image_in`` and
 #: ``image_out`` are none.
 WORDS = frozenset(
     "state states hidden cell cache caches memory mem buffer buf context h c hx cx hc conv ring "

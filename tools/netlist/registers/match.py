@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["Matched", "match"]
 
 #: Number that Amaranth gives a submodule whose name a signal beside it has. It counts the names of
-#: that module, of which a virtual board has others.
+#: that module, and a virtual board has others.
 _NUMBERED = re.compile(r"\$\d+(?=\.)")
 
 

@@ -231,7 +231,7 @@ class Checker:
 
     def _walk_body(self, block, private, loop, count):
         body = list(self._effects(block))
-        # What one iteration leaves is what the next finds, if that is not of the same group.
+        # The next iteration finds the values that one leaves, unless it is of the same group.
         left = {written for _, _, written in body} if count > 1 else set()
         written_here = set()
         for item, read, written in body:

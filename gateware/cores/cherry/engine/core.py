@@ -212,7 +212,7 @@ class PipelinedEngine(Engine):
             wiring.connect(m, face, scratchpad.dma[lane])
         m.d.comb += [
             scratchpad.dma_owns.eq(sequencer.phase != Phase.PROGRAM),
-            words.ack.ready.eq(1),  # of which there are none
+            words.ack.ready.eq(1),  # there are no such words
             mover.stop.eq(sequencer.mover_stop),
             mover.window_base.eq(control.window_base),
             mover.window_limit.eq(control.window_limit),

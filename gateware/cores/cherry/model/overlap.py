@@ -43,7 +43,7 @@ class Promises:
 
     def __init__(self, elements: int) -> None:
         self._elements = elements
-        # Of the last step: the footprint of its program and its out list.
+        # Footprint of the last step: its program and its out list.
         self._program: Touched | None = None
         self._out: Touched | None = None
         # Out list of the step before, if it may still run.

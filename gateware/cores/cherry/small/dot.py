@@ -62,7 +62,7 @@ class SerialDot(ElementUnit):
         both = is_sum & (held.axis == 2) if axes else Const(0)
         first = both & ~second
         plain = ~is_sum & (held.kind != DotKind.MATMUL)
-        # Of a sum, not all elements are computed.
+        # Not all elements of a sum are computed.
         taken = (held.kind != DotKind.SUM) | self._reduced(held, place)
         to_output = (
             (held.kind == DotKind.ADD) | (held.kind == DotKind.SUB) | (held.kind == DotKind.MUL)
@@ -92,7 +92,7 @@ class SerialDot(ElementUnit):
                             a.eq(b) for a, b in zip(sums, [*sums[1:], sums[0]], strict=True)
                         ]
                 with m.If(~needed | reader.ask.ready):
-                    # Of one element, no product or only the first: on to the addend.
+                    # A sum of one element has no product or only the first: on to the addend.
                     m.d.sync += step.eq(Mux(plain & (step == 1), 8, step + 1))
                     with m.If(step == 8):
                         m.next = "LAST"

@@ -23,7 +23,7 @@ from ..tables import INF, L2E, LNC, NAN, ONE
 
 __all__ = ["TABLES", "special"]
 
-_LOG, _EXP = 10, 18  #: Last coefficients of the two series, each of which ends at an entry of 0.
+_LOG, _EXP = 10, 18  #: Last coefficients of the two series; each ends at an entry of 0.
 #: Array -> entries; scales: reciprocals 2^31, logarithms 2^32, roots 2^31, the series' first
 #: coefficients 2^31 and 2^32, each further one 1/8 of that.
 TABLES = {

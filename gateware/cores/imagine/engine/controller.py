@@ -237,7 +237,7 @@ class Controller(wiring.Component):
             for name in ("dual", "fold", "accumulate", "subtract", "zero")
         }
         receivers, transmitters = self._roles(m, current)
-        # Of instructions of one operand and of two, which may take another cycle.
+        # For instructions with one operand and with two, which may take another cycle.
         single, dual = (
             {
                 "write": DelayLine(m, Mux(now["step"] & kind, receivers, 0), f"{name}_write"),

@@ -93,7 +93,7 @@ class ArrayEngine(Engine):
         ratio = params["clock_ratio"] / 4 if params["own_clock"] else 1
         self._bits = max(2, (int(ratio * 1.06 + 2.99)).bit_length())
         # An iCE40 has few logic cells: there registers hold main memory's addresses and the limit
-        # behind them, as the shell's do.
+        # after them, as the shell's do.
         needed = max(12, self.memory_size.bit_length())
         self._address_bits = bits = needed if family == "ice40" else 32
         # Costs in cycles depend on the block RAM, too: a virtual board has no family, and must take

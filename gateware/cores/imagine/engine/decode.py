@@ -412,7 +412,7 @@ class Decoder(wiring.Component):
         def met(name):
             return meets[name, "low"] | after_step & meets[name, "high"]
 
-        # A bit read in the slot of its number comes too early behind narrow registers.
+        # A bit read in the slot of its number comes too early after narrow registers.
         in_order = Const(int(mapping.width >= 8), 1) & ~moved & ~after_step
         sources, product = (
             stage("sources", met("a") | met("b")),

@@ -234,7 +234,7 @@ class Dispatch(wiring.Component):
             m.d.sync += fresh.eq(0)
         self._leave(m, at["mark"])
 
-        # The class of the cycle: the first that applies An operation that starts right behind
+        # The class of the cycle: the first that applies An operation that starts right after
         # another leaves no gap: its initial values come a cycle after its slot. All of it a cycle
         # later, out of flip-flops, where the clock is high.
         running = Signal()

@@ -66,7 +66,7 @@ class Fetch(wiring.Component):
         beats = max(1, burst * 4 // size)
         shift = size.bit_length() - 1
         # Beats to ask for, whole bursts and the rest of one: nothing is compared or subtracted but
-        # the number of bursts. Every burst begins a burst behind the last.
+        # the number of bursts. Every burst begins a burst after the last.
         low = beats.bit_length() - 1
         left, at = Signal(self._bits + 1 - min(2, shift)), Signal(self._bits - shift)
         owed = Signal(range(burst + 1 if self._lean else 2 * self.depth + 1))
@@ -143,7 +143,7 @@ class Fetch(wiring.Component):
             if size <= 4:
                 m.d.sync += left.eq(self.length >> shift)
             else:
-                # Of wide beats the program is one burst of many requests.
+                # With wide beats the program is one burst of many requests.
                 m.d.sync += [
                     gather.burst.first.eq(self.address[2:shift]),
                     gather.burst.words.eq((self.length >> 2) - 1),

@@ -122,8 +122,8 @@ class Issue(wiring.Component):
         mapping, ops = self.mapping, self.ops
         m.submodules.gates = gates = self.gates
         layout = OpLayout(mapping)
-        # For small arrays the iCE40 has block RAMs left, and no logic: enough for all of an
-        # operation or, beside more than eight of the array's, for 64 bits.
+        # Beside a small array an iCE40 has unused block RAMs, but no unused logic. They hold a
+        # whole operation or, if the array takes more than eight, 64 bits of it.
         split = 64 if mapping.small and not mapping.tiny else 0
         m.submodules.rest_disjoint = rest = memory.Memory(
             shape=split or layout,

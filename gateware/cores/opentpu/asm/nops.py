@@ -134,7 +134,7 @@ def pad_nops(software: Software, program: Program, params: Params | None = None)
     if params is None:
         raise ParameterError("pad-nops needs the side of the array: give a preset, or -P n=8")
     n = params["n"]
-    arrive = n + _transfer(n) + 9  # a tile's way into the array, behind up to three others
+    arrive = n + _transfer(n) + 9  # a tile's way into the array, after up to three others
     # The longest distance: from an MMC to an instruction that needs its rows, or from a RW to the
     # next one.
     reach = max(256 + 2 * n + 1, _transfer(n))

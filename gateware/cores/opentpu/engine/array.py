@@ -96,7 +96,7 @@ class SystolicArray(wiring.Component):
         for k in range(1, n):
             load.append(_register(m, load[-1], f"load_{k}"))
 
-        # Of each row; the inputs of the columns that differ in time.
+        # For each row: the inputs of the columns that differ in time.
         weights: list[Any] = []
         inputs: list[Any] = []
         for k in range(n):

@@ -74,7 +74,7 @@ class Fetch(wiring.Component):
         burst = max(1, asked // size)
         if self.words <= 2:
             # Without a buffer, only what completes a word in the gearbox: answers must not wait for
-            # the issue of a word, since that may wait for an answer behind them.
+            # the issue of a word, since that may wait for an answer after them.
             burst = -(-word_units // beat_units)
         length_bytes = WORD_BYTES - unit + size
         s.count = Signal(range(length_bytes // unit + 1))  # units in the gearbox

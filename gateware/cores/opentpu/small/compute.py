@@ -105,7 +105,7 @@ class ComputeUnit(wiring.Component):
         # The instruction that runs
         running, acting, left = Signal(), Signal(), Signal(8)
         row = Signal(self._ub)
-        stages = Signal(5)  # a row is 1..5 cycles behind its beginning
+        stages = Signal(5)  # a row is 1..5 cycles after its beginning
         firsts = Signal(4)  # ... and is its instruction's first
         go, vector, take = Signal(), Signal(), Signal()
         loading = Signal(N)

@@ -125,7 +125,7 @@ class Mover(wiring.Component):
         port = self.memory
         ask, ask_word = Signal(), Signal()  # current request
         wanted = Signal()
-        # Requests under way; the word's answers come behind those of the burst.
+        # Requests under way; the word's answers come after those of the burst.
         word_out, burst_out, word_behind = Signal(), Signal(), Signal()
         rest = Signal()  # last field of a word that began in the middle of a beat
         position = Signal(31, reset_less=True)  # of the word, in half words
@@ -171,7 +171,7 @@ class Mover(wiring.Component):
         with m.Elif(self.active & ~burst_out):
             m.d.sync += [ask.eq(1), ask_word.eq(0), bad.eq(0), rows_over.eq(0), beat.eq(size)]
         with m.If(~ask):
-            # Of the request that begins now, if one does.
+            # Fields of the request that begins now, if one does.
             m.d.sync += [
                 asked.eq(Mux(due, position[1:], self.address)),
                 port.req.payload.write.eq(~due & writes),
@@ -184,7 +184,7 @@ class Mover(wiring.Component):
                 ),
             ]
 
-        # Answers Whose answers come next: the burst's where no word is requested, or behind a burst
+        # Answers Whose answers come next: the burst's where no word is requested, or after a burst
         # that reads. A flip-flop, since it steers `ready`, which goes through guard, arbiter and
         # memory.
         mine, taken, last = Signal(init=1), Signal(), Signal()

@@ -222,7 +222,7 @@ class Scoreboard(wiring.Component):
         with m.Elif(self.push_conv & self.overwrites):
             m.d.sync += [stored.eq(0), self.ofm_bank.eq(self.overwrite_bank)]
         with m.If(self.push_ifm):
-            # The next convolution reads another bank, or one that is loaded behind that store.
+            # The next convolution reads another bank, or one that is loaded after that store.
             m.d.sync += residual.fresh.eq(0)
         of_bank = [Signal(need_layout(), name=f"reads_{k}") for k in range(2)]
         for chosen, bank in zip(of_bank, (self.ofm_bank, self.overwrite_bank), strict=True):

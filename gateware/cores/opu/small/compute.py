@@ -18,7 +18,7 @@ from .round import WIDTH, Rounder, TablePort
 
 __all__ = ["ComputeUnit", "KER_LINE"]
 
-#: Line at which ker begins, behind all that ifm may have; a line has 16 bytes.
+#: Line at which ker begins, after all that ifm may have; a line has 16 bytes.
 KER_LINE = 1024
 
 

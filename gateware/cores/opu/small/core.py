@@ -177,7 +177,7 @@ class SmallEngine(Engine):
             compute.step.eq(accepted & (s.to_line | s.to_bias)),
         ]
         if self.beat_bytes == 4:
-            # What is addressed with a word is a register of its own, written with the beat's second
+            # The register that a word addresses stands alone; it is written with the beat's second
             # half.
             half = Signal()
             m.d.comb += [

@@ -159,7 +159,7 @@ class PostUnit(wiring.Component):
         with m.If(go):
             m.d.sync += [summed.eq(_clamped(added)), before.eq(self.pool.value)]
 
-        # Stage 2: activation behind the residual, pool
+        # Stage 2: activation after the residual, pool
         y, z = Signal(signed(8)), Signal(signed(8))
         m.d.comb += [
             y.eq(self._activate(m, "late", summed, self.order != 1)),

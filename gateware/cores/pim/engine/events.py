@@ -90,7 +90,7 @@ class EventFile(wiring.Component):
             ),
         ]
         m.d.sync += self._open.eq(self.ready & ~choice.any())
-        # The first one behind that which was served last, else the first of all.
+        # The first one after the one that was served last, else the first of all.
         behind = Signal(n + 1)
         m.d.comb += behind.eq(asks & Cat(turn < k for k in range(n + 1)))
 

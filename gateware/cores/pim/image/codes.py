@@ -98,7 +98,7 @@ def words_of(code: bytes, mode: int, count: int | None = None) -> tuple[np.ndarr
 
 
 def _packed_words(data):
-    # A word behind one that is not marked wide always begins an instruction; in a row of marked
+    # A word after one that is not marked wide always begins an instruction; in a row of marked
     # ones every other does.
     index = np.arange(len(data))
     marked = (data & np.uint64(63)) > np.uint64(WIDE)

@@ -71,7 +71,7 @@ class Flag(enum.IntFlag):
 #: or (TWO) 2; with SHIFT it shifts the accumulator so far, rounds (TWO) and lets the other have its
 #: turn.
 STORE, MAC, SHIFT, TWO = 8, 1 << 10, 1 << 11, 1 << 12
-#: Places at P: local memory from 0, weights, biases with a word of scratch behind them, the table
+#: Places at P: local memory from 0, weights, biases with a word of scratch after them, the table
 #: of vtanh.
 REGION_BITS = 16
 ARRAYS_AT, BIAS_AT, TABLE_AT = (k << REGION_BITS for k in (1, 2, 3))

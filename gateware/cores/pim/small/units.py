@@ -116,7 +116,7 @@ class Units(wiring.Component):
                 with m.If(turned):
                     m.next = "IDLE"
 
-        # An element moves through VALUE, lowest byte first; behind its last byte comes its sign.
+        # An element moves through VALUE, lowest byte first; after its last byte comes its sign.
         with m.If(self.take_value):
             m.d.sync += self.value.eq(self.a)
         with m.Elif(moves):

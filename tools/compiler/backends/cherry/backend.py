@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Cherry"]
 
-#: Weights of a network of which the first program that fits is enough where it is only looked at.
+#: Weights from which on a dry run takes the first program that fits.
 _LARGE = 400_000
 
 

@@ -115,7 +115,7 @@ class IMAGineBackend(Backend):
         shift = np.unique(numbers.shift)
         if len(shift) != 1:
             raise ValueError(f"{node.name}: {len(shift)} shifts; this core has one a layer")
-        # The bias is added behind the shift, in the result's own unit.
+        # The bias is added after the shift, in the result's own unit.
         return Layer(
             numbers.weights,
             numbers.bias,

@@ -77,7 +77,7 @@ def main_memory(info: Mapping[str, Any]) -> Memory:
 
 
 #: Cycles of decode, from the array's input to a row's write, from a row's read to its write by ACT;
-#: vectors behind which ACT follows.
+#: vectors after which ACT follows.
 _DECODE, _DECODE_MEMORY, _ISSUE = 2, 7, 2
 
 
@@ -166,7 +166,7 @@ class _Clock:
         return False
 
     def _whm(self, word, ready):
-        # What is behind it need not wait for the port until its rows are there.
+        # Later instructions need not wait for the port until its rows are there.
         ready = max(ready, self.whm)
         size, address = word.count * self.n, self.host + word.addr * self.n
         self.whm = max(

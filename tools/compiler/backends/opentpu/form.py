@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = [
     "BIAS_LANE",
     "INT8",
+    "InterleaveStep",
     "KernelStep",
     "PackedBias",
     "PoolStep",
@@ -31,7 +32,7 @@ __all__ = [
     "spread_of",
 ]
 
-#: What the constant vector holds beside the one in its element 0.
+#: Elements of the constant vector beside the one in its element 0.
 BIAS_LANE = 127
 
 #: CFG norm: saturate to int8, shift 0.
@@ -123,6 +124,24 @@ class KernelStep:
     sources: list[str]
     rows: int
     turned: bool
+    nodes: tuple[str, ...] = ()
+    macs: int = 0
+
+
+@dataclass(eq=False, kw_only=True)
+class InterleaveStep:
+    """Interleaves phases into a map: the element (line, place) of phase (p, q) goes to (line *
+    ``factors[0]`` + p, place * ``factors[1]`` + q).
+
+    ``terms``: for each line phase and each place phase a list (block of the result) of the terms
+    that copy it; their offsets are 0.
+    """
+
+    name: str
+    target: str
+    sources: list[str]
+    factors: tuple[int, int]
+    terms: list[list[list[list[Term]]]]
     nodes: tuple[str, ...] = ()
     macs: int = 0
 

@@ -31,7 +31,7 @@ __all__ = ["lower", "most_images"]
 #: More inputs a run save little.
 _IMAGES = 64
 
-#: Tensors in main memory, the largest, that are tried at places behind the tiles.
+#: Tensors in main memory, the largest, that are tried at places after the tiles.
 _FAR_TRIES = 8
 
 _TRANSFERS = (ISA.opcodes["RHM"], ISA.opcodes["WHM"])

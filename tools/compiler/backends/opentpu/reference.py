@@ -164,7 +164,8 @@ def _matmul(quantised, node, first, second):
 
 
 def _concat(quantised, node, *sources):
-    return np.concatenate(sources, axis=-1)
+    axes = len(quantised.graph.shape(node.output))
+    return np.concatenate(sources, axis=node.axis % axes - axes)
 
 
 def _reshape(quantised, node, source):

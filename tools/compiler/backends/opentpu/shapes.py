@@ -19,6 +19,7 @@ from ...graph import (
     Reduce,
     Reshape,
 )
+from ..interleaving import interleaved
 
 __all__ = [
     "FUNCTIONS",
@@ -97,7 +98,10 @@ def stored_shapes(graph: Graph, n: int) -> dict[str, tuple[int, int, int]]:
     for node in graph.nodes:
         source, shape = stored.get(node.inputs[0]), graph.shape(node.output)
         own = _or_none(as_map, shape)
-        if isinstance(node, Reshape) and source is not None:
+        moved = interleaved(graph, node) if isinstance(node, Concat | Reshape) else None
+        if moved is not None:
+            stored[node.output] = moved.shape
+        elif isinstance(node, Reshape) and source is not None:
             stored[node.output] = _or_none(reshaped, source, shape) or own
         else:
             stored[node.output] = _elementwise(graph, node, source) or own

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from quintet.tools.compiler.backends.opentpu.form import (
+    InterleaveStep,
     KernelStep,
     PoolStep,
     Step,
@@ -29,6 +30,7 @@ from quintet.tools.compiler.backends.opentpu.planes import Planes
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
 from ..base import LoweringError
+from ..interleaving import interleaved
 from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .shapes import nonnegative, stored_shapes
 
@@ -53,7 +55,7 @@ class Steps:
 
     Attributes
     ----------
-    steps : list of Step and PoolStep
+    steps : list of Step, PoolStep, KernelStep and InterleaveStep
     planes : dict, tensor -> Planes without gaps
     root : dict, tensor -> the tensor in whose place it lies
     """
@@ -65,7 +67,7 @@ class Steps:
         n = self.n = params["n"]
         graph = self.graph = quantised.graph
         self.stored = stored_shapes(graph, n)
-        self.steps: list[Step | PoolStep | KernelStep] = []
+        self.steps: list[Step | PoolStep | KernelStep | InterleaveStep] = []
         self.planes: dict[str, Planes] = {}
         self.root: dict[str, str] = {}
         self._made: dict[Any, str] = {}  # (source, phase, stride) -> map of the phase
@@ -75,12 +77,17 @@ class Steps:
                 self.stored[port.tensor], *self._phases(port.tensor)
             )
         for node in graph.nodes:
-            if isinstance(node, Reshape):
+            moves = interleaved(graph, node) is not None and (
+                isinstance(node, Concat)
+                or self.stored[node.inputs[0]] == graph.shape(node.inputs[0])
+            )
+            if isinstance(node, Reshape) and not moves:
                 self.root[node.output] = self.root[node.inputs[0]]
                 continue
             self.root[node.output] = node.output
             self.planes[node.output] = self._map(self.stored[node.output])
-            _KINDS[type(node)](self, node, [self.root[name] for name in node.inputs])
+            make = Steps._interleave if moves else _KINDS[type(node)]
+            make(self, node, [self.root[name] for name in node.inputs])
 
     def _turned(self, pair):
         """Converts (rows, columns) to (along lines, along places)."""
@@ -474,6 +481,33 @@ class Steps:
             )
         ]
         self._add(node, [*sources, negative], terms, shifts=[shift] * count)
+
+    def _interleave(self, node, sources):
+        """Adds the step that makes an interleaved map of its phases. That of a Concat is the map of
+        the Reshape behind it, whose elements have the same order."""
+        found = interleaved(self.graph, node)
+        unique = list(dict.fromkeys(sources))
+        channels = found.shape[2]
+
+        def terms(name, first):
+            planes = self.planes[self.root[name]]
+            matrix = np.zeros((planes.blocks * self.n, channels), np.int8)
+            matrix[first + np.arange(channels), np.arange(channels)] = 1
+            return cut({(0, 0): matrix}, channels, self.n, unique.index(self.root[name]))
+
+        phases = [[terms(name, first) for name, first in row] for row in found.phases]
+        if self.swap:
+            phases = [list(column) for column in zip(*phases, strict=True)]
+        self.steps.append(
+            InterleaveStep(
+                name=node.name,
+                target=node.output,
+                sources=unique,
+                factors=self._turned(found.factors),
+                terms=phases,
+                nodes=(node.name,),
+            )
+        )
 
     def _concat(self, node, sources):
         unique = list(dict.fromkeys(sources))

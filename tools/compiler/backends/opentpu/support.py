@@ -7,6 +7,7 @@ from typing import Any
 
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
+from ..interleaving import interleaved, is_interleaving
 from ..products import against_product, turns
 from .shapes import (
     FUNCTIONS,
@@ -124,7 +125,17 @@ def _activation(graph, node, params):
     return Support(DECOMPOSED, "unit tiles")
 
 
+def _interleaves(params):
+    return Support(
+        DECOMPOSED,
+        "phases read in turns"
+        + ("" if params["ext_pool"] else ", a product a position: it wants ext_pool"),
+    )
+
+
 def _concat(graph, node, params):
+    if is_interleaving(graph, node):
+        return _interleaves(params)
     if node.axis % len(graph.shape(node.output)) != len(graph.shape(node.output)) - 1:
         return Support(HOST, f"axis {node.axis}: expected the last one (channels)")
     constants = [name for name in node.inputs if graph.tensors[name].data is not None]
@@ -180,6 +191,8 @@ def _transpose(graph, node, params):
 
 
 def _reshape(graph, node, params):
+    if interleaved(graph, node) is not None:
+        return _interleaves(params)
     reshaped(
         stored_shapes(graph, params["n"])[node.inputs[0]], node.shape
     )  # raises where elements would have to move
@@ -278,7 +291,13 @@ def check_support(graph: g.Graph, node: g.Node, params: Mapping[str, Any]) -> Su
         ):
             return Support(HOST, "a map that was made of another shape's elements")
         result = _KINDS[type(node)](graph, node, params)
-        if result.runs and (not isinstance(node, g.Reshape) or node.output in graph.kept()):
+        # The Concat of phases is stored as the Reshape behind it has it.
+        phases = isinstance(node, g.Concat) and is_interleaving(graph, node)
+        if (
+            result.runs
+            and not phases
+            and (not isinstance(node, g.Reshape) or node.output in graph.kept())
+        ):
             axes_of(
                 graph.shape(node.output),
                 dense_parts(stored_shapes(graph, params["n"])[node.output], params["n"]),

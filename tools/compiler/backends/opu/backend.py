@@ -25,7 +25,7 @@ from .support import check_support
 
 __all__ = ["OpuBackend"]
 
-#: Shifts behind a sum of products, and of a bias' unit above that of the products: the range of
+#: Shifts after a sum of products, and of a bias' unit above that of the products: the range of
 #: ``@shift``, as far as numbers need it.
 _SHIFTS, _BIAS_SHIFTS = (-24, 40), (-24, 40)
 
@@ -145,6 +145,7 @@ class OpuBackend(Backend):
                 values[layer.source],
                 values.get(layer.residual),
                 values.get(layer.second),
+                values.get(layer.result),
             )
             for tensor in (layer.source, layer.residual, layer.second):
                 if last.get(tensor) == index and tensor not in wanted.values():

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from ...graph import Activation as Act
 from ...graph import AveragePool, Binary, Conv, Graph, MatMul, MaxPool, Node, Reshape, Transpose
+from ..interleaving import interleaved
 from .codegen.layers import NARROW
 from .grid import Grid, Regular, side
 from .stages import Stage
@@ -42,6 +43,7 @@ class Form:
     Attributes
     ----------
     split : set of names of tensors in channel blocks of 16
+    interleaved : dict, name of a node that makes an interleaved map -> Interleaved
     grids : dict, name of a tensor whose positions share slots -> Grid; ``folds``:
         those of inputs, which hold their padding
     """
@@ -53,6 +55,11 @@ class Form:
             for name in node.inputs:
                 self._readers.setdefault(name, []).append(node)
         self._makers = {node.output: node for node in graph.nodes}
+        self.interleaved = {
+            node.name: found
+            for node in graph.nodes
+            if (found := interleaved(graph, node)) is not None
+        }
         cuts = graph.cuts if isinstance(graph, Stage) else ()
         self.folds = {
             port.tensor: grid
@@ -84,7 +91,11 @@ class Form:
         """Resolves views: (name, shape) of the tensor that holds the memory of ``name``, as the
         core sees it: rows, columns, channels."""
         while isinstance(maker := self.maker(name), Reshape):
+            if maker.name in self.interleaved:
+                break
             name = maker.inputs[0]
+        if maker is not None and maker.name in self.interleaved:
+            return name, self.interleaved[maker.name].shape
         readers = self.readers(name)
         if (
             self.maker(name) is None

@@ -339,7 +339,19 @@ class Builder:
     @_make.register
     def _(self, node: Reshape):
         self._equal(node)
+        if node.name in self.form.interleaved:
+            return self._interleave(node)
         return self.values[node.inputs[0]]
+
+    def _interleave(self, node):
+        """Adds the layers that make the interleaved map of a Concat or Reshape. That of a Concat is
+        the map of the Reshape behind it, whose elements have the same order."""
+        found = self.form.interleaved[node.name]
+        phases = [[(self.values[name], at) for name, at in row] for row in found.phases]
+        names = [
+            self._name(node) for row in phases for _ in dict.fromkeys(source for source, _ in row)
+        ]
+        return self.network.interleave(names, phases, found.shape[2])
 
     def _ones(self, node, places, taps=(1, 1), tap=(0, 0), **options):
         """Adds a convolution that selects channels: each result channel is a source channel, or
@@ -361,6 +373,15 @@ class Builder:
     @_make.register
     def _(self, node: Concat):
         self._equal(node)
+        if node.name in self.form.interleaved:
+            return self._interleave(node)
+        axes = len(self.graph.shape(node.output))
+        if node.axis % axes != axes - 1:
+            raise LoweringError(
+                f"concat along axis {node.axis % axes} without the reshape behind it: expected "
+                "both in one program",
+                node.name,
+            )
         at, result = 0, None
         for name in node.inputs:
             each = np.arange(self.values[name].channels)

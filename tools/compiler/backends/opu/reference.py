@@ -169,6 +169,7 @@ def run_layer(
     source: np.ndarray,
     residual: np.ndarray | None = None,
     second: np.ndarray | None = None,
+    before: np.ndarray | None = None,
 ) -> np.ndarray:
     """Computes the integer results of one layer.
 
@@ -177,11 +178,15 @@ def run_layer(
     layer : Layer
     types : TypeSet
     source, residual, second : int64 [images, height, width, channels]
+    before : int64, the result as earlier layers left it, of an interleaved map that several layers
+        make
 
     Returns
     -------
     int64 [images, height, width, channels]
     """
+    if layer.phases is not None:
+        return _interleaved(layer, source, before)
     if layer.turned:
         return source.swapaxes(-1, -2 if layer.batched else -3)
     if layer.second is not None:
@@ -236,6 +241,16 @@ def _product(layer, types, source, second):
     return found if layer.batched else found.swapaxes(1, 2)
 
 
+def _interleaved(layer, source, before):
+    """An interleaved map with the phases of one layer, and those of ``before``."""
+    (down, across), row, columns = layer.phases
+    shape = len(source), *layer.result.shape
+    found = np.zeros(shape, np.int64) if before is None else before.copy()
+    for column, first in columns:
+        found[:, row::down, column::across] = source[..., first : first + shape[3]]
+    return found
+
+
 def run_network(network: Network, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Computes all tensors of a network.
 
@@ -260,6 +275,11 @@ def run_network(network: Network, inputs: Mapping[str, Any]) -> dict[str, np.nda
         residual = values[layer.residual.name] if layer.residual is not None else None
         second = values[layer.second.name] if layer.second is not None else None
         values[layer.result.name] = run_layer(
-            layer, network.set, values[layer.source.name], residual, second
+            layer,
+            network.set,
+            values[layer.source.name],
+            residual,
+            second,
+            values.get(layer.result.name),
         )
     return values

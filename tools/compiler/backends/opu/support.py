@@ -29,6 +29,7 @@ from ...graph import (
     Transpose,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
+from ..interleaving import is_interleaving
 from ..products import against_product, turns
 from .form import map_shape
 
@@ -45,6 +46,7 @@ _MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION 
 #: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_EMPTY = 64
 _YES = Support(NATIVE)
+_INTERLEAVED = Support(DECOMPOSED, "each phase stored to its own rows and columns")
 
 
 def check_support(graph: Graph, node: Node) -> Support:
@@ -300,6 +302,8 @@ def _(node: Reduce, graph):
 @_judge.register
 def _(node: Reshape, graph):
     source, result = graph.shape(node.inputs[0]), graph.shape(node.output)
+    if is_interleaving(graph, node):
+        return _INTERLEAVED
     flat = (
         len(result) == 1
         and all(isinstance(reader, Dense) for reader in graph.readers(node.output))
@@ -328,6 +332,8 @@ def _regular(shape):
 @_judge.register
 def _(node: Concat, graph):
     shape = graph.shape(node.output)
+    if is_interleaving(graph, node):
+        return _INTERLEAVED
     if node.axis % len(shape) != len(shape) - 1:
         return Support(
             HOST,

@@ -57,7 +57,7 @@ class CoreBuilder:
         self.arrays = self.biases = self.used = 0
         self.widest = 8  # bits
         self._known: dict[int, int] = {}  # register -> value, the least recently used first
-        self._holding: dict[int, int] = {}  # value -> register, the same turned round
+        self._holding: dict[int, int] = {}  # value -> register, its inverse
         self._pinned: set[int] = set()
         self._widths: tuple[int, int] | None = None
 

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["LineBuffers", "Stores", "margins_of", "reads"]
 
-#: Bytes of a store, which holds up all moves behind it for a cycle each memory beat.
+#: Bytes of a store, which holds up all moves after it for a cycle each memory beat.
 _STORED = 128
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "Simulation", "Step", "plan_stages"]
 
 #: Bytes of a pass in a cycle beside multiplications; cycles that it takes besides, that a row of
-#: results takes to stand behind its last multiplication, and a load from main memory beside its
+#: results takes to stand after its last multiplication, and a load from main memory beside its
 #: bytes.
 _CROSSED, _MEET, _SETTLE, _LATENCY = 6, 24, 24, 60
 #: Cycles before the end of a multiplication that the next one is taken, and those that it takes to

@@ -194,7 +194,7 @@ def _runs(places: list[int]) -> list[tuple[int, int, int]]:
             continue
         while end < len(places) and places[end] - places[end - 1] == stride:
             end += 1
-        # Of two alone the distance is chance: the second may begin a longer run.
+        # The distance of two alone is chance: the second may begin a longer run.
         if end - at == 2 and end < len(places) and abs(stride) != 1:
             end = at + 1
         runs.append((places[at], end - at, stride if end - at > 1 else 1))

@@ -2,6 +2,7 @@
 """Translators of composite operators, as sequences of simpler nodes; nodes that a core does not
 support may run on the host."""
 
+from dataclasses import replace
 from functools import reduce
 from math import pi, sqrt
 
@@ -155,6 +156,9 @@ def _shrink(step):
 
 @operator("Clip")
 def _clip(step):
+    quantised = step.view()
+    if quantised.grid is not None:
+        return _narrowed(step, quantised)
     chain, x = Chain(step), step.flowing()
     limits = [step.operand(at) for at in (1, 2)]
     if not any(isinstance(limit, View) for limit in limits):
@@ -165,6 +169,28 @@ def _clip(step):
     if limits[0] is not None:
         x = chain.maximum("" if limits[1] is None else "low", x, limits[0])
     return x if limits[1] is None else chain.minimum("", x, limits[1])
+
+
+def _narrowed(step, view):
+    """Clips quantised numbers, as Brevitas writes widths of fewer than 8 bits: the tensor ends at
+    these numbers, and keeps its grid."""
+    numbers = [np.inf, np.inf]
+    for at, what in ((1, "min"), (2, "max")):
+        limit = step.operand(at)
+        if (
+            not isinstance(limit, Constant)
+            or limit.data.size != 1
+            or limit.data.dtype.kind not in "iu"
+        ):
+            raise Refused(f"{what} of quantised numbers: expected a constant whole number")
+        numbers[at - 1] = int(limit.data.reshape(())) - view.grid.zero_point
+    low, high = (number * view.grid.scale for number in numbers)
+    if not low <= high:
+        raise Refused(f"min = {low} and max = {high}: expected the lower one first")
+    plain = replace(view, grid=None)
+    clipped = step.draft.same(Activation, plain, step.output, function="clip", low=low, high=high)
+    step.draft.set_grid(clipped.tensor, view.grid)
+    return replace(clipped, grid=view.grid)
 
 
 @operator("Min", "Max", "Mean")

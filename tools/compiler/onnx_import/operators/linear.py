@@ -135,7 +135,7 @@ def _gemm(step):
         weights, steps = data if turned else data.T, weight_steps(constant, 0 if turned else 1)
         if isinstance(addend, Constant):
             values = step.finite("C", step.fixed(2, "C").data) * beta
-            # A row for all results of the layer; anything else is added behind it.
+            # A row for all results of the layer; anything else is added after it.
             if values.ndim < 2 or values.shape[0] == 1:
                 if values.size not in (1, len(weights)):
                     raise Refused(f"C of shape {values.shape} for {len(weights)} features")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Translators of quantised operators: the graph keeps real numbers, and its tensors record the
 quantisation grid. Integer operators are read as the equivalent QuantizeLinear and DequantizeLinear
-form; Quant of QONNX and Brevitas as that form with any width."""
+form."""
 
 from dataclasses import replace
 
@@ -178,55 +178,3 @@ def _dynamic(step):
             f"expected {', '.join(sorted(behind))} behind it"
         )
     return [step.flowing(), Constant(np.float64(1)), Constant(np.zeros((), np.uint8))]
-
-
-@operator("Quant")
-def _quant(step):
-    """Translates Quant: any scale, any zero point, and widths from 2 bits on."""
-    bits = step.number(3, "bitwidth")
-    signed, narrow = bool(step.attribute("signed", 1)), bool(step.attribute("narrow", 0))
-    scale = step.finite("scale", step.fixed(1, "scale").data)
-    zero = step.finite("zeropt", step.fixed(2, "zeropt").data)
-    step.wants("rounding_mode", ("ROUND", "HALF_EVEN"), "ROUND")
-    if bits != int(bits) or not 2 <= bits <= 32:
-        raise Refused(f"bitwidth = {bits:g}: expected 2 to 32")
-    if not (scale > 0).all():
-        raise Refused("scale is not positive")
-    bits = int(bits)
-    low = -(1 << bits - 1) + narrow if signed else 0
-    high = (1 << bits - 1) - 1 if signed else (1 << bits) - 1 - narrow
-    operand = step.operand(0)
-    if isinstance(operand, Constant):
-        real = step.finite("its input", step.fixed(0, "its input").data)
-        numbers = np.clip(np.rint(real / scale + zero), low, high) - zero
-        whole = zero.size == 1 and bits <= 16
-        grid = Grid(_one(scale), int(zero.flat[0]), bits, signed) if whole else None
-        return Constant(numbers * scale, grid)
-    view = step.flowing()
-    if scale.size != 1 or zero.size != 1:
-        raise Refused(f"{scale.size} scales of a tensor that flows: expected one")
-    unit, offset = float(scale.flat[0]), float(zero.flat[0])
-    limits = ((low - offset) * unit, (high - offset) * unit)
-    if bits >= 16:
-        return view
-    if limits[0] >= 0 and step.draft.may_be_negative(view) or bits < 8:
-        # Its numbers end there, and quantisers omit a Relu if that has the same effect.
-        view = step.draft.same(
-            Activation, view, step.output, "", function="clip", low=limits[0], high=limits[1]
-        )
-    if bits == 8 and offset == int(offset):
-        step.draft.set_grid(view.tensor, Grid(unit, int(offset), bits, signed))
-    return view
-
-
-def _one(scale):
-    """A scale as a single number, if all its elements are equal."""
-    return float(scale.flat[0]) if scale.size == 1 else scale
-
-
-@operator("BipolarQuant")
-def _bipolar(step):
-    """Translates BipolarQuant: weights of plus and minus one, times a scale."""
-    data = step.finite("its input", step.fixed(0, "its input").data)
-    scale = step.finite("scale", step.fixed(1, "scale").data)
-    return Constant(np.where(data >= 0, 1.0, -1.0) * scale)

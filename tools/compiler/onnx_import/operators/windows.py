@@ -114,7 +114,7 @@ def _flat(step, size, translate):
     stride, dilation = each(step, "strides", 3), each(step, "dilations", 3)
     conv = step.operator == "Conv"
     for axis in range(3):
-        # Of a longer kernel only the tap on the element counts.
+        # Only the tap on the element counts in a longer kernel.
         tap = pads[axis] // dilation[axis]
         free = 1 + pads[axis] + pads[axis + 3] - (size[axis] - 1) * dilation[axis] - 1
         if lengths[2 + axis] != 1 or free // stride[axis] or free < 0 or len(size) != 3:

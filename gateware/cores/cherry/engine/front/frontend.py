@@ -336,8 +336,9 @@ class FrontEnd(wiring.Component):
         record, index, program = self._record, self._index, self.program
         count, body = Signal(18, reset_less=True), Signal(18, reset_less=True)
         self._wait = Signal(range(_SETTLE + 1))
-        jump, target, pop = Signal(), Signal(INDEX), Signal()  # pop: the record is done with
-        ahead, primed = Signal(), Signal()  # the first words of the next program are fetched
+        # `pop`: the record is finished. `ahead`: the first words of the next program are fetched.
+        jump, target, pop = Signal(), Signal(INDEX), Signal()
+        ahead, primed = Signal(), Signal()
         crowded, renewable = Signal(), Signal()
         # Of a loop's start, worked out while its record is looked up: it is active, undeclared, has
         # too many iterations, or none.
@@ -383,7 +384,7 @@ class FrontEnd(wiring.Component):
         ]
         with m.If(loops.push | loops.advance):
             m.d.sync += self._written.eq(self._written + 1)
-        # Whether the program's end is reached, for the next cycle; behind a jump nothing comes that
+        # Whether the program's end is reached, for the next cycle; after a jump nothing comes that
         # soon.
         ended, last_index, all_of_them = (
             Signal(),
@@ -523,8 +524,8 @@ class FrontEnd(wiring.Component):
             | ((state != _State.IDLE) & (state.as_value()[:4] < _State.MEMORY.value))
         )
         m.d.sync += self._shows.eq(~running)
-        # What ended well left nothing to the address units; to forget takes them longer than the
-        # first load of the next program.
+        # A program that ended well left nothing in the address units; clearing them takes longer
+        # than the first load of the next program.
         m.d.sync += [
             self._units.clear.eq(state == _State.REPORT),
             self.clear.eq(((state == _State.IDLE) & self.start) | (state == _State.REPORT)),

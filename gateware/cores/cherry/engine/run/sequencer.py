@@ -485,7 +485,7 @@ class Sequencer(wiring.Component):
                 with m.Elif((s.out_list == 0) & ~s.ready):
                     m.next = "NEXT"
                 with m.Elif((s.out_list == 0) | (s.defer & s.ready & ~self.sequential)):
-                    # What is ready is not behind the last step.
+                    # The last step is not before the ready one.
                     m.d.sync += [
                         s.held.eq(0),
                         s.number.eq(self.step + 1),

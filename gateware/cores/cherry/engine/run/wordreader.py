@@ -82,7 +82,7 @@ class WordReader(wiring.Component):
         m.submodules.gather = gather = BeatsToWords(beat_bytes=size, count_bits=4)
         m.submodules.notes = notes = ShiftQueue(shape=gather.burst.shape(), depth=_BURSTS)
 
-        # Who takes words thinks long about it.
+        # The reader decides late whether it takes a word.
         m.submodules.out = last = StreamBuffer(
             shape=data.StructLayout({"word": unsigned(32), "came": Came})
         )

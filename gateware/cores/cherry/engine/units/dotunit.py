@@ -116,7 +116,7 @@ class DotUnit(wiring.Component):
             exponents.append(stage(1, Mux(za | zb, 0, ea + eb), 9, f"exponent_{i}"))
             zeros.append(za | zb)
             signs.append((a[17] ^ b[17]) | off)
-            # What takes part in special results is put together in the next stages.
+            # The next stages combine these flags into special results.
             fa, fb = flag(ia, f"a{i}_infinite"), flag(ib, f"b{i}_infinite")
             infinite.append(fa | fb)
             nan.append(

@@ -144,7 +144,7 @@ class LoadStore(wiring.Component):
         m.d.comb += [
             a.eq(w.op.rows[y] + w.op.along[x]) for a, (y, x) in zip(address, lanes(), strict=True)
         ]
-        # Of each bank the lane whose address it gets: one at most.
+        # For each bank, the lane that sends it an address: one at most.
         mine = [
             s(1, Cat(first[k] & (a[:log] == b) for k, a in enumerate(address)), 16, f"mine_{b}")
             for b in range(params["banks"])

@@ -129,7 +129,7 @@ class ConvLanes(wiring.Component):
         swap = valid[at.swap] & info[at.swap].group
         swap_addend = valid[at.swap_addend] & info[at.swap_addend].group
         # Groups without a bias take nothing from the terms: one of them must not stand for the
-        # group behind it.
+        # group after it.
         m.d.comb += self.swapped.eq(swap_addend & (info[at.swap_addend].kind == ConvKind.BIAS))
         excess = Signal(bits.accumulator, reset_less=True)
         m.d.sync += excess.eq(Cat(shift[at.dot] <= k + 1 for k in range(bits.accumulator)))

@@ -94,7 +94,7 @@ class PostUnit(wiring.Component):
         with m.If(issue & loop.end):
             m.d.sync += reading.eq(0)
 
-        # Into the lanes, and behind them into a queue. One more stage chooses among a line's lanes.
+        # Into the lanes, and after them into a queue. One more stage chooses among a line's lanes.
         enter = delay(m, issue, _LANES + PostLane.MAXIMUM, "enter", clear=self.clear)
         first = delay(m, loop.first, _LANES + PostLane.MAXIMUM, "first")
         push = delay(m, issue & loop.last, _LANES + PostLane.LATENCY, "push", clear=self.clear)

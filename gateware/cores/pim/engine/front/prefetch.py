@@ -88,7 +88,7 @@ class Prefetch(wiring.Component):
                 "memory": Out(MemoryPort(beat_bytes)),
             }
         )
-        # State, which the proof looks at: requests, rows in the ring and behind it, words and
+        # State, which the proof looks at: requests, rows in the ring and after it, words and
         # instructions not yet shown.
         self._next_row, self._left = Signal(29, reset_less=True), Signal(30)
         self._room, self._flying = (

@@ -109,8 +109,8 @@ class Scoreboard(wiring.Component):
             Signal(name=f"crosses_{slot}", reset_less=True) for slot in range(self.count)
         ]
         self.valid = [Signal(name=f"valid_{slot}") for slot in range(self.count)]
-        # Of the matrix unit's slots: the current command writes what this one reads, and it still
-        # reads.
+        # For each slot of the matrix unit: the current command writes what this one reads, and it
+        # still reads.
         self.spoils = [
             Signal(name=f"spoils_{slot}", reset_less=True) for slot in self.slots["matrix"]
         ]

@@ -128,7 +128,7 @@ class Load(wiring.Component):
         )  # core, group of it, its groups
         s.another = (
             Signal()
-        )  # there is a group behind this one; a cycle late, its table is still to be read then
+        )  # there is a group after this one; a cycle late, its table is still to be read then
         m.d.sync += s.another.eq(s.number + 1 != s.groups)
         table = Array(
             Signal(26, name=f"table_{k}") for k in range(p["cores"])

@@ -114,7 +114,7 @@ class MatrixUnit(wiring.Component):
             addends.half.eq(half),
             addends.has_bias.eq(command.has_bias if params["bias_words"] else 0),
         ]
-        # All words have been requested: what is written from now on comes behind them.
+        # All words have been requested: what is written from now on comes after them.
         reading = Signal()
         m.d.sync += reading.eq(reader.active)
         m.d.comb += [self.reads.done.eq(reading & ~reader.active), self.reads.tag.eq(front.tag)]

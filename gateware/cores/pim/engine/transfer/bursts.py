@@ -71,7 +71,7 @@ class Bursts(wiring.Component):
         address = Signal(32 - part)  # in beats
         left = Signal(12)  # beats less one
         last, made = Signal(), Signal()
-        # Of every write that was requested: whether it ends its st, and of which one.
+        # For every requested write: whether it ends its st, and the tag of that st.
         m.submodules.owed = owed = ShiftQueue(
             shape=data.StructLayout({"last": 1, "tag": TAG_BITS}), depth=_WRITES
         )

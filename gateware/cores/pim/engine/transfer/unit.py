@@ -134,7 +134,7 @@ class TransferUnit(wiring.Component):
             }
         )
         now, after, given = Signal(layout), Signal(layout), Signal(layout)
-        # Of send and recv: the peer is there; every word has gone; the receiver has them all.
+        # For send and recv: the peer is there; every word has gone; the receiver has them all.
         active, met, sent, confirmed = Signal(), Signal(), Signal(), Signal()
         broken = Signal()  # the sizes of send and recv differ
         peer_size = Signal(SIZE_BITS)
@@ -348,7 +348,7 @@ class TransferUnit(wiring.Component):
             request.payload.eq(leaving.o.payload.request),
             leaving.o.ready.eq(request.ready),
         ]
-        # The last word of a command has gone, or goes now: with a second word behind the first it
+        # The last word of a command has gone, or goes now: with a second word after the first it
         # is not looked at closer.
         written = (
             request.ready & leaving.i.ready

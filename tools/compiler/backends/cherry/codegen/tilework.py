@@ -350,8 +350,8 @@ def _products_walk(walk, operation, views, operands, parts, height, width):
                             offset=of_one + at * source.strides[2],
                         )
 
-                    # What all contexts share comes first: it has a second place to go to while the
-                    # product before is at work, the rest has not.
+                    # Operands that all contexts share come first: they have a second place to go to
+                    # while the product before is at work, the others have not.
                     if walk.along == 2 and operation == "matmul":
                         take()
                         weigh("WEIGHTS")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..form import BIAS_LANE, KernelStep, PoolStep, Step, packed_vector
+from ..form import BIAS_LANE, InterleaveStep, KernelStep, PoolStep, Step, packed_vector
 from ..schedule.geometry import settle
 from ..schedule.plan import make_plan
 from .emit import Emitter
@@ -63,7 +63,7 @@ def constant_vectors(count: int, n: int, packed: Mapping[int, int] | None = None
 
 
 def compile_steps(
-    steps: Sequence[Step | PoolStep | KernelStep],
+    steps: Sequence[Step | PoolStep | KernelStep | InterleaveStep],
     planes: Mapping[str, Planes],
     *,
     inputs: Collection[str],
@@ -78,7 +78,8 @@ def compile_steps(
 
     Parameters
     ----------
-    steps : list of Step, PoolStep and KernelStep, each behind those that make its sources
+    steps : list of Step, PoolStep, KernelStep and InterleaveStep, each behind those that make its
+        sources
     planes : dict, tensor -> Planes without gaps
     inputs : names of tensors that are in main memory before a run
     stored : names of tensors that must be there after it

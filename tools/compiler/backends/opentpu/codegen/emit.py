@@ -10,6 +10,7 @@ import numpy as np
 
 from ..form import (
     INT8,
+    InterleaveStep,
     KernelStep,
     PackedBias,
     PoolStep,
@@ -20,6 +21,7 @@ from ..form import (
     spread_of,
 )
 from ..schedule.chunks import needed, slot_rows
+from .interleaving import Interleaving
 from .kernels import Kernels
 from .pooling import Pooling
 from .program import Program, split
@@ -53,7 +55,7 @@ class Tiles:
         return self._numbers[key]
 
 
-class Emitter(Pooling, Kernels):
+class Emitter(Pooling, Kernels, Interleaving):
     """Emits the instructions of a plan's steps, one after another.
 
     Parameters
@@ -204,7 +206,7 @@ class Emitter(Pooling, Kernels):
 
     # Steps
 
-    def step(self, number: int, step: Step | PoolStep | KernelStep) -> None:
+    def step(self, number: int, step: Step | PoolStep | KernelStep | InterleaveStep) -> None:
         """Appends the instructions of a step."""
         self.marks.append(len(self.program.words))
         plan = self.plan
@@ -212,6 +214,8 @@ class Emitter(Pooling, Kernels):
             return self._pool_step(number, step)
         if isinstance(step, KernelStep):
             return self._kernel_step(number, step)
+        if isinstance(step, InterleaveStep):
+            return self._interleave_step(number, step)
         source = plan.planes[step.sources[0]]
         places = spread_of(step, source)
         if places is not None and self._spread(number, step, places):
@@ -324,7 +328,7 @@ class Emitter(Pooling, Kernels):
             self._cfg("conv", width & 0xFF | across << 8 | down * source.pitch << 16)
             self._mmc(at(first), acc, rows, tile, overwrite, convolve=True, after=after)
         else:
-            # From the last line to the first: a product behind one that begins higher need not wait
+            # From the last line to the first: a product after one that begins higher need not wait
             # for its sums.
             for line in reversed(range(first, end)):
                 here = acc + (line - first) * width

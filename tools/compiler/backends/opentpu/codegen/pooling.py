@@ -10,7 +10,7 @@ from .program import split
 
 __all__ = ["Pooling"]
 
-#: What pads the windows.
+#: Value that pads the windows.
 _LEAST = -128
 
 

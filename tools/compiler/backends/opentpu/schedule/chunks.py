@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from ..form import KernelStep, PoolStep, Step
+from ..form import InterleaveStep, KernelStep, PoolStep, Step
 
 if TYPE_CHECKING:
     from ..planes import Planes
@@ -42,7 +42,7 @@ def slot_rows(params: Mapping[str, Any]) -> int:
 
 
 def chunks(
-    step: Step | PoolStep | KernelStep,
+    step: Step | PoolStep | KernelStep | InterleaveStep,
     planes: Mapping[str, Planes],
     params: Mapping[str, Any],
     most: int | None = None,
@@ -53,6 +53,9 @@ def chunks(
         return [Chunk(0, 1, 0, 1)]
     if isinstance(step, PoolStep):
         lines = pool_lines(step, planes, params)
+    elif isinstance(step, InterleaveStep):
+        # A line goes through the accumulators by itself.
+        lines = max(step.factors[0], slot // target.pitch)
     else:
         lines = (slot - target.lead) // target.pitch
         if lines < 1:
@@ -86,12 +89,23 @@ def pool_lines(step: PoolStep, planes: Mapping[str, Planes], params: Mapping[str
 
 
 def needed(
-    step: Step | PoolStep | KernelStep, chunk: Chunk, source: int, planes: Mapping[str, Planes]
+    step: Step | PoolStep | KernelStep | InterleaveStep,
+    chunk: Chunk,
+    source: int,
+    planes: Mapping[str, Planes],
 ) -> tuple[int, int]:
     """Source lines (first, end) of source number ``source`` that a chunk needs."""
     down = planes[step.sources[source]].down
     if isinstance(step, KernelStep):
         return 0, down
+    if isinstance(step, InterleaveStep):
+        phases = [
+            any(term.source == source for terms in row for block in terms for term in block)
+            for row in step.terms
+        ]
+        factor = step.factors[0]
+        seen = [line // factor for line in range(chunk.first, chunk.end) if phases[line % factor]]
+        return (seen[0], seen[-1] + 1) if seen else (0, 0)
     if isinstance(step, PoolStep):
         low, high = (
             chunk.first * step.stride[0] - step.before[0],

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from ..form import KernelStep, PoolStep, Step
+from ..form import InterleaveStep, KernelStep, PoolStep, Step
 
 if TYPE_CHECKING:
     from ..planes import Planes
@@ -37,13 +37,15 @@ def overhang(step: Step, index: int, source: Planes, result: Planes) -> tuple[in
 
 
 def settle(
-    steps: Sequence[Step | PoolStep | KernelStep], planes: Mapping[str, Planes], merge: str = "all"
+    steps: Sequence[Step | PoolStep | KernelStep | InterleaveStep],
+    planes: Mapping[str, Planes],
+    merge: str = "all",
 ) -> tuple[dict[str, Planes], set[str]]:
     """Chooses the gap and lead of every map.
 
     Parameters
     ----------
-    steps : list of Step, PoolStep and KernelStep
+    steps : list of Step, PoolStep, KernelStep and InterleaveStep
     planes : dict, tensor name -> Planes without gaps
     merge : name out of JOINS
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ....common.inputs import KernelError
-from ..form import KernelStep, PackedBias, PoolStep, Step, packed_rows
+from ..form import InterleaveStep, KernelStep, PackedBias, PoolStep, Step, packed_rows
 from .buffer import Item, allocate
 from .chunks import Chunk, chunks, needed, pool_lines, slot_rows
 
@@ -90,7 +90,7 @@ class Plan:
 
 
 def band_lines(
-    step: Step | PoolStep | KernelStep,
+    step: Step | PoolStep | KernelStep | InterleaveStep,
     source: int,
     parts: Sequence[Chunk],
     planes: Mapping[str, Planes],
@@ -117,7 +117,7 @@ def _lives(steps):
 
 
 def make_plan(
-    steps: Sequence[Step | PoolStep | KernelStep],
+    steps: Sequence[Step | PoolStep | KernelStep | InterleaveStep],
     planes: dict[str, Planes],
     zeroed: set[str],
     *,
@@ -131,7 +131,7 @@ def make_plan(
 
     Parameters
     ----------
-    steps : list of Step, PoolStep and KernelStep
+    steps : list of Step, PoolStep, KernelStep and InterleaveStep
     planes, zeroed : of :func:`~.geometry.settle`
     inputs : names of tensors that lie in main memory before a run
     stored : names of tensors that must lie there after it

@@ -33,7 +33,7 @@ _SHORT = 700
 _QUICK = 4000
 #: Times that all layers are gone through, at most, while it gains.
 _PASSES = 2
-#: Layers before and behind one that its tilings are compared with.
+#: Layers before and after one that its tilings are compared with.
 _NEIGHBOURS = 1
 
 
@@ -207,7 +207,7 @@ def _finish(network, target, maps, emitter, spans, constants, chosen, program_at
     constants_at = _align(program_at + 4 * len(emitter.words))
     data = constants.data
     maps_at = constants_at + data.size
-    # A residual may be loaded with the shape of a larger tile: what lies behind the maps must be
+    # A residual may be loaded with the shape of a larger tile: what lies after the maps must be
     # there to be read.
     extent = _align(max(maps.units, emitter.extent) * 64)
     end = maps_at + extent

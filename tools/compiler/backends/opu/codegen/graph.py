@@ -14,6 +14,7 @@ import numpy as np
 
 from ......gateware.cores.opu.types import SLOT, type_set
 from ....common.inputs import KernelError, check_name, check_names, integers
+from .interleaved import Interleaving
 from .layers import BLOCK, NARROW, Layer, Tensor
 from .products import Products
 
@@ -61,7 +62,7 @@ def _whole_numbers(value):
 
 
 @dataclass(eq=False)
-class Network(Products):
+class Network(Products, Interleaving):
     """A network that is built layer by layer in execution order.
 
     Parameters

@@ -2,12 +2,13 @@
 """Tensors and layers of a network: channel blocks, kernel taps, and their order."""
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from ......gateware.cores.opu.types import SLOT
 
-__all__ = ["BLOCK", "NARROW", "Layer", "Tensor"]
+__all__ = ["BLOCK", "NARROW", "Layer", "Phases", "Tensor"]
 
 #: Taps that one window offset of ``conv`` reaches, a side.
 BLOCK = 16
@@ -63,6 +64,16 @@ class Tensor:
         return block * self.each, min(self.channels, (block + 1) * self.each)
 
 
+class Phases(NamedTuple):
+    """Phases of an interleaved map that one layer copies: ``factors`` (row phases, column phases)
+    of the map, number ``row`` of the row phase, and in ``columns`` the (number, first channel in
+    the source) of each column phase."""
+
+    factors: tuple[int, int]
+    row: int
+    columns: tuple[tuple[int, int], ...]
+
+
 @dataclass(eq=False)
 class Layer:
     """A convolution with its fused operations; fully connected layers and averages are convolutions
@@ -86,6 +97,8 @@ class Layer:
         a matrix, else all rows are one
     residual : Tensor or None; by_tap :
         it is added as one more tap instead of by ``store``; residual_f : shift of that tap
+    phases : Phases or None, of a layer that copies the source to its places in an interleaved map,
+        which other layers complete
     """
 
     name: str
@@ -112,6 +125,7 @@ class Layer:
     second: Tensor | None = None
     turned: bool = False
     batched: bool = False
+    phases: Phases | None = None
 
     @property
     def adds(self) -> bool:
@@ -182,7 +196,7 @@ class Layer:
     @property
     def macs(self) -> int:
         """Multiply-accumulates of the layer for one image, without padding channels."""
-        if self.turned:
+        if self.turned or self.phases is not None:
             return 0
         channels = self.source.channels // self.groups
         return (

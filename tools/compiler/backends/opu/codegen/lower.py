@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from .interleaved import interleaved_jobs
 from .layers import BLOCK, NARROW, Layer
 from .products import product_jobs
 from .target import Target, ifm_channels, ofm_channels
@@ -96,10 +97,9 @@ class Lowering:
 
     def jobs(self, layer: Layer, tiling: Tiling, first: int, count: int) -> list[Job]:
         """Tile jobs of images ``first`` to ``first + count - 1``, in order."""
-        if layer.second is not None:
-            return [
-                job for n in range(first, first + count) for job in product_jobs(self, layer, n)
-            ]
+        if layer.second is not None or layer.phases is not None:
+            make = product_jobs if layer.phases is None else interleaved_jobs
+            return [job for n in range(first, first + count) for job in make(self, layer, n)]
         flat = self.flat(layer)
         make = self._flat_job if flat else self._job
         height, width = (count, 1) if flat else layer.result.shape[:2]
@@ -159,8 +159,7 @@ class Lowering:
             ofm_channels(channels_of(layer.result, out)),
         )
         by_tap = layer.by_tap and layer.residual is not None
-        # What a tile reads lies as far from what the first of its shape reads as the tiles lie from
-        # each other.
+        # The operands of two tiles of one shape lie as far from each other as the tiles do.
         key = None if by_tap else (layer.name, tiling.taps, out, ofm)
         here = source.at(self.image(source, n), 0, top * layer.stride[0], left * layer.stride[1])
         if key not in self._tiles:

@@ -264,7 +264,7 @@ class PairLoadStore(wiring.Component):
                 bank.write_data.eq(Mux(of_second, second, first)),
                 bank.write.eq(w.issue & w.now.store & (of_first | of_second) & ~self.clear),
             ]
-        # Of the two lanes the sum of row and column is even in one, odd in the other.
+        # The sum of row and column is even in one of the two lanes, odd in the other.
         layout = data.StructLayout(
             {"x": 2, "row": 2, "down": 1, "two": 1, "ends_row": 1, "bank_even": 1, "bank_odd": 1}
         )

@@ -1,0 +1,38 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Chart of milliseconds beside the peers': of the published times and the measured cycles, and
+current."""
+
+import re
+import xml.etree.ElementTree as ElementTree
+
+import pytest
+
+from quintet.firmware.mlperf_tiny import NETWORKS, PEERS
+from quintet.firmware.mlperf_tiny.chart import FILE, bars, draw
+from quintet.tools.pages.results import read
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_times_are_published_or_measured(network):
+    found = bars(read(), network)
+    assert [bar.milliseconds for bar in found] == sorted(bar.milliseconds for bar in found)
+    published = {bar.label: bar.milliseconds for bar in found if not bar.own}
+    assert published == {
+        peer.name: peer.milliseconds[network] for peer in PEERS if network in peer.milliseconds
+    }
+    assert sum(bar.own for bar in found) == 4
+
+
+def test_times_are_cycles_at_the_reached_clock():
+    """The fast build has reached its 80 MHz, the OPU's default one less."""
+    found = {bar.label: bar.milliseconds for bar in bars(read(), "resnet8")}
+    times = read()["measurements"]["opentpu/on-chip-8x8"]["rows"][0]["values"]
+    assert found["OpenTPU, 85f-8x8-fast"] == pytest.approx(times["time"], abs=0.005)
+    assert found["OPU, 85f"] > 184_414 / 80e3
+
+
+def test_picture_is_current():
+    text = FILE.read_text()
+    assert text == draw(read()), "python -m quintet.firmware.mlperf_tiny.chart draws it again"
+    assert ElementTree.fromstring(text).tag.endswith("svg")
+    assert "prefers-color-scheme: dark" in text and not re.search(r'href="|url\(|<script', text)
