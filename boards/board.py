@@ -5,16 +5,18 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from amaranth.build import Platform
+    from typing_extensions import Self
 
     from ..gateware.cores import CorePackage
     from ..gateware.memory.blockram import BlockRAMMemory
+    from ..gateware.memory.ddr3.memory import DDR3Memory
     from ..gateware.memory.sdram.controller import SDRAMController
     from ..gateware.memory.spram import SPRAMMemory
     from ..gateware.memory.sram.controller import SRAMController
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from .clocking import Clocking
 
 __all__ = [
+    "DDR3",
     "FPGA_FAMILY",
     "LINKS",
     "SDRAM",
@@ -158,7 +161,11 @@ class _Memory:
     def is_chip(self) -> bool:
         """Whether it is an external chip, so that part of main memory can be on the FPGA
         instead."""
-        return self.kind in ("SDRAM", "SRAM")
+        return self.kind in ("SDRAM", "SRAM", "DDR3")
+
+    def suited(self, package: CorePackage | None, params: Mapping[str, Any], size: int) -> Self:
+        """This memory, with the beats that the core's engine takes where there is a choice."""
+        return self
 
 
 @dataclass(frozen=True)
@@ -228,6 +235,81 @@ class SRAM(_Memory):
 
 
 @dataclass(frozen=True)
+class DDR3(_Memory):
+    """DDR3 chip of 16 bits behind LiteDRAM's controller: ``part`` of
+    ``gateware/memory/ddr3/parts.py``, on the platform's ``resource``.
+
+    A beat has 8 bytes, what the chip moves in a cycle of the main clock, or 4 if the core's engine
+    takes no wider ones.
+
+    Attributes
+    ----------
+    swapped_masks : bool, the wires of the two byte masks cross on the board
+    termination : bool, the chip terminates its data lines while it does not send
+    command_delay : int, steps of delay of clock and command lines at 64 MHz and below
+    power : str or None, resource of pins of the FPGA that carry supply and ground
+    """
+
+    part: str
+    resource: str = "ddr3"
+    swapped_masks: bool = False
+    termination: bool = True
+    command_delay: int = 0
+    power: str | None = None
+    beat_bytes: int = 8
+    kind: Literal["DDR3"] = "DDR3"
+    width: int = 16
+
+    @property
+    def size(self) -> int:
+        """Capacity of the chip in bytes."""
+        from ..gateware.memory.ddr3.parts import find_ddr3
+
+        return find_ddr3(self.part).size
+
+    @property
+    def beats(self) -> tuple[int, ...]:
+        """Possible beat sizes in bytes."""
+        return (8, 4)
+
+    def beat(self, size: int) -> int:
+        """Beat size in bytes."""
+        return self.beat_bytes
+
+    def suited(self, package: CorePackage | None, params: Mapping[str, Any], size: int) -> Self:
+        """This memory with the widest beats that the core's engine can be built for."""
+        if package is None:
+            return self
+        beat = next((beat for beat in self.beats if takes_beats(package, params, beat, size)), 4)
+        return replace(self, beat_bytes=beat)
+
+    def backing(self, *, clocking: Clocking, family: str | None, size: int) -> DDR3Memory:
+        """Builds the memory component (docs/how/contracts.md, section 2); ``size`` is ignored,
+        since it is always the chip's."""
+        from ..gateware.memory.ddr3.memory import DDR3Memory
+
+        return DDR3Memory(part=self.part, beat_bytes=self.beat_bytes)
+
+
+def takes_beats(
+    package: CorePackage, params: Mapping[str, Any], beat_bytes: int, memory_size: int
+) -> bool:
+    """Whether a core's engine can be built for beats of that size; ``params``: all of them."""
+    from ..gateware.shell.settle import settle
+
+    try:
+        # Never elaborated: only its own checks are wanted.
+        settle(
+            package.core.variant(params, beat_bytes)(
+                params=params, beat_bytes=beat_bytes, memory_size=memory_size
+            )
+        )
+    except ValueError:
+        return False
+    return True
+
+
+@dataclass(frozen=True)
 class SPRAM(_Memory):
     """Single-port RAM of an UP5K: four blocks of 32 KiB, minus those that a core's preset uses."""
 
@@ -282,7 +364,7 @@ class BlockRAM(_Memory):
 
 
 #: Main memory of a board.
-MainMemory: TypeAlias = SDRAM | SRAM | SPRAM | BlockRAM
+MainMemory: TypeAlias = SDRAM | SRAM | DDR3 | SPRAM | BlockRAM
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,7 +380,7 @@ class Board:
     platform : str, ``module:class`` of amaranth-boards, or of a file in ``boards/platforms``
     oscillator : str, clock resource of the platform; ``oscillator_hz`` its frequency
     clock_mhz : float, main clock where the preset names none
-    memory : SDRAM, SRAM, SPRAM or BlockRAM
+    memory : SDRAM, SRAM, DDR3, SPRAM or BlockRAM
     link : UARTLink or USBPort, the default link
     usb : USBPort or None, where USB wires come to the FPGA
     spi : SPIPort or None, pins for a link over SPI
@@ -458,7 +540,6 @@ class Board:
         """
         from ..gateware.arguments import is_integer
         from ..gateware.isa.parameters import ParameterError
-        from ..gateware.shell.settle import settle
         from . import BoardError
 
         memory = self.memory
@@ -481,23 +562,15 @@ class Board:
                 f"on-chip memory of {self.name} = {on_chip}: expected 0, its main memory is "
                 f"{memory.kind} already"
             )
-        beats = [beat for beat in (16, 8, 4) if beat >= memory.beat_bytes]
+        beats = [beat for beat in (16, 8, 4) if beat >= min(memory.beats)]
         if package is None:
             return on_chip, beats[0]
         preset = preset or self.preset_for(package)
         values = package.params.SPACE.resolve(preset, params)
         most = package.params.SPACE.presets[preset].on_chip_beat or max(beats)
-        for beat in (beat for beat in beats if beat <= most):
-            try:
-                # Never elaborated: only its own checks are wanted.
-                settle(
-                    package.core.variant(values, beat)(
-                        params=values, beat_bytes=beat, memory_size=memory.size
-                    )
-                )
-            except ValueError:
-                continue
-            return on_chip, beat
+        for beat in beats:
+            if beat <= most and takes_beats(package, values, beat, memory.size):
+                return on_chip, beat
         raise ParameterError(
             f"{package.name} {preset} cannot have on-chip memory on {self.name}: its engine "
             f"supports no beats of {' or '.join(map(str, beats))} bytes"
@@ -593,8 +666,9 @@ class Board:
         capacity = CAPACITIES[self.fpga] if family == "own" else None
         family = self.family if family == "own" else family
         size = size or self.memory.usable(package, resolved)
+        backing = self.memory.suited(package, resolved, size)
         if package is not None:
-            engine = package.core.variant(resolved, self.memory.beat(size))
+            engine = package.core.variant(resolved, backing.beat(size))
             try:
                 engine.check_capacity(resolved, capacity)
             except ValueError as error:
@@ -605,7 +679,7 @@ class Board:
         on_chip, beat = self.on_chip_memory(package, preset, params, on_chip)
         if package is not None:
             domain = requested_domain(
-                package.core.variant(resolved, beat or self.memory.beat(size)), resolved
+                package.core.variant(resolved, beat or backing.beat(size)), resolved
             )
             beside = (
                 domain.ratio
@@ -615,7 +689,7 @@ class Board:
         self._check_baud(port, asked_hz)
         try:
             clocks = clocking(self, asked_hz, beside, link)
-            memory = self.memory.backing(clocking=clocks, family=family, size=size)
+            memory = backing.backing(clocking=clocks, family=family, size=size)
             if on_chip:
                 from ..gateware.memory.onchip import OnChipMemory
 

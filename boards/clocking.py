@@ -15,10 +15,13 @@ from ..gateware.primitives.pll import PLLError, PLLSettings, ecp5_settings, ice4
 if TYPE_CHECKING:
     from .board import Board
 
-__all__ = ["USB_HZ", "Clocking", "clocking", "sdram_clock"]
+__all__ = ["DDR3_MHZ", "USB_HZ", "Clocking", "clocking", "sdram_clock"]
 
 #: Frequency of the USB device's fast domain.
 USB_HZ = 48_000_000
+#: Main clocks in MHz with DDR3 memory: those of LiteX's boards with this PHY. The chip's clock is
+#: twice as fast, which is below what its delay-locked loop is specified for (JESD79-3F: 300 MHz).
+DDR3_MHZ = 48, 100
 
 
 @dataclass(frozen=True)
@@ -31,17 +34,29 @@ class Clocking:
     further_hz : int or None, frequency requested of the PLL beside it
     settings : PLLSettings
     sdram : SDRAMClock or None
+    halved : bool, the PLL generates twice the main clock, for DDR3 memory
     """
 
     asked_hz: int
     further_hz: int | None
     settings: PLLSettings
     sdram: SDRAMClock | None = None
+    halved: bool = False
+
+    @property
+    def pll_hz(self) -> int:
+        """Frequency requested of the PLL's first output."""
+        return self.asked_hz * (2 if self.halved else 1)
+
+    @property
+    def main_hz(self) -> float:
+        """Main clock in Hz, as it is generated."""
+        return self.settings.output_hz / (2 if self.halved else 1)
 
     @property
     def hz(self) -> int:
-        """Main clock in Hz, as the PLL generates it."""
-        return round(self.settings.output_hz)
+        """Main clock in whole Hz, as it is generated."""
+        return round(self.main_hz)
 
     @property
     def domain_hz(self) -> int | None:
@@ -134,9 +149,18 @@ def clocking(
     PLLError
         The PLL cannot make these clocks within 1 %.
     ValueError
-        The board's SDRAM cannot have this clock.
+        The board's SDRAM or DDR3 memory cannot have this clock.
     """
     further_hz = _beside(board, asked_hz, ratio, link)
+    if board.memory.kind == "DDR3":
+        low, high = DDR3_MHZ
+        if not low * 1e6 <= asked_hz <= high * 1e6:
+            raise ValueError(
+                f"its DDR3 memory: expected {low} to {high} MHz, found {asked_hz / 1e6:g}"
+            )
+        return Clocking(
+            asked_hz, further_hz, _settings(board, 2 * asked_hz, further_hz), halved=True
+        )
     settings = _settings(board, asked_hz, further_hz)
     sdram = sdram_clock(board, asked_hz, ratio, link) if board.memory.kind == "SDRAM" else None
     return Clocking(asked_hz, further_hz, settings, sdram)

@@ -2,9 +2,22 @@
 """OrangeCrab r0.2: ECP5 of the fastest speed grade. Its DDR3 is not used: main memory is block
 RAM."""
 
-from .board import BlockRAM, Board, SPIPort, UARTLink, USBPort
+from .board import DDR3, BlockRAM, Board, SPIPort, UARTLink, USBPort
 
-__all__ = ["BOARDS"]
+__all__ = ["BOARDS", "CHIP"]
+
+#: The board's DDR3, for a build that uses it; not the main memory of a board here, since no SoC
+#: with a core has been placed and routed with it. The smallest chip that the board is sold with: of
+#: a larger one the first 128 MiB. Crossed masks, no termination and the delay as in LiteX's
+#: description of the board.
+CHIP = DDR3(
+    "MT41K64M16",
+    resource="ddr3_chip",
+    swapped_masks=True,
+    termination=False,
+    command_delay=100,
+    power="ddr3_pseudo_power",
+)
 
 # PROGRAMN: r0.2 has no resistor at it, and some boards load their bitstream again and again, since
 # the pads of unused pins pull down (by the board's author,
@@ -33,7 +46,7 @@ def _board(size, fpga, memory, too_large):
         fault_led=("rgb_led", 0, "r"),
         held_high=_HELD_HIGH,
         notes=(
-            "main memory is block RAM: the DDR3 needs a controller that quintet does not have",
+            "main memory is block RAM: the DDR3 is not used",
             "the serial line is on pins 0 (in) and 1 (out) of the header, 3.3 V",
             "link usb is on the board's own USB port",
             "link spi is on the header: SCK, MOSI (in), MISO (out), 5 (chip select), 6 (ready)",

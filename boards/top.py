@@ -27,6 +27,7 @@ from ..gateware.memory.sram.parts import find_sram
 from ..gateware.memory.sram.phy import SRAMPhy
 from ..gateware.primitives.pll import PLL
 from .clocking import USB_HZ
+from .ddr3_top import DDR3Chip, DDR3Clocks
 from .spi_top import SPIPads
 from .usb_top import USB_TOLERANCE, USBClocks, USBPads
 
@@ -80,11 +81,21 @@ class MainClock(Elaboratable):
     cycles have passed, and on request.
 
     ``settle`` covers the first microseconds after configuration, in which an iCE40's block RAM
-    cannot be read.
+    cannot be read. ``clock``: the main clock, if it is not the PLL's output itself; ``settled``:
+    it runs for good.
     """
 
-    def __init__(self, *, pll: PLL, input: Value, settle: int = SETTLE) -> None:
+    def __init__(
+        self,
+        *,
+        pll: PLL,
+        input: Value,
+        settle: int = SETTLE,
+        clock: Value | None = None,
+        settled: Value | int = 1,
+    ) -> None:
         self.pll, self.input, self.settle = pll, input, settle
+        self._clock, self._settled = clock, settled
         self.request = Signal()
         self.domain = ClockDomain("sync")
 
@@ -96,12 +107,14 @@ class MainClock(Elaboratable):
         main = Signal(name="main_clock")
         m.d.comb += [
             self.pll.input.eq(self.input),
-            main.eq(self.pll.output),
+            main.eq(self.pll.output if self._clock is None else self._clock),
             boot.clk.eq(main),
             self.domain.clk.eq(main),
         ]
         locked = Signal()
-        m.submodules.locked = FFSynchronizer(self.pll.locked, locked, o_domain="boot")
+        m.submodules.locked = FFSynchronizer(
+            self.pll.locked & self._settled, locked, o_domain="boot"
+        )
         count = Signal(range(self.settle))
         reset = Signal(init=1)
         m.d.boot += [count.eq(Mux(count.all(), count, count + 1)), reset.eq(~count.all())]
@@ -150,7 +163,7 @@ class BoardTop(Elaboratable):
         return PLL(
             family=self.board.family,
             input_hz=self.board.oscillator_hz,
-            wanted_hz=clocks.asked_hz,
+            wanted_hz=clocks.pll_hz,
             phase=clocks.sdram.degrees if shifted else None,
             further_hz=clocks.further_hz,
             pad=pad,
@@ -166,7 +179,8 @@ class BoardTop(Elaboratable):
         else:
             m.submodules.oscillator = oscillator = io.Buffer("i", pin)
             pll, clock = self._pll(), oscillator.i
-        main = m.submodules.clock = MainClock(pll=pll, input=clock)
+        ddr3 = self._ddr3(m, pll, clock) if board.memory.kind == "DDR3" else {}
+        main = m.submodules.clock = MainClock(pll=pll, input=clock, **ddr3)
         m.domains.sync = main.domain
         m.d.comb += main.request.eq(soc.reset_request)
         if soc.domain is not None:
@@ -280,6 +294,25 @@ class BoardTop(Elaboratable):
         for name in ("wp", "hold"):
             m.submodules[f"flash_{name}"] = buffer = io.Buffer("o", getattr(port, name))
             m.d.comb += buffer.o.eq(0)  # never asserted
+
+    def _ddr3(self, m, pll, oscillator):
+        """DDR3 chip and its clocks; returns the main clock, for :class:`MainClock`."""
+        restart = Signal()  # from a register, since it resets asynchronously
+        m.d.sync += restart.eq(self.soc.reset_request)
+        clocks = m.submodules.ddr3_clocks = DDR3Clocks(
+            input=pll.output, main_hz=self.clocking.main_hz
+        )
+        chip = m.submodules.ddr3 = DDR3Chip(
+            memory=self.board.memory,
+            clock_hz=self.clocking.main_hz,
+            oscillator=oscillator,
+            oscillator_hz=self.board.oscillator_hz,
+            locked=pll.locked,
+            restart=restart,
+            clocks=clocks,
+        )
+        wiring.connect(m, self.soc.memory_pins, chip.pins)
+        return {"clock": clocks.main, "settled": chip.settled}
 
     def _sdram(self, m, platform, pll):
         ports = platform.request(self.board.memory.resource, dir="-")

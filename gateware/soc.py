@@ -267,9 +267,13 @@ class SoC(wiring.Component):
             )
         watchdog = m.submodules.watchdog = self._watchdog
         memory = m.submodules.memory = self.backing
+        # Memory with a state to tell, whether it is main memory or behind on-chip memory.
+        calibrates = getattr(getattr(memory, "rest", memory), "kind", None) == "DDR3"
         registers = m.submodules.registers = SoCRegisters(
-            interrupts=1 + self.run_list, boots=self.boot is not None
+            interrupts=1 + self.run_list, boots=self.boot is not None, calibrates=calibrates
         )
+        if calibrates:
+            m.d.comb += registers.memory.eq(Cat(memory.pins.ready, memory.pins.failed))
         info = m.submodules.info = ROM(
             data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length())
         )

@@ -28,7 +28,10 @@
 #error "the chip model looks at pads between two edges, so they must be registers"
 #endif
 #endif
-#define BOARD_CHIP (BOARD_SDRAM || BOARD_SRAM)
+#if BOARD_DDR3
+#include "ddr3_port.hpp"
+#endif
+#define BOARD_CHIP (BOARD_SDRAM || BOARD_SRAM || BOARD_DDR3)
 
 #if BOARD_FLASH
 #include "spi_flash.hpp"
@@ -84,6 +87,36 @@ struct Board : Simulation {
 	std::unique_ptr<SdrSdram> chip;
 #elif BOARD_SRAM
 	std::unique_ptr<AsyncSram> chip;
+#elif BOARD_DDR3
+	std::unique_ptr<DDR3Port> chip;
+
+	// A command that waits for the controller. Which of them it takes depends on the address that it is offered in the same
+	// cycle, known only when the design is evaluated. A command that it does not take waits here instead of in the design's
+	// register; the next one reaches the controller in the same cycle either way.
+	struct { bool valid = false, write; uint64_t address; } ddr3_command;
+
+	void ddr3_outputs() {
+		flag(top.p_pads____ready, chip->ready()), flag(top.p_pads____failed, chip->failed());
+		flag(top.p_pads____native____cmd__ready, chip->ready() && !ddr3_command.valid);
+		flag(top.p_pads____native____wdata__ready, chip->wdata_ready());
+		flag(top.p_pads____native____rdata__valid, chip->rdata_valid());
+		if (chip->rdata_valid()) std::memcpy(chunks(top.p_pads____native____rdata__data), chip->rdata_data(), DDR3Port::BEAT);
+	}
+
+	// The controller's edge at the end of this cycle.
+	void ddr3_edge() {
+		if (flag(top.p_pads____native____cmd__valid) && flag(top.p_pads____native____cmd__ready)) {
+			ddr3_command.valid = true, ddr3_command.write = flag(top.p_pads____native____cmd__we);
+			ddr3_command.address = chunks(top.p_pads____native____cmd__addr)[0];
+		}
+		const bool takes = ddr3_command.valid && chip->cmd_ready(ddr3_command.address);
+		if (chip->wdata_ready() && !flag(top.p_pads____native____wdata__valid)) fail("LiteDRAM takes data of a write that are not there");
+		uint8_t data[DDR3Port::BEAT];
+		std::memcpy(data, chunks(top.p_pads____native____wdata__data), sizeof data);
+		chip->edge(takes, ddr3_command.write, ddr3_command.address, data, uint16_t(chunks(top.p_pads____native____wdata__we)[0]));
+		if (takes) ddr3_command.valid = false;
+		if (flag(top.p_reset__request)) chip->restart(), ddr3_command.valid = false;
+	}
 #endif
 
 #if BOARD_FLASH
@@ -135,6 +168,8 @@ struct Board : Simulation {
 		columns = ((1ull << c.column_bits) - 1) | 1 << 10;
 #elif BOARD_SRAM
 		chip.reset(new AsyncSram(c.address_bits, c.too_fast));
+#elif BOARD_DDR3
+		chip.reset(new DDR3Port(ddr3_config<DDR3Port>(c)));
 #endif
 	}
 
@@ -150,6 +185,8 @@ struct Board : Simulation {
 		chunks(top.p_pads____d____i)[0] = wires.data(chip->cycle(
 			address(chunks(top.p_pads____a)[0], false), flag(top.p_pads____oe), chunks(top.p_pads____we)[0], chunks(top.p_pads____be)[0],
 			wires.data(chunks(top.p_pads____d____o)[0]), flag(top.p_pads____d____oe)));
+#elif BOARD_DDR3
+		ddr3_outputs();
 #endif
 #if BOARD_FLASH
 		if (flash)
@@ -162,6 +199,9 @@ struct Board : Simulation {
 		master.until(double(cycle) + 1, [this](bool edge) { return spi_level(edge); });
 #endif
 		tick([this] {
+#if BOARD_DDR3
+			ddr3_edge();
+#endif
 #if BOARD_WIRE
 			uint8_t byte;
 			if (line.take(cycle, flag(top.p_tx__line), byte)) from_board.push_back(byte), last_byte = cycle;
@@ -195,7 +235,7 @@ struct Board : Simulation {
 			cycle_once();
 			if (!from_board.empty() && (from_board.size() >= wanted || cycle - last_byte >= silence)) break;
 		}
-#if BOARD_CHIP
+#if BOARD_SDRAM || BOARD_SRAM
 		if (chip->violation()) fail(std::string(BOARD_SDRAM ? "SDRAM chip: " : "SRAM chip: ") + chip->violation());
 #endif
 #if BOARD_FLASH
@@ -303,7 +343,12 @@ void board_forget(Board *h) {
 }
 
 // Faults for tests: data lines as masks, two address lines exchanged, bits of a word of one of the design's memories.
-void board_wires(Board *h, uint64_t keep, uint64_t set, unsigned swap_a, unsigned swap_b) { h->wires = {keep, set, swap_a, swap_b}; }
+void board_wires(Board *h, uint64_t keep, uint64_t set, unsigned swap_a, unsigned swap_b) {
+	h->wires = {keep, set, swap_a, swap_b};
+#if BOARD_DDR3
+	h->chip->keep = uint16_t(keep), h->chip->set = uint16_t(set);
+#endif
+}
 void board_stick(Board *h, uint32_t *word, uint32_t mask, uint32_t value) { h->stuck.push_back({word, mask, value & mask}); }
 
 // From now on: `count` rows, ticks of the slices that are kept, and how many of them at most.
@@ -348,6 +393,9 @@ void board_chip_counts(Board *h, uint64_t *counts) {
 	counts[0] = c.activates, counts[1] = c.precharges, counts[2] = c.reads, counts[3] = c.writes, counts[4] = c.refreshes;
 #elif BOARD_SRAM
 	counts[0] = counts[1] = counts[4] = 0, counts[2] = h->chip->reads, counts[3] = h->chip->writes;
+#elif BOARD_DDR3
+	DDR3Port &c = *h->chip;
+	counts[0] = c.activates, counts[1] = c.precharges, counts[2] = c.reads, counts[3] = c.writes, counts[4] = c.refreshes;
 #else
 	(void)h, (void)counts;
 #endif

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, cast
 from ...gateware.cores import open_core
 from ...gateware.link.spi import SPILink
 from ...gateware.link.spi_format import SPI_HZ
+from ...gateware.memory.ddr3.sequencer import start_cycles
 from .. import open_board
 from ..board import UARTLink
 from ..clocking import Clocking
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from ...gateware.cores import CorePackage
+    from ...gateware.memory.ddr3.parts import DDR3Part
     from ...gateware.memory.sdram.parts import SDRAMPart
     from ...gateware.memory.sdram.phase import ClockPath
     from ...gateware.soc import SoC
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from .compile import Library
 
 __all__ = [
+    "DDR3_WAITS",
     "REGISTER_FUNCTIONS",
     "BoardConfig",
     "BoardSimulation",
@@ -42,6 +45,7 @@ __all__ = [
     "VirtualPipe",
     "VirtualSPI",
     "describe_chip",
+    "describe_ddr3",
     "open_virtual",
 ]
 
@@ -55,6 +59,20 @@ _CHIPS = Path(__file__).resolve().parents[2] / "gateware" / "memory" / "chips"
 _U32, _U64, _I64, _H = ctypes.c_uint32, ctypes.c_uint64, ctypes.c_int64, ctypes.c_void_p
 _PARTS = ("data_bits", "bank_bits", "row_bits", "column_bits", "t_mrd")
 _TIMES = ("t_rcd", "t_rp", "t_ras", "t_rc", "t_rfc", "t_wr", "t_rrd", "t_ras_max")
+#: Waits of LiteDRAM's controller in cycles, as ``ddr3_config`` of ``chip_config.hpp`` takes them.
+DDR3_WAITS = (
+    "t_rp",
+    "t_rcd",
+    "t_wr",
+    "t_refi",
+    "t_rfc",
+    "t_wtr",
+    "t_ccd",
+    "t_rc",
+    "t_ras",
+    "read",
+    "write",
+)
 _PHASES = ("t_is", "t_ih", "t_ac2", "t_ac3", "t_oh")
 
 
@@ -74,6 +92,9 @@ class BoardConfig(ctypes.Structure):
         ("address_bits", _U32),
         ("too_fast", _U32),
         ("reset_cycles", _U32),
+        ("ddr3_cycles", _U32 * len(DDR3_WAITS)),
+        ("ddr3_ready", _U32),
+        ("ddr3_fails", _U32),
     ]
 
 
@@ -91,6 +112,16 @@ def describe_chip(config: BoardConfig, soc: SoC, part: SDRAMPart, path: ClockPat
     config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
     config.powerup_ps = int(soc.backing.powerup_ns * 1000)
     config.refresh_ps = int(part.t_refi * 1000)
+
+
+def describe_ddr3(config: BoardConfig, soc: SoC, part: DDR3Part, fails: bool = False) -> None:
+    """Sets the geometry and the controller's waits of a DDR3 ``part`` of ``soc`` in ``config``;
+    ``fails``: its read delays cannot be set."""
+    timing = part.timing(soc.clock_hz)
+    config.row_bits, config.bank_bits = part.row_bits, part.bank_bits
+    config.column_bits = part.column_bits
+    config.ddr3_cycles = (_U32 * len(DDR3_WAITS))(*(getattr(timing, name) for name in DDR3_WAITS))
+    config.ddr3_ready, config.ddr3_fails = start_cycles(soc.clock_hz), fails
 
 
 #: Exports of a library that records registers (``register_exports.hpp``).
@@ -350,6 +381,7 @@ class VirtualBoard(SimulatedBoard):
                 "BOARD_SDRAM": int(soc.backing.kind == "SDRAM"),
                 "BOARD_WIRE": int(baud is not None),
                 "BOARD_SRAM": int(soc.backing.kind == "SRAM"),
+                "BOARD_DDR3": int(soc.backing.kind == "DDR3"),
                 **({"BOARD_FLASH": 1} if soc.boot is not None else {}),
                 **({"BOARD_SPI": 1} if with_spi else {}),
             },
@@ -366,6 +398,10 @@ class VirtualBoard(SimulatedBoard):
         if soc.backing.kind == "SRAM" and top.part is not None:
             config.address_bits = top.part.address_bits
             config.too_fast = soc.clock_hz > replace(top.part, **(part_changes or {})).max_hz
+        elif soc.backing.kind == "DDR3" and top.part is not None:
+            changes = dict(part_changes or {})
+            fails = changes.pop("fails", False)
+            describe_ddr3(config, soc, replace(top.part, **changes), fails)
         elif top.part is not None:
             known = cast(Clocking, soc.clocking).sdram
             assert known is not None

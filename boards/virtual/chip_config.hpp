@@ -11,7 +11,19 @@ struct BoardConfig {
 	uint64_t t_ras_max_ps, powerup_ps, refresh_ps;
 	int64_t t_is_ps, t_ih_ps, t_ac2_ps, t_ac3_ps, t_oh_ps, rises_ps[2], returns_ps[2];
 	uint32_t address_bits, too_fast, reset_cycles;
+	// DDR3: waits in cycles of the controller, in the order of `ddr3_config`; cycles until it is ready; it never is.
+	uint32_t ddr3_cycles[11], ddr3_ready, ddr3_fails;
 };
+
+// `Port`: DDR3Port.
+template <typename Port> typename Port::Config ddr3_config(const BoardConfig &c) {
+	typename Port::Config s;
+	unsigned *const times[] = {&s.t_rp, &s.t_rcd, &s.t_wr, &s.t_refi, &s.t_rfc, &s.t_wtr, &s.t_ccd, &s.t_rc, &s.t_ras, &s.read, &s.write};
+	for (unsigned i = 0; i < 11; i++) *times[i] = c.ddr3_cycles[i];
+	s.row_bits = c.row_bits, s.bank_bits = c.bank_bits, s.column_bits = c.column_bits;
+	s.ready_after = c.ddr3_ready, s.fails = c.ddr3_fails;
+	return s;
+}
 
 // `Chip`: SdrSdram.
 template <typename Chip> typename Chip::Config sdram_config(const BoardConfig &c) {

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from .. import LOADED_AT
-from ..board import SDRAM, SPRAM, SRAM, BlockRAM, Board, UARTLink, USBPort
+from ..board import DDR3, SDRAM, SPRAM, SRAM, BlockRAM, Board, UARTLink, USBPort
 
 if TYPE_CHECKING:
     from ...gateware.cores import CorePackage
@@ -23,7 +23,7 @@ _ROOT = Path(__file__).resolve().parents[2]
 _CORES = "quintet.gateware.cores."
 #: Other people's code that designs are made with.
 _PACKAGES = ("amaranth", "amaranth-boards", "luna-soc", "luna-usb", "usb-protocol", "numpy")
-_OWN = {Board, SDRAM, SRAM, SPRAM, BlockRAM, UARTLink, USBPort}
+_OWN = {Board, SDRAM, SRAM, DDR3, SPRAM, BlockRAM, UARTLink, USBPort}
 # Clocks of file systems are coarse.
 _SLACK = 2
 

@@ -37,7 +37,7 @@ class VirtualTop(wiring.Component):
     -------
     rx : In, tx : Out, byte streams; or rx_line : In(1), tx_line : Out(1); or spi : Out(SPIPins())
     pads : Out(SDRAMPins) or Out(SRAMPins), where the SoC has a memory chip:
-        lines behind the registers of the I/O cells
+        lines behind the registers of the I/O cells; or Out(DDR3Pins), the controller's port
     busy, fault, interrupt, reset_request : Out
     flash : Out(FlashPins()), ready, blink : Out, where the SoC starts from flash memory
     second_clk : In(1), where the core has a clock domain of its own
@@ -82,7 +82,10 @@ class VirtualTop(wiring.Component):
             self.interrupt.eq(soc.interrupt),
             self.reset_request.eq(soc.reset_request),
         ]
-        if self.part is not None:
+        if self.part is not None and soc.backing.kind == "DDR3":
+            # The model stands for LiteDRAM's controller, not for the chip behind its I/O cells.
+            wiring.connect(m, soc.memory_pins, wiring.flipped(self.pads))
+        elif self.part is not None:
             # The registers of the I/O cells, as SDRAMPhy's. They stand here and not in a submodule,
             # so that the top's ports are the registers themselves: the chip model looks at them
             # between two edges.

@@ -38,6 +38,12 @@ SOC_REGISTERS = {
         "1 ready, bit 2 refused; [6:4] why: 1 no image, 2 another version, 3 damaged, 4 an image "
         "of another build, 5 a bus cycle failed",
     ),
+    "soc_memory": (
+        0x18,
+        "r",
+        "start of main memory, in a build with DDR3: bit 0 ready, bit 1 failed (its read delays "
+        "cannot be set)",
+    ),
 }
 
 
@@ -54,6 +60,8 @@ class SoCRegisters(wiring.Component):
         How many there are.
     boots : bool
         There are members ``cycles`` and ``boot``.
+    calibrates : bool
+        There is a member ``memory``.
 
     Members
     -------
@@ -61,11 +69,17 @@ class SoCRegisters(wiring.Component):
         a write with any ``sel`` bit low is ignored.
     interrupt : In, a bit for each of them
     cycles : Out(32), boot : In(7), the register ``soc_boot``; with ``boots``
+    memory : In(2), the register ``soc_memory``; with ``calibrates``
     led, reset : Out. ``reset`` is high for one cycle.
     """
 
     def __init__(
-        self, *, reset_delay_bits: int = 16, interrupts: int = 1, boots: bool = False
+        self,
+        *,
+        reset_delay_bits: int = 16,
+        interrupts: int = 1,
+        boots: bool = False,
+        calibrates: bool = False,
     ) -> None:
         if not isinstance(reset_delay_bits, int) or not 1 <= reset_delay_bits <= 32:
             raise ValueError(f"Reset delay must be 1 to 32 bits, not {reset_delay_bits!r}")
@@ -78,8 +92,9 @@ class SoCRegisters(wiring.Component):
                 "reset": Out(1),
             }
             | ({"cycles": Out(32), "boot": In(7)} if boots else {})
+            | ({"memory": In(2)} if calibrates else {})
         )
-        self._boots = boots
+        self._boots, self._calibrates = boots, calibrates
         memory_map = MemoryMap(addr_width=8, data_width=8)
         memory_map.add_resource(self, name=("soc",), size=256)
         self.bus.memory_map = memory_map
@@ -119,4 +134,7 @@ class SoCRegisters(wiring.Component):
                 if self._boots:
                     with m.Case(5):
                         m.d.comb += bus.dat_r.eq(self.boot)
+                if self._calibrates:
+                    with m.Case(6):
+                        m.d.comb += bus.dat_r.eq(self.memory)
         return m

@@ -100,7 +100,7 @@ def _described(name, preset, params):
         on_chip, beat = board.on_chip_memory(
             package, preset, params, None if on_chip is None else int(on_chip)
         )
-        memory = board_memory(name.board, size)
+        memory = board_memory(name.board, size, name.isa, resolved)
         if on_chip:
             memory["on_chip"] = {"size": on_chip, "beat_bytes": beat}
         clock, link = round(board.clock_for(package, preset) * 1e6), board.link.info

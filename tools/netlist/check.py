@@ -104,6 +104,13 @@ def _report(folder):
             f"{path}: link {report['link']}; only builds with link uart can be checked, since "
             f"the host is simulated at a serial line's pins"
         )
+    if (report.get("memory") or {}).get("kind") == "DDR3":
+        raise InputError(
+            f"{path}: main memory is DDR3, and the netlist of such a build cannot be checked: "
+            f"LiteDRAM's PHY consists of cells for which there is no model (DQSBUFM, ODDRX2DQA, "
+            f"IDDRX2DQA, DDRDLLA and others), so that neither the calibration nor any program in "
+            f"main memory can be simulated"
+        )
     return report
 
 

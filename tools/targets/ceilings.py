@@ -51,14 +51,19 @@ def info_ceilings(info: TargetInfo) -> dict[str, Any]:
     return ceilings(info.isa, info.params, info.memory, info.clock_hz)
 
 
-def board_memory(name: str | None, size: int) -> dict[str, Any]:
+def board_memory(
+    name: str | None, size: int, isa: str | None = None, params: Mapping[str, Any] | None = None
+) -> dict[str, Any]:
     """Description of a board's main memory for a build that uses ``size`` bytes: ``size``,
-    ``beat_bytes`` and ``kind``; empty if ``name`` is ``None``."""
+    ``beat_bytes`` and ``kind``; empty if ``name`` is ``None``. ``isa`` and all ``params``: the
+    core, which may decide the beats."""
     if name is None:
         return {}
     from ...boards import open_board
 
     memory = open_board(name).memory
+    if isa is not None and params is not None:
+        memory = memory.suited(cores.open_core(isa), params, size)
     return {"size": size, "beat_bytes": memory.beat(size), "kind": memory.kind}
 
 

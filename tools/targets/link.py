@@ -28,15 +28,19 @@ BUSY, FAULT, ABORTED = 1, 4, 8
 #: Bytes between two registers that are read along, since a request of its own takes more; bytes of
 #: one request.
 _NEAR, _BLOCK = 24, 256
-#: Places of the cycle counter and of the start from flash memory in the SoC's registers
-#: (gateware/bus/registers.py).
-SOC_CYCLES, SOC_BOOT = 0x08, 0x14
+#: Places of the cycle counter, of the start from flash memory and of that of DDR3 memory in the
+#: SoC's registers (gateware/bus/registers.py).
+SOC_CYCLES, SOC_BOOT, SOC_MEMORY = 0x08, 0x14, 0x18
 #: The core ends after an abort within this many seconds of the board's time, else it counts as
 #: stuck.
 ABORT_SECONDS = 2.0
 RESET_SECONDS = 2.0
 #: Longest start from flash memory.
 BOOT_SECONDS = 30.0
+#: Longest start of DDR3 memory; it takes a millisecond.
+MEMORY_SECONDS = 2.0
+#: Bits of SOC_MEMORY.
+MEMORY_READY, MEMORY_FAILED = 1, 2
 _REFUSED = {
     BootReason.NONE: "its start did not end",
     BootReason.NO_IMAGE: "flash memory holds none at its place",
@@ -79,6 +83,8 @@ class LinkTarget(Target):
         self.control = self.header.control_base
         self._running, self._listing, self._seen = False, False, 0
         self._ended = False  # the core has ended the last run, as far as we saw
+        if self.info.memory.get("kind") == "DDR3":
+            self._wait_for_memory()
         if self.info.boot:
             # Nothing that a host writes may be overwritten by the start.
             self._boot = BootStatus.BUSY
@@ -330,6 +336,23 @@ class LinkTarget(Target):
         return self._outcome(cycle_limit)
 
     # Start from flash memory
+
+    def _wait_for_memory(self):
+        """Waits until DDR3 memory is initialised and calibrated, which it is before a host can be
+        connected."""
+        end = self.now() + MEMORY_SECONDS
+        while not (state := self.soc_word(SOC_MEMORY)) & MEMORY_READY:
+            if state & MEMORY_FAILED:
+                raise self._link_error(
+                    "its DDR3 memory cannot be calibrated: expected a read delay by which each "
+                    "byte lane returns what was written, found a lane without one; load the "
+                    "bitstream again, and look at the memory chip and its supply"
+                )
+            if self.now() > end:
+                raise self._link_error(
+                    f"its DDR3 memory does not start: expected it within {MEMORY_SECONDS:g} s"
+                )
+            self.pause(100e-6)
 
     def _wait_for_boot(self):
         for seconds in self._polls(lambda: self.soc_word(SOC_BOOT), BootStatus.BUSY):

@@ -265,6 +265,13 @@ def test_what_is_not_read_back(tmp_path, board, message):
         check_build(tmp_path, routed=True)
 
 
+def test_a_build_with_ddr3_is_not_checked(tmp_path):
+    report = {**REPORT, "board": "orangecrab-85f", "memory": {"kind": "DDR3"}}
+    (tmp_path / "report.json").write_text(json.dumps(report))
+    with pytest.raises(InputError, match="main memory is DDR3, and the netlist of such a build"):
+        check_build(tmp_path)
+
+
 def test_icebox_is_missing_or_fails(tmp_path, monkeypatch):
     (tmp_path / "report.json").write_text(json.dumps({**REPORT, "board": "hx8k-breakout"}))
     for name in ("top.asc", "top.pcf"):

@@ -58,7 +58,11 @@ def build_object(
     info : TargetInfo of the target that it ran on, or ``None``: the board that it was made for
     clock_hz : main clock in Hz, where there is no ``info``
     """
-    memory = board_memory(plan.board, plan.memory_size) if info is None else info.memory
+    memory = (
+        board_memory(plan.board, plan.memory_size, plan.isa, plan.params)
+        if info is None
+        else info.memory
+    )
     return {
         "isa": plan.isa,
         "preset": plan.preset if info is None else info.preset,
