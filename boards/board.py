@@ -439,7 +439,8 @@ class Board:
     ) -> tuple[int, int]:
         """Size of main memory in block RAM, and its beat size, in bytes; (0, 0) without any.
 
-        The beat is the widest of 16, 8 and 4 bytes that the core's engine can be built for.
+        The beat is the widest of 16, 8 and 4 bytes that the core's engine can be built for, and no
+        wider than its preset wants.
 
         Parameters
         ----------
@@ -485,7 +486,8 @@ class Board:
             return on_chip, beats[0]
         preset = preset or self.preset_for(package)
         values = package.params.SPACE.resolve(preset, params)
-        for beat in beats:
+        most = package.params.SPACE.presets[preset].on_chip_beat or max(beats)
+        for beat in (beat for beat in beats if beat <= most):
             try:
                 # Never elaborated: only its own checks are wanted.
                 settle(
@@ -617,7 +619,12 @@ class Board:
             if on_chip:
                 from ..gateware.memory.onchip import OnChipMemory
 
-                memory = OnChipMemory(rest=memory, on_chip=on_chip, beat_bytes=beat, family=family)
+                more = {}
+                if package is not None:
+                    more["outstanding"] = package.core.variant(resolved, beat).ON_CHIP_REQUESTS
+                memory = OnChipMemory(
+                    rest=memory, on_chip=on_chip, beat_bytes=beat, family=family, **more
+                )
         except PLLError:
             raise
         except ValueError as error:

@@ -45,7 +45,9 @@ def _board(size, fpga):
             "link usb is on the second USB port, US2",
             "link spi is on header J1: GP0 clock, GP1 in, GP2 out, GP3 chip select, GP4 ready",
         ),
-        network_presets={"opentpu": "85f-8x8-fast"} if fpga == "85f" else {},
+        network_presets={"opentpu": "85f-8x8-fast", "opu": "85f-p256-fast"}
+        if fpga == "85f"
+        else {},
     )
 
 

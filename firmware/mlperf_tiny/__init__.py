@@ -40,9 +40,12 @@ NETWORKS = {
     )
 }
 #: Presets of the ULX3S-85F that a core is measured with, where not the board's own.
-PRESETS = {"opentpu": "85f-8x8-conv"}
+PRESETS = {"opentpu": "85f-8x8-conv", "opu": "85f"}
 #: Further presets of a board that ``--board`` measures a core with, beside its default.
-_BESIDE = {("ulx3s-85f", "opentpu"): ("85f-8x8-conv", "85f-8x8-fast", "85f-16x16-fast")}
+_BESIDE = {
+    ("ulx3s-85f", "opentpu"): ("85f-8x8-conv", "85f-8x8-fast", "85f-16x16-fast"),
+    ("ulx3s-85f", "opu"): ("85f", "85f-p256-fast"),
+}
 
 
 def presets_of(board: str, isa: str) -> tuple[str | None, ...]:

@@ -142,6 +142,7 @@ class Preset:
     beats : beat sizes of main memory, in bytes, that the engine supports; ``None``: any.
     needs : primitives of its FPGA that not every larger one of the family has (:data:`LACKS`).
     on_chip : bytes of main memory that a SoC with it has in block RAM, from address 0.
+    on_chip_beat : most bytes of a beat of that memory; ``None``: as many as the engine takes.
     placer, router : algorithms of nextpnr that a bitstream is made by; ``None``: the usual ones.
     """
 
@@ -153,6 +154,7 @@ class Preset:
     beats: tuple[int, ...] | None = None
     needs: tuple[str, ...] = ()
     on_chip: int = 0
+    on_chip_beat: int | None = None
     placer: str | None = None
     router: str | None = None
 

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Hybrid main memory: the lowest addresses in block RAM, the others in another memory."""
 
+from collections.abc import Collection
+
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In
@@ -33,6 +35,9 @@ class OnChipMemory(wiring.Component):
     beat_bytes : int
         Bytes of a beat: 2, 4, 8 or 16.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
+    outstanding : int
+        Requests under way, here and in the arbiters in front: a read of the other memory takes many
+        cycles, and only with others behind it are both memories at work.
 
     Members
     -------
@@ -49,9 +54,6 @@ class OnChipMemory(wiring.Component):
     #: Partial beats reach both memories as they are; the adapters that `rest` needs for them are
     #: inside.
     masks = True
-    #: Requests under way, here and in the arbiters in front: a read of the other memory takes many
-    #: cycles, and only with others after it are both memories at work.
-    OUTSTANDING = 8
 
     def __init__(
         self,
@@ -60,7 +62,9 @@ class OnChipMemory(wiring.Component):
         on_chip: int,
         beat_bytes: int,
         family: str | None = None,
+        outstanding: int = 8,
     ) -> None:
+        self.OUTSTANDING = outstanding
         self.rest, self.size, self.on_chip, self.beat_bytes = rest, rest.size, on_chip, beat_bytes
         self.kind, self.rest_beat_bytes = (
             getattr(rest, "kind", type(rest).__name__),
@@ -70,7 +74,7 @@ class OnChipMemory(wiring.Component):
             if hasattr(rest, name):
                 setattr(self, name, getattr(rest, name))
         self._split = MemorySplit(
-            beat_bytes=beat_bytes, border=on_chip, size=rest.size, outstanding=self.OUTSTANDING
+            beat_bytes=beat_bytes, border=on_chip, size=rest.size, outstanding=outstanding
         )
         self._low = PipelinedBlockRAM(size=on_chip, beat_bytes=beat_bytes, family=family)
         self._adapter = None
@@ -82,9 +86,10 @@ class OnChipMemory(wiring.Component):
             members["pins"] = rest.signature.members["pins"]
         super().__init__(members)
 
-    def floorplan(self, device: str) -> dict[str, str]:
-        """Placement of block RAMs by name, as in ``Engine.floorplan``."""
-        return {f"low.{name}": place for name, place in self._low.floorplan(device).items()}
+    def floorplan(self, device: str, taken: Collection[str] = ()) -> dict[str, str]:
+        """Placement of block RAMs by name, as in ``Engine.floorplan``, none at sites ``taken``."""
+        places = self._low.floorplan(device, taken)
+        return {f"low.{name}": place for name, place in places.items()}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

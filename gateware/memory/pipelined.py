@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Pipelined main memory in block RAM, whose clock frequency does not depend on its size."""
 
+from collections.abc import Collection
+
 from amaranth import Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, connect, flipped
@@ -55,9 +57,10 @@ class PipelinedBlockRAM(wiring.Component):
         self._most = self._ram.latency + 3
         super().__init__({"port": In(MemoryPort(beat_bytes))})
 
-    def floorplan(self, device: str) -> dict[str, str]:
-        """Placement of block RAMs by name, as in ``Engine.floorplan``."""
-        return {f"ram.{name}": place for name, place in self._ram.floorplan(device).items()}
+    def floorplan(self, device: str, taken: Collection[str] = ()) -> dict[str, str]:
+        """Placement of block RAMs by name, as in ``Engine.floorplan``, none at sites ``taken``."""
+        places = self._ram.floorplan(device, taken)
+        return {f"ram.{name}": place for name, place in places.items()}
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

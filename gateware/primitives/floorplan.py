@@ -8,6 +8,8 @@ them. Block RAMs likewise: where an array takes most of an FPGA's, which one lie
 far everything beside them has to reach.
 """
 
+from collections.abc import Collection
+
 __all__ = [
     "across",
     "dsp_clusters",
@@ -136,10 +138,10 @@ def ram_columns(device: str, cols: int, size: int) -> list[list[str]]:
     return found
 
 
-def memory_places(device: str, count: int) -> list[str]:
+def memory_places(device: str, count: int, taken: Collection[str] = ()) -> list[str]:
     """Sites of ``count`` block RAMs that form one memory, as many as an FPGA with arrays can spare:
     adjacent, column by column through the two lowest rows, away from the DSPs, then in the middle
-    of the next row.
+    of the next row; beside block RAMs that have been ``taken``, the lowest that are left.
 
     Returns
     -------
@@ -149,6 +151,9 @@ def memory_places(device: str, count: int) -> list[str]:
     rows = ram_rows(device)
     if len(rows) != 4 or 4 * count <= sum(map(len, rows)) or count > 3 * len(rows[0]):
         return []
+    if any(place in taken for row in rows for place in row):
+        free = [place for row in reversed(rows) for place in row if place not in taken]
+        return free[:count] if len(free) >= count else []
     low = [place for pair in zip(rows[3], rows[2], strict=True) for place in pair]
     margin = max(0, len(low) - count) // 4 * 2
     found = low[margin : margin + count]

@@ -8,6 +8,8 @@ as the memory allows: of 16,384 words of 128 bits each of the 128 blocks holds o
 so that it has 17 wires instead of some 45, and nothing stands behind it.
 """
 
+from collections.abc import Collection
+
 from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
@@ -82,9 +84,9 @@ class MaskedRAM(wiring.Component):
             }
         )
 
-    def floorplan(self, device: str) -> dict[str, str]:
+    def floorplan(self, device: str, taken: Collection[str] = ()) -> dict[str, str]:
         """Placement of the blocks on an FPGA, by submodule name, with those of one byte adjacent.
-        Empty if :func:`~.floorplan.memory_places` has no plan."""
+        None at sites ``taken``. Empty if :func:`~.floorplan.memory_places` has no plan."""
         names = [
             (8 * self.width * block // count, bank, f"block_{bank}_{block}")
             for bank, words in enumerate(banks_of(self.depth))
@@ -92,7 +94,7 @@ class MaskedRAM(wiring.Component):
             for block in range(count)
         ]
         blocks = [name for _, _, name in sorted(names, key=lambda entry: (entry[0] // 8, entry))]
-        return dict(zip(blocks, memory_places(device, len(blocks)), strict=False))
+        return dict(zip(blocks, memory_places(device, len(blocks), taken), strict=False))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

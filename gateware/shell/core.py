@@ -121,7 +121,9 @@ class CoreShell(wiring.Component):
         m = Module()
         control = m.submodules.control = self.control
         guard = m.submodules.guard = WindowGuard(
-            beat_bytes=self.beat_bytes, pipelined=self.pipelined
+            beat_bytes=self.beat_bytes,
+            outstanding=max(7, self._outstanding - 1),
+            pipelined=self.pipelined,
         )
         engine = DomainRenamer(self._renames)(self.engine) if self._renames else self.engine
         hold = ResetInserter(

@@ -261,6 +261,9 @@ class Engine(wiring.Component):
 
     #: Bytes of a beat that it can be built for; ``None``: any.
     BEATS: tuple[int, ...] | None = (1, 2, 4, 8)
+    #: Requests under way on the path to on-chip memory: as many short ones in a row as its latency
+    #: has cycles keep it busy.
+    ON_CHIP_REQUESTS = 8
     #: Beats of answers that the arbiter holds for each of its ports, one number or one a port. With
     #: 0 an engine takes its answers as they come, or slows its other ports.
     port_buffers = 0

@@ -569,6 +569,12 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
         "85f-8x8-fast": {"size": 1 << 18, "beat_bytes": 8},
         "85f-16x16-fast": {"size": 1 << 18, "beat_bytes": 16},
     }
+    # The engine takes 16 bytes, the preset wants 8.
+    assert cores["opu"] == {"85f-p256-fast": {"size": 192 << 10, "beat_bytes": 8}}
+    assert open_board("ulx3s-85f").on_chip_memory(open_core("opu"), "85f-p256", None, 4096) == (
+        4096,
+        16,
+    )
     assert cores["pim"] == {}
 
 

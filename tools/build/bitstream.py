@@ -479,7 +479,8 @@ def _scripts(engine, board, params, backing=None):
     device = board.platform_class().device
     places = {f"engine.{n}": at for n, at in engine.floorplan(device, params).items()}
     if hasattr(backing, "floorplan"):
-        places |= {f"memory.{n}": at for n, at in backing.floorplan(device).items()}
+        found = backing.floorplan(device, set(places.values()))
+        places |= {f"memory.{n}": at for n, at in found.items()}
     for cell, place in places.items():
         after += [
             f"select -assert-count 1 c:*.{cell}",

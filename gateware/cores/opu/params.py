@@ -193,6 +193,20 @@ SPACE = ParameterSpace(
             doc="256 MACs a cycle, two products from each of 128 DSPs",
         ),
         Preset(
+            "85f-p256-fast",
+            {
+                "po": 16,
+                "ifm_lines": 1024,
+                "ofm_lines": 512,
+                "ker_rows": 256,
+                "multiplier": "dsp_pair",
+            },
+            clock_mhz=90,
+            on_chip=192 << 10,
+            on_chip_beat=8,
+            doc="the same with small buffers, and the lowest 192 KiB of main memory on chip",
+        ),
+        Preset(
             "85f-large",
             {"ifm_lines": 8192, "ofm_lines": 8192, "ker_rows": 288, "ifm_banks": 1, "ofm_banks": 1},
             doc="the largest ifm and kernel of the ISA; nothing overlaps",

@@ -6,9 +6,11 @@ import pytest
 
 from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.cores.opentpu.model import Model
+from quintet.gateware.cores.opu.model.model import Model as OpuModel
 from quintet.tools.link.client import LinkClient
 from quintet.tools.targets.sim import SimTarget
 from tests.gateware.cores.opentpu.bench.programs import random_case
+from tests.gateware.cores.opu.bench.programs import random_case as random_opu_case
 from tests.support.comparing import first_difference, registers_of
 
 #: Inside the host memory or the weights of nearly every random case.
@@ -32,10 +34,24 @@ BUILDS = {
 }
 
 
+#: OPU's preset, and where its cases are cut: somewhere in their data.
+OPU_BUILD = {"board": "ulx3s-85f", "preset": "85f-p256-fast"}
+OPU_REGIONS = 16
+
+
 @pytest.fixture(scope="module", params=BUILDS)
 def target(request):
-    build = dict(BUILDS[request.param])
-    virtual = open_virtual(build.pop("board"), "opentpu", **build)
+    yield from opened("opentpu", BUILDS[request.param])
+
+
+@pytest.fixture(scope="module")
+def opu():
+    yield from opened("opu", OPU_BUILD)
+
+
+def opened(isa, build):
+    build = dict(build)
+    virtual = open_virtual(build.pop("board"), isa, **build)
     virtual.pipe.sleep(virtual.soc.backing.powerup_ns * 1e-9 + 20e-6)
     client = LinkClient(virtual.pipe, seed=1)
     with SimTarget(client=client, name="test", board=virtual, direct=True) as opened:
@@ -53,16 +69,41 @@ def check(target, seed):
     for name in ADDRESSES:
         registers[name] += base
     registers |= {"window_base": base, "window_limit": base + SIZE}
+    compare(target, case, registers, base, expected, Model, seed)
+    return case.memory.size > BORDER
+
+
+def check_opu(target, seed):
+    """The same for OPU; returns whether the program has changed memory on both sides."""
+    case = random_opu_case(seed, target.info.params, budget=4000)
+    border = target.info.memory["on_chip"]["size"]
+    base = border - 2048 - 64 * (37 * seed % 600)
+    expected = np.zeros(base + SIZE, np.uint8)
+    expected[base : base + case.memory.size] = case.memory
+    before, registers = expected.copy(), registers_of(case)
+    for number in range(OPU_REGIONS):
+        name = f"region_base[{number}]"
+        registers[name] = (registers.get(name, number << 28) + base) % (1 << 32)
+    for name in ("program_address", "window_base"):
+        registers[name] = registers.get(name, 0) + base
+    registers["window_limit"] = registers.get("window_limit", SIZE) + base
+    compare(target, case, registers, base, expected, OpuModel, seed)
+    changed = np.flatnonzero(before != expected)
+    return changed.size > 0 and changed[0] < border <= changed[-1]
+
+
+def compare(target, case, registers, base, expected, model, seed):
+    """Run a case on board and model, whose memory is ``expected``: outcome and memory are
+    equal."""
     # The model begins as after a core reset; settings would outlast a run.
     target.reset_core()
     target.write(base, expected[base:].tobytes())
-    outcome = Model(case.params, expected).run(registers)
+    outcome = model(case.params, expected).run(registers)
     found = target.run(registers)
     assert (found.status, found.fault) == (outcome.status, outcome.fault), (seed, case.name)
     memory = np.frombuffer(target.read(base, SIZE), np.uint8)
     difference = first_difference(memory, expected[base:])
     assert not difference, (seed, difference)
-    return case.memory.size > BORDER
 
 
 def test_random_programs_over_the_border(target):
@@ -75,3 +116,15 @@ def test_random_programs_over_the_border(target):
 def test_many_random_programs_over_the_border(target, part):
     for seed in range(1000 * (part + 1), 1000 * (part + 2)):
         check(target, seed)
+
+
+def test_random_opu_programs_over_the_border(opu):
+    over = [check_opu(opu, seed) for seed in range(500)]
+    assert sum(over) > 100
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_opu_programs_over_the_border(opu, part):
+    for seed in range(1000 * (part + 1), 1000 * (part + 2)):
+        check_opu(opu, seed)

@@ -85,6 +85,7 @@ def cells_of(engine):
     [
         ("opentpu", "85f-16x16", 128, 0),
         ("opu", "85f-p256", 128, 182),
+        ("opu", "85f-p256-fast", 128, 96),
         ("cherry", "85f", 32, 96),
         ("cherry", "85f-max", 64, 96),
         ("pim", "85f", 144, 168),
@@ -121,6 +122,32 @@ def test_weights_lie_below_their_multipliers():
                     <= ram_places(placed[f"compute.ker.lane_{lane}.block_0_{bit}"])[0]
                     <= max(columns) + 4
                 )
+
+
+def test_main_memory_lies_between_the_buffers():
+    package, board = open_core("opu"), open_board("ulx3s-85f")
+    soc = board.make_soc(package=package, preset="85f-p256-fast")
+    engine = _floorplan(package, "LFE5U-85F", soc.params)
+    memory = soc.backing.floorplan("LFE5U-85F", set(engine.values()))
+    assert len(memory) == 96
+    assert not set(memory.values()) & set(engine.values())
+    # No group of neighbours consists of the engine's blocks alone, but for the activations.
+    heavy = {place for name, place in engine.items() if "EBR" in place and ".ifm." not in name}
+    for row in ram_rows("LFE5U-85F"):
+        for begin in range(len(row) - 7):
+            assert len(heavy & set(row[begin : begin + 8])) <= 6
+    script = _scripts(soc.core.engine, board, soc.params, soc.backing)["script_after_synth"]
+    placed = re.findall(r'^setattr -set BEL "(\S+)" ', script, re.M)
+    assert len(placed) == len(set(placed)) == len(memory) + len(engine)
+
+
+def test_taken_places_are_left_out():
+    rows = ram_rows("LFE5U-85F")
+    taken = {*rows[3][:10], *rows[0]}
+    found = memory_places("LFE5U-85F", 64, taken)
+    assert len(set(found)) == 64 and not set(found) & taken
+    assert memory_places("LFE5U-85F", 150, taken) == []
+    assert memory_places("LFE5U-85F", 64, {"X4/Y10/MULT18_0"}) == memory_places("LFE5U-85F", 64)
 
 
 @pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])

@@ -58,6 +58,10 @@ class PipelinedEngine(Engine):
     Classes of cycles and further counters: section 7.2.
     """
 
+    BEATS = (1, 2, 4, 8, 16)
+    # A slot of 16 channels is a request of one beat.
+    ON_CHIP_REQUESTS = 16
+
     floorplan = staticmethod(floorplan)
 
     def prepare(self) -> tuple[EngineControl, int]:

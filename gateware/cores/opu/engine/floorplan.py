@@ -28,20 +28,42 @@ def floorplan(device: str, params: Params) -> dict[str, str]:
 
 
 def _block_rams(device, params, clusters):
-    rams, types = ram_rows(device), type_set(params)
+    """Sites of the block RAMs: below their own multipliers if every group has enough there."""
     where = {
         place: (row, column)
         for row, places in enumerate(dsp_rows(device))
         for column, place in enumerate(places)
     }
-    ofm = block_names("ecp5", params["po"] * types.ofm, params["ofm_lines"])
-    ker = block_names("ecp5", params["pi"] * types.ker, params["ker_rows"])
+    at = [[where[place] for place in cluster] for cluster in clusters]
+    pairs, ifm = _blocks(params, len(clusters))
+    rams = ram_rows(device)
     found, taken = {}, set()
-    for pair, cluster in enumerate(clusters):
+    for cluster, mine in zip(at, pairs, strict=True):
         # A row of block RAMs has as many as one of DSPs, and at the same columns; below a pair's
         # DSPs they are its own.
-        below = [rams[row][column] for row, column in map(where.get, cluster)]
+        below = [rams[row][column] for row, column in cluster]
         taken |= set(below)
+        if len(mine) > len(below):
+            return {}
+        if 3 * len(mine) < 2 * len(below):
+            # Not side by side: main memory lies between them, whose blocks have a fifth of their
+            # wires.
+            below = [below[k * len(below) // len(mine)] for k in range(len(mine))]
+        found |= dict(zip(mine, below, strict=False))
+    # The activations, whose lines go to all lanes, beside the pairs' own where a row has space.
+    free = [place for row in reversed(rams) for place in row if place not in taken]
+    beside = [place for place in reversed(rams[-2]) if place not in taken]
+    free = beside if len(ifm) <= len(beside) else free
+    return found | dict(zip(ifm, free, strict=False)) if len(ifm) <= len(free) else {}
+
+
+def _blocks(params, count):
+    """Names of the block RAMs of each of ``count`` pairs of lanes, and of the activations."""
+    types = type_set(params)
+    ofm = block_names("ecp5", params["po"] * types.ofm, params["ofm_lines"])
+    ker = block_names("ecp5", params["pi"] * types.ker, params["ker_rows"])
+    pairs = []
+    for pair in range(count):
         mine = [
             f"compute.ofm.bank_{bank}.{name}"
             for offset, name in ofm
@@ -51,15 +73,11 @@ def _block_rams(device, params, clusters):
         left, right = (
             [f"compute.ker.lane_{2 * pair + lane}.{name}" for _, name in ker] for lane in range(2)
         )
-        mine = [*left, *mine, *right]
-        if len(mine) > len(below):
-            return {}
-        found |= dict(zip(mine, below, strict=False))
+        pairs.append([*left, *mine, *right])
     row = ifm_row_elements(params)
     ifm = [
         f"compute.ifm.bank_{bank}.{name}"
         for _, name in block_names("ecp5", row * types.ifm, -(-params["ifm_lines"] * 16 // row))
         for bank in range(params["ifm_banks"])
     ]
-    free = [place for row in reversed(rams) for place in row if place not in taken]
-    return found | dict(zip(ifm, free, strict=False)) if len(ifm) <= len(free) else {}
+    return pairs, ifm

@@ -18,6 +18,7 @@ SMALL = {"ifm_lines": 256, "ofm_lines": 512, "ker_rows": 200, "ifm_banks": 2, "o
         (4, {"pi": 16, "po": 8, **SMALL, "ofm_lines": 1024}),
         (1, {"pi": 8, "po": 4, "out_lanes": 1, **SMALL}),
         (8, {"pi": 16, "po": 16, "multiplier": "dsp_pair", "out_lanes": 8, **SMALL}),
+        (16, {"pi": 16, "po": 16, "multiplier": "dsp_pair", **SMALL}),
         (2, {"pi": 4, "po": 1, "ifm_banks": 2, "ofm_lines": 2048}),
         (4, {"pi": 4, "po": 8, **SMALL}),
         (4, {"types": "8-8-32-32", "pi": 8, "po": 2, "multiplier": "lut", **SMALL}),

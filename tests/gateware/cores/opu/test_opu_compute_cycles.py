@@ -187,10 +187,12 @@ def test_clear_drops_everything():
     run(dut, [Phase(loads), Phase(convs=convs), Phase(stores=[store])], rng=rng)
 
 
-@pytest.mark.parametrize(("beat_bytes", "overrides"), [(3, {}), (16, {}), (8, {}), (0, {})])
+@pytest.mark.parametrize(
+    ("beat_bytes", "overrides"), [(3, {}), (32, {}), (16, {}), (8, {}), (0, {})]
+)
 def test_beats_that_do_not_fit_are_refused(beat_bytes, overrides):
     with pytest.raises(
         ValueError,
-        match=r"beat_bytes must be 1, 2, 4 or 8, and at most pi elements of ITYPE \(4 bytes\), not",
+        match=r"beat_bytes must be 1, 2, 4, 8 or 16, and at most pi elements of ITYPE \(4 bytes\), not",
     ):
         make(beat_bytes=beat_bytes, **overrides)

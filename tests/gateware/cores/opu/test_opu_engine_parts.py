@@ -119,7 +119,7 @@ def test_region_table():
 # Fetch
 
 
-@pytest.mark.parametrize("beat", [1, 2, 4, 8])
+@pytest.mark.parametrize("beat", [1, 2, 4, 8, 16])
 def test_fetch(beat):
     """Every word in order, no request past the program or the window, and why there are no more."""
     fetch = Fetch(beat_bytes=beat)
@@ -303,7 +303,7 @@ def test_derived(preset):
 # Requests
 
 
-@pytest.mark.parametrize("beat, element", [(1, 1), (2, 1), (4, 2), (8, 2)])
+@pytest.mark.parametrize("beat, element", [(1, 1), (2, 1), (4, 2), (8, 2), (16, 1)])
 def test_requests(beat, element):
     """Exactly the beats of the geometry, in order, in bursts within a segment; one a cycle while
     they are taken."""
@@ -401,6 +401,8 @@ def test_requests(beat, element):
         (4, {"po": 1}),
         (8, {"pi": 8, "po": 1}),
         (8, {"pi": 8, "po": 16}),
+        (16, {"pi": 16, "po": 16, "ker_rows": 288}),
+        (16, {"pi": 16, "po": 4}),
         (2, {"po": 8, "out_lanes": 4}),
         (4, {"types": "16-16-32-32", "po": 4, "out_lanes": 1}),
     ],

@@ -13,6 +13,7 @@ from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, No
 from ...quantised import Arithmetic, Quantised
 from ..base import Backend, Lowered, Support, moved
 from .codegen.emitter import REGION_MAPS
+from .cost import main_memory
 from .form import Form
 from .legalise import legalise
 from .lowering import lower_network, plenty
@@ -171,7 +172,9 @@ class OpuBackend(Backend):
         form, built = self._built(quantised, not keep, images, self.states)
         rest = quantised.graph, form, built, self.params, self.memory_size
         # Whether a close case fits can only be found with the actual program.
-        return lower_network(*rest, quick=self.quick and plenty(*rest))
+        return lower_network(
+            *rest, quick=self.quick and plenty(*rest), timing=main_memory(self.main_memory)
+        )
 
     def check_programs(self, parts: Sequence[Quantised], images: int = 1) -> None:
         """Raises :class:`LoweringError` if the programs do not fit; skips the search for tilings if
@@ -182,7 +185,14 @@ class OpuBackend(Backend):
             some = min(images, self.most_images(part.graph))
             form, built = self._built(part, True, some, self.states)
             if not plenty(part.graph, form, built, self.params, self.memory_size):
-                lower_network(part.graph, form, built, self.params, self.memory_size)
+                lower_network(
+                    part.graph,
+                    form,
+                    built,
+                    self.params,
+                    self.memory_size,
+                    timing=main_memory(self.main_memory),
+                )
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         """The double-buffered copy of a program."""

@@ -5,16 +5,16 @@ It only ranks programs; the gateware gives their true cycles."""
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import inf
 from typing import Any
 
 from .....gateware.cores.opu import geometry
-from .....gateware.cores.opu.model.sequence import Sequence
+from .....gateware.cores.opu.model.sequence import FULL_REGION, Sequence
 from .....gateware.cores.opu.types import SLOT
 from .cost_small import SmallEngineModel
 
-__all__ = ["SDRAM", "Estimate", "Timing", "estimate"]
+__all__ = ["SDRAM", "Estimate", "Timing", "estimate", "main_memory"]
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,8 @@ class Timing:
         and for each jump between its rows
     slot : fewest cycles for a slot of ``store``
     fetch : cycles of memory for each instruction
+    on_chip : speeds of another memory, which holds the bytes below ``border``: the seven numbers
+        of transfers
     """
 
     rate: float = 1.98
@@ -43,10 +45,40 @@ class Timing:
     page: float = 0.0
     slot: float = 0.0
     fetch: float = 0.0
+    on_chip: Timing | None = None
+    border: int = 0
+
+    def at(self, address: int) -> Timing:
+        """Speeds of the memory that holds an address."""
+        on_chip = self.on_chip
+        return self if on_chip is None or address % FULL_REGION >= self.border else on_chip
+
+    def with_program_on_chip(self) -> Timing:
+        """The same with instructions that lie in on-chip memory."""
+        return self if self.on_chip is None else replace(self, fetch=self.on_chip.fetch)
 
 
 #: Speeds measured on ULX3S's 16-bit SDRAM, instruction by instruction.
 SDRAM = Timing(rate=1.977, load=5, store=45, page=2.2, slot=6.1, fetch=2.2)
+#: The same behind a memory split, whose answers come later.
+_SPLIT_SDRAM = replace(SDRAM, load=20, store=70)
+
+
+def _block_ram(beat_bytes):
+    """Speeds of block RAM in beats of so many bytes."""
+    return Timing(rate=float(beat_bytes), load=20, store=56, fetch=4 / beat_bytes)
+
+
+def main_memory(info: Mapping[str, Any]) -> Timing:
+    """Speeds of a build's main memory, from its info text (``kind``, ``beat_bytes``, ``on_chip``).
+    Memories other than block RAM are taken for a 16-bit SDRAM."""
+    if info.get("kind") == "block RAM":
+        return _block_ram(info["beat_bytes"])
+    if on_chip := info.get("on_chip"):
+        return replace(
+            _SPLIT_SDRAM, on_chip=_block_ram(on_chip["beat_bytes"]), border=on_chip["size"]
+        )
+    return SDRAM
 
 
 @dataclass
@@ -131,42 +163,48 @@ class _EngineModel:
             self._load(name, step)
         elif name == "store":
             self._store(step)
-        elif name == "pad":
-            self._move(self.dma, step.bytes_written, self.t.store)
+        elif name == "pad" and step.array is not None:
+            memory = self.t.at(step.array.address)
+            self._move(memory, self.dma, step.bytes_written, memory.store)
         return name == "end"
 
-    def _pages(self, rows, columns, mem_w):
+    def _pages(self, memory, rows, columns, mem_w):
         """Cycles that SDRAM page changes add to the transfer of a map's array."""
-        if not self.t.page:
+        if not memory.page:
             return 0
         size = SLOT * self.sequence.types.ifm_bytes / 1024
-        return self.t.page * (rows * columns * size + (rows if mem_w > columns else 0))
+        return memory.page * (rows * columns * size + (rows if mem_w > columns else 0))
 
-    def _move(self, ready, size, extra, least=0):
+    def _move(self, memory, ready, size, extra, least=0):
         start = max(self.dma, self.issue, ready)
-        self.dma = start + extra + max(size / self.t.rate, least)
+        self.dma = start + extra + max(size / memory.rate, least)
         self.moved += self.dma - start
         return start
 
     def _load(self, name, step):
+        memory = self.t.at(step.array.address)
         if name == "ld.ifm":
             if len(self.ifm_free) > 1:
                 self.ifm_bank ^= 1
             self._move(
+                memory,
                 self.ifm_free[self.ifm_bank],
                 step.bytes_read,
-                self.t.load + self._pages(*self.sequence.ifm[:2], self.sequence.ifm_mem_w),
+                memory.load + self._pages(memory, *self.sequence.ifm[:2], self.sequence.ifm_mem_w),
             )
             self.ifm_ready = self.dma
         elif name == "ld.bias":
-            self._move(0, step.bytes_read, self.t.load)
+            self._move(memory, 0, step.bytes_read, memory.load)
             self.bias_ready = self.dma
         else:
             s, p = self.sequence, self.params
             rows = geometry.ker_rows(s.ker_n, s.ofm[2], s.ifm[2], p["pi"], p["po"])
             tight = rows + self.ker_rows[0] > p["ker_rows"]
             self.ker_start = self._move(
-                self.ker_used[0] if tight else self.ker_used[1], step.bytes_read, self.t.load
+                memory,
+                self.ker_used[0] if tight else self.ker_used[1],
+                step.bytes_read,
+                memory.load,
             )
             self.ker_end = self.dma
             self.ker_rows = (rows, self.ker_rows[0])
@@ -197,17 +235,18 @@ class _EngineModel:
             del self.convs[: self.t.queue]
 
     def _store(self, step):
-        s, p = self.sequence, self.params
+        s, p, memory = self.sequence, self.params, self.t.at(step.array.address)
         rows, columns = s.result_shape()
         lanes = (
             rows
             * columns
-            * max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], self.t.slot)
+            * max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], memory.slot)
         )
         self._move(
+            memory,
             self.conv + self.t.drain,
             step.bytes_written,
-            self.t.store + self._pages(rows, columns, s.ofm_mem[1]),
+            memory.store + self._pages(memory, rows, columns, s.ofm_mem[1]),
             lanes,
         )
         self.ofm_free[self.ofm_bank] = self.dma

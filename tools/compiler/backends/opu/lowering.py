@@ -12,6 +12,9 @@ from .....gateware.cores.opu.model.sequence import Sequence
 from .....gateware.cores.opu.types import SLOT
 from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
 from .codegen import SDRAM, KernelError, compile_network, estimate
+from .codegen.target import Target
+from .cost import Timing
+from .memory_map import compile_on_chip
 from .placing import grid_layout, layout_of
 
 if TYPE_CHECKING:
@@ -82,12 +85,21 @@ def lower_network(
     params: Mapping[str, Any],
     memory_size: int,
     quick: bool = False,
+    timing: Timing = SDRAM,
 ) -> Lowered:
     """Lowers the network of a Builder to :class:`Lowered`; raises :class:`LoweringError`.
-    ``quick``: see :func:`~.codegen.compiler.compile_network`."""
-    compiled, separate = _compiled(built, params, memory_size, quick)
+    ``quick``: see :func:`~.codegen.compiler.compile_network`; ``timing``: of main memory."""
+    written = {layer.result for layer in built.network.layers}
+    # A folded input holds zeros that are written once, a state is the next run's.
+    spent = {
+        tensor.name
+        for name, tensor in built.values.items()
+        if tensor in built.network.inputs and name not in form.folds and tensor not in written
+    }
+    compiled, separate = _compiled(built, params, memory_size, quick, timing, spent)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
+    lasting -= {tensor for tensor in lasting if tensor.name in compiled.overwritten}
     stay = [name for name, tensor in built.values.items() if separate or tensor in lasting]
     folded = {built.values[name].name for name in form.folds if name in inputs}
     zeros = [
@@ -100,27 +112,33 @@ def lower_network(
         text=compiled.text,
         program_at=compiled.program_at,
         registers=compiled.all_registers,
-        constants=[(compiled.constants_at, compiled.constants, "kernels and biases")]
-        if compiled.constants.size
-        else [],
+        constants=[(at, data, "kernels and biases") for at, data in compiled.all_constants],
         zeros=sorted(set(zeros)),
         inputs=inputs,
         outputs=outputs,
         tensors=all_placed(stay),
         images=built.network.batch,
         memory=compiled.memory_size,
-        layers=_spans(compiled, built, params),
+        layers=_spans(compiled, built, params, timing),
         params=dict(params),
     )
     return with_states(lowered, built.kept)
 
 
-def _compiled(built, params, memory_size, quick):
+def _compiled(built, params, memory_size, quick, timing, spent):
     """Compiles with separate memory for every tensor if that fits, else with shared memory:
-    (Compiled, whether memory is separate)."""
+    (Compiled, whether memory is separate). On-chip memory is always shared."""
     network = built.network
     if not network.layers:
         raise LoweringError("no node of the network runs on the core")
+    if timing.on_chip is not None and Target(params).overlaps:
+        try:
+            found = compile_on_chip(
+                network, params, timing, memory=memory_size, spent=spent, quick=quick
+            )
+            return found, False
+        except KernelError:
+            pass
     try:
         return compile_network(
             network,
@@ -128,7 +146,7 @@ def _compiled(built, params, memory_size, quick):
             separate=True,
             zeroed=True,
             memory=int(memory_size * _SEPARATE_SHARE),
-            timing=SDRAM,
+            timing=timing,
             local=True,
             quick=quick,
         ), True
@@ -140,7 +158,7 @@ def _compiled(built, params, memory_size, quick):
             params,
             zeroed=True,
             memory=memory_size,
-            timing=SDRAM,
+            timing=timing,
             local=True,
             quick=quick,
         ), False
@@ -169,9 +187,11 @@ def _compiled(built, params, memory_size, quick):
         ) from None
 
 
-def _spans(compiled, built, params):
+def _spans(compiled, built, params, timing):
     ends = [span.end for span in compiled.layers]
-    marks = estimate(compiled.words, params, SDRAM, marks=ends).marks
+    if compiled.program_at < timing.border:
+        timing = timing.with_program_on_chip()
+    marks = estimate(compiled.words, params, timing, marks=ends).marks
     sequence, moved, at = Sequence(params), [0], 0
     for end in ends:
         total = moved[-1]

@@ -33,7 +33,7 @@ class Compute(wiring.Component):
     ----------
     params : dict of ``SPACE.resolve``
     beat_bytes : int
-        1, 2, 4 or 8, at most pi elements of ITYPE.
+        1, 2, 4, 8 or 16, at most pi elements of ITYPE.
     family : as the primitives'
 
     Members
@@ -67,9 +67,9 @@ class Compute(wiring.Component):
     def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
         types = type_set(params)
         most = params["pi"] * types.ifm_bytes
-        if beat_bytes not in (1, 2, 4, 8) or beat_bytes > most:
+        if beat_bytes not in (1, 2, 4, 8, 16) or beat_bytes > most:
             raise ValueError(
-                f"beat_bytes must be 1, 2, 4 or 8, and at most pi elements of ITYPE ({most} "
+                f"beat_bytes must be 1, 2, 4, 8 or 16, and at most pi elements of ITYPE ({most} "
                 f"bytes), not {beat_bytes!r}"
             )
         self.params, self.beat_bytes, self.family = params, beat_bytes, family

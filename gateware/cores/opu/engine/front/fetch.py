@@ -5,6 +5,7 @@ window (section 6)."""
 from amaranth import Cat, Const, Module, Mux, Signal, unsigned
 from amaranth.lib import data, fifo, stream, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import exact_log2
 
 from .....memory.port import MemoryPort
 from .....parts.datapath import without_reset
@@ -31,7 +32,7 @@ class Fetch(wiring.Component):
 
     Parameters
     ----------
-    beat_bytes : int, 1, 2, 4 or 8
+    beat_bytes : int, 1, 2, 4, 8 or 16
 
     Members
     -------
@@ -101,7 +102,7 @@ class Fetch(wiring.Component):
             last_beats.eq(
                 Cat(Const((1 << (2 - size.bit_length() + 1)) - 1, 3 - size.bit_length()), tail)
                 if size <= 4
-                else tail >> 1
+                else tail >> exact_log2(size // 4)
             ),
             port.req.valid.eq(asking),
             asked.eq(asking & port.req.ready),
@@ -141,16 +142,16 @@ class Fetch(wiring.Component):
         show = Signal()
         word, error = Signal(32), Signal()
         beat, bad = buffer.r_data[: 8 * size], buffer.r_data[-1]
-        if size == 8:
-            high = Signal()
+        if size >= 8:
+            part = Signal(range(size // 4))
             m.d.comb += [
                 show.eq(buffer.r_rdy & free & (due != 0)),
-                word.eq(beat.word_select(high, 32)),
+                word.eq(beat.word_select(part, 32)),
                 error.eq(bad),
-                buffer.r_en.eq(show & high),
+                buffer.r_en.eq(show & part.all()),
             ]
             with m.If(show):
-                m.d.sync += high.eq(~high)
+                m.d.sync += part.eq(part + 1)
         elif size == 4:
             m.d.comb += [
                 show.eq(buffer.r_rdy & free),

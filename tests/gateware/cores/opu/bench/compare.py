@@ -60,6 +60,8 @@ BUILDS = {
     "p16": ("25f", {"ifm_lines": 512, "ofm_lines": 4096}, 2, "shell"),
     "p4": ("sim", {"po": 1, "ofm_lines": 2048, "ker_rows": 1024, "multiplier": "lut"}, 1, "shell"),
     "pairs": ("85f-p256", {**_SMALL, "ker_rows": 144, "ifm_banks": 1}, 8, "bare"),
+    # Lines of a beat each.
+    "pairs16": ("85f-p256", {**_SMALL, "ker_rows": 144}, 16, "bare"),
     "narrow": (
         "sim",
         {"types": "8-8-32-32", "pi": 4, "po": 8, "out_lanes": 2, "ker_rows": 288, "ofm_banks": 2},

@@ -5,6 +5,7 @@ instructions."""
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from math import inf
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ from ....common.inputs import KernelError
 from ..cost import Timing, estimate
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
 from .lower import Lowering
-from .memory import Constants, Maps
+from .memory import Constants, Maps, OnChip, OnChipFullError
 from .program import Compiled, LayerSpan, Placed
 from .target import Target
 from .tiles import border_pads
@@ -54,6 +55,7 @@ def compile_network(
     zeroed: bool = False,
     local: bool = False,
     quick: bool = False,
+    on_chip: OnChip | None = None,
 ) -> Compiled:
     """Compiles a network into a program for one build.
 
@@ -87,6 +89,9 @@ def compile_network(
         program by that alone: quicker, and almost as good.
     quick : bool
         Of a long program each kind of layer is looked at once, by itself: for an estimate.
+    on_chip : OnChip, optional
+        What lies in on-chip memory, from address 0: tensors, then constants, then the program if
+        there is space for it. All else lies behind. ``program_at`` is ignored.
 
     Returns
     -------
@@ -96,6 +101,8 @@ def compile_network(
     ------
     KernelError
         A layer that this build cannot hold, types other than the build's, or too little memory.
+    OnChipFullError
+        ``on_chip`` does not hold what it is to hold.
     """
     target = Target(params)
     if network.set != target.types:
@@ -114,15 +121,16 @@ def compile_network(
     for name in tilings or {}:
         if name not in {layer.name for layer in network.layers}:
             raise KernelError(f"tilings: no layer {name!r}")
-    maps = Maps(network, group, target.slot_units, separate)
-    writer = _Writer(network, target, maps, group, schedule, zeroed)
+    maps = Maps(network, group, target.slot_units, separate, on_chip)
+    writer = _Writer(network, target, maps, group, schedule, zeroed, on_chip)
     chosen = {
-        layer.name: widest(target, layer, group, writer.flat(layer)) for layer in network.layers
+        layer.name: writer.whole(layer, widest(target, layer, group, writer.flat(layer)))
+        for layer in network.layers
     }
     for layer in network.layers:
         if tilings and layer.name in tilings:
             check_tiling(target, layer, group, writer.flat(layer), tilings[layer.name])
-            chosen[layer.name] = tilings[layer.name]
+            chosen[layer.name] = writer.whole(layer, tilings[layer.name])
     if schedule and target.overlaps:
         free = [layer for layer in network.layers if layer.name not in (tilings or {})]
         timing = timing or Timing()
@@ -138,10 +146,61 @@ def compile_network(
             if len(found) > 1
             else found[0]
         )
-    emitter, spans, constants = writer.write(chosen)
+    emitter, spans, lowering = writer.write(chosen)
     while not writer.clean_at_end(emitter):
-        emitter, spans, constants = writer.write(chosen)
-    return _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory)
+        emitter, spans, lowering = writer.write(chosen)
+    if on_chip is not None:
+        return _finish_on_chip(writer, emitter, spans, lowering, chosen, memory)
+    return _finish(
+        network, target, maps, emitter, spans, lowering.constants, chosen, program_at, memory
+    )
+
+
+def _finish_on_chip(writer, emitter, spans, lowering, chosen, memory):
+    """The program of a build with on-chip memory: regions begin at address 0, so that tensors and
+    constants of both memories lie in one."""
+    network, target, maps, on_chip = writer.network, writer.target, writer.maps, writer.on_chip
+    near, far = lowering.constants.data, lowering.far.data
+    near_at, far_at = 64 * maps.on_chip_units, 64 * writer.far_start
+    length = 4 * len(emitter.words)
+    extent, end = _align(max(maps.units, emitter.extent) * 64), _align(far_at + far.size)
+    program_at = _align(near_at + near.size)
+    if program_at > on_chip.size:
+        raise OnChipFullError(
+            f"tensors and constants take {program_at} bytes of on-chip memory, there are "
+            f"{on_chip.size}"
+        )
+    if program_at + length > on_chip.size:
+        program_at = end
+        end = _align(program_at + length)
+    end = max(end, extent)
+    if memory is not None and end > memory:
+        raise KernelError(f"the program takes {end} bytes of memory, there are {memory}")
+    tensors = {t.name: Placed(b, 64 * b.base, target.types.ifm) for t, b in maps.buffers.items()}
+    return Compiled(
+        words=emitter.words,
+        program_at=program_at,
+        constants=near,
+        constants_at=near_at,
+        maps_at=0,
+        inputs={t.name: tensors[t.name] for t in network.inputs},
+        outputs={t.name: tensors[t.name] for t in network.results()},
+        tensors=tensors,
+        registers={
+            f"region_base[{REGION_CONSTANTS}]": 0,
+            f"region_limit[{REGION_CONSTANTS}]": _align(far_at + far.size),
+            f"region_base[{REGION_MAPS}]": 0,
+            f"region_limit[{REGION_MAPS}]": extent,
+        },
+        memory_size=end,
+        params=dict(target.params),
+        layers=spans,
+        tilings=chosen,
+        far_constants=far,
+        far_constants_at=far_at,
+        sizes=dict(lowering.sizes),
+        overwritten=frozenset(tensor.name for tensor in maps.overwritten),
+    )
 
 
 def _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory):
@@ -190,9 +249,11 @@ def _finish(network, target, maps, emitter, spans, constants, chosen, program_at
 class _Writer:
     """Writes the program of a network for given tilings, whole or for one group of images."""
 
-    def __init__(self, network, target, maps, group, schedule, zeroed):
+    def __init__(self, network, target, maps, group, schedule, zeroed, on_chip=None):
         self.network, self.target, self.maps = network, target, maps
-        self.group, self.schedule = group, schedule
+        self.group, self.schedule, self.on_chip = group, schedule, on_chip
+        #: Unit of the first constant that is not in on-chip memory.
+        self.far_start = 0 if on_chip is None else max(maps.units, on_chip.units)
         self._clean = (
             [
                 pad
@@ -204,19 +265,55 @@ class _Writer:
             if zeroed
             else []
         )
-        self._tries = self._lowering()
+        self._tries = self._lowering(packed=on_chip is None)
         self._jobs = {}
 
-    def _lowering(self):
-        return Lowering(self.target, self.maps, Constants(self.target.types), self.network.batch)
+    def _lowering(self, packed=True):
+        types, on_chip = self.target.types, self.on_chip
+        if on_chip is None:
+            return Lowering(self.target, self.maps, Constants(types), self.network.batch)
+        # Of attempts all constants lie in their memory, however many are tried.
+        return Lowering(
+            self.target,
+            self.maps,
+            Constants(types, self.maps.on_chip_units, packed),
+            self.network.batch,
+            Constants(types, self.far_start, packed),
+            on_chip.layers,
+        )
+
+    def whole(self, layer, tiling):
+        """The tiling with tiles that do not overlap, if the layer works in place: what a tile adds
+        to must not have been overwritten by another."""
+        if layer.name not in self.maps.in_place:
+            return tiling
+        rows, columns = (
+            max(n for n in range(1, min(most, size) + 1) if size % n == 0)
+            for most, size in zip(
+                (tiling.rows, tiling.columns), layer.result.shape[:2], strict=True
+            )
+        )
+        return replace(tiling, rows=rows, columns=columns)
+
+    def candidates(self, layer, start):
+        """Tilings to try for a layer, see :func:`~.tiling.candidates`."""
+        found = candidates(
+            self.target,
+            layer,
+            self.group,
+            self.flat(layer),
+            start,
+            self.sibling(layer) is not None,
+        )
+        return list(dict.fromkeys(self.whole(layer, tiling) for tiling in found))
 
     def flat(self, layer):
         return self._tries.flat(layer)
 
     def write(self, tilings):
-        """Writes the program of the whole batch: (Emitter, list of LayerSpan, Constants)."""
+        """Writes the program of the whole batch: (Emitter, list of LayerSpan, Lowering)."""
         lowering = self._lowering()
-        return *self._write(lowering, {}, tilings, self.network.batch), lowering.constants
+        return *self._write(lowering, {}, tilings, self.network.batch), lowering
 
     def clean_at_end(self, emitter):
         """Checks that borders assumed to be zero at the start are zero at the end, so that the
@@ -283,6 +380,8 @@ class _Writer:
                     emitter.start(job)
                     pending = job
         self._end(emitter, pending, None, spans)
+        if layers is None:
+            emitter.clean_inputs(lowering.input_pads())
         emitter.emit("end")
         return emitter, spans
 
@@ -345,18 +444,13 @@ def _search(writer, layers, chosen, timing):
     for _ in range(_PASSES):
         before = best
         for members, start in zip(moves, starts, strict=True):
-            tried = candidates(
-                writer.target,
-                members[0],
-                writer.group,
-                writer.flat(members[0]),
-                start,
-                writer.sibling(members[0]) is not None,
-            )
-            for tiling in tried:
+            for tiling in writer.candidates(members[0], start):
                 if all(chosen[layer.name] == tiling for layer in members):
                     continue
-                trial = {**chosen, **{layer.name: tiling for layer in members}}
+                trial = {
+                    **chosen,
+                    **{layer.name: writer.whole(layer, tiling) for layer in members},
+                }
                 found = cost(trial, best)
                 if found < best:
                     best, chosen = found, trial
@@ -373,10 +467,8 @@ def _search_alone(writer, layers, chosen, timing):
         key = _key(layer), writer.flat(layer), start
         if key not in found:
             best, found[key] = inf, start
-            for tiling in (
-                start,
-                *candidates(writer.target, layer, writer.group, writer.flat(layer), start),
-            ):
+            alone = candidates(writer.target, layer, writer.group, writer.flat(layer), start)
+            for tiling in (start, *(writer.whole(layer, one) for one in alone)):
                 words = writer.attempt({layer.name: tiling}, [layer])
                 cycles = estimate(words, params, timing, most=best).cycles
                 if cycles < best:
@@ -398,14 +490,7 @@ def _search_local(writer, layers, chosen, timing):
                 continue
             again[index] = False
             around = order[max(0, index - _NEIGHBOURS) : index + _NEIGHBOURS + 1]
-            tried = candidates(
-                writer.target,
-                layer,
-                writer.group,
-                writer.flat(layer),
-                starts[layer.name],
-                writer.sibling(layer) is not None,
-            )
+            tried = writer.candidates(layer, starts[layer.name])
             best, before = None, chosen
             for tiling in (before[layer.name], *(t for t in tried if t != before[layer.name])):
                 trial = {**before, layer.name: tiling}

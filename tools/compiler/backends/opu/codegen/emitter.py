@@ -161,7 +161,14 @@ class Emitter:
     def pads(self, job: Job, always: bool) -> None:
         """Emits the ``pad`` instructions of the job; a map whose border is still zero is skipped
         unless ``always``."""
-        for pad in job.pads:
+        self._pads(job.pads, always)
+
+    def clean_inputs(self, pads: Iterable[Pad]) -> None:
+        """Emits the ``pad`` instructions at the end of a program, for the next run's inputs."""
+        self._pads(pads, False)
+
+    def _pads(self, pads, always):
+        for pad in pads:
             if not always and self.clean.get(pad.at) == pad:
                 continue
             self._mem_ofm(pad.mem)

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections import Counter
+from collections.abc import Callable, Collection, Hashable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,13 +46,29 @@ class Lowering:
     maps : Maps
     constants : Constants
     batch : images of a tensor that holds the whole batch; others hold a group (:meth:`start_group`)
+    far : constants of all layers but those of ``near``, if on-chip memory holds only theirs
+
+    Attributes
+    ----------
+    sizes : dict, name of a layer -> bytes of its kernels and biases
     """
 
-    def __init__(self, target: Target, maps: Maps, constants: Constants, batch: int):
+    def __init__(
+        self,
+        target: Target,
+        maps: Maps,
+        constants: Constants,
+        batch: int,
+        far: Constants | None = None,
+        near: Collection[str] = (),
+    ):
         self.target = target
         self.maps = maps
         self.constants = constants
         self.batch = batch
+        self.far = far
+        self._near = near
+        self.sizes: Counter[str] = Counter()
         self._group = 0
         self._kernels: dict[Hashable, int] = {}
         self._used: dict[Any, Any] = {}
@@ -100,6 +117,16 @@ class Lowering:
             else [(o, t) for t in tiles for o in outs]
         )
         return [make(layer, tiling, o, *tile, rows, columns) for o, tile in order]
+
+    def input_pads(self) -> list[Pad]:
+        """The Pads that zero the borders of inputs which other tensors may have overwritten."""
+        found = []
+        for tensor in self.maps.overwritten:
+            buffer = self.maps.buffers[tensor]
+            for image in range(buffer.images):
+                for part in range(0, tensor.channel_blocks, tensor.shares):
+                    found += border_pads(buffer, image, part)
+        return sorted(found, key=lambda pad: pad.at)
 
     def pads(self, layer: Layer, first: int, count: int) -> list[Pad]:
         """The Pads that zero the border of the layer's result, for those images."""
@@ -489,8 +516,15 @@ class Lowering:
         """Address in units of the kernel ``key``; ``matrices()`` makes its taps [ofm_c, ifm_c] on
         first use."""
         if key not in self._kernels:
-            self._kernels[key] = self.constants.kernel(np.stack(matrices()))
+            array = np.stack(matrices())
+            pool = self._pool(key[0], array.size * self.target.types.ker_bytes)
+            self._kernels[key] = pool.kernel(array)
         return self._kernels[key]
+
+    def _pool(self, layer, size):
+        """The constants that an array of a layer goes to, of ``size`` bytes."""
+        self.sizes[layer] += -(-size // 64) * 64
+        return self.constants if self.far is None or layer in self._near else self.far
 
     def _matrix(self, layer, out, weights, ofm_c, ifm_c):
         """Weights [ofm_c, ifm_c] of one tap, with zeros for missing channels."""
@@ -509,5 +543,7 @@ class Lowering:
         key = layer.name, out, "bias", ofm_c
         if key not in self._kernels:
             block = layer.bias[slice(*layer.result.span(out))]
-            self._kernels[key] = self.constants.bias(np.pad(block, (0, ofm_c - len(block))))
+            array = np.pad(block, (0, ofm_c - len(block)))
+            pool = self._pool(layer.name, array.size * self.target.types.bias_bytes)
+            self._kernels[key] = pool.bias(array)
         return self._kernels[key]

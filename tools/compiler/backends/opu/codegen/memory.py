@@ -12,7 +12,7 @@ from ....common.inputs import KernelError
 from .graph import Network, check_values
 from .layers import BLOCK, Tensor
 
-__all__ = ["Buffer", "Constants", "Maps", "dtype"]
+__all__ = ["Buffer", "Constants", "Maps", "OnChip", "OnChipFullError", "dtype"]
 
 _MOST_UNITS = 1 << 22
 
@@ -20,6 +20,36 @@ _MOST_UNITS = 1 << 22
 def dtype(bits: int) -> np.dtype:
     """The little-endian signed numpy type of a width."""
     return np.dtype(f"<i{bits // 8}")
+
+
+class OnChipFullError(KernelError):
+    """What is to lie in on-chip memory does not fit there."""
+
+
+@dataclass(frozen=True)
+class OnChip:
+    """Contents of the on-chip memory, which holds the lowest addresses of main memory.
+
+    Attributes
+    ----------
+    size : bytes
+    tensors : names of tensors
+    layers : names of the layers whose kernels and biases lie there
+    spent : names of inputs whose memory others may take once they were read
+    spread : a tensor avoids the border of another one whose memory is free again, so that it need
+        not be made zero once more
+    """
+
+    size: int
+    tensors: frozenset[str] = frozenset()
+    layers: frozenset[str] = frozenset()
+    spent: frozenset[str] = frozenset()
+    spread: bool = False
+
+    @property
+    def units(self) -> int:
+        """Size in units of 64 bytes."""
+        return self.size // 64
 
 
 @dataclass(frozen=True)
@@ -158,13 +188,22 @@ class Buffer:
 
 
 class Constants:
-    """Constant pool: kernels and biases, 64-byte aligned and deduplicated."""
+    """Constant pool: kernels and biases, 64-byte aligned and deduplicated.
 
-    def __init__(self, types: TypeSet):
+    Parameters
+    ----------
+    types : TypeSet
+    start : first unit
+    packed : one follows the other; else each takes a unit, for addresses that only tell arrays
+        apart
+    """
+
+    def __init__(self, types: TypeSet, start: int = 0, packed: bool = True):
+        self._packed = packed
         self.types = types
         self._parts: list[bytes] = []
         self._known: dict[tuple[int, bytes], int] = {}
-        self._end = 0
+        self._end = start
 
     def kernel(self, array: np.ndarray) -> int:
         """Address in units of a kernel ``array`` [taps, ofm_c, ifm_c], which is added on first
@@ -181,7 +220,7 @@ class Constants:
         if key not in self._known:
             self._known[key] = self._end
             self._parts.append(data + bytes(-len(data) % 64))
-            self._end += len(self._parts[-1]) // 64
+            self._end += len(self._parts[-1]) // 64 if self._packed else 1
         if self._end > _MOST_UNITS:
             raise KernelError(
                 f"kernels and biases take {self._end * 64} bytes, a region holds {_MOST_UNITS * 64}"
@@ -203,19 +242,44 @@ class Maps:
     group : images that are processed together; inputs and results hold the whole batch
     slot_units : units in a slot
     separate : every tensor keeps its place
+    on_chip : OnChip, optional; its tensors lie below the end of on-chip memory, all others above.
+        A sum may then take the place of its residual, and a tensor that of an input which nobody
+        reads later
 
     Attributes
     ----------
     buffers : dict, Tensor -> Buffer
     units : size of the whole
+    on_chip_units : end of the tensors in on-chip memory
+    in_place : names of the layers whose result overwrites their residual, tile by tile
+    overwritten : inputs whose memory may hold another tensor after a run
+
+    Raises
+    ------
+    OnChipFullError
+        The tensors of ``on_chip`` do not fit.
     """
 
-    def __init__(self, network: Network, group: int, slot_units: int, separate: bool = False):
+    def __init__(
+        self,
+        network: Network,
+        group: int,
+        slot_units: int,
+        separate: bool = False,
+        on_chip: OnChip | None = None,
+    ):
         self._slot_units = slot_units
+        self._on_chip = on_chip
         self.buffers: dict[Tensor, Buffer] = {}
-        self.units = 0
+        self.units = self.on_chip_units = 0
+        self.in_place: set[str] = set()
+        self.overwritten: set[Tensor] = set()
         self._padded = {}  # Tensor -> name of the layer whose padding is its border
         kept = set(network.results())
+        lasting = set(network.inputs)
+        if on_chip is not None:
+            self.overwritten = {t for t in network.inputs if t.name in on_chip.spent} - kept
+            lasting -= self.overwritten
         last = {}
         borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
         borders.update(network.borders)
@@ -228,6 +292,7 @@ class Maps:
                 self._padded[layer.source] = layer.name
         self._free = [(0, 1 << 40)]
         self._shapes: dict[Any, Any] = {}
+        self._borders: list[tuple[int, int]] = []
         for tensor in network.inputs:
             self._place(tensor, network.batch, borders[tensor])
         for tensor in network.results():
@@ -235,25 +300,62 @@ class Maps:
                 self._place(tensor, network.batch, borders[tensor])
         for index, layer in enumerate(network.layers):
             if layer.result not in self.buffers:
-                self._place(layer.result, group, borders[layer.result])
+                mine = layer.residual
+                if mine in kept or mine in network.inputs or last.get(mine) != index or separate:
+                    mine = None
+                if not self._takes_place(layer, mine, group, borders[layer.result]):
+                    self._place(layer.result, group, borders[layer.result])
             if separate:
                 continue
             for tensor, at in last.items():
-                if at == index and tensor not in kept and tensor not in network.inputs:
+                moved = layer.name in self.in_place and tensor is layer.residual
+                if at == index and tensor not in kept | lasting and not moved:
                     self._release(self.buffers[tensor])
             if layer.result not in last and layer.result not in kept:
                 self._release(self.buffers[layer.result])
 
+    def _takes_place(self, layer, residual, group, border):
+        """Lets the result of ``layer`` take the place of its residual, which nobody reads later, if
+        both lie in the same way: a tile loads its residual before it is stored."""
+        if self._on_chip is None or residual is None or layer.pool != (1, 1, 1, 1):
+            return False
+        before = self.buffers[residual]
+        buffer = Buffer(layer.result, before.base, group, border, self._slot_units)
+        if residual in (layer.source, layer.second) or buffer.geometry != before.geometry:
+            return False
+        self.buffers[layer.result] = buffer
+        self.in_place.add(layer.name)
+        return True
+
+    def _arena(self, tensor):
+        """Units between which a tensor may lie, and whether they are those on chip."""
+        if self._on_chip is None:
+            return 0, 1 << 40, False
+        if tensor.name in self._on_chip.tensors:
+            return 0, self._on_chip.units, True
+        return self._on_chip.units, 1 << 40, False
+
     def _place(self, tensor, images, border):
         buffer = Buffer(tensor, 0, images, border, self._slot_units)
+        low, high, within = self._arena(tensor)
         base = None
         # A free place of the very same geometry keeps its zero border.
         for start, geometry in self._shapes.items():
-            if geometry == buffer.geometry and self._is_free(start, buffer.units):
+            if (
+                geometry == buffer.geometry
+                and low <= start < high
+                and self._is_free(start, buffer.units)
+            ):
                 base = start
                 break
+        if base is None and self._on_chip is not None and self._on_chip.spread:
+            base = self._free_place(buffer.units, low, high, self._bordered())
         if base is None:
-            base = next(start for start, end in self._free if end - start >= buffer.units)
+            base = self._free_place(buffer.units, low, high)
+        if base is None:
+            raise OnChipFullError(f"tensor {tensor.name} does not fit on-chip memory")
+        if within:
+            self.on_chip_units = max(self.on_chip_units, base + buffer.units)
         buffer = Buffer(tensor, base, images, border, self._slot_units)
         if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
             raise KernelError(
@@ -266,6 +368,8 @@ class Maps:
         self._take(base, base + buffer.units)
         self._shapes = {s: g for s, g in self._shapes.items() if s != base}
         self._shapes[base] = buffer.geometry
+        if border:
+            self._borders.append((base, base + buffer.units))
         self.buffers[tensor] = buffer
         self.units = max(self.units, base + buffer.units)
         if self.units > _MOST_UNITS:
@@ -273,6 +377,22 @@ class Maps:
                 f"tensor {tensor.name}: the maps take more than the {_MOST_UNITS * 64} bytes "
                 f"of a region"
             )
+
+    def _bordered(self):
+        """Places of all tensors so far that have a border, in order."""
+        return sorted(self._borders)
+
+    def _free_place(self, size, low, high, taken=()):
+        """First free place of ``size`` units between ``low`` and ``high``, outside of ``taken``;
+        ``None`` if there is none."""
+        for start, end in self._free:
+            at = max(start, low)
+            for first, behind in taken:
+                if first < at + size and at < behind:
+                    at = behind
+            if min(end, high) - at >= size:
+                return at
+        return None
 
     def _is_free(self, start, size):
         return any(a <= start and start + size <= b for a, b in self._free)

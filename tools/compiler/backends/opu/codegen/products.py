@@ -262,4 +262,4 @@ def _tiles(rows, most):
 
 def _ones(lowering):
     """Address in units of a constant identity matrix, with one position per channel."""
-    return lowering.kernel("ones", lambda: [np.eye(SLOT, dtype=np.int64)])
+    return lowering.kernel(("ones",), lambda: [np.eye(SLOT, dtype=np.int64)])

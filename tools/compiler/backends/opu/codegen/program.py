@@ -86,6 +86,9 @@ class Compiled:
     params : dict, build parameters that it was made for
     layers : list of LayerSpan
     tilings : dict, layer name -> Tiling
+    far_constants, far_constants_at : those of the layers whose constants are not in on-chip memory
+    sizes : dict, layer name -> bytes of its kernels and biases; of a build with on-chip memory
+    overwritten : names of inputs whose memory holds another tensor after a run
     """
 
     words: list[int]
@@ -101,6 +104,19 @@ class Compiled:
     params: Mapping[str, Any]
     layers: list[LayerSpan]
     tilings: dict[str, Tiling] = field(default_factory=dict)
+    far_constants: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
+    far_constants_at: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    overwritten: frozenset[str] = frozenset()
+
+    @property
+    def all_constants(self) -> list[tuple[int, np.ndarray]]:
+        """Kernels and biases: (byte address, uint8 array) of each memory that holds some."""
+        found = (
+            (self.constants_at, self.constants),
+            (self.far_constants_at, self.far_constants),
+        )
+        return [(at, data) for at, data in found if data.size]
 
     @property
     def data(self) -> bytes:
@@ -165,7 +181,7 @@ class Compiled:
                 for name, placed in self.inputs.items()
             },
         )
-        found = [(self.constants_at, self.constants, "constants")] if self.constants.size else []
+        found = [(at, data, "constants") for at, data in self.all_constants]
         return found + [
             (placed.address, placed.pack(values[name]).view(np.uint8).ravel(), name)
             for name, placed in self.inputs.items()
