@@ -28,6 +28,7 @@ from quintet.gateware import Core
 from quintet.gateware.bus.soclib import csr, wishbone
 from quintet.gateware.verilog import convert
 from quintet.integration.software import PreparedJob
+from quintet.tools.build.toolchain import tool_environment
 
 #: Clock in Hz and baud rate of a board; clocks a bit in the simulation.
 CLOCK, BAUD, SIMULATED = 25_000_000, 115_200, 8
@@ -160,7 +161,7 @@ def build(folder: Path) -> str:
     """Builds the bitstream; returns its path."""
     board = Board(system(folder, divisor=CLOCK // BAUD, family="ecp5"))
     plan = ULX3S_25F_Platform().prepare(board, name="soc", nextpnr_opts="--timing-allow-fail")
-    plan.execute_local(str(folder / "bitstream"))
+    plan.execute_local(str(folder / "bitstream"), env=tool_environment("ecp5"))
     return f"wrote {folder / 'bitstream/soc.bit'}\n"
 
 
