@@ -18,7 +18,7 @@ __all__ = ["PARTS", "microprogram"]
 #: the longest program, is that by 2**28.
 _SIZE = ISA.storage[0].size // 2
 _STEPS = 29
-#: Registers that a fault may name by their offset; what a fault says of a part of the word.
+#: Registers that a fault may name by their offset; detail of a fault by the part of the word.
 _NAMED = ("program_length", "hostmem_base", "hostmem_limit", "weights_base", "weights_limit")
 _DETAIL = {part.name: part.detail for part in ISA.parts}
 

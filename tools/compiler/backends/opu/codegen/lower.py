@@ -70,7 +70,7 @@ class Lowering:
         self._near = near
         self.sizes: Counter[str] = Counter()
         self._group = 0
-        self._kernels: dict[Hashable, int] = {}
+        self._kernels: dict[tuple[Any, ...], int] = {}
         self._used: dict[Any, Any] = {}
         self._borders: dict[Hashable, Any] = {}
         # (layer, taps of a part, block, ofm) -> units where the first tile of this shape begins in
@@ -512,7 +512,7 @@ class Lowering:
             chunks[-1][1].append((tap.h, tap.w, 0 if shared else n))
         return tuple(Chunk(*key, tuple(ops)) for key, ops in chunks)
 
-    def kernel(self, key: Hashable, matrices: Callable[[], Any]) -> int:
+    def kernel(self, key: tuple[Any, ...], matrices: Callable[[], Any]) -> int:
         """Address in units of the kernel ``key``; ``matrices()`` makes its taps [ofm_c, ifm_c] on
         first use."""
         if key not in self._kernels:
