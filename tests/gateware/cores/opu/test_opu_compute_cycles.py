@@ -193,6 +193,6 @@ def test_clear_drops_everything():
 def test_beats_that_do_not_fit_are_refused(beat_bytes, overrides):
     with pytest.raises(
         ValueError,
-        match=r"beat_bytes must be 1, 2, 4, 8 or 16, and at most pi elements of ITYPE \(4 bytes\), not",
+        match=r"must be 1, 2, 4, 8 or 16, and at most pi elements of ITYPE \(4 bytes\), not",
     ):
         make(beat_bytes=beat_bytes, **overrides)
