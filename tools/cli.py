@@ -55,6 +55,7 @@ _PLACES = {
     "demo": "..firmware.demo.command",
     "examples": "..firmware.examples.command",
     "export": ".export.command",
+    "generate": ".language.command",
     "image": ".resident.command",
     "mlperf": ".mlperf.command",
     "report": ".report.command",

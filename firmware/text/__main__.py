@@ -68,9 +68,9 @@ def compiled(isa: str) -> Plan:
 def text_on(plan: Plan, target: str, tokens: int, temperature: float = 0.7) -> CoreText:
     """Text that a plan writes on a target, behind the first token of the vocabulary."""
     from quintet.tools.build.reached import time_clock
-    from quintet.tools.compiler.language import Choice, plan_model, written
     from quintet.tools.compiler.session import Session
     from quintet.tools.compiler.target_build import target_build
+    from quintet.tools.language.model import Choice, plan_model, written
     from quintet.tools.targets import open_target
 
     with Session(plan, open_target(target)) as session:
@@ -91,10 +91,10 @@ def text_on(plan: Plan, target: str, tokens: int, temperature: float = 0.7) -> C
 def reference_text(plan: Plan, numbers: Sequence[int], temperature: float = 0.7) -> tuple[int, ...]:
     """Tokens that the reference in numpy chooses at every step of the text ``numbers``. If they are
     the text, the reference writes the same one."""
-    from quintet.tools.compiler.language import Choice, plan_model
     from quintet.tools.compiler.ports import from_graph
     from quintet.tools.compiler.values import check_inputs
     from quintet.tools.compiler.verification import reference_tensors
+    from quintet.tools.language.model import Choice, plan_model
 
     model, choice = plan_model(plan), Choice(temperature, 0)
     read = model.inputs([0, *numbers[:-1]])

@@ -11,11 +11,11 @@ from quintet.firmware.text.__main__ import reference_text
 from quintet.firmware.text.network import Sizes, initial_weights
 from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
-from quintet.tools.compiler.language import Choice, language_model, own_text, plan_model, written
 from quintet.tools.compiler.plan import load_plan
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.streams.states import choose_states
 from quintet.tools.errors import Exit, InputError
+from quintet.tools.language.model import Choice, language_model, own_text, plan_model, written
 from quintet.tools.targets import open_target
 
 onnx = pytest.importorskip("onnx")
@@ -105,7 +105,7 @@ def test_text_cycles_and_speed_of_a_plan(plan_of, capsys):
 def test_a_model_is_compiled_for_the_target(network, capsys):
     assert main(["generate", str(network), "--tokens", "4", "--json"]) == Exit.OK
     found = json.loads(capsys.readouterr().out)
-    assert found["isa"] == "cherry" and found["prompt"] == "a" and len(found["text"]) == 5
+    assert found["isa"] == "opu" and found["prompt"] == "a" and len(found["text"]) == 5
     arguments = ["--on", "model:imagine", "--tokens", "2", "--json"]
     assert main(["generate", str(network), *arguments]) == Exit.OK
     assert json.loads(capsys.readouterr().out)["host_nodes"] > 0

@@ -22,7 +22,7 @@ __all__ = [
 ]
 
 _MEANINGS = {"work": "the compute unit worked", **dict(STALLS)}
-#: Points of a roofline that are named in the picture, at most; of more, tooltips show the names.
+#: Most points of a roofline that the picture names; tooltips show the names of the others.
 _NAMED = 12
 
 

@@ -256,7 +256,7 @@ class LinkTarget(Target):
             pause = min(waited / 8, 0.02)
             if pause > 0:
                 self.pause(pause)
-            # How many there are is the run's length, and no work of the line's.
+            # The number of these requests depends on the run's length, so they are not counted.
             with self.client.uncounted():
                 self._seen = status()
 

@@ -278,7 +278,7 @@ def test_states_behind_a_run_that_failed_are_invalid(isa, tmp_path, monkeypatch)
             raise RuntimeError("unplugged")
 
         with monkeypatch.context() as patch:
-            patch.setattr(session, "machine", fail)
+            patch.setattr(session, "run_on_core", fail)
             with pytest.raises(RuntimeError):
                 session(x)
         with pytest.raises(StateInvalid, match=r"states state_in are invalid.*session.reset\(\)"):

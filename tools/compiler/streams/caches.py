@@ -59,45 +59,37 @@ def _as_maps(graph: Graph) -> Graph:
     tensors = dict(graph.tensors)
     nodes: list[Node] = []
 
-    def reshaped(name, source, target):
-        shape = tensors[source].shape
-        tensors.setdefault(target, replace(tensors[source], name=target, shape=(1, *shape[-2:])))
-        nodes.append(
-            Reshape(name=name, inputs=[source], output=target, shape=tensors[target].shape)
-        )
+    def reshaped(name: str, source: str, target: str, shape: tuple[int, ...]) -> None:
+        tensors.setdefault(target, replace(tensors[source], name=target, shape=shape))
+        nodes.append(Reshape(name=name, inputs=[source], output=target, shape=shape))
 
     for node in graph.nodes:
         if not _is_of_rows(graph, node):
             nodes.append(node)
             continue
         operands = []
-        for number, name in enumerate(node.inputs):
-            operands.append(f"{node.name}:rows{number}")
-            reshaped(operands[-1], name, operands[-1])
+        for number, source in enumerate(node.inputs):
+            name = f"{node.name}:rows{number}"
+            operands.append(name)
+            reshaped(name, source, name, (1, *graph.shape(source)))
+        shape = graph.shape(node.output)
         result = f"{node.output}:map"
-        tensors[result] = replace(
-            tensors[node.output], name=result, shape=(1, *graph.shape(node.output))
-        )
-        if isinstance(node, Concat):
-            nodes.append(replace(node, inputs=operands, output=result, axis=1))
-        else:
-            width = graph.shape(node.output)[1]
-            nodes.append(
-                replace(
-                    node,
-                    inputs=operands,
-                    output=result,
-                    start=(0, node.start[0], 0),
-                    stop=(1, node.stop[0], width),
-                    step=(1, node.step[0], 1),
-                )
-            )
-        nodes.append(
-            Reshape(
-                name=f"{node.name}:matrix",
-                inputs=[result],
-                output=node.output,
-                shape=graph.shape(node.output),
-            )
-        )
+        tensors[result] = replace(tensors[node.output], name=result, shape=(1, *shape))
+        nodes.append(_as_map(node, operands, result, shape[1]))
+        reshaped(f"{node.name}:matrix", result, node.output, shape)
     return Graph(graph.name, list(graph.inputs), list(graph.outputs), nodes, tensors)
+
+
+def _as_map(node: Node, operands: list[str], result: str, width: int) -> Node:
+    """A node that joins or cuts rows of ``width`` elements, as one of maps."""
+    if isinstance(node, Slice):
+        return replace(
+            node,
+            inputs=operands,
+            output=result,
+            start=(0, node.start[0], 0),
+            stop=(1, node.stop[0], width),
+            step=(1, node.step[0], 1),
+        )
+    assert isinstance(node, Concat)
+    return replace(node, inputs=operands, output=result, axis=1)

@@ -245,7 +245,7 @@ class _Streaming:
                 f"{self.frames}, those of a call"
             )
         self.timed: dict[str, _Timed] = {}
-        self.late: dict[str, int] = {}  # of tensors without time, in frames of the input
+        self.late: dict[str, int] = {}  # delay of tensors without time, in input frames
         self.tensors: dict[str, Tensor] = {}
         self.nodes: list[Node] = []
         self.inputs: list[Port] = []

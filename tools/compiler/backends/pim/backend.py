@@ -137,7 +137,7 @@ class PIMBackend(Backend):
     exact."""
 
     isa = "pim"
-    #: Of the network: where there are several, each fills the arrays anew.
+    #: Number of programs of the network; if there are several, each fills the arrays anew.
     _programs = 0
     _choice = None
 

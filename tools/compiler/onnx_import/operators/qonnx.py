@@ -50,7 +50,10 @@ def _moved(mode: str) -> float:
 
 
 def _positive(step: Step, at: int, what: str) -> np.ndarray:
-    scale = step.finite(what, step.fixed(at, what).data)
+    found = step.fixed(at, what)
+    if found is None:
+        raise Refused(f"{what} is left out: expected a constant")
+    scale = step.finite(what, found.data)
     if not (scale > 0).all():
         raise Refused(f"{what} is not positive")
     return scale

@@ -408,7 +408,7 @@ class FrontEnd(wiring.Component):
         one = Mux(top.independent, top.size, 1)
         beyond, too_far = Signal(20, reset_less=True), Signal(reset_less=True)
         m.d.sync += [beyond.eq(index + body + 2), too_far.eq(beyond > all_of_them)]
-        # Action of the record, one of these: worked out with the word that it comes from.
+        # Action of the record, one-hot, decoded in the cycle of its word.
         wrong, undeclared_unit, starts, ends, nothing, operates = flags = [
             Signal(name=name, reset_less=True)
             for name in ("wrong", "undeclared_unit", "starts", "ends", "nothing", "operates")

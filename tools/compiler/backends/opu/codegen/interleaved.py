@@ -7,6 +7,7 @@ apart, so that the columns of a phase get their distance.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -20,13 +21,33 @@ from .tiles import Chunk, Job, Load, Part
 from .tiling import channels_of
 
 if TYPE_CHECKING:
+    from ......gateware.cores.opu.types import TypeSet
     from .lower import Lowering
+
+    # Within the class `set` is the network's type set.
+    Names = set[str]
+    Tensors = set[Tensor]
 
 __all__ = ["Interleaving", "interleaved_jobs"]
 
 
-class Interleaving:
+class Interleaving(ABC):
     """Mixin of :class:`~.graph.Network` for interleaved maps."""
+
+    #: The network's type set.
+    set: TypeSet
+    layers: list[Layer]
+    _names: Names
+    _known: Tensors
+
+    @staticmethod
+    @abstractmethod
+    def _say(name):
+        """Returns a function that makes an error from a text and names the layer in it."""
+
+    @abstractmethod
+    def _tensor(self, what, name, shape, fraction, split=False, full=False):
+        """Adds a tensor."""
 
     def interleave(
         self, names: Sequence[str], phases: Sequence[Sequence[tuple[Tensor, int]]], channels: int
@@ -137,8 +158,8 @@ def _kernels(lowering: Lowering, layer: Layer) -> dict[tuple[int, int, int], tup
             )
         for begin in range(0, len(copies), most):
             some = copies[begin : begin + most]
-            key = layer.name, part, ofm_c, begin
-            at = lowering.kernel(key, lambda some=some, part=part: [c.matrices[part] for c in some])
+            matrices = [copy.matrices[part] for copy in some]
+            at = lowering.kernel((layer.name, part, ofm_c, begin), matrices.copy)
             for tap, copy in enumerate(some):
                 found[copy.column, copy.out, part] = at, len(some), tap
     return found

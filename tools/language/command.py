@@ -27,7 +27,7 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         "--on",
         metavar="TARGET",
         help="where to run it (default: the golden model of the plan's build; of an .onnx file "
-        "model:cherry, which computes in floating point)",
+        "model:opu)",
     )
     parser.add_argument(
         "--prompt", metavar="TEXT", help="text that it goes on from (default: its first token)"
@@ -54,10 +54,10 @@ def run(args: argparse.Namespace, console: Console) -> None:
         raise InputError(f"--temperature {args.temperature:g}: expected a number from 0 on")
     if args.seed < 0:
         raise InputError(f"--seed {args.seed}: expected a number from 0 on")
-    from ..compiler.language import Choice, plan_model, written
     from ..compiler.session import Session
     from ..console import show
     from ..targets.names import open_target, parse_target
+    from .model import Choice, plan_model, written
 
     if args.on is not None:
         parse_target(args.on)
@@ -93,17 +93,17 @@ def _plan(args, progress):
         plan = load_plan(args.model)
         on = args.on or "model"
         return plan, f"model:{plan.isa}" if on == "model" else on
-    from ..compiler.language import own_text
     from ..compiler.onnx_import import import_onnx
     from ..compiler.planning import Options, compile_graph
     from ..compiler.streams.states import choose_states, flattened
     from ..compiler.target_build import target_build
+    from .model import own_text
 
     graph = import_onnx(args.model)
     pairs = choose_states(graph, {})
     token = next(port.name for port in graph.inputs if port.name not in {p.input for p in pairs})
     calibration, steps = flattened(graph, pairs, {token: own_text(graph, pairs)})
-    build = target_build(args.on or "model:cherry")
+    build = target_build(args.on or "model:opu")
     options = Options(host_steps=True, states=pairs, steps=steps)
     return compile_graph(graph, build, calibration, options, progress), build.target
 

@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..compiler.evaluate import run_graph
+from ..compiler.ports import from_graph, to_graph
+from ..compiler.streams.states import initial_value
 from ..errors import InputError
-from .evaluate import run_graph
-from .ports import from_graph, to_graph
-from .streams.states import initial_value
 
 if TYPE_CHECKING:
-    from .graph import Graph, Port
-    from .plan.plan import Plan
-    from .session import Session
-    from .streams.states import StatePair
+    from ..compiler.graph import Graph, Port
+    from ..compiler.plan.plan import Plan
+    from ..compiler.session import Session
+    from ..compiler.streams.states import StatePair
 
 __all__ = ["Choice", "LanguageModel", "language_model", "own_text", "plan_model", "written"]
 
