@@ -117,7 +117,7 @@ def compile_on_chip(
     for on_chip in maps:
         trial = _fitting(partial(compiled, tilings=best[0].tilings), on_chip, items)
         found[trial[1]] = program_cycles(trial[0], timing)
-    chosen = min(found, key=found.get)
+    chosen = min(found, key=lambda on_chip: found[on_chip])
     if chosen != best[1]:
         best = _fitting(compiled, chosen, items)
     if quick or len(best[0].words) > _MOST_WORDS:

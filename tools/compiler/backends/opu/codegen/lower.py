@@ -512,7 +512,7 @@ class Lowering:
             chunks[-1][1].append((tap.h, tap.w, 0 if shared else n))
         return tuple(Chunk(*key, tuple(ops)) for key, ops in chunks)
 
-    def kernel(self, key: Hashable, matrices: Callable[[], Any]) -> int:
+    def kernel(self, key: tuple[Any, ...], matrices: Callable[[], Any]) -> int:
         """Address in units of the kernel ``key``; ``matrices()`` makes its taps [ofm_c, ifm_c] on
         first use."""
         if key not in self._kernels:
