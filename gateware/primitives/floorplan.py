@@ -13,6 +13,7 @@ from collections.abc import Collection
 __all__ = [
     "across",
     "dsp_clusters",
+    "dsp_ring",
     "dsp_rows",
     "memory_places",
     "pair_places",
@@ -87,7 +88,21 @@ def dsp_clusters(device: str, count: int, size: int) -> list[list[str]]:
     return clusters[:count] if len(clusters) >= count else []
 
 
-def pair_places(device: str, multipliers: str, pairs: int, size: int) -> dict[str, str]:
+def dsp_ring(device: str, count: int, size: int) -> list[list[str]]:
+    """Selects ``count`` clusters as :func:`dsp_clusters` does, but around the middle of the FPGA,
+    which is left to the logic that works with all of them: three in each of three rows, without the
+    central one. The empty list also where that is not possible."""
+    rows = dsp_rows(device)
+    if not dsp_clusters(device, count, size) or len(rows) != 3 or len(rows[0]) // size != 3:
+        return []
+    above, beside, below = (across(row, 3, size) for row in rows)
+    ring = [beside[0], *above, beside[2], *reversed(below)]
+    return ring[:count] if count <= len(ring) else []
+
+
+def pair_places(
+    device: str, multipliers: str, pairs: int, size: int, ring: bool = False
+) -> dict[str, str]:
     """Sites of a :class:`~.packed.PackedProducts` for ``pairs`` columns (or lanes), ``size`` each:
     those of a pair are adjacent.
 
@@ -98,14 +113,18 @@ def pair_places(device: str, multipliers: str, pairs: int, size: int) -> dict[st
         Its place in the engine, names of submodules with dots between; product ``k`` of pair ``p``
         is its number ``k * pairs + p``.
     pairs, size : int
+    ring : bool
+        The middle of the FPGA stays free (:func:`dsp_ring`).
 
     Returns
     -------
-    dict, name of the DSP in the engine -> place; empty where :func:`dsp_clusters` has no plan
+    dict, name of the DSP in the engine -> place; empty where :func:`dsp_clusters`, or
+    :func:`dsp_ring`, has no plan
     """
+    clusters = dsp_ring if ring else dsp_clusters
     return {
         f"{multipliers}.dsp_{k * pairs + pair}": place
-        for pair, places in enumerate(dsp_clusters(device, pairs, size))
+        for pair, places in enumerate(clusters(device, pairs, size))
         for k, place in enumerate(places)
     }
 

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Sizes and presets of the OpenTPU core (specification, section 8). Pure Python."""
 
-from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Preset
+from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Params, Preset
 from ...isa.peaks import Peaks
 
-__all__ = ["LARGEST_ARRAY", "NO_DSP_LIMIT", "SPACE", "norm_legal"]
+__all__ = ["LARGEST_ARRAY", "NO_DSP_LIMIT", "SPACE", "crowded", "norm_legal"]
 
 #: Side of the largest array that gateware is made for; the golden model takes larger ones.
 LARGEST_ARRAY = 64
@@ -19,6 +19,13 @@ def norm_legal(value: int) -> bool:
     """Whether ``value`` is a legal value of the ``norm`` register (section 4.9): shift in bits 4:0,
     round in bit 8, mode 0..2 in bits 17:16, all other bits zero."""
     return value & ~0x3_011F == 0 and (value >> 16) & 3 != 3
+
+
+def crowded(params: Params) -> bool:
+    """Whether the pairs of an array share the FPGA with so much other logic that it is laid out for
+    short wires: an array of pairs takes most DSPs of the FPGA and, with convolutions, there is
+    on-chip memory beside it."""
+    return params["multiplier"] == "dsp_pair" and params["ext_conv"]
 
 
 def _norm(value):
@@ -200,10 +207,12 @@ SPACE = ParameterSpace(
                 "acc_rows": 1024,
                 "multiplier": "dsp_pair",
                 "ext_conv": True,
-                "ext_pool": True,
             },
+            clock_mhz=60,
             on_chip=1 << 18,
-            doc="strided convolutions, max pooling, and the lowest 256 KiB of main memory on chip",
+            placer="static",
+            router="router2",
+            doc="strided convolutions, and the lowest 256 KiB of main memory on chip",
         ),
         Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
         Preset("25f-4x4", {"n": 4, "ub_rows": 4096, "acc_rows": 1024}),

@@ -15,6 +15,7 @@ from quintet.gateware.cores import open_core
 from quintet.gateware.primitives.floorplan import (
     across,
     dsp_clusters,
+    dsp_ring,
     dsp_rows,
     memory_places,
     ram_columns,
@@ -62,11 +63,23 @@ def test_clusters_are_neighbours_and_disjoint():
         assert (abs(next_x - x) < 40 and next_y == y) or (abs(next_x - x) < 4 and next_y - y == 24)
 
 
+def test_a_ring_of_clusters_leaves_the_middle_free():
+    ring = dsp_ring("LFE5U-85F", 8, 16)
+    assert [len(cluster) for cluster in ring] == [16] * 8 and len(set(sum(ring, []))) == 128
+    columns = [[places(place) for place in cluster] for cluster in ring]
+    assert not any(y == 34 and 50 < x < 76 for cluster in columns for x, y in cluster)
+    middles = [[sum(axis) / 16 for axis in zip(*cluster, strict=True)] for cluster in columns]
+    for (x, y), (next_x, next_y) in zip(middles, middles[1:] + middles[:1], strict=True):
+        assert (abs(next_x - x) < 41 and next_y == y) or (
+            abs(next_x - x) < 4 and abs(next_y - y) == 24
+        )
+
+
 @pytest.mark.parametrize(
     ("device", "count", "size"), [("LFE5U-25F", 8, 16), ("LFE5U-85F", 10, 16), ("LFE5U-85F", 4, 4)]
 )
 def test_no_plan(device, count, size):
-    assert dsp_clusters(device, count, size) == []
+    assert dsp_clusters(device, count, size) == dsp_ring(device, count, size) == []
 
 
 def cells_of(engine):
@@ -84,6 +97,7 @@ def cells_of(engine):
     ("isa", "preset", "multipliers", "blocks"),
     [
         ("opentpu", "85f-16x16", 128, 0),
+        ("opentpu", "85f-16x16-fast", 128, 0),
         ("opu", "85f-p256", 128, 182),
         ("opu", "85f-p256-fast", 128, 96),
         ("cherry", "85f", 32, 96),

@@ -55,6 +55,7 @@ class Sums(wiring.Component):
     def __init__(self, pairs, **parameters):
         self.products = PackedProducts(pairs=pairs, **parameters)
         self.width = part_shapes(pairs)[0].width
+        self.direct = self.products.direct
         self.latency = PackedProducts.LATENCY + 1 + UNPACK_LATENCY
         super().__init__(
             {name: wiring.In(signed(8)).array(pairs) for name in "abc"}
@@ -83,14 +84,21 @@ class Sums(wiring.Component):
                 totals, (products.upper, products.lower, products.carry, [late]), strict=True
             )
         ]
+        if self.direct:
+            # The sums of ``upper`` and ``lower`` wait for that of ``carry``.
+            for k in range(2):
+                held = Signal(shapes[k], name=f"held_{k}")
+                m.d.sync += held.eq(totals[k])
+                totals[k] = held
         first, second = unpack_sums(m, "pair", *totals, self.width)
         m.d.comb += [self.first.eq(first), self.second.eq(second)]
         return m
 
 
+@pytest.mark.parametrize("direct", [False, True], ids=["registered", "direct"])
 @pytest.mark.parametrize("limit", [None, 0, 2])
-def test_sums_of_the_parts_are_the_dot_products(limit):
-    dut = Sums(4, dsp_limit=limit)
+def test_sums_of_the_parts_are_the_dot_products(limit, direct):
+    dut = Sums(4, dsp_limit=limit, direct=direct)
     rng = random.Random(1)
     corners = [[v] * 4 for v in itertools.product((-128, -1, 0, 127), repeat=3)]
     vectors = corners + [

@@ -10,6 +10,7 @@ from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
 from ....primitives.dsp import MultiplierArray
+from ....primitives.kept import KeptRegister
 from ....primitives.packed import UNPACK_LATENCY, PackedProducts, part_shapes, unpack_sums
 
 __all__ = ["SystolicArray"]
@@ -25,8 +26,11 @@ class SystolicArray(wiring.Component):
     multiplier : ``"dsp"``, ``"dsp_pair"``
         (:class:`~quintet.gateware.primitives.packed.PackedProducts`) or ``"lut"``
     dsp_limit, fabric_register, family : see
-        :class:`~quintet.gateware.primitives.dsp.MultiplierArray`; pairs always have the further
-        register
+        :class:`~quintet.gateware.primitives.dsp.MultiplierArray`; pairs have the further register
+        unless they are ``local``
+    local : bool
+        For pairs whose columns are far apart on a crowded FPGA: no wire of the control reaches more
+        than one column, and the products have no further register. The latency is the same.
 
     Members
     -------
@@ -52,12 +56,15 @@ class SystolicArray(wiring.Component):
         dsp_limit: int | None = None,
         fabric_register: bool = False,
         family: str | None = None,
+        local: bool = False,
     ) -> None:
-        self.n = n
+        self.n, self.family, self._local = n, family, local and multiplier == "dsp_pair"
         self.sum_bits = 16 + ceil_log2(n)
         if multiplier == "dsp_pair":
             self._share = 2
-            self.multipliers = PackedProducts(pairs=n * n // 2, dsp_limit=dsp_limit, family=family)
+            self.multipliers = PackedProducts(
+                pairs=n * n // 2, dsp_limit=dsp_limit, family=family, direct=self._local
+            )
             product_latency = PackedProducts.LATENCY + UNPACK_LATENCY
         else:
             self._share = 1
@@ -87,14 +94,7 @@ class SystolicArray(wiring.Component):
         m = Module()
         n, share = self.n, self._share
         m.submodules.multipliers = self.multipliers
-        # The switch travels along the diagonals: cell (k, j) hears of it k + j // share cycles
-        # after cell (0, 0).
-        switch = [self.switch]
-        for d in range(1, n + self._columns - 1):
-            switch.append(_register(m, switch[-1], f"switch_{d}"))
-        load = [self.load]
-        for k in range(1, n):
-            load.append(_register(m, load[-1], f"load_{k}"))
+        switch, load = (self._local_control if self._local else self._control)(m)
 
         # For each row: the inputs of the columns that differ in time.
         weights: list[Any] = []
@@ -111,9 +111,9 @@ class SystolicArray(wiring.Component):
             for j in range(n):
                 following = Signal(signed(8), name=f"next_{k}_{j}", reset_less=True)
                 active = Signal(signed(8), name=f"active_{k}_{j}", reset_less=True)
-                with m.If(load[k]):
+                with m.If(load[k][j // share]):
                     m.d.sync += following.eq(self.row[j])
-                with m.If(switch[k + j // share]):
+                with m.If(switch[k][j // share]):
                     m.d.sync += active.eq(following)
                 weights[k].append(active)
 
@@ -124,6 +124,37 @@ class SystolicArray(wiring.Component):
                 value = _register(m, value, f"deskew_{j}_{step}")
             m.d.comb += self.sums[j].eq(value)
         return m
+
+    def _control(self, m):
+        """Switch and load, by row and column (or pair of columns). The switch travels along the
+        diagonals: it reaches cell (k, q) k + q cycles after cell (0, 0)."""
+        switch = [self.switch]
+        for d in range(1, self.n + self._columns - 1):
+            switch.append(_register(m, switch[-1], f"switch_{d}"))
+        load = [self.load]
+        for k in range(1, self.n):
+            load.append(_register(m, load[-1], f"load_{k}"))
+        return (
+            [switch[k : k + self._columns] for k in range(self.n)],
+            [[row] * self._columns for row in load],
+        )
+
+    def _local_control(self, m):
+        """As :meth:`_control`, with registers for each column: a wire along a diagonal or a row
+        would cross the whole FPGA."""
+
+        def kept(value, name):
+            register = m.submodules[name] = KeptRegister(width=1, family=self.family)
+            m.d.comb += register.d.eq(value)
+            return register.q
+
+        switch, load = [[self.switch]], [[self.load] * self._columns]
+        for q in range(1, self._columns):
+            switch[0].append(kept(switch[0][-1], f"switch_0_{q}"))
+        for k in range(1, self.n):
+            switch.append([kept(before, f"switch_{k}_{q}") for q, before in enumerate(switch[-1])])
+            load.append([kept(before, f"load_{k}_{q}") for q, before in enumerate(load[-1])])
+        return switch, load
 
     def _plain(self, m, inputs, weights):
         """Column sums of the array, each at its own time."""
@@ -166,6 +197,14 @@ class SystolicArray(wiring.Component):
             total = Signal(plain, name=f"activations_{k}", reset_less=True)
             m.d.sync += total.eq(inputs[k][0] + activations)
             activations = total
+        if self._local:
+            # The carries leave the multipliers a cycle later.
+            for q, (upper, lower, carry) in enumerate(below):
+                late = [
+                    _register(m, part, f"{name}_{q}")
+                    for part, name in ((upper, "upper"), (lower, "lower"))
+                ]
+                below[q] = [*late, carry]
         for step in range(mult.LATENCY):
             activations = _register(m, activations, f"activations_late_{step}")
         sums = []

@@ -7,9 +7,13 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ....primitives.bram import BlockRAM
+from ....primitives.bram import BlockRAM, best_shape
+from ....primitives.kept import KeptRegister
 
 __all__ = ["BankedBuffer"]
+
+#: Parts of a bank that have address registers of their own, if the buffer is local.
+_PARTS = 4
 
 
 class BankedBuffer(wiring.Component):
@@ -23,6 +27,8 @@ class BankedBuffer(wiring.Component):
         2 (with the memories' output registers) or 3 (with registers in front of their addresses as
         well)
     minor : bool, there is a second writer
+    local : bool, for a crowded FPGA: each of four parts of a bank has address registers of its own,
+        since one wire to all blocks of a bank would cross the whole FPGA
     family : as the primitives'
 
     Members
@@ -49,8 +55,10 @@ class BankedBuffer(wiring.Component):
         banks: int,
         latency: int,
         minor: bool = True,
+        local: bool = False,
         family: str | None = None,
     ) -> None:
+        self._local = local
         self.width, self.rows, self.banks = width, rows, banks
         self.latency, self.minor, self.family = latency, minor, family
         bits = exact_log2(rows)
@@ -91,43 +99,38 @@ class BankedBuffer(wiring.Component):
         ]
         outputs = []
         for b in range(self.banks):
-            bank = BlockRAM(
-                width=self.width,
-                depth=self.rows // self.banks,
-                latency=min(self.latency, 2),
-                family=self.family,
-            )
-            m.submodules[f"bank_{b}"] = bank
+            parts = self._bank(m, b)
             first = self.first_read & is_bank(self.first_row, b)
             read_row = Mux(first, self.first_row[low:], self.second_row[low:])
-            if self.latency == 3:
-                address = Signal.like(bank.read_addr, name=f"address_{b}", reset_less=True)
-                m.d.sync += address.eq(read_row)
-                read_row = address
-            m.d.comb += bank.read_addr.eq(read_row)
-            outputs.append(bank.read_data)
+            for name, bank in parts.items():
+                address = (
+                    self._held(m, read_row, f"address_{name}") if self.latency == 3 else read_row
+                )
+                m.d.comb += bank.read_addr.eq(address)
+            outputs.append(Cat(bank.read_data for bank in parts.values()))
 
             major = self.major_write & is_bank(self.major_row, b)
             minor = self.minor_write & is_bank(self.minor_row, b) if self.minor else 0
             enable = Signal(name=f"enable_{b}")
-            row = Signal.like(bank.write_addr, name=f"row_{b}", reset_less=True)
             data = Signal(self.width, name=f"data_{b}", reset_less=True)
             m.d.sync += enable.eq(major | minor | self.sweep)
             chosen_row, chosen = self.major_row[low:], self.major_data
             if self.minor:
                 chosen_row = Mux(major, chosen_row, self.minor_row[low:])
                 chosen = Mux(major, chosen, self.minor_data)
-            m.d.sync += [
-                row.eq(Mux(self.sweep, self.sweep_row, chosen_row)),
-                data.eq(chosen),
-            ]
+            chosen_row = Mux(self.sweep, self.sweep_row, chosen_row)
+            rows = [self._held(m, chosen_row, f"row_{name}") for name in parts]
+            m.d.sync += data.eq(chosen)
             with m.If(self.sweep):
                 m.d.sync += data.eq(0)  # the register's own reset
-            m.d.comb += [
-                bank.write_en.eq(enable),
-                bank.write_addr.eq(row),
-                bank.write_data.eq(data),
-            ]
+            begin = 0
+            for bank, row in zip(parts.values(), rows, strict=True):
+                m.d.comb += [
+                    bank.write_en.eq(enable),
+                    bank.write_addr.eq(row),
+                    bank.write_data.eq(data[begin : begin + bank.width]),
+                ]
+                begin += bank.width
         if not split:
             m.d.comb += [self.first_data.eq(outputs[0]), self.second_data.eq(outputs[0])]
             return m
@@ -141,3 +144,33 @@ class BankedBuffer(wiring.Component):
             self.second_data.eq(Mux(selects[1], outputs[1], outputs[0])),
         ]
         return m
+
+    def _bank(self, m, b):
+        """Block RAMs of a bank, the lowest bits first, by the end of their names."""
+        depth = self.rows // self.banks
+        width = self.width
+        if self._local:
+            # Whole blocks in each part.
+            _, bits = best_shape("ecp5", self.width, depth)
+            width = bits * -(-self.width // (bits * _PARTS))
+        parts = {}
+        for begin in range(0, self.width, width):
+            name = f"{b}_{begin // width}" if self._local else f"{b}"
+            parts[name] = m.submodules[f"bank_{name}"] = BlockRAM(
+                width=min(width, self.width - begin),
+                depth=depth,
+                latency=min(self.latency, 2),
+                family=self.family,
+            )
+        return parts
+
+    def _held(self, m, row, name):
+        """Register of a part's address."""
+        if not self._local:
+            held = Signal(len(row), name=name, reset_less=True)
+            m.d.sync += held.eq(row)
+            return held
+        # By instance: synthesis would make one of all parts' registers.
+        register = m.submodules[name] = KeptRegister(width=len(row), family=self.family)
+        m.d.comb += register.d.eq(row)
+        return register.q

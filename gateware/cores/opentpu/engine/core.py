@@ -62,7 +62,7 @@ from ....primitives.floorplan import pair_places
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl, Stall
 from ..isa import ISA
-from ..params import LARGEST_ARRAY
+from ..params import LARGEST_ARRAY, crowded
 from .actunit import ActivationUnit
 from .buffers import BankedBuffer
 from .classify import OPS
@@ -145,11 +145,14 @@ class PipelinedEngine(Engine):
     @staticmethod
     def floorplan(device: str, params: Params) -> dict[str, str]:
         """Placement of an array's multipliers that make two products each: a pair of columns side
-        by side."""
+        by side. In crowded builds they surround the middle of the FPGA: the fetch unit, the decoder
+        and the operands of its adder are wired more densely than the array, and meet there."""
         pairs = params["n"] // 2
         if params["multiplier"] != "dsp_pair" or params["dsp_limit"] < pairs * params["n"]:
             return {}
-        return pair_places(device, "matrix.array.multipliers", pairs, params["n"])
+        return pair_places(
+            device, "matrix.array.multipliers", pairs, params["n"], ring=crowded(params)
+        )
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -324,6 +327,7 @@ class PipelinedEngine(Engine):
             rows=p["ub_rows"],
             banks=p["banks"],
             latency=ub_latency(p),
+            local=crowded(p),
             family=self.family,
         )
         m.submodules.accumulators = acc = BankedBuffer(
@@ -332,6 +336,7 @@ class PipelinedEngine(Engine):
             banks=p["banks"],
             latency=latency,
             minor=False,
+            local=crowded(p),
             family=self.family,
         )
         for port, part in zip(self.memory, (fetch, rhm, rw, whm), strict=True):

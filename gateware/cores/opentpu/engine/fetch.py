@@ -17,7 +17,8 @@ _REQUEST_BYTES = 112  # eight words
 #: Bytes of a request by beats of 8 bytes, and of wider ones: where a program lies in a slow memory,
 #: answers of a fast one to other ports come in between. Fewer would not give a word a cycle.
 _WIDE_BYTES, _WIDEST_BYTES = 32, 16
-#: Bytes of a beat that is wide: only memory on chip has them.
+#: Bytes of a beat that is wide: only memory on chip has them. The gearbox takes no more in a cycle:
+#: by 16 bytes it would have twice the choices, in the middle of the chip.
 _WIDE_BEAT = 8
 
 
@@ -45,6 +46,8 @@ class Fetch(wiring.Component):
 
     def __init__(self, *, beat_bytes: int, words: int) -> None:
         self.beat_bytes, self.words = beat_bytes, words
+        # Bytes that the gearbox takes in a cycle.
+        self._gear = beat_bytes if words <= 2 else min(beat_bytes, _WIDE_BEAT)
         super().__init__(
             {
                 "start": In(1),
@@ -66,7 +69,8 @@ class Fetch(wiring.Component):
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         size = self.beat_bytes
         unit = 2 if size % 2 == 0 else 1
-        word_units, beat_units = WORD_BYTES // unit, size // unit
+        gear = self._gear
+        word_units, beat_units = WORD_BYTES // unit, gear // unit
         # Beats of a request.
         asked = _REQUEST_BYTES
         if size >= _WIDE_BEAT:
@@ -76,7 +80,7 @@ class Fetch(wiring.Component):
             # Without a buffer, only what completes a word in the gearbox: answers must not wait for
             # the issue of a word, since that may wait for an answer after them.
             burst = -(-word_units // beat_units)
-        length_bytes = WORD_BYTES - unit + size
+        length_bytes = WORD_BYTES - unit + gear
         s.count = Signal(range(length_bytes // unit + 1))  # units in the gearbox
 
         self._ask(m, s, word_units, beat_units, burst)
@@ -85,7 +89,7 @@ class Fetch(wiring.Component):
         # Gearbox: beats are shifted in at the low end, the oldest bytes are the highest. ``count``
         # are valid.
         window = Signal(8 * max(length_bytes, WORD_BYTES), reset_less=True)
-        pad = Signal(range(beat_units + 1))  # units past the program's end in its last beat
+        pad = Signal(range(size // unit + 1))  # units past the program's end in its last beat
         final_pad = Signal.like(pad)
         whole = Signal()
         shift = Signal()
@@ -107,7 +111,7 @@ class Fetch(wiring.Component):
             m.d.comb += self.word.eq(Array(words)[above[: (choices - 1).bit_length()]])
         m.d.sync += s.count.eq(after + Mux(shift, beat_units, 0))
         with m.If(shift):
-            swapped = Cat(s.beat.word_select(size - 1 - k, 8) for k in range(size))
+            swapped = Cat(s.beat.word_select(gear - 1 - k, 8) for k in range(gear))
             m.d.sync += [window.eq(Cat(swapped, window)), self.error.eq(self.error | s.beat_error)]
             if size > WORD_BYTES:
                 with m.If(s.beat_last & ~s.more & (s.outstanding == 1)):
@@ -191,7 +195,7 @@ class Fetch(wiring.Component):
         size, port = self.beat_bytes, self.memory
         capacity = -(-self.words * WORD_BYTES // size)
         s.beat, s.beat_error, s.beat_last, s.beat_valid, s.beat_ready = (
-            Signal(8 * size),
+            Signal(8 * self._gear),
             Signal(),
             Signal(),
             Signal(),
@@ -209,9 +213,7 @@ class Fetch(wiring.Component):
                 ),
                 buffer.w_en.eq(port.r.valid),
                 port.r.ready.eq(buffer.w_rdy),
-                Cat(s.beat, s.beat_error, s.beat_last).eq(buffer.r_data),
-                s.beat_valid.eq(buffer.r_rdy),
-                buffer.r_en.eq(s.beat_ready),
+                *self._pieces(m, s, buffer),
             ]
             with m.If(self.start):
                 m.d.sync += held.eq(0)  # the last request may have been shorter than it was counted
@@ -226,3 +228,24 @@ class Fetch(wiring.Component):
                 port.r.ready.eq(s.beat_ready),
                 s.last_arrives.eq(port.r.valid & port.r.ready & port.r.payload.last),
             ]
+
+    def _pieces(self, m, s, buffer):
+        """Statements that offer the beats of the buffer to the gearbox, in pieces if it takes
+        less."""
+        if self._gear == self.beat_bytes:
+            return [
+                Cat(s.beat, s.beat_error, s.beat_last).eq(buffer.r_data),
+                s.beat_valid.eq(buffer.r_rdy),
+                buffer.r_en.eq(s.beat_ready),
+            ]
+        beat, error, last = buffer.r_data[:-2], buffer.r_data[-2], buffer.r_data[-1]
+        piece = Signal(range(self.beat_bytes // self._gear))
+        with m.If(s.beat_valid & s.beat_ready):
+            m.d.sync += piece.eq(piece + 1)
+        return [
+            s.beat.eq(beat.word_select(piece, len(s.beat))),
+            s.beat_error.eq(error),
+            s.beat_last.eq(last & piece.all()),
+            s.beat_valid.eq(buffer.r_rdy),
+            buffer.r_en.eq(s.beat_ready & piece.all()),
+        ]

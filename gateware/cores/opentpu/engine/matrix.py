@@ -9,6 +9,7 @@ from amaranth.utils import exact_log2
 
 from ....isa.parameters import Params
 from ....primitives.bram import BlockRAM
+from ..params import crowded
 from .array import SystolicArray
 from .decode import candidate_layout
 from .tracker import tracker
@@ -81,6 +82,7 @@ class MatrixUnit(wiring.Component):
             dsp_limit=p["dsp_limit"],
             fabric_register=not lean,
             family=family,
+            local=crowded(p),
         )
         self.latency, self.ub_latency = memory_latency(p), ub_latency(p)
         self.entry = self.ub_latency + (not lean)  # from reading a vector to the array's input

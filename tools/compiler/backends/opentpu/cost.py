@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import inf
 from typing import TYPE_CHECKING, Any
 
 from quintet.gateware.cores.opentpu.isa import ISA
@@ -88,18 +89,24 @@ class _Clock:
         self.host, self.weights, self.next_word = host, weights, program
         n = self.n = params["n"]
         self.params, self.memory = params, memory
+        self.split = memory.on_chip is not None  # two memories
         self.port = 0.0  # the memory port
         self.read = {True: 0.0, False: 0.0}  # each of two memories, on chip or not
         self.words = deque()  # when the words that fetch has asked for are there
-        # Share of a request of fetch that a word is: of eight words, or of less by wide beats.
+        # Bytes of a request of fetch: eight words, or less by wide beats (four are outstanding).
         width = 0 if memory.on_chip is None else memory.on_chip.bandwidth
-        self.fetched = 1 / 8 if width < 8 else _WORD / (32 if width == 8 else 16)
+        self.request = 112 if width < 8 else 32 if width == 8 else 16
+        outstanding = 2 if width < 8 else 4
+        self.fetches = deque([0.0] * outstanding, outstanding)  # when the last ones were there
+        self.held, self.buffer = 0, max(params["fetch_words"] * _WORD, 2 * self.request)
+        self.there = deque()  # of the requests whose words are not all taken: (end, bytes left)
         self.put = self.issued = 0.0
         self.array = self.written = self.switch = 0.0
         self.act = self.act_begin = 0.0
         self.act_rows = (0, 0)
         self.blocked = 0.0  # end of an instruction beside which none issues
         self.tiles, self.asked = deque(), deque([0.0] * 3, 3)
+        self.waiting = deque()  # issued RWs without a request: (issue, address)
         self.loads = deque([], 4)  # (first row, end, begin, end of RHM)
         self.rhm = deque([0.0] * 2, 2)
         self.whm = 0.0
@@ -109,32 +116,57 @@ class _Clock:
         self.near = (0.0, 0, 1 << 30)  # end, rows and first row of the last MMC
 
     def transfer(self, address, size, when, share=1.0):
-        """Moves ``size`` bytes through the port from cycle ``when`` on; returns the cycle after the
-        transfer. ``share``: their fraction of a request."""
+        """Moves ``size`` bytes through the port for a request of cycle ``when``; returns the cycle
+        after the transfer, without latency if there is one memory. ``share``: their fraction of a
+        request."""
         memory = self.memory.at(address)
         cycles = memory.overhead * share + size / memory.bandwidth
         chip = self.memory.on_chip
         if chip is None:
             self.port = max(self.port, when) + cycles
             return self.port
-        # Both memories work at the same time; their answers come in order, in beats of the chip's.
+        # Both memories work at the same time; their answers come in order, in beats of the chip's:
+        # one from block RAM waits for the whole latency of an earlier request to SDRAM.
         within = memory is chip
         self.read[within] = max(self.read[within], when) + cycles
-        self.port = max(self.read[within], self.port + size / chip.bandwidth)
+        self.port = max(self.read[within] + memory.latency, self.port + size / chip.bandwidth)
         return self.port
 
     def word(self, word):
         """Issues one word; returns the cycle at which its work is complete."""
-        while len(self.words) < self.params["fetch_words"]:
-            end = self.transfer(self.next_word, _WORD, self.issued, share=self.fetched)
-            self.words.append(end + self.memory.at(self.next_word).latency)
-            self.next_word += _WORD
+        there = self._fetch_requests() if self.split else self._fetch_words()
         moves = word.opcode in (_OP["RHM"], _OP["WHM"], _OP["RW"])
-        decoded = max(self.put, self.words.popleft()) + (_DECODE_MEMORY if moves else _DECODE)
+        decoded = max(self.put, there) + (_DECODE_MEMORY if moves else _DECODE)
         self.put = max(decoded, self.issued + 1)
         ready = max(self.put + _ISSUE, self.blocked)
         self.issued, done = self.units[word.opcode](self, word, ready)
         return done
+
+    def _fetch_words(self):
+        """Fetches from one memory, word by word; returns when the next word is there."""
+        while len(self.words) < self.params["fetch_words"]:
+            end = self.transfer(self.next_word, _WORD, self.issued, share=1 / 8)
+            self.words.append(end + self.memory.latency)
+            self.next_word += _WORD
+        return self.words.popleft()
+
+    def _fetch_requests(self):
+        """Fetches from two memories, where every request matters: tiles that are asked for later
+        wait for its answer. Returns when the next word is there."""
+        while self.held + self.request <= self.buffer:
+            asked = max(self.issued, self.fetches[0])
+            self.load_tiles(until=asked)
+            end = self.transfer(self.next_word, self.request, asked)
+            self.fetches.append(end)
+            self.there.append([end, self.request])
+            self.next_word += self.request
+            self.held += self.request
+        self.held -= _WORD
+        left = _WORD
+        while self.there[0][1] < left:
+            left -= self.there.popleft()[1]
+        self.there[0][1] -= left
+        return self.there[0][0]
 
     def _plain(self, word, ready):
         if word.opcode == _OP["CFG"] and word.ub == 2:
@@ -142,24 +174,43 @@ class _Clock:
         return ready, ready
 
     def _rw(self, word, ready):
-        ready = max(ready, self.asked[0])
         address = self.weights + word.addr * self.n * self.n
-        asks = ready
-        if self.memory.on_chip is not None:
-            asks = max(ready, self.asked[-2])  # two tiles are in flight
-        end = self.transfer(address, self.n * self.n, asks + self.memory.at(address).latency)
+        if self.split:
+            self.load_tiles(keep=2)
+            ready = max(ready, self.asked[len(self.waiting) - 3])
+            self.waiting.append((ready, address))
+            return ready, ready
+        ready = max(ready, self.asked[0])
+        end = self.transfer(address, self.n * self.n, ready + self.memory.latency)
         self.asked.append(end)
         self.tiles.append(end)
         return ready, ready
 
+    def load_tiles(self, until=inf, keep=0):
+        """Transfers tiles of RWs that have issued, until ``keep`` are left or the next one's
+        request is later than ``until``. Two are in flight; meanwhile fetch goes first."""
+        while len(self.waiting) > keep:
+            ready, address = self.waiting[0]
+            when = max(ready, self.asked[-2])
+            if when > until:
+                return
+            self.waiting.popleft()
+            end = self.transfer(address, self.n * self.n, when)
+            self.asked.append(end)
+            self.tiles.append(end)
+
     def _rhm(self, word, ready):
         ready = max(ready, self.rhm[0], self.array if self._reads(word) else 0)
+        self.load_tiles(until=ready)
         address = self.host + word.addr * self.n
         latency = self.memory.at(address).latency
-        begin = max(self.port, ready, self.rhm[1]) + latency
+        begin = max(self.port, ready + latency, self.rhm[1] + latency)
+        if not self.split:
+            begin = max(begin, self.port + latency)
         end = self.transfer(address, word.count * self.n, ready)
         self.rhm.append(end)
-        self.loads.append((word.ub, word.ub + word.count, begin, end + latency))
+        there = end if self.split else end + latency
+        self.loads.append((word.ub, word.ub + word.count, begin, there))
         return ready, end
 
     def _reads(self, word):
@@ -168,6 +219,7 @@ class _Clock:
     def _whm(self, word, ready):
         # Later instructions need not wait for the port until its rows are there.
         ready = max(ready, self.whm)
+        self.load_tiles(until=ready)
         size, address = word.count * self.n, self.host + word.addr * self.n
         self.whm = max(
             self.transfer(address, size, ready),
@@ -187,6 +239,8 @@ class _Clock:
             ready = max(ready, self.act)
         begin = ready + 1
         if word.flags & 1:
+            if not self.tiles:
+                self.load_tiles(keep=len(self.waiting) - 1)
             begin = max(
                 begin,
                 (self.tiles.popleft() if self.tiles else 0) + self.n + 4,
