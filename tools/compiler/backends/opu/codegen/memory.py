@@ -301,9 +301,8 @@ class Maps:
         for index, layer in enumerate(network.layers):
             if layer.result not in self.buffers:
                 mine = layer.residual
-                if mine is None or mine in kept or mine in network.inputs:
-                    mine = None
-                elif last.get(mine) != index or separate:
+                lasts = mine in kept or mine in network.inputs
+                if mine is None or lasts or separate or last.get(mine) != index:
                     mine = None
                 if not self._takes_place(layer, mine, group, borders[layer.result]):
                     self._place(layer.result, group, borders[layer.result])
