@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
+import json
 import re
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from quintet.gateware.memory.sdram.parts import find_part
 from quintet.gateware.memory.sram.parts import find_sram
 from quintet.gateware.primitives.pll import PLLError
 from quintet.tools.build.flash import PROGRAMMERS
+from tests.support.kept import kept
 from tests.support.pads import netlist, start_levels
 from tests.support.tiny_core import PACKAGE
 
@@ -78,8 +80,21 @@ def test_the_registry_has_what_the_board_names(name):
         platform.lookup("no such thing")
 
 
-def _files(board, soc):
-    """Input of the tools: ``(design as RTLIL, constraints)``."""
+def _files(board, **options):
+    """Input of the tools for a SoC of these options: ``(design as RTLIL, constraints)``."""
+    text = kept(
+        f"files {board!r} {sorted(options.items())}",
+        lambda: json.dumps(_make_files(board, _soc(board, **options))),
+        __file__,
+    )
+    return json.loads(text)
+
+
+def _soc(board, isa=None, **options):
+    return board.make_soc(package=isa and open_core(isa), **options)
+
+
+def _make_files(board, soc):
     platform = board.platform_class()()
     type(platform).required_tools = ()
     plan = platform.prepare(BoardTop(board=board, soc=soc))
@@ -97,7 +112,7 @@ def test_tops_elaborate(name):
     """Everything is requested once and connects; the PLL makes the clock."""
     board = open_board(name)
     soc = board.make_soc(clock_hz=30_000_000)
-    text, _ = _files(board, soc)
+    text, _ = _files(board, clock_hz=30_000_000)
     assert (
         "EHXPLLL"
         if board.family == "ecp5"
@@ -122,7 +137,7 @@ def test_tops_with_usb_elaborate(name, plls):
     """48 MHz come from the oscillator itself, from the PLL's second output, or from a PLL of their
     own; 12 MHz are constrained by a name that stays."""
     board = open_board(name)
-    text, constraints = _files(board, board.make_soc(link="usb"))
+    text, constraints = _files(board, link="usb")
     assert re.search(
         r"FREQUENCY NET \"usb_clocks.usb_clock\" 12000000.0 HZ|set_frequency "
         r"usb_clocks.usb_clock 12.0",
@@ -140,7 +155,7 @@ def test_tops_with_spi_elaborate(name):
     connector, and the chip select is pulled up."""
     board = open_board(name)
     soc = board.make_soc(link="spi")
-    text, constraints = _files(board, soc)
+    text, constraints = _files(board, link="spi")
     assert soc.link == {"kind": "spi", "hz": 20_000_000}
     assert re.search(
         r"(FREQUENCY NET \"|set_frequency )spi.link.spi_clock\"? 20(000000.0 HZ|.0$)",
@@ -173,7 +188,7 @@ def test_flash_pins_of_the_ulx3s_are_the_registrys(size):
 @pytest.mark.parametrize("name", ["icebreaker", "ulx3s-85f"])
 def test_tops_with_flash_memory_elaborate(name):
     board = open_board(name)
-    text, constraints = _files(board, board.make_soc(package=open_core("opentpu"), boot=True))
+    text, constraints = _files(board, isa="opentpu", boot=True)
     assert all(f"spi_flash_4x_0__dq__io[{line}]" in constraints for line in range(4))
     assert ("USRMCLK" in text) == (board.family == "ecp5")
 
@@ -405,4 +420,4 @@ def test_pins_that_must_be_held(tmp_path, monkeypatch):
             netlist(board, HeldPins(pins=board.held_high), tmp_path), board.family
         )
         assert levels == {pin: "1" for pin in pins}, name
-        assert "\\held" in _files(board, board.make_soc())[0]
+        assert "\\held" in _make_files(board, board.make_soc())[0]

@@ -80,7 +80,7 @@ class MemoryModel:
         watches = {name: StreamWatch(name) for name in ("req", "w")}
         shown = {"r": False, "ack": False}
         req_ready = w_ready = 0
-        edge = ctx.tick().sample(
+        ports = (
             port.req.valid,
             port.req.payload,
             port.w.valid,
@@ -89,7 +89,7 @@ class MemoryModel:
             port.ack.ready,
         )
         while True:
-            sampled = await edge
+            sampled = await ctx.tick().sample(*ports)
             _, reset, req_valid, req, w_valid, w, r_taken, ack_taken = sampled
             self.cycles += 1
             if reset:
@@ -226,7 +226,7 @@ class PortDriver:
         watches = {name: StreamWatch(name) for name in ("r", "ack")}
         req_shown = w_shown = False
         readies = {"r": 0, "ack": 0}
-        edge = ctx.tick().sample(
+        ports = (
             port.req.ready,
             port.w.ready,
             port.r.valid,
@@ -235,7 +235,9 @@ class PortDriver:
             port.ack.payload,
         )
         while True:
-            _, reset, req_taken, w_taken, r_valid, r, ack_valid, ack = await edge
+            _, reset, req_taken, w_taken, r_valid, r, ack_valid, ack = await ctx.tick().sample(
+                *ports
+            )
             self.cycles += 1
             if reset:
                 continue

@@ -12,6 +12,7 @@ from quintet.tools.targets.sim import SimTarget
 from tests.gateware.cores.opentpu.bench.programs import random_case
 from tests.gateware.cores.opu.bench.programs import random_case as random_opu_case
 from tests.support.comparing import first_difference, registers_of
+from tests.support.shares import shares, some
 
 #: Inside the host memory or the weights of nearly every random case.
 BORDER = 2048
@@ -106,9 +107,11 @@ def compare(target, case, registers, base, expected, model, seed):
     assert not difference, (seed, difference)
 
 
-def test_random_programs_over_the_border(target):
-    over = [check(target, seed) for seed in range(500)]
-    assert sum(over) > 400
+@shares
+def test_random_programs_over_the_border(target, share):
+    count = some(500, share)
+    over = [check(target, seed) for seed in range(count)]
+    assert sum(over) > 0.8 * count
 
 
 @pytest.mark.long

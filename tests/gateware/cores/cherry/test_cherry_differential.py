@@ -24,7 +24,7 @@ from tests.support.comparing import bench_fixture
 from tests.support.shares import parts
 
 #: Random programs of a build, and into how many tests they are cut.
-COUNT, PARTS = 500, 10
+COUNT, PARTS = 500, 20
 
 bench = bench_fixture(compare.open_build, compare.QUICK)
 both = bench_fixture(compare.open_build, (*compare.QUICK, "25f"))

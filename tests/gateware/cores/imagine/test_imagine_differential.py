@@ -17,7 +17,7 @@ from tests.gateware.cores.imagine.bench import programs as imagine_programs
 from tests.support.shares import parts
 
 #: Random programs of a build, and into how many tests they are cut.
-COUNT, PARTS = 336, 4
+COUNT, PARTS = 336, 8
 #: A memory on which results leave slowly.
 SLOW = Behaviour(latency=30, depth=1, gap=9, gap_percent=100, stall_percent=75)
 

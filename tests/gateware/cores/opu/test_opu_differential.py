@@ -18,7 +18,7 @@ from tests.gateware.cores.opu.bench.compare import check_case
 from tests.support.shares import parts, shares, some
 
 #: Random programs of a build, and into how many tests they are cut.
-COUNT, PARTS = 336, 4
+COUNT, PARTS = 336, 8
 
 bench = opu_checks.bench_fixture(opu_compare.QUICK)
 
