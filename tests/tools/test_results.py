@@ -106,6 +106,8 @@ def command_error(line):
         return usage_error(line)
     if words[:2] == ["python", "-m"]:
         return module_error(words[2])
+    if words[0] == "python":
+        return None if (ROOT / words[1]).is_file() else f"no file {words[1]}"
     if words[0] == "make":
         return (
             None
@@ -135,6 +137,7 @@ def test_commands_that_went_are_seen():
     )
     assert (
         command_error("make dance") == "no target dance"
+        and command_error("python examples/dance.py") == "no file examples/dance.py"
         and command_error("dance") == "no command dance"
     )
     assert (

@@ -175,7 +175,7 @@ def generate(
     litedram, migen = _import()
     chip = _module(litedram, part)(clock_hz, f"1:{RATE}")
 
-    class Core(migen.Module):
+    class Core(migen.Module):  # type: ignore[name-defined]
         """PHY, controller and one native port, with a switch in front of the PHY."""
 
     top = Core()
