@@ -28,7 +28,7 @@ def _boards():
     found = {}
     for path in sorted(Path(__file__).resolve().parent.glob("*.py")):
         # Listing boards must start fast: the top imports Amaranth.
-        if path.stem in ("__init__", "board", "clocking", "spi_top", "top", "usb_top"):
+        if path.stem in ("__init__", "board", "clocking", "ddr3_top", "spi_top", "top", "usb_top"):
             continue
         for board in getattr(importlib.import_module(f"{__name__}.{path.stem}"), "BOARDS", ()):
             found[board.name] = board
