@@ -47,7 +47,7 @@ class Fetch(wiring.Component):
     def __init__(self, *, beat_bytes: int, words: int) -> None:
         self.beat_bytes, self.words = beat_bytes, words
         # Bytes that the gearbox takes in a cycle.
-        self._gear = beat_bytes if words <= 2 else min(beat_bytes, _WIDE_BEAT)
+        self._gear = beat_bytes if words <= 2 or beat_bytes % _WIDE_BEAT else _WIDE_BEAT
         super().__init__(
             {
                 "start": In(1),
