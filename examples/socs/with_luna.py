@@ -2,7 +2,7 @@
 """An Amaranth SoC with luna-soc's VexRiscv and OpenTPU works on the handwritten digits.
 
     python examples/socs/with_luna.py                  # simulated by Verilator
-    python examples/socs/with_luna.py --build          # a bitstream for the ULX3S with a 25F
+    python examples/socs/with_luna.py --build          # a bitstream for the ULX3S with a 45F
 
 A compiler for RISC-V is required; for the simulation Verilator and a C++ compiler too. Files go to
 build/luna, or where --out says. The SoC's serial line says the result (on a board at 115,200 baud).
@@ -15,7 +15,7 @@ from pathlib import Path
 from amaranth import ClockDomain, ClockSignal, Module, ResetSignal, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect
-from amaranth_boards.ulx3s import ULX3S_25F_Platform
+from amaranth_boards.ulx3s import ULX3S_45F_Platform
 from luna_soc.gateware.core import blockram, uart
 from luna_soc.gateware.cpu.vexriscv import VexRiscv
 from luna_soc.generate.c import Header
@@ -160,7 +160,7 @@ def simulate(folder: Path) -> str:
 def build(folder: Path) -> str:
     """Builds the bitstream; returns its path."""
     board = Board(system(folder, divisor=CLOCK // BAUD, family="ecp5"))
-    plan = ULX3S_25F_Platform().prepare(board, name="soc", nextpnr_opts="--timing-allow-fail")
+    plan = ULX3S_45F_Platform().prepare(board, name="soc", nextpnr_opts="--timing-allow-fail")
     plan.execute_local(str(folder / "bitstream"), env=tool_environment("ecp5"))
     return f"wrote {folder / 'bitstream/soc.bit'}\n"
 
