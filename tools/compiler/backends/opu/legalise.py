@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...graph import Activation, Affine, Binary, Conv, Dense, Graph, Tensor
-from ..products import join_turned
+from ..rewriting import join_turned
 from .clips import with_own_scales
 from .support import constant_of, is_limit
 
