@@ -13,7 +13,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..arguments import check_family, check_integer
+from ..arguments import check_choice, check_family, check_integer
 from .bram import BlockRAM
 
 __all__ = ["DualPortRAM", "HalvesRAM"]
@@ -80,8 +80,7 @@ class DualPortRAM(wiring.Component):
     WIDTH = 16
 
     def __init__(self, *, depth: int, width: int = WIDTH, family: str | None = None) -> None:
-        if width not in (9, 16, 18) or isinstance(width, bool):
-            raise ValueError(f"Width must be 9, 16 or 18, not {width!r}")
+        check_choice("Width", width, (9, 16, 18))
         bits = _depth(depth, 2048 if width == 9 else 1024)
         check_family(family)
         if family == "ice40":

@@ -16,7 +16,6 @@ from ..compiler.backends.base import BETWEEN, DECOMPOSED, HOST, NATIVE, NO
 from ..compiler.onnx_import import import_onnx
 from ..compiler.partition import check_nodes, separated
 from ..compiler.passes import simplify
-from ..compiler.shapes import node_shape
 
 __all__ = ["page", "rows", "write"]
 
@@ -294,7 +293,7 @@ def _graph(kind, shapes, attributes):
     names = [f"x{number}" for number in range(len(shapes))]
     node = kind(name="node", inputs=names, output="y", **attributes)
     graph.tensors = {name: g.Tensor(name, shape) for name, shape in zip(names, shapes, strict=True)}
-    graph.tensors["y"] = g.Tensor("y", node_shape(node, *shapes))
+    graph.tensors["y"] = g.Tensor("y", node.shape_of(*shapes))
     graph.inputs = [
         g.Port(name, name, tuple(range(len(shape))), shape)
         for name, shape in zip(names, shapes, strict=True)

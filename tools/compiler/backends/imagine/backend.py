@@ -8,8 +8,7 @@ import numpy as np
 from ....text import plain_name
 from ...common.inputs import KernelError
 from ...graph import Conv, Dense, Graph, Lstm, Node
-from ...layout import Digit, Layout
-from ...planes import BitPlanes
+from ...layout import BitPlanes, Digit, Layout
 from ...quantised import Arithmetic, Quantised
 from ..base import (
     BETWEEN,
@@ -24,9 +23,9 @@ from ..base import (
     Support,
     moved,
 )
-from .layer import Layer
 from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
-from .template import (
+from .tiles import (
+    Layer,
     kernel_template,
     loader_template,
     registers_of_layers,
