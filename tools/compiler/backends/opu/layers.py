@@ -311,13 +311,12 @@ class Network:
         else:
             weights = np.asarray(weights, np.int64)
             out, _, *taps = weights.shape
-        ends = [
-            size + before + after - (k - 1) * far - 1
-            for size, (before, after), k, far in zip(
-                source.shape[:2], (padding[:2], padding[2:]), taps, dilation, strict=True
+        rows, columns = (
+            (size + before + after - (k - 1) * far - 1) // step + 1
+            for size, before, after, k, far, step in zip(
+                source.shape[:2], padding[::2], padding[1::2], taps, dilation, stride, strict=True
             )
-        ]
-        rows, columns = (end // step + 1 for end, step in zip(ends, stride, strict=True))
+        )
         shape = (rows - pool[0]) // pool[2] + 1, (columns - pool[1]) // pool[3] + 1, out
         result, places = _tensor(name, shape, split, full), self.set.store_shift
         if residual is None or by_tap or (order == 1 and act is None):
