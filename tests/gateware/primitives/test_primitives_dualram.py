@@ -22,7 +22,7 @@ def simulate(dut, drive):
     sim.run()
 
 
-@pytest.mark.parametrize("width", [9, 16, 18])
+@pytest.mark.parametrize("width", [4, 9, 16, 18])
 def test_dual_port_twin(width):
     dut = DualPortRAM(depth=16, width=width)
     ones = (1 << width) - 1
