@@ -15,7 +15,7 @@ from tests.support.cells import dp16kd, run_pair
 from tests.support.simulating import simulate
 
 
-@pytest.mark.parametrize("width", [9, 16, 18])
+@pytest.mark.parametrize("width", [4, 9, 16, 18])
 def test_dual_port_twin(width):
     dut = DualPortRAM(depth=16, width=width)
     ones = (1 << width) - 1
