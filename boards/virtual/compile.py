@@ -22,6 +22,7 @@ from ...gateware.processes import run_child
 from ...gateware.shell.settle import settle
 from .cache import BuildCache
 from .compile_rate import CompileRate
+from .gating import gate
 from .operators import direct_operators
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .registers import register_table, write_registers
@@ -35,7 +36,7 @@ HERE = Path(__file__).resolve().parent
 # seconds whole and 7 seconds cut); simulation is a thirtieth slower by it.
 _CUT_ABOVE, _CUT_SIZE = 60_000, 15_000
 # Further inputs of a design's C++, beside its RTLIL and yosys.
-_REWRITERS = ("compile.py", "operators.py", "quicken.py", "registers.py", "statements.py")
+_REWRITERS = ("compile.py", "gating.py", "operators.py", "quicken.py", "registers.py", "statements.py")
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
 #: Of the runtime; the design's folder has its own.
@@ -101,11 +102,17 @@ def _quicken(folder, runtime, registers, cut):
     (folder / _HEADER).parent.mkdir()
     (folder / _HEADER).write_text(direct_operators(one_chunk(header))[0])
     source, declarations = folder / "design.cc", folder / "design.h"
-    text, members = join_edges(source.read_text()), declarations.read_text()
-    if registers:
-        members = copy_registers(members)
-    if cut and len(text) > _CUT_ABOVE:
-        text, members = cut_up(text, members, _CUT_SIZE)
+    text, members = source.read_text(), declarations.read_text()
+    large = cut and len(text) > _CUT_ABOVE
+    gated = gate(text, members) if registers and large else None
+    if gated is not None:
+        text, members = gated
+    else:
+        text = join_edges(text)
+        if registers:
+            members = copy_registers(members)
+        if large:
+            text, members = cut_up(text, members, _CUT_SIZE)
     source.write_text(text)
     declarations.write_text(members)
 
