@@ -33,15 +33,19 @@ _PARAGRAPH = re.compile(r"\n\s*\n|\n(?=\s*(?:[*+-] |\d+\. |#|\||>))")
 _STOP = re.compile(r"(?<=[.!?])[\"')*_]*\s+")
 
 
-def sentences(text):
-    """``(words, sentence)`` of each sentence of a document's prose."""
+def prose(text):
+    """Paragraphs of a document's prose, each piece of code in it as the word ``CODE``."""
     for pattern in _LEFT_OUT:
         text = pattern.sub("", text)
     for paragraph in _PARAGRAPH.split(text):
         paragraph = paragraph.strip()
-        if paragraph.startswith(("|", "#", "<", "![")):
-            continue
-        paragraph = re.sub(r"`[^`]*`", "CODE", paragraph)
+        if not paragraph.startswith(("|", "#", "<", "![")):
+            yield re.sub(r"`[^`]*`", "CODE", paragraph)
+
+
+def sentences(text):
+    """``(words, sentence)`` of each sentence of a document's prose."""
+    for paragraph in prose(text):
         paragraph = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", paragraph)
         for sentence in _STOP.split(paragraph):
             words = sum(bool(re.search(r"\w", word)) for word in sentence.split())

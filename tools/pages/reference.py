@@ -204,7 +204,8 @@ def reference_page(package: CorePackage) -> str:
     pieces.append(
         f"The core is called `{isa.name}`, with tag `{isa.tag}` and version "
         f"{isa.version[0]}.{isa.version[1]}. A program lies at a multiple of {isa.program_align} "
-        f"bytes. [The specification](../isa/{isa.name}.md) defines everything exactly.\n"
+        f"bytes. [The specification](../isa/{isa.name}.md) defines everything exactly, "
+        "[the glossary](../glossary.md) explains the terms.\n"
     )
     pieces += [
         "## Words\n",
@@ -248,8 +249,8 @@ _RUN = """\
 * **core reset** returns the whole core to its reset state, from any state, in bounded cycles. The
   core is busy until it is done. A job begins with it.
 * The core reaches no byte outside `window_base` .. `window_limit`.
-* `cnt_work` and the four stalls add up to `cnt_cycles`. Counters are cleared by start and hold
-  after the end of a run. During a run they read unspecified values.
+* `cnt_work` and the four [stalls](../glossary.md) add up to `cnt_cycles`. Counters are cleared
+  by start and hold after the end of a run. During a run they read unspecified values.
 * The host keeps the cycle limit of a job (status, then abort).
 """
 

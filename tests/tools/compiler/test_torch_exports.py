@@ -35,12 +35,6 @@ CORES = {
     "tiny_yolo": ("cherry", "opentpu", "opu", "pim"),
     "conv_autoencoder": ("cherry", "imagine", "opentpu", "opu", "pim"),
 }
-#: Networks that a core refuses even with host steps: IMAGine multiplies whole matrices, at 256
-#: positions at most.
-REFUSED = {
-    ("imagine", name)
-    for name in ("mobilenet_v2", "shufflenet_v2", "efficientnet_lite_block", "tiny_yolo")
-}
 #: Least signal to noise against onnxruntime, dB.
 LEAST = {"cherry": 40, "imagine": 25, "opentpu": 25, "opu": 25, "pim": 25}
 INPUTS = 16
@@ -103,7 +97,7 @@ def test_on_the_core_alone(exported, name, isa):
         (name, isa)
         for name, cores in CORES.items()
         for isa in backend_names()
-        if isa not in cores and (isa, name) not in REFUSED
+        if isa not in cores
     ],
 )
 def test_with_host_steps(exported, name, isa):

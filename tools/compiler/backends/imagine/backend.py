@@ -15,7 +15,6 @@ from ..base import (
     DECOMPOSED,
     HOST,
     NATIVE,
-    NO,
     Backend,
     LayerSpan,
     Lowered,
@@ -64,14 +63,14 @@ class IMAGineBackend(Backend):
         if isinstance(node, Conv):
             if node.groups > 1:
                 return Support(
-                    NO,
+                    HOST,
                     f"groups = {node.groups}: expected 1, since the array multiplies whole "
                     f"matrices",
                 )
             positions = int(np.prod(graph.shape(node.output)[:-1]))
             if positions > MOST_POSITIONS:
                 return Support(
-                    NO,
+                    HOST,
                     f"{positions} positions, each a matrix times a vector: expected at most "
                     f"{MOST_POSITIONS}",
                 )
@@ -81,7 +80,7 @@ class IMAGineBackend(Backend):
         if isinstance(node, Lstm):
             steps = graph.shape(node.inputs[0])[0]
             if steps > MOST_STEPS:
-                return Support(NO, f"{steps} steps: expected at most {MOST_STEPS}")
+                return Support(HOST, f"{steps} steps: expected at most {MOST_STEPS}")
             return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
         return Support(HOST, "between layers the values are on the host")
 

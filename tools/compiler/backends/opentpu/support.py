@@ -187,7 +187,7 @@ def _transpose(graph, node, params):
         )
     ):
         return Support(DECOMPOSED, "within the product that reads it")
-    return Support(HOST, "elements would have to move")
+    return Support(HOST, "this core moves whole rows, no single elements")
 
 
 def _reshape(graph, node, params):
@@ -231,12 +231,12 @@ _KINDS = {
 }
 
 _HOST = {
-    g.Softmax: "exponentials",
-    g.TopK: "the core does not sort",
-    g.Slice: "elements would have to move",
-    g.Lstm: "gates want sigmoid and tanh",
-    g.Gru: "gates want sigmoid and tanh",
-    g.LayerNorm: "a division by what flows",
+    g.Softmax: "this core has no exponential function",
+    g.TopK: "this core does not sort",
+    g.Slice: "this core moves whole rows, no single elements",
+    g.Lstm: "this core has no sigmoid and tanh, which the gates need",
+    g.Gru: "this core has no sigmoid and tanh, which the gates need",
+    g.LayerNorm: "this core has no division and no root",
 }
 
 

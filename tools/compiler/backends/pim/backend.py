@@ -61,6 +61,13 @@ _ALIGN = 64
 _PAGE = 4096
 #: Layers that run together take less code than so many times that of single ones.
 _MORE = 8
+
+#: Reasons by kind of a node.
+_HOST = {
+    "softmax": "this core has no exponential function",
+    "layernorm": "this core has no division and no root",
+    "topk": "this core does not sort",
+}
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 MOST_AVERAGED = 2047
 
@@ -204,7 +211,7 @@ class PIMBackend(Backend):
             return support_of_product(graph, node, self.params)
         if isinstance(node, Transpose):
             return support_of_transpose(graph, node)
-        return Support(HOST, "no kernel for it")
+        return Support(HOST, _HOST.get(node.kind, "no sequence of instructions computes it here"))
 
     def _activation(self, graph, node):
         if node.function in ("relu", "clip"):
