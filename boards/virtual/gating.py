@@ -135,7 +135,7 @@ def _node(text, kinds):
     return node
 
 
-def _joined(nodes):
+def _merged(nodes):
     """Joins statements that set the same register or memory, because the order of their writes
     counts.
 
@@ -177,7 +177,7 @@ def _read_design(source, header):
     # A print happens in every cycle, whether anything has changed or not.
     if any("on_print" in statement for statement in rest):
         return None
-    nodes = _joined([_node(text, kinds) for text in merged_scopes(rest)])
+    nodes = _merged([_node(text, kinds) for text in merged_scopes(rest)])
     if nodes is None:
         return None
     return _Design(
