@@ -90,8 +90,8 @@ class SoC(wiring.Component):
     uartbone : bool
         The link speaks LiteX's UARTBone instead of our protocol.
     pipelined : bool
-        Registers for clocks above some 60 MHz: in the link, and between the core and the memory
-        (requests, data and answers each take a cycle more).
+        Registers for clocks above some 60 MHz: in the link, behind the info ROM, and between the
+        core and the memory (requests, data and answers each take a cycle more).
     shared_clock : bool
         The board has one clock: a clock domain that the core asks for is the main clock's.
     domain_hz : int
@@ -271,7 +271,9 @@ class SoC(wiring.Component):
         if calibrates:
             m.d.comb += registers.memory.eq(Cat(memory.pins.ready, memory.pins.failed))
         info = m.submodules.info = ROM(
-            data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length())
+            data=self.info,
+            size=1 << max(10, (len(self.info) - 1).bit_length()),
+            registered=self.pipelined,
         )
         front = m.submodules.front = WishboneFront(
             beat_bytes=memory.beat_bytes, size=max(64, 1 << (memory.size - 1).bit_length())

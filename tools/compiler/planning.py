@@ -115,9 +115,9 @@ def outline(
     if options.states and not backend.host_free:
         graph = with_caches(graph, backend)
     graph = separated(graph, backend)
-    host_steps = options.host_steps or bool(options.on_host) or backend.host_free
+    host_steps = options.host_steps or bool(options.on_host)
     if backend.host_free:
-        partition(graph, backend, host_steps=True)  # refuses nodes that neither may run
+        partition(graph, backend, host_steps=host_steps)  # refuses by the network's own nodes
         graph = backend.legalise(graph)
     segments = []
     for segment in partition(graph, backend, host_steps=host_steps):

@@ -15,7 +15,7 @@ from tests.support.cells import dp16kd, run_pair
 from tests.support.simulating import simulate
 
 
-@pytest.mark.parametrize("width", [9, 16, 18])
+@pytest.mark.parametrize("width", [4, 9, 16, 18])
 def test_dual_port_twin(width):
     dut = DualPortRAM(depth=16, width=width)
     ones = (1 << width) - 1
@@ -209,7 +209,7 @@ def test_kept_register_is_one_cycle():
             {"depth": 4096, "width": 9},
             "Depth must be a power of two from 2 to 2048, not 4096",
         ),
-        (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 9, 16 or 18, not 8"),
+        (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 4, 9, 16 or 18, not 8"),
         (
             DualPortRAM,
             {"depth": 64, "family": "ice40"},

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from ..target_build import TargetBuild
 
 __all__ = [
+    "BETWEEN",
     "backend_class",
     "backend_names",
     "Backend",
@@ -45,8 +46,8 @@ __all__ = [
 
 
 #: Answers of a support check: by its own instructions, by others of its instructions, on the host
-#: only, not at all.
-NATIVE, DECOMPOSED, HOST, NO = "native", "decomposed", "host", "no"
+#: where the values are by the core's design, on the host if the user allows it, not at all.
+NATIVE, DECOMPOSED, BETWEEN, HOST, NO = "native", "decomposed", "between", "host", "no"
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Support:
 
     Attributes
     ----------
-    answer : NATIVE, DECOMPOSED, HOST or NO
+    answer : NATIVE, DECOMPOSED, BETWEEN, HOST or NO
     reason : str; of NATIVE empty, else how it is decomposed, or the unsupported attribute and its
         supported values
     """
@@ -244,8 +245,8 @@ class Backend(ABC):
 
     isa: str
     floating = False
-    #: Whether what it answers HOST to needs no permission, since by the core's design values are
-    #: on the host between layers.
+    #: Whether by the core's design values are on the host between layers. Its support check answers
+    #: BETWEEN for nodes that work on them there.
     host_free = False
     #: Whether programs are only looked at, so that those of large networks may be estimated with
     #: less of a search for the best.

@@ -124,8 +124,8 @@ def test_one_port_changes_hands():
 @pytest.mark.parametrize(
     ("preset", "family", "cell", "blocks"),
     [
-        ("85f", "ecp5", "DP16KD", 64),
-        ("45f", "ecp5", "DP16KD", 16),
+        ("85f", "ecp5", "DP16KD", 80),
+        ("45f", "ecp5", "DP16KD", 20),
         ("25f", "ecp5", "DP16KD", 16),
         ("sim", "ecp5", "DP16KD", 4),
         ("one slot", "ice40", "SB_RAM40_4K", 20),

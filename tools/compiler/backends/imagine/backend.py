@@ -11,6 +11,7 @@ from ...graph import Conv, Dense, Graph, Lstm, Node
 from ...layout import BitPlanes, Digit, Layout
 from ...quantised import Arithmetic, Quantised
 from ..base import (
+    BETWEEN,
     DECOMPOSED,
     HOST,
     NATIVE,
@@ -81,11 +82,16 @@ class IMAGineBackend(Backend):
             if steps > MOST_STEPS:
                 return Support(HOST, f"{steps} steps: expected at most {MOST_STEPS}")
             return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
-        return Support(HOST, "between layers the values are on the host")
+        return Support(BETWEEN, "between layers the values are on the host")
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""
-        return legalised(graph)
+        return legalised(
+            graph,
+            lambda node: (
+                node.name not in self.forced_to_host and self.check_support(graph, node).runs
+            ),
+        )
 
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into one program per layer: results pass through the host."""

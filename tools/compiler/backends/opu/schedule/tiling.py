@@ -1,17 +1,95 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Tiling: splits layers into tiles that fit the buffers, and kernels into loads that fit the kernel
-memory."""
+"""Tiling: splits layers into tiles that fit the buffers of a build, and kernels into loads that fit
+the kernel memory."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
-from ......gateware.cores.opu.types import SLOT
-from ....common.inputs import KernelError, check_whole
-from .layers import BLOCK, Layer, Tensor
-from .target import Target, ifm_channels, ofm_channels
+from ......gateware.cores.opu import geometry
+from ......gateware.cores.opu.isa import MAX_POSITIONS, MAX_TAPS
+from ......gateware.cores.opu.types import SLOT, TypeSet, type_set
+from ....common.inputs import KernelError
+from ..layers import BLOCK, Layer, Tensor
 
-__all__ = ["Tiling", "candidates", "channels_of", "check_tiling", "ifm_shapes", "widest"]
+__all__ = [
+    "Target",
+    "Tiling",
+    "candidates",
+    "channels_of",
+    "check_tiling",
+    "ifm_channels",
+    "ifm_shapes",
+    "ofm_channels",
+    "widest",
+]
+
+_MOST_SIDE = 127
+
+
+def ifm_channels(channels: int) -> int:
+    """Channels that ``ld.ifm`` loads for ``channels`` (1 to 64) of a map: 16, 32 or 64."""
+    return max(16, 1 << (channels - 1).bit_length())
+
+
+def ofm_channels(channels: int) -> int:
+    """Channels of ``ofm`` for ``channels`` (1 to 64) of a map: a power of two from 2 to 64."""
+    return max(2, 1 << (channels - 1).bit_length())
+
+
+@dataclass(frozen=True)
+class Target:
+    """Capacities of a build, from its resolved parameters."""
+
+    params: Mapping[str, Any]
+
+    @property
+    def types(self) -> TypeSet:
+        """The build's type set."""
+        return type_set(self.params)
+
+    @property
+    def slot_units(self) -> int:
+        """Units of 64 bytes in a slot of 64 elements."""
+        return self.types.ifm_bytes * SLOT // 64
+
+    def holds_ifm(self, shape: tuple[int, int, int]) -> bool:
+        """Whether a tile (rows, columns, channels) fits one bank of ``ifm``."""
+        return self._legal(shape) and geometry.ifm_lines(shape) <= self.params["ifm_lines"]
+
+    def holds_ofm(self, shape: tuple[int, int, int]) -> bool:
+        """Whether a tile (rows, columns, channels) fits one bank of ``ofm``."""
+        return (
+            self._legal(shape)
+            and geometry.ofm_lines(shape, self.params["po"]) <= self.params["ofm_lines"]
+        )
+
+    @staticmethod
+    def _legal(shape):
+        return (
+            1 <= shape[0] <= _MOST_SIDE
+            and 1 <= shape[1] <= _MOST_SIDE
+            and shape[0] * shape[1] <= MAX_POSITIONS
+        )
+
+    def kernel_taps(self, ofm_c: int, ifm_c: int) -> int:
+        """Greatest number of taps per ``ld.ker``, by the ISA's volume rule and this build's kernel
+        memory. May be 0."""
+        taps = MAX_TAPS
+        while taps and not geometry.kernel_legal(taps, ofm_c, ifm_c):
+            taps -= 1
+        return min(taps, self.params["ker_rows"] // self.tap_rows(ofm_c, ifm_c))
+
+    def tap_rows(self, ofm_c: int, ifm_c: int) -> int:
+        """Rows of the kernel memory that one tap occupies."""
+        return geometry.ker_rows(1, ofm_c, ifm_c, self.params["pi"], self.params["po"])
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether loads and stores can overlap the convolution unit."""
+        return self.params["ifm_banks"] > 1 or self.params["ofm_banks"] > 1
 
 
 @dataclass(frozen=True)
@@ -161,12 +239,7 @@ def widest(target: Target, layer: Layer, images: int, flat: bool) -> Tiling:
 
 
 def check_tiling(target: Target, layer: Layer, images: int, flat: bool, tiling: Tiling) -> None:
-    """Raises KernelError if this build cannot hold the tiles that a user's :class:`Tiling` sets for
-    ``layer``."""
-    if not isinstance(tiling, Tiling):
-        raise KernelError(f"tilings: layer {layer.name} has {tiling!r}, expected a Tiling")
-    for what in ("rows", "columns", "taps"):
-        check_whole(f"tilings: {what} of layer {layer.name}", getattr(tiling, what), 1, 1 << 31)
+    """Raises KernelError if this build cannot hold the tiles of a given :class:`Tiling`."""
     height, width = (images, 1) if flat else layer.result.shape[:2]
     rows, columns = min(tiling.rows, height), min(tiling.columns, width)
     by_rows = _by_rows(target, layer)

@@ -14,16 +14,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from ...common.inputs import KernelError
-from .codegen import Compiled, compile_network
-from .codegen.memory import Maps, OnChip, OnChipFullError
-from .codegen.target import Target, ifm_channels
-from .codegen.tiling import channels_of
-from .cost import Timing, estimate
+from ....common.inputs import KernelError
+from ..codegen.compiler import Compiled, compile_network
+from ..cost import Timing, estimate
+from .memory import Maps, OnChip, OnChipFullError
+from .tiling import Target, channels_of, ifm_channels
 
 if TYPE_CHECKING:
-    from .codegen.graph import Network
-    from .codegen.layers import Tensor
+    from ..layers import Network, Tensor
 
 __all__ = ["compile_on_chip", "program_cycles"]
 
@@ -83,12 +81,12 @@ def compile_on_chip(
     timing : Timing with on-chip memory
     memory : bytes of main memory
     spent : names of inputs whose memory other tensors may take once they were read
-    quick : bool, as of :func:`~.codegen.compiler.compile_network`; no maps are compared
+    quick : bool, as of :func:`~..codegen.compiler.compile_network`; no maps are compared
 
     Raises
     ------
     KernelError
-        As of :func:`~.codegen.compiler.compile_network`.
+        As of :func:`~..codegen.compiler.compile_network`.
     """
 
     def compiled(on_chip: OnChip, **options: Any) -> Compiled:
@@ -134,7 +132,7 @@ def _items(network, params, timing, sizes):
     target = Target(params)
     slow, fast = timing, timing.on_chip
     gain = 1 / slow.rate - 1 / fast.rate
-    maps = Maps(network, network.batch, target.slot_units, separate=True)
+    maps = Maps(network, target.slot_units, separate=True)
     moves = dict.fromkeys(maps.buffers, 0)
     for layer in network.layers:
         for tensor in (layer.source, layer.residual, layer.second, layer.result):
@@ -171,7 +169,7 @@ def _moved(tensor: Tensor, target: Target) -> int:
 def _fits(network, params, on_chip, items):
     """Whether on-chip memory holds it all, and the program."""
     try:
-        maps = Maps(network, network.batch, Target(params).slot_units, on_chip=on_chip)
+        maps = Maps(network, Target(params).slot_units, on_chip=on_chip)
     except OnChipFullError:
         return False
     constants = sum(i.size for i in items if not i.is_tensor and i.within(on_chip))

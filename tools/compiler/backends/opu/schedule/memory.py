@@ -2,24 +2,25 @@
 """Placement of tensors and constants (specification, section 7.3). All addresses are units of 64
 bytes from a region's start."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ......gateware.cores.opu.types import SLOT, TypeSet
 from ....common.inputs import KernelError
-from .graph import Network, check_values
-from .layers import BLOCK, Tensor
+from ....layout import Digit, Layout
+from ..layers import BLOCK, Network, Tensor
 
-__all__ = ["Buffer", "Constants", "Maps", "OnChip", "OnChipFullError", "dtype"]
+if TYPE_CHECKING:
+    from ..grid import Grid
+
+__all__ = ["Buffer", "Constants", "Maps", "OnChip", "OnChipFullError"]
 
 _MOST_UNITS = 1 << 22
-
-
-def dtype(bits: int) -> np.dtype:
-    """The little-endian signed numpy type of a width."""
-    return np.dtype(f"<i{bits // 8}")
 
 
 class OnChipFullError(KernelError):
@@ -144,47 +145,58 @@ class Buffer:
         )
         return self.base + slot * self.slot_units
 
-    @property
-    def array_shape(self) -> tuple[int, int, int, int, int]:
-        """Shape of the buffer as an array of elements: images, maps, rows (channel blocks
-        interleaved), columns, 64."""
-        return (
-            self.images,
-            self.tensor.maps // self.abreast,
-            self.mem_h * self.tensor.shares,
-            self.line_slots,
-            SLOT,
-        )
+    def layout(self, start: int, bits: int, shape: Sequence[int]) -> Layout | None:
+        """Memory layout of the tensor as one of ``shape``, whose first axis does not count inputs;
+        ``start``: byte address of the region of maps. ``None`` if address digits cannot describe
+        it: a flattened map whose channel blocks are not full."""
+        tensor, size = self.tensor, bits // 8
+        slot = SLOT * size
+        rows = [(tensor.height, self.row_slots * slot)]
+        columns = [(tensor.width, slot)]
+        # Maps, channel blocks within a map, channels of a block.
+        channels = [(tensor.maps, self.map_slots * slot)] if tensor.maps > 1 else []
+        channels += [(tensor.shares, self.line_slots * slot)] if tensor.shares > 1 else []
+        channels += [(tensor.each if tensor.channel_blocks > 1 else tensor.channels, size)]
+        parts = {0: [], 1: [channels], 2: [rows, channels], 3: [rows, columns, channels]}[
+            len(shape)
+        ]
+        sizes = {
+            0: (),
+            1: (tensor.channels,) if tensor.height == tensor.width == 1 else None,
+            2: (tensor.height, tensor.channels) if tensor.width == 1 else None,
+            3: tensor.shape,
+        }[len(shape)]
+        if sizes != tuple(shape):
+            # Another shape of the same elements: digits of one axis count all of them.
+            if len(shape) != 1 or (tensor.channel_blocks > 1 and tensor.channels % tensor.each):
+                return None
+            parts = [rows + columns + channels]
+        digits = [Digit(axis, *digit) for axis, part in enumerate(parts, 1) for digit in part]
+        return self._layout(start, bits, shape, digits)
 
-    def _block_views(self, array):
-        """Views of the channel blocks of ``array``, which has the shape :attr:`array_shape`: (first
-        channel, last, view [images, height, width, 64])."""
-        tensor, p = self.tensor, self.border
-        for block in range(tensor.channel_blocks):
-            place, share = divmod(block, tensor.shares)
-            place, column = (0, place * self.mem_w) if self.abreast > 1 else (place, 0)
-            yield (
-                *tensor.span(block),
-                array[:, place, share :: tensor.shares][
-                    :, p : p + tensor.height, column + p : column + p + tensor.width
-                ],
-            )
+    def grid_layout(self, start: int, bits: int, shape: tuple[int, int, int], grid: Grid) -> Layout:
+        """Memory layout of a tensor of ``shape`` (rows, columns, channels) whose positions share
+        slots; arguments as of :meth:`layout`."""
+        size, (rows, columns, _), (down, across) = bits // 8, grid.shape, grid.block
+        slot, each = SLOT * size, self.tensor.each
+        if shape[2] >= each:  # positions in channel blocks of their own
+            blocks, line = shape[2] // each, self.line_slots * slot
+            column, channels = blocks * line, [Digit(3, blocks, line), Digit(3, each, size)]
+        else:
+            column, channels = shape[2] * size, [Digit(3, shape[2], size)]
+        digits = [
+            Digit(1, rows, self.row_slots * slot),
+            Digit(1, down, across * column),
+            Digit(2, columns, slot),
+            Digit(2, across, column),
+            *channels,
+        ]
+        return self._layout(start, bits, shape, digits, (0, *grid.phase, 0))
 
-    def pack(self, values: np.ndarray, bits: int) -> np.ndarray:
-        """Packs ``values`` [images, height, width, channels] into the buffer's array; borders and
-        unused channels are zero."""
-        values = check_values(self.tensor, values, self.images, bits)
-        array = np.zeros(self.array_shape, dtype(bits))
-        for first, last, view in self._block_views(array):
-            view[..., : last - first] = values[..., first:last]
-        return array
-
-    def unpack(self, data: Any, bits: int) -> np.ndarray:
-        """Unpacks the buffer's bytes into values [images, height, width, channels]."""
-        array = np.frombuffer(bytes(data), dtype(bits)).reshape(self.array_shape)
-        return np.concatenate(
-            [view[..., : last - first] for first, last, view in self._block_views(array)], axis=3
-        )
+    def _layout(self, start, bits, shape, digits, phase=()):
+        image = Digit(0, self.images, self.image_slots * SLOT * bits // 8)
+        shape = (self.images, *shape)
+        return Layout(start + 64 * self.at(0), shape, f"int{bits}", (image, *digits), phase)
 
 
 class Constants:
@@ -208,11 +220,11 @@ class Constants:
     def kernel(self, array: np.ndarray) -> int:
         """Address in units of a kernel ``array`` [taps, ofm_c, ifm_c], which is added on first
         use."""
-        return self._add(np.ascontiguousarray(array.astype(dtype(self.types.ker))))
+        return self._add(np.ascontiguousarray(array.astype(f"<i{self.types.ker // 8}")))
 
     def bias(self, array: np.ndarray) -> int:
         """Address in units of a bias array, which is added on first use."""
-        return self._add(np.ascontiguousarray(array.astype(dtype(self.types.bias))))
+        return self._add(np.ascontiguousarray(array.astype(f"<i{self.types.bias // 8}")))
 
     def _add(self, array):
         data = array.tobytes()
@@ -239,7 +251,6 @@ class Maps:
     Parameters
     ----------
     network : Network
-    group : images that are processed together; inputs and results hold the whole batch
     slot_units : units in a slot
     separate : every tensor keeps its place
     on_chip : OnChip, optional; its tensors lie below the end of on-chip memory, all others above.
@@ -263,12 +274,11 @@ class Maps:
     def __init__(
         self,
         network: Network,
-        group: int,
         slot_units: int,
         separate: bool = False,
         on_chip: OnChip | None = None,
     ):
-        self._slot_units = slot_units
+        self._images, self._slot_units = network.batch, slot_units
         self._on_chip = on_chip
         self.buffers: dict[Tensor, Buffer] = {}
         self.units = self.on_chip_units = 0
@@ -284,9 +294,7 @@ class Maps:
         borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
         borders.update(network.borders)
         for index, layer in enumerate(network.layers):
-            for tensor in (layer.source, layer.residual, layer.second):
-                if tensor is not None:
-                    last[tensor] = index
+            last.update(dict.fromkeys(layer.operands, index))
             if max(layer.padding) > borders[layer.source]:
                 borders[layer.source] = max(layer.padding)
                 self._padded[layer.source] = layer.name
@@ -294,18 +302,18 @@ class Maps:
         self._shapes: dict[Any, Any] = {}
         self._borders: list[tuple[int, int]] = []
         for tensor in network.inputs:
-            self._place(tensor, network.batch, borders[tensor])
+            self._place(tensor, borders[tensor])
         for tensor in network.results():
             if tensor not in self.buffers:
-                self._place(tensor, network.batch, borders[tensor])
+                self._place(tensor, borders[tensor])
         for index, layer in enumerate(network.layers):
             if layer.result not in self.buffers:
                 mine = layer.residual
                 lasts = mine in kept or mine in network.inputs
                 if mine is None or lasts or separate or last.get(mine) != index:
                     mine = None
-                if not self._takes_place(layer, mine, group, borders[layer.result]):
-                    self._place(layer.result, group, borders[layer.result])
+                if not self._takes_place(layer, mine, borders[layer.result]):
+                    self._place(layer.result, borders[layer.result])
             if separate:
                 continue
             for tensor, at in last.items():
@@ -315,13 +323,13 @@ class Maps:
             if layer.result not in last and layer.result not in kept:
                 self._release(self.buffers[layer.result])
 
-    def _takes_place(self, layer, residual, group, border):
+    def _takes_place(self, layer, residual, border):
         """Lets the result of ``layer`` take the place of its residual, which nobody reads later, if
         both lie in the same way: a tile loads its residual before it is stored."""
         if self._on_chip is None or residual is None or layer.pool != (1, 1, 1, 1):
             return False
         before = self.buffers[residual]
-        buffer = Buffer(layer.result, before.base, group, border, self._slot_units)
+        buffer = Buffer(layer.result, before.base, self._images, border, self._slot_units)
         if residual in (layer.source, layer.second) or buffer.geometry != before.geometry:
             return False
         self.buffers[layer.result] = buffer
@@ -336,8 +344,8 @@ class Maps:
             return 0, self._on_chip.units, True
         return self._on_chip.units, 1 << 40, False
 
-    def _place(self, tensor, images, border):
-        buffer = Buffer(tensor, 0, images, border, self._slot_units)
+    def _place(self, tensor, border):
+        buffer = Buffer(tensor, 0, self._images, border, self._slot_units)
         low, high, within = self._arena(tensor)
         base = None
         # A free place of the very same geometry keeps its zero border.
@@ -357,7 +365,7 @@ class Maps:
             raise OnChipFullError(f"tensor {tensor.name} does not fit on-chip memory")
         if within:
             self.on_chip_units = max(self.on_chip_units, base + buffer.units)
-        buffer = Buffer(tensor, base, images, border, self._slot_units)
+        buffer = Buffer(tensor, base, self._images, border, self._slot_units)
         if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
             raise KernelError(
                 f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} "

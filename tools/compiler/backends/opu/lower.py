@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Translation of a quantised graph into the core's layers: one layer per node, or, with ``fuse``,
-sums and poolings fused into the preceding convolution."""
+"""Lowering of a quantised graph to the core's layers (:mod:`.layers`): one layer per node, or, with
+``fuse``, sums and poolings in the ``store`` of the convolution before them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import singledispatchmethod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ...graph import (
     Concat,
     Conv,
     Dense,
+    Graph,
     MatMul,
     MaxPool,
     Node,
@@ -29,16 +30,15 @@ from ...graph import (
     Transpose,
 )
 from ..base import LoweringError
-from .codegen import KernelError, Network
-from .fusing import Fusing
+from .layers import Network
 from .support import slice_kernel, window_strides
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
-    from .codegen.layers import Tensor as LibraryTensor
     from .form import Form
+    from .layers import Tensor
 
-__all__ = ["Builder"]
+__all__ = ["Lowering", "core_weights"]
 
 
 def _act(node):
@@ -49,8 +49,97 @@ def _act(node):
     return "leaky" if node.function == "leaky" else "relu"
 
 
-class Builder:
-    """Builds the kernel-library network of a quantised graph.
+def core_weights(
+    form: Form, node: Conv | Dense, weights: np.ndarray, shape: tuple[int, int, int]
+) -> tuple[np.ndarray, dict[str, Any]]:
+    """Weights of a node as the core has them, [out, in / groups, rows, columns], and the options of
+    :meth:`~.layers.Network.conv` that say where they are multiplied; ``shape``: of the source."""
+    if isinstance(node, Dense):
+        rows, columns, _ = (1, 1, None) if node.steps else shape
+        return weights.reshape(len(weights), rows, columns, -1).transpose(0, 3, 1, 2), {}
+    regular = form.regular(node)
+    if regular is not None:
+        options: dict[str, Any] = {"stride": regular.stride, "padding": regular.padding}
+        return regular.weights(weights, node.groups), options
+    options = {"stride": node.stride, "dilation": node.dilation, "groups": node.groups}
+    return weights.transpose(0, 3, 1, 2), {**options, "padding": _sides(node)}
+
+
+def _sides(node):
+    """Padding of a node in the core's order: top, bottom, left, right."""
+    top, left, bottom, right = node.padding
+    return top, bottom, left, right
+
+
+class _FusedSum(NamedTuple):
+    """A sum fused into the ``store`` of the convolution ``main``; ``other``: name of the addend;
+    ``order``: number of the order in ``@post``."""
+
+    main: Conv
+    other: str
+    order: int
+
+
+class _Fusing:
+    """Fusion decisions for a graph: which sums and poolings are fused, and into which convolution.
+
+    Attributes
+    ----------
+    sums : dict, name of a Binary -> _FusedSum
+    pools : dict, name of a MaxPool -> the Conv or Binary before it
+    within : names of the nodes that run within another node's layer
+    """
+
+    def __init__(self, graph: Graph):
+        self._graph, kept = graph, graph.kept()
+        makers = {node.output: node for node in graph.nodes}
+        # Tensors that only the next node reads.
+        counts: dict[str, int] = {}
+        for node in graph.nodes:
+            for name in node.inputs:
+                counts[name] = counts.get(name, 0) + 1
+        self._single = {
+            name: makers[name]
+            for name, count in counts.items()
+            if count == 1 and name in makers and name not in kept
+        }
+        self.sums, self.pools = {}, {}
+        for node in graph.nodes:
+            if isinstance(node, Binary) and (fused := self._fused_sum(node)) is not None:
+                self.sums[node.name] = fused
+            elif isinstance(node, MaxPool) and (maker := self._pooled(node)) is not None:
+                self.pools[node.name] = maker
+        self.within = {fused.main.name for fused in self.sums.values()} | {
+            maker.name for maker in self.pools.values()
+        }
+
+    def _fused_sum(self, node: Binary):
+        if node.function != "add":
+            return None
+        found = []
+        for name, other in (node.inputs, node.inputs[::-1]):
+            main = self._single.get(name)
+            if (
+                isinstance(main, Conv)
+                and len(main.inputs) == 1
+                and (main.activation is None or node.activation is None)
+            ):
+                found.append(_FusedSum(main, other, 1 if main.activation is None else 0))
+        # The longer one: its convolutions then hide the load of the residual.
+        return max(found, key=lambda fused: self._graph.macs(fused.main), default=None)
+
+    def _pooled(self, node: MaxPool) -> Node | None:
+        maker = self._single.get(node.inputs[0])
+        if any(node.padding):
+            return None
+        if isinstance(maker, Conv):
+            return maker if len(maker.inputs) == 1 else None
+        # A sum with a constant is a layer with weights by now.
+        return maker if isinstance(maker, Binary) else None
+
+
+class Lowering:
+    """The core's layers of a quantised graph.
 
     Parameters
     ----------
@@ -64,7 +153,7 @@ class Builder:
     Attributes
     ----------
     network : Network of layers
-    values : dict, name of a tensor -> the library's Tensor
+    values : dict, name of a tensor -> Tensor of the network
     nodes : dict, name of a layer -> names of the nodes that it does, or of the input that it writes
         for the next run
     kept : names of these inputs
@@ -72,28 +161,25 @@ class Builder:
     Raises
     ------
     LoweringError
-        Scales that differ where the core wants one, numbers that a layer does not take.
+        Scales that differ where the core wants one.
     """
 
     def __init__(self, quantised: Quantised, form: Form, types: str, fuse: bool, images: int = 1):
         self.graph, self.form, self.quantised = quantised.graph, form, quantised
         self.network = Network(types=types, batch=images)
-        self.values: dict[str, LibraryTensor] = {}
+        self.values: dict[str, Tensor] = {}
         self.nodes: dict[str, tuple[str, ...]] = {}
         self.kept: list[str] = []
-        self._fusing = Fusing(self.graph) if fuse else None
+        self._fusing = _Fusing(self.graph) if fuse else None
         for index, port in enumerate(self.graph.inputs):
             self._input(port.tensor, index)
         for node in self.graph.nodes:
             if self._fusing is None or node.name not in self._fusing.within:
-                try:
-                    self.values[node.output] = self._make(node)
-                except KernelError as error:
-                    raise LoweringError(error.reason, node.name) from None
+                self.values[node.output] = self._make(node)
         kept = dict.fromkeys(
             self.values if not fuse else [port.tensor for port in self.graph.outputs]
         )
-        self.network.output(*dict.fromkeys(self.values[name] for name in kept))
+        self.network.outputs = [*dict.fromkeys(self.values[name] for name in kept)]
 
     def keep_states(self, states: Sequence[tuple[str, str]]) -> None:
         """Adds layers that copy outputs to the tensors of inputs, for pairs (input, output) of
@@ -122,7 +208,7 @@ class Builder:
         grid = self.form.grids.get(name)
         shape = self.form.place(name)[1] if grid is None else grid.shape
         self.values[name] = self.network.input(
-            f"input_{index}", shape, fraction=0, split=name in self.form.split
+            f"input_{index}", shape, split=name in self.form.split
         )
 
     def _name(self, node, nodes=()):
@@ -150,51 +236,29 @@ class Builder:
 
     # Layers with weights
 
-    def _shifts(self, node):
-        integer = self.quantised.layers[node.name]
-        shift = np.asarray(integer.shift, np.int64)
-        found = {"weight_fraction": shift, "fraction": 0, "split": node.output in self.form.split}
-        if integer.bias is not None:
-            found.update(
-                bias=integer.bias, bias_fraction=shift - np.asarray(integer.bias_shift, np.int64)
-            )
-        return integer.weights, found
-
     def _convolve(self, node, name, **post):
         """Adds a convolution with its fused operations ``post``."""
-        weights, options = self._shifts(node)
-        options.update(post)
-        top, left, bottom, right = node.padding
-        regular = self.form.regular(node)
-        if regular is not None:
-            weights = regular.weights(weights, node.groups)
-            options.update(stride=regular.stride, padding=regular.padding)
-            for key in {"bias", "weight_fraction", "bias_fraction"} & set(options):
-                options[key] = np.tile(options[key], regular.columns.result)
-        else:
-            weights = weights.transpose(0, 3, 1, 2)
-            options.update(
-                stride=node.stride,
-                padding=(top, bottom, left, right),
-                groups=node.groups,
-                dilation=node.dilation,
-            )
-        return self.network.conv(name, self.values[node.inputs[0]], weights, **options)
+        source, integer = self.values[node.inputs[0]], self.quantised.layers[node.name]
+        weights, options = core_weights(self.form, node, integer.weights, source.shape)
+        shifts = {"shift": integer.shift}
+        if integer.bias is not None:
+            shifts.update(bias=integer.bias, bias_shift=integer.bias_shift)
+        # Columns that share a slot lie one behind the other.
+        columns = len(weights) // len(integer.weights)
+        shifts = {key: np.tile(values, columns) for key, values in shifts.items()}
+        split = node.output in self.form.split
+        return self.network.conv(name, source, weights, split=split, **shifts, **options, **post)
 
     @_make.register
     def _(self, node: Conv):
         post = {"act": _act(node.activation)}
         if len(node.inputs) > 1:
-            post.update(residual=self.values[node.inputs[1]], order=1)
+            post.update(residual=self.values[node.inputs[1]])
         return self._convolve(node, self._name(node), **post)
 
     @_make.register
     def _(self, node: Dense):
-        weights, options = self._shifts(node)
-        source, options["act"] = self.values[node.inputs[0]], _act(node.activation)
-        if node.steps:
-            return self.network.conv(self._name(node), source, weights[:, :, None, None], **options)
-        return self.network.dense(self._name(node), source, weights, **options)
+        return self._convolve(node, self._name(node), act=_act(node.activation))
 
     # Element by element
 
@@ -245,10 +309,7 @@ class Builder:
     @_make.register
     def _(self, node: MaxPool):
         self._equal(node)
-        pool: dict[str, Any] = {
-            "pool": node.window,
-            "pool_stride": window_strides(self.graph, node),
-        }
+        pool: dict[str, Any] = {"pool": (*node.window, *window_strides(self.graph, node))}
         maker = None if self._fusing is None else self._fusing.pools.get(node.name)
         if isinstance(maker, Conv):
             return self._convolve(
@@ -257,37 +318,34 @@ class Builder:
         if maker is not None:
             self._equal(maker)
             return self._sum(maker, (node.name,), **pool)
-        top, left, bottom, right = node.padding
-        return self.network.identity(
-            self._name(node),
-            self.values[node.inputs[0]],
-            padding=(top, bottom, left, right),
-            **pool,
-        )
+        source = self.values[node.inputs[0]]
+        return self.network.identity(self._name(node), source, padding=_sides(node), **pool)
 
     @_make.register
     def _(self, node: AveragePool):
-        top, left, bottom, right = node.padding
-        return self._average(
-            node,
-            tuple(node.window),
-            stride=window_strides(self.graph, node),
-            padding=(top, bottom, left, right),
-        )
+        stride = window_strides(self.graph, node)
+        return self._average(node, tuple(node.window), stride=stride, padding=_sides(node))
 
     @_make.register
     def _(self, node: Reduce):
         return self._average(node, self.values[node.inputs[0]].shape[:2])
 
     def _average(self, node, window, **how):
-        """Adds an average, scaled by the quantiser's factor if it chose one, else at the scale of
-        its source."""
-        integer = self.quantised.layers.get(node.name)
-        if integer is None:
-            self._equal(node)
+        """Adds an average, scaled by the quantiser's factor if it chose one. Else it has the scale
+        of its source: exact for a window of 2^k values, by the nearest weight for another size."""
+        integer, count = self.quantised.layers.get(node.name), window[0] * window[1]
+        weight, shift = 1, count.bit_length() - 1
+        if integer is not None:
+            weight, shift = int(integer.weights[0]), int(integer.shift[0])
         else:
-            how |= {"weight": int(integer.weights[0]), "weight_fraction": int(integer.shift[0])}
-        return self.network.average(self._name(node), self.values[node.inputs[0]], window, **how)
+            self._equal(node)
+            if count != 1 << shift:
+                shift += self.network.set.ker - 2
+                weight = round((1 << shift) / count)
+        source = self.values[node.inputs[0]]
+        return self.network.conv(
+            self._name(node), source, None, taps=window, identity=weight, shift=shift, **how
+        )
 
     # Products of two tensors
 
@@ -298,18 +356,10 @@ class Builder:
             second = self._turned(node, node.inputs[1], batched)
         # A kernel of slots whose other channels are zero.
         ones = np.eye(second.channels, dtype=np.int64)[:, :, None, None]
-        kernel = self.network.conv(
-            self._name(node), second, ones, weight_fraction=0, fraction=0, full=True
-        )
-        places = int(self.quantised.layers[node.name].shift[0])
-        return self.network.product(
-            self._name(node),
-            self.values[node.inputs[0]],
-            kernel,
-            fraction=0,
-            places=places,
-            batched=batched,
-        )
+        kernel = self.network.conv(self._name(node), second, ones, shift=0, full=True)
+        shift = int(self.quantised.layers[node.name].shift[0])
+        source = self.values[node.inputs[0]]
+        return self.network.product(self._name(node), source, kernel, shift=shift, batched=batched)
 
     @_make.register
     def _(self, node: Transpose):
@@ -364,8 +414,7 @@ class Builder:
             self._name(node),
             source,
             weights,
-            weight_fraction=0,
-            fraction=0,
+            shift=0,
             split=node.output in self.form.split,
             **options,
         )

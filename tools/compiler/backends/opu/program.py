@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lowering of a kernel-library network to a program with its memory and cost per node."""
+"""From a network of layers to a :class:`Lowered`: the program, its memory and the cost of each
+node."""
 
 from __future__ import annotations
 
@@ -10,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 from .....gateware.cores.opu.isa import ISA
 from .....gateware.cores.opu.model.sequence import Sequence
 from .....gateware.cores.opu.types import SLOT
+from ...common.inputs import KernelError
 from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
-from .codegen import SDRAM, KernelError, compile_network, estimate
-from .codegen.target import Target
-from .cost import Timing
-from .memory_map import compile_on_chip
-from .placing import grid_layout, layout_of
+from .codegen.compiler import compile_network
+from .cost import SDRAM, Timing, estimate
+from .schedule.memory_map import compile_on_chip
+from .schedule.tiling import Target
 
 if TYPE_CHECKING:
     from ...graph import Graph
     from .form import Form
-    from .network import Builder
+    from .lower import Lowering
 
-__all__ = ["lower_network", "plenty"]
+__all__ = ["lowered_program", "plenty"]
 
 #: Programs that are searched for take less than so many times the words of the first found.
 _LONGER = 8
@@ -31,7 +32,7 @@ _SEPARATE_SHARE = 0.75
 
 
 def plenty(
-    graph: Graph, form: Form, built: Builder, params: Mapping[str, Any], memory_size: int
+    graph: Graph, form: Form, built: Lowering, params: Mapping[str, Any], memory_size: int
 ) -> bool:
     """Whether a network fits main memory with a large margin, found without the search for the best
     tilings; raises :class:`LoweringError` if an input or output has no layout."""
@@ -50,14 +51,9 @@ def _placed(graph, form, built, compiled):
     name)."""
 
     def placed(name):
-        tensor = built.values[name]
-        found = compiled.tensors[tensor.name]
-        grid = form.grids.get(name)
-        layout = (
-            layout_of(found, graph.shape(name))
-            if grid is None
-            else grid_layout(found, graph.shape(name), grid)
-        )
+        buffer, grid = compiled.buffers[built.values[name]], form.grids.get(name)
+        where = compiled.maps_at, built.network.set.ifm, graph.shape(name)
+        layout = buffer.layout(*where) if grid is None else buffer.grid_layout(*where, grid)
         return None if layout is None else Placed(name, layout)
 
     def all_placed(names):
@@ -78,16 +74,16 @@ def _placed(graph, form, built, compiled):
     return inputs, outputs, all_placed
 
 
-def lower_network(
+def lowered_program(
     graph: Graph,
     form: Form,
-    built: Builder,
+    built: Lowering,
     params: Mapping[str, Any],
     memory_size: int,
     quick: bool = False,
     timing: Timing = SDRAM,
 ) -> Lowered:
-    """Lowers the network of a Builder to :class:`Lowered`; raises :class:`LoweringError`.
+    """Compiles the layers of a graph to :class:`Lowered`; raises :class:`LoweringError`.
     ``quick``: see :func:`~.codegen.compiler.compile_network`; ``timing``: of main memory."""
     written = {layer.result for layer in built.network.layers}
     # A folded input holds zeros that are written once, a state is the next run's.
@@ -99,13 +95,13 @@ def lower_network(
     compiled, separate = _compiled(built, params, memory_size, quick, timing, spent)
     inputs, outputs, all_placed = _placed(graph, form, built, compiled)
     lasting = {*built.network.inputs, *built.network.results()}
-    lasting -= {tensor for tensor in lasting if tensor.name in compiled.overwritten}
+    lasting -= set(compiled.overwritten)
     stay = [name for name, tensor in built.values.items() if separate or tensor in lasting]
-    folded = {built.values[name].name for name in form.folds if name in inputs}
+    folded = {built.values[name] for name in form.folds if name in inputs}
     zeros = [
-        (found.address, found.size)
-        for name, found in compiled.tensors.items()
-        if found.buffer.border or name in folded
+        (compiled.maps_at + 64 * buffer.base, 64 * buffer.units)
+        for tensor, buffer in compiled.buffers.items()
+        if buffer.border or tensor in folded
     ]
     lowered = Lowered(
         program=compiled.data,
@@ -188,7 +184,7 @@ def _compiled(built, params, memory_size, quick, timing, spent):
 
 
 def _spans(compiled, built, params, timing):
-    ends = [span.end for span in compiled.layers]
+    ends = [span.end for span in compiled.spans]
     if compiled.program_at < timing.border:
         timing = timing.with_program_on_chip()
     marks = estimate(compiled.words, params, timing, marks=ends).marks
@@ -200,23 +196,23 @@ def _spans(compiled, built, params, timing):
             total += step.bytes_read + step.bytes_written
         moved.append(total)
         at = end
-    found, layers = [], {layer.name: layer for layer in built.network.layers}
-    stop = ISA.store(ISA.encode("end")).hex()
+    stop, found = ISA.store(ISA.encode("end")).hex(), []
     for span, (before, after), (first, last) in zip(
-        compiled.layers, pairwise([0, *marks]), pairwise(moved), strict=True
+        compiled.spans, pairwise([0, *marks]), pairwise(moved), strict=True
     ):
-        names = span.name.split(" and ")
-        nodes = tuple(dict.fromkeys(node for name in names for node in built.nodes[name]))
+        nodes = tuple(
+            dict.fromkeys(node for layer in span.layers for node in built.nodes[layer.name])
+        )
         found.append(
             LayerSpan(
-                nodes[-1],
-                nodes,
-                compiled.program_at + 4 * span.begin,
-                compiled.program_at + 4 * span.end,
-                sum(layers[name].macs for name in names),
-                after - before,
-                last - first,
-                None if span.end == ends[-1] else ((4 * span.end, stop),),
+                name=nodes[-1],
+                nodes=nodes,
+                begin=compiled.program_at + 4 * span.begin,
+                end=compiled.program_at + 4 * span.end,
+                macs=sum(layer.macs for layer in span.layers),
+                cycles=after - before,
+                bytes=last - first,
+                cut=None if span.end == ends[-1] else ((4 * span.end, stop),),
             )
         )
     return found

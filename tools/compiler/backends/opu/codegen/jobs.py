@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Lowering of layers to tile jobs: loads, taps and stores of every tile."""
+"""Tile jobs of layers: loads, taps and stores of every tile."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from ..layers import BLOCK, NARROW, Layer
+from ..schedule.tiling import Target, Tiling, channels_of, ifm_channels, ifm_shapes, ofm_channels
 from .interleaved import interleaved_jobs
-from .layers import BLOCK, NARROW, Layer
 from .products import product_jobs
-from .target import Target, ifm_channels, ofm_channels
 from .tiles import Chunk, Job, Load, Pad, Part, border_pads
-from .tiling import Tiling, channels_of, ifm_shapes
 
 if TYPE_CHECKING:
-    from .memory import Buffer, Constants, Maps
+    from ..schedule.memory import Constants, Maps
 
-__all__ = ["Lowering"]
+__all__ = ["JobMaker"]
 
 
 class _Tap(NamedTuple):
@@ -28,7 +27,7 @@ class _Tap(NamedTuple):
     f: int
     h: int
     w: int
-    weights: tuple  # source of :meth:`Lowering._matrix`
+    weights: tuple  # source of :meth:`JobMaker._matrix`
 
 
 def _starts(total, size):
@@ -37,15 +36,14 @@ def _starts(total, size):
     return sorted({min(at, total - size) for at in range(0, total, size)})
 
 
-class Lowering:
-    """Lowers layers to tile jobs.
+class JobMaker:
+    """Divides layers into tile jobs.
 
     Parameters
     ----------
     target : Target
     maps : Maps
     constants : Constants
-    batch : images of a tensor that holds the whole batch; others hold a group (:meth:`start_group`)
     far : constants of all layers but those of ``near``, if on-chip memory holds only theirs
 
     Attributes
@@ -58,32 +56,21 @@ class Lowering:
         target: Target,
         maps: Maps,
         constants: Constants,
-        batch: int,
         far: Constants | None = None,
         near: Collection[str] = (),
     ):
         self.target = target
         self.maps = maps
         self.constants = constants
-        self.batch = batch
         self.far = far
         self._near = near
         self.sizes: Counter[str] = Counter()
-        self._group = 0
         self._kernels: dict[tuple[Any, ...], int] = {}
         self._used: dict[Any, Any] = {}
         self._borders: dict[Hashable, Any] = {}
         # (layer, taps of a part, block, ofm) -> units where the first tile of this shape begins in
         # the source, shape of its last load, its parts
         self._tiles: dict[Hashable, Any] = {}
-
-    def start_group(self, first: int) -> None:
-        """Makes the group's tensors refer to the images from ``first`` on."""
-        self._group = first
-
-    def image(self, buffer: Buffer, n: int) -> int:
-        """Index of image ``n`` in a buffer of the whole batch or of a group."""
-        return n if buffer.images == self.batch else n - self._group
 
     def flat(self, layer: Layer) -> bool:
         """Whether ``layer`` processes all images at once, each as a row of its ``ifm``."""
@@ -95,18 +82,19 @@ class Lowering:
             and result.image_slots <= 1023
         )
 
-    def jobs(self, layer: Layer, tiling: Tiling, first: int, count: int) -> list[Job]:
-        """Tile jobs of images ``first`` to ``first + count - 1``, in order."""
+    def jobs(self, layer: Layer, tiling: Tiling) -> list[Job]:
+        """Tile jobs of all images, in order."""
+        images = self.maps.buffers[layer.result].images
         if layer.second is not None or layer.phases is not None:
             make = product_jobs if layer.phases is None else interleaved_jobs
-            return [job for n in range(first, first + count) for job in make(self, layer, n)]
+            return [job for n in range(images) for job in make(self, layer, n)]
         flat = self.flat(layer)
         make = self._flat_job if flat else self._job
-        height, width = (count, 1) if flat else layer.result.shape[:2]
+        height, width = (images, 1) if flat else layer.result.shape[:2]
         rows, columns = min(tiling.rows, height), min(tiling.columns, width)
         tiles = [
             (n, r, c)
-            for n in ([first] if flat else range(first, first + count))
+            for n in ([0] if flat else range(images))
             for r in _starts(height, rows)
             for c in _starts(width, columns)
         ]
@@ -128,20 +116,20 @@ class Lowering:
                     found += border_pads(buffer, image, part)
         return sorted(found, key=lambda pad: pad.at)
 
-    def pads(self, layer: Layer, first: int, count: int) -> list[Pad]:
-        """The Pads that zero the border of the layer's result, for those images."""
+    def pads(self, layer: Layer) -> list[Pad]:
+        """The Pads that zero the border of the layer's result, for all images."""
+        images = range(self.maps.buffers[layer.result].images)
         return [
             pad
             for part in range(0, layer.result.channel_blocks, layer.result.shares)
-            for pad in self.borders(layer, first, count, part)
+            for pad in self.borders(layer, images, part)
         ]
 
-    def borders(self, layer: Layer, first: int, count: int, part: int) -> tuple[Pad, ...]:
+    def borders(self, layer: Layer, images: range, part: int) -> tuple[Pad, ...]:
         """The Pads of the result's map that holds channel block ``part``, for those images."""
-        buffer = self.maps.buffers[layer.result]
-        images = tuple(self.image(buffer, n) for n in range(first, first + count))
         key = layer.name, images, part
         if key not in self._borders:
+            buffer = self.maps.buffers[layer.result]
             self._borders[key] = tuple(
                 pad for image in images for pad in border_pads(buffer, image, part)
             )
@@ -161,13 +149,11 @@ class Lowering:
         by_tap = layer.by_tap and layer.residual is not None
         # The operands of two tiles of one shape lie as far from each other as the tiles do.
         key = None if by_tap else (layer.name, tiling.taps, out, ofm)
-        here = source.at(self.image(source, n), 0, top * layer.stride[0], left * layer.stride[1])
+        here = source.at(n, 0, top * layer.stride[0], left * layer.stride[1])
         if key not in self._tiles:
             taps = []
             for run in self._together(layer, source, out):
-                taps += self._shared_taps(
-                    layer, source, self.image(source, n), run, out, top, left, ofm
-                )
+                taps += self._shared_taps(layer, source, n, run, out, top, left, ofm)
             taps = self._without_zeros(layer, out, taps)
             shape = taps[-1].load.shape
             if not by_tap:
@@ -198,11 +184,11 @@ class Lowering:
             self._bias(layer, out, ofm[2]),
             layer.b[out],
             residual,
-            result.at(self.image(result, n), out, row, column),
+            result.at(n, out, row, column),
             (result.mem_h, result.row_slots),
             rows,
             columns,
-            self.borders(layer, n, 1, out),
+            self.borders(layer, range(n, n + 1), out),
         )
 
     def _without_zeros(self, layer, out, taps):
@@ -320,7 +306,7 @@ class Lowering:
             or (layer.adds and tiling.exact_residual)
         )
         wanted = (*sides, ifm_channels(ofm_c)) if exact else shape
-        return Load(buffer.at(self.image(buffer, n), out, *start), buffer.row_slots, wanted)
+        return Load(buffer.at(n, out, *start), buffer.row_slots, wanted)
 
     # Two layers on one feature map
 
@@ -365,8 +351,6 @@ class Lowering:
         other: Layer,
         start: tuple[int, int],
         tiling: Tiling,
-        first: int,
-        count: int,
     ) -> list[Job]:
         """Jobs of both layers, interleaved tile by tile, ``other`` first; ``start`` as
         :meth:`sibling` returns it."""
@@ -374,7 +358,7 @@ class Lowering:
         rows, columns = min(tiling.rows, height), min(tiling.columns, width)
         return [
             job
-            for n in range(first, first + count)
+            for n in range(self.maps.buffers[layer.result].images)
             for r in _starts(height, rows)
             for c in _starts(width, columns)
             for job in self._sibling_jobs(layer, other, start, n, r, c, rows, columns)
@@ -383,7 +367,7 @@ class Lowering:
     def _sibling_jobs(self, layer, other, start, n, row, column, rows, columns):
         source = self.maps.buffers[layer.source]
         ofm = rows, columns, ofm_channels(layer.result.channels)
-        taps = self._map_taps(layer, source, self.image(source, n), 0, 0, row, column, ofm)
+        taps = self._map_taps(layer, source, n, 0, 0, row, column, ofm)
         load = taps[0].load
         # The shorter one first: its store then lies under the longer one's convolutions, and so
         # does the next tile's load.
@@ -420,11 +404,11 @@ class Lowering:
                     self._bias(one, 0, ofm[2]),
                     one.b[0],
                     None,
-                    result.at(self.image(result, n), 0, row, column),
+                    result.at(n, 0, row, column),
                     (result.mem_h, result.row_slots),
                     rows,
                     columns,
-                    self.borders(one, n, 1, 0),
+                    self.borders(one, range(n, n + 1), 0),
                 )
             )
         return jobs
@@ -439,7 +423,7 @@ class Lowering:
         for some in self._slots(layer, source):
             part, r, c = some[0]
             load = Load(
-                source.at(self.image(source, n) + row, part, r, c),
+                source.at(n + row, part, r, c),
                 source.image_slots,
                 (rows, len(some), ifm_c),
             )
@@ -452,11 +436,11 @@ class Lowering:
             self._bias(layer, out, ofm_c),
             layer.b[out],
             None,
-            result.at(self.image(result, n) + row, out),
+            result.at(n + row, out),
             (rows, result.image_slots),
             rows,
             1,
-            self.borders(layer, n + row, rows, out),
+            self.borders(layer, range(n + row, n + row + rows), out),
         )
 
     @staticmethod
