@@ -67,9 +67,7 @@ def compiled_by(monkeypatch, script):
     monkeypatch.setattr(quick_yosys, "_COMPILE", script)
 
 
-COPIES = (
-    "import sys; open(sys.argv[2], 'wb').write(b'code of ' + open(sys.argv[1], 'rb').read())"
-)
+COPIES = "import sys; open(sys.argv[2], 'wb').write(b'code of ' + open(sys.argv[1], 'rb').read())"
 
 
 def test_machine_code_is_compiled_once(yosys, tmp_path, monkeypatch):
