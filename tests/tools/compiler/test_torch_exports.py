@@ -93,12 +93,7 @@ def test_on_the_core_alone(exported, name, isa):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name, isa",
-    [
-        (name, isa)
-        for name, cores in CORES.items()
-        for isa in backend_names()
-        if isa not in cores
-    ],
+    [(name, isa) for name, cores in CORES.items() for isa in backend_names() if isa not in cores],
 )
 def test_with_host_steps(exported, name, isa):
     on_core(exported, name, isa, Options(host_steps=True))
