@@ -52,6 +52,7 @@ def measured(target, lowered):
 @pytest.mark.parametrize(
     "target, program",
     [("opu?preset=85f", opu_program), ("opentpu?preset=85f-8x8-conv", opentpu_program)],
+    ids=["opu", "opentpu"],
 )
 def test_estimates_are_near_the_cycles_of_the_virtual_board(target, program):
     with open_sim_target(f"sim:orangecrab-85f/{target}") as board:
