@@ -27,7 +27,7 @@ from ...graph import (
     Tensor,
     Transpose,
 )
-from ..products import join_turned
+from ..rewriting import join_turned
 from .support import constant_of, is_limit
 
 __all__ = ["legalise"]
