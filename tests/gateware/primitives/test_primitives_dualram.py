@@ -216,7 +216,7 @@ def test_kept_register_is_one_cycle():
             {"depth": 4096, "width": 9},
             "Depth must be a power of two from 2 to 2048, not 4096",
         ),
-        (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 9, 16 or 18, not 8"),
+        (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 4, 9, 16 or 18, not 8"),
         (
             DualPortRAM,
             {"depth": 64, "family": "ice40"},
