@@ -189,15 +189,15 @@ def takes_beats(
     """Whether a core's engine can be built for beats of that size; ``params``: all of them."""
     from ..gateware.shell.settle import settle
 
+    engine = package.core.variant(params, beat_bytes)
+    # Never elaborated: only its own checks are wanted. Also settled if one of them fails.
+    made = engine.__new__(engine)
+    settle(made)
     try:
-        # Never elaborated: only its own checks are wanted.
-        settle(
-            package.core.variant(params, beat_bytes)(
-                params=params, beat_bytes=beat_bytes, memory_size=memory_size
-            )
-        )
+        made.__init__(params=params, beat_bytes=beat_bytes, memory_size=memory_size)  # type: ignore[misc]
     except ValueError:
         return False
+    settle(made)
     return True
 
 

@@ -10,6 +10,7 @@ from amaranth import Cat, Const, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .arguments import check_integer
 from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
@@ -153,12 +154,7 @@ class SoC(wiring.Component):
         boot: FlashBoot | None = None,
         watchdog: int = 2048,
     ) -> None:
-        if (
-            not isinstance(clock_hz, int)
-            or isinstance(clock_hz, bool)
-            or not 0 < clock_hz < 1 << 32
-        ):
-            raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
+        check_integer("Main clock", clock_hz, 1, (1 << 32) - 1, unit="Hz")
         if package is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
         if package is None and run_list:

@@ -13,7 +13,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..arguments import check_family, check_integer
+from ..arguments import check_choice, check_family, check_integer
 from .bram import BlockRAM
 
 __all__ = ["DualPortRAM", "HalvesRAM"]
@@ -80,8 +80,7 @@ class DualPortRAM(wiring.Component):
     WIDTH = 16
 
     def __init__(self, *, depth: int, width: int = WIDTH, family: str | None = None) -> None:
-        if width not in (4, 9, 16, 18) or isinstance(width, bool):
-            raise ValueError(f"Width must be 4, 9, 16 or 18, not {width!r}")
+        check_choice("Width", width, (4, 9, 16, 18))
         bits = _depth(depth, {4: 4096, 9: 2048}.get(width, 1024))
         check_family(family)
         if family == "ice40":

@@ -29,8 +29,8 @@ ICE40 = [
 
 
 #: (board, core) that do not fit together: of the small Cherry nothing can be left out but
-#: what its ISA has.
-WITHOUT = {("fomu", "cherry")}
+#: what its ISA has; and what fills a 25F does not fit beside the controller of DDR3.
+WITHOUT = {("fomu", "cherry"), ("orangecrab-25f", "cherry"), ("orangecrab-25f", "pim")}
 
 
 @pytest.mark.parametrize("isa, preset", ICE40)

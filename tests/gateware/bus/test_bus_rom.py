@@ -2,11 +2,11 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.bus.registers import SOC_REGISTERS, SoCRegisters
 from quintet.gateware.bus.rom import ROM
 from quintet.gateware.info import InfoError, info_rom, parse_header, parse_info
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize("registered, latency", [(False, 2), (True, 3)])
@@ -27,10 +27,7 @@ def test_rom_holds_its_bytes(registered, latency):
             read.extend(ctx.get(dut.bus.dat_r).to_bytes(4, "little"))
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(dut, testbench)
     assert bytes(read[:151]) == data and read[151] == 0
     assert set(cycles) == {1 + latency}
 
@@ -103,17 +100,14 @@ def test_reset_comes_once_and_after_the_answer(before):
                 moments.append(cycle)
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(dut, testbench)
     assert (
         len(moments) == 1 and 64 <= 1 + moments[0] < 128
     )  # the acknowledgement was a cycle after the write
 
 
 def test_reset_delay_is_a_number_of_bits():
-    with pytest.raises(ValueError, match="Reset delay must be 1 to 32 bits, not 0"):
+    with pytest.raises(ValueError, match="Reset delay must be an integer from 1 to 32 bits, not 0"):
         SoCRegisters(reset_delay_bits=0)
 
 

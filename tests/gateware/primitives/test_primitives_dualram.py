@@ -8,18 +8,11 @@ import re
 import pytest
 from amaranth import Cat, Signal
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.dualram import DualPortRAM, HalvesRAM
 from quintet.gateware.primitives.kept import KeptRegister
 from tests.support.cells import dp16kd, run_pair
-
-
-def simulate(dut, drive):
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize("width", [4, 9, 16, 18])

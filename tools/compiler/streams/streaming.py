@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError, suggestion
-from ..backends.base import NO
+from ..backends.base import HOST, NO
 from ..graph import (
     Activation,
     Affine,
@@ -206,7 +206,7 @@ def _refused(graph: Graph, backend: Backend) -> int:
     graph = separated(simplify(graph), backend)
     answers = [backend.check_support(graph, node) for node in graph.nodes]
     if backend.host_free:
-        return sum(support.answer == NO for support in answers)
+        return sum(support.answer in (HOST, NO) for support in answers)
     return sum(not support.runs for support in answers)
 
 

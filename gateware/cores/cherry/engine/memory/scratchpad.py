@@ -7,6 +7,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....arguments import check_choice
 from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from .....primitives.dualram import DualPortRAM
@@ -177,8 +178,7 @@ class Scratchpad(wiring.Component):
     """
 
     def __init__(self, *, params: Params, lanes: int = 1, family: str | None = None) -> None:
-        if lanes not in (1, 2) or isinstance(lanes, bool):
-            raise ValueError(f"Lanes must be 1 or 2, not {lanes!r}")
+        check_choice("Lanes", lanes, (1, 2))
         self._shared = params["slots"] == 1
         if family == "ice40" and not self._shared:
             raise ValueError(

@@ -5,6 +5,7 @@ from amaranth import Cat, Const, Module, Mux, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....arguments import check_integer
 from .....parts.delays import Stages
 from .....parts.leading import leading_zeros
 from .....primitives.dsp import MultiplierArray
@@ -57,10 +58,7 @@ class DotUnit(wiring.Component):
     ) -> None:
         if frac not in (9, 17):
             raise ValueError(f"Fraction bits must be 9 or 17, not {frac!r}")
-        if latency not in range(LATENCIES.start, LATENCIES.stop) or isinstance(latency, bool):
-            raise ValueError(
-                f"Latency must be {LATENCIES.start} to {LATENCIES.stop - 1} cycles, not {latency!r}"
-            )
+        check_integer("Latency", latency, LATENCIES.start, LATENCIES.stop - 1, unit="cycles")
         self.frac, self.latency = frac, latency
         self._merged = _MERGED[: 16 - latency]
         self._multipliers = MultiplierArray(
