@@ -14,7 +14,7 @@ from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, L
 from quintet.tools.compiler.backends.cherry.legalise import kernel_graph_of
 from quintet.tools.compiler.backends.cherry.lowering import Lowering
 from quintet.tools.compiler.backends.cherry.schedule.bands import rows_separable
-from quintet.tools.compiler.backends.cherry.schedule.places import Buffer, Place
+from quintet.tools.compiler.backends.cherry.schedule.steps import Buffer, Place
 from quintet.tools.compiler.backends.cherry.schedule.transfers import MOST, Arrays, moved
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.quantised import Quantised

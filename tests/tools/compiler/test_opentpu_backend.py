@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
-from quintet.tools.compiler.backends.opentpu.shapes import StoredError, axes_of, dense_parts
+from quintet.tools.compiler.backends.opentpu.legalise import StoredError, axes_of, dense_parts
 from tests.tools.compiler.networks import NETWORKS, Builder, autoencoder, graphs
 from tests.tools.compiler.opentpu_networks import (
     backend_of,

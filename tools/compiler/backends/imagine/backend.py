@@ -8,10 +8,10 @@ import numpy as np
 from ....text import plain_name
 from ...common.inputs import KernelError
 from ...graph import Conv, Dense, Graph, Lstm, Node
-from ...layout import Digit, Layout
-from ...planes import BitPlanes
+from ...layout import BitPlanes, Digit, Layout
 from ...quantised import Arithmetic, Quantised
 from ..base import (
+    BETWEEN,
     DECOMPOSED,
     HOST,
     NATIVE,
@@ -23,9 +23,9 @@ from ..base import (
     Support,
     moved,
 )
-from .layer import Layer
 from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
-from .template import (
+from .tiles import (
+    Layer,
     kernel_template,
     loader_template,
     registers_of_layers,
@@ -82,11 +82,16 @@ class IMAGineBackend(Backend):
             if steps > MOST_STEPS:
                 return Support(HOST, f"{steps} steps: expected at most {MOST_STEPS}")
             return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
-        return Support(HOST, "between layers the values are on the host")
+        return Support(BETWEEN, "between layers the values are on the host")
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""
-        return legalised(graph)
+        return legalised(
+            graph,
+            lambda node: (
+                node.name not in self.forced_to_host and self.check_support(graph, node).runs
+            ),
+        )
 
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into one program per layer: results pass through the host."""

@@ -40,19 +40,23 @@ from ..base import (
     Support,
     with_states,
 )
-from ..products import join_turned
-from .arrays.assign import assign
-from .arrays.needs import empty_numbers, layer_needs, unique
-from .arrays.splitting import split_layers
-from .choose import choose_fused
-from .cost.estimate import program_cycles
+from ..rewriting import join_turned
+from .arrays.assign import assign, empty_numbers, layer_needs, unique
+from .arrays.matrices import split_layers
+from .choose import choose_fused, program_cycles
 from .flat import most_repeated
-from .legalise import as_convolutions, support_of_rewritten
+from .legalise import (
+    TABLES,
+    as_convolutions,
+    support_of_rewritten,
+    table_steps,
+    wants_too_much,
+    with_rescaling,
+)
 from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
 from .recurrent import support_of_recurrent
 from .reference import run_node
-from .tables import TABLES, table_steps, wants_too_much, with_rescaling
 
 __all__ = ["PIMBackend"]
 
