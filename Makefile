@@ -7,19 +7,21 @@ MINUTES ?= 20
 SEED ?= 1
 WORKERS ?= auto
 
+# In front of a command that may be silent for long: says every few seconds that it goes on.
+TELLING = while sleep 4; do echo "Still installing."; done & trap "kill $$!" 0;
+
 .PHONY: demo quick test test-long format lint types docs pictures clean
 
 # What running, building and the demo need: the package itself with the FPGA tools.
 $(VENV)/base: pyproject.toml setup.py
 	@echo "Installing quintet and its FPGA tools into $(VENV): 150 MB to download, 650 MB on the disk."
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --disable-pip-version-check -e .
+	@$(TELLING) $(PYTHON) -m venv $(VENV) && $(BIN)/pip install --disable-pip-version-check -e .
 	@touch $@
 
 # What the tests, the linter and the documents need besides.
 $(VENV)/stamp: $(VENV)/base
 	@echo "Installing what the tests need into $(VENV): 200 MB to download, 750 MB on the disk."
-	$(BIN)/pip install --disable-pip-version-check -e '.[test]'
+	@$(TELLING) $(BIN)/pip install --disable-pip-version-check -e '.[test]'
 	@touch $@
 
 demo: $(VENV)/base

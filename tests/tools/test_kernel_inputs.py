@@ -4,7 +4,7 @@ cannot hold."""
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -18,6 +18,7 @@ from quintet.tools.compiler.common.inputs import (
 TYPES = st.sampled_from(["int8", "uint8", "int16", "int64", "uint64", "float32", "float64"])
 
 
+@settings(deadline=None)
 @given(st.data(), st.sampled_from((4, 8, 16)), st.booleans())
 def test_taken_whole_or_refused(data, bits, floats):
     array = data.draw(

@@ -4,6 +4,7 @@ run leaves."""
 
 import csv
 import json
+import subprocess
 from dataclasses import replace
 from functools import partial
 from types import SimpleNamespace
@@ -21,6 +22,7 @@ from quintet.tools.build.matrix import (
     design_of,
     is_stale,
     run_matrix,
+    source_commit,
     source_digest,
     stale_rows,
 )
@@ -140,6 +142,36 @@ def test_tables(tmp_path):
     assert "| 81.2 |" in text and "12 DSPs needed / 8 there" in text
     assert {len(line.split("|")) for line in text.splitlines()} == {len(COLUMNS) + 2}
     assert set(json.loads((tmp_path / "matrix.json").read_text())["cells"]) == {A.key, B.key}
+
+
+def test_rows_keep_the_commit_of_their_build(tmp_path):
+    first = run_matrix([A], tmp_path, "one", build=builder([]), commit="04d304a")
+    later = run_matrix([A, B], tmp_path, "one", build=builder([]), commit="16b9e10")
+    assert first[A.key]["commit"] == later[A.key]["commit"] == "04d304a"
+    assert later[B.key]["commit"] == "16b9e10"
+
+
+def test_commit_of_the_sources(tmp_path):
+    assert source_commit(tmp_path) is None
+
+    def git(*words):
+        who = ["-c", "user.name=a", "-c", "user.email=a@example.com"]
+        command = ["git", "-C", str(tmp_path), *who, *words]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    for folder in ("gateware", "boards", "docs"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "a.py").write_text("one")
+    git("init")
+    git("add", "-A")
+    git("commit", "-m", "first")
+    commit = git("rev-parse", "--short=7", "HEAD")
+    assert source_commit(tmp_path) == commit
+    (tmp_path / "docs" / "a.py").write_text("two")
+    assert source_commit(tmp_path) == commit
+    (tmp_path / "boards" / "a.py").write_text("two")
+    assert source_commit(tmp_path) == f"{commit}+"
+    assert source_commit(tmp_path / "boards") is None
 
 
 def test_an_interrupted_run_goes_on(tmp_path):

@@ -61,6 +61,9 @@ def test_rows():
                     clocks={"usb_io": {"asked_mhz": 48.0, "reached_mhz": 56.6}},
                 ),
                 "2": result("b/opu/q/1", state="failed: a | b", router="router2"),
+                "3": result(
+                    "b/opu/r/1", state="failed: c", date="2026-11-22", commit="04d304a+", stale=True
+                ),
             }
         )
     )
@@ -70,7 +73,8 @@ def test_rows():
         "| 2026-11-22 |"
     )
     assert table[5] == "| `b`, q, seed 1 | by router2, failed: a / b |  |  |  |  |  |"
-    assert len({line.count("|") for line in table[2:6]}) == 1 and table[6:] == [""]
+    assert table[6] == "| `b`, r, seed 1 | failed: c |  |  |  |  | 2026-11-22 (04d304a+), stale |"
+    assert len({line.count("|") for line in table[2:7]}) == 1 and table[7:] == [""]
 
 
 def test_a_core_has_a_table():

@@ -32,6 +32,7 @@ __all__ = [
     "load",
     "run_matrix",
     "settled",
+    "source_commit",
     "source_digest",
     "stale_rows",
     "to_csv",
@@ -118,6 +119,25 @@ def source_digest(root: str | Path) -> str:
         for path in sorted((Path(root) / folder).rglob("*.py")):
             digest.update(str(path.relative_to(root)).encode() + b"\0" + path.read_bytes())
     return digest.hexdigest()[:16]
+
+
+def source_commit(root: str | Path) -> str | None:
+    """Short name of the git commit that the sources of bitstreams are from, with ``+`` if they have
+    changed since; ``None`` if ``root`` is not the top of a git checkout."""
+
+    def git(*words):
+        done = run_child(["git", "-C", str(root), *words], capture_output=True, text=True)
+        return done.stdout.strip() if done.returncode == 0 else None
+
+    try:
+        # An installed package may lie in a folder of another project's checkout.
+        if git("rev-parse", "--show-prefix") != "":
+            return None
+        commit = git("rev-parse", "--short=7", "HEAD")
+        changed = git("status", "--porcelain", "--", "gateware", "boards")
+    except OSError:
+        return None
+    return f"{commit}+" if commit and changed else commit
 
 
 def design_of(cell: Cell) -> str | None:
@@ -235,6 +255,7 @@ def run_matrix(
     again: bool = False,
     build: Callable[[Cell, Path], dict[str, Any]] = build_cell,
     design: Callable[[Cell], str | None] = design_of,
+    commit: str | None = None,
     report: Callable[[Cell, dict[str, Any], int], object] = lambda cell, result, left: None,
 ) -> dict[str, dict[str, Any]]:
     """Builds the cells of ``todo`` that ``folder`` does not hold yet, and writes ``matrix.json``,
@@ -259,6 +280,8 @@ def run_matrix(
         own.
     design : callable(cell)
         As of :func:`is_stale`.
+    commit : str, optional
+        Of the sources (:func:`source_commit`), kept in each new result.
     report : callable(cell, result, left)
         Called after each cell.
 
@@ -291,6 +314,8 @@ def run_matrix(
     def one(cell):
         nonlocal left
         result = {**build(cell, folder), "digest": digest}
+        if commit is not None:
+            result["commit"] = commit
         with lock:
             left -= 1
             results[cell.key] = result

@@ -72,7 +72,13 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     from ... import boards, gateware
     from ...gateware.cores import core_names, open_core
-    from ..build.matrix import build_cell, cells, run_matrix, source_digest
+    from ..build.matrix import (
+        build_cell,
+        cells,
+        run_matrix,
+        source_commit,
+        source_digest,
+    )
 
     check_folder(args.folder)
     if not 1 <= args.seeds <= MOST_SEEDS:
@@ -102,7 +108,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
             console.out(cell.key)
         console.result({"cells": [cell.key for cell in todo]})
         return Exit.OK
-    digest = source_digest(Path(gateware.__file__).parents[1])
+    root = Path(gateware.__file__).parents[1]
+    digest = source_digest(root)
     if args.stale:
         return _list_stale(args, console, todo, digest)
     build = partial(build_cell, limit=args.limit)
@@ -128,6 +135,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
                 workers=args.workers,
                 again=args.again,
                 build=build,
+                commit=source_commit(root),
                 report=report,
             )
         except KeyboardInterrupt:
@@ -168,11 +176,17 @@ def _list_stale(args, console, todo, digest):
 
     results = {**measured(), **load(Path(args.folder) / "matrix.json")}
     rows = [
-        {"cell": cell.key, "state": state, "date": results.get(cell.key, {}).get("date")}
+        {
+            "cell": cell.key,
+            "state": state,
+            "date": results.get(cell.key, {}).get("date"),
+            "commit": results.get(cell.key, {}).get("commit"),
+        }
         for cell, state in stale_rows(todo, results, digest)
     ]
     console.table(
-        ("build", "date", ""), [(row["cell"], row["date"] or "", row["state"]) for row in rows]
+        ("build", "date", "commit", ""),
+        [(row["cell"], row["date"] or "", row["commit"] or "", row["state"]) for row in rows],
     )
     stale = sum(row["state"] == "stale" for row in rows)
     built = sum(row["state"] != "not built" for row in rows)

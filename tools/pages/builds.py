@@ -33,6 +33,7 @@ _KEPT = (
     "seconds",
     "state",
     "date",
+    "commit",
     "router",
     "placer",
     "design",

@@ -48,7 +48,11 @@ def rows(cells: Mapping[str, dict[str, Any]]) -> Iterator[str]:
                 _number(cell.get(name)) for name in ("luts", "ffs", "dsps", "brams", "seconds")
             )
             hard = f"{dsps}, {brams}" if brams else ""
-            date = cell.get("date", "") + (", stale" if cell.get("stale") else "")
+            date = (
+                cell.get("date", "")
+                + (f" ({cell['commit']})" if "commit" in cell else "")
+                + (", stale" if cell.get("stale") else "")
+            )
             columns = (title, _clocks(cell), luts, ffs, hard, seconds, date)
             yield f"| {' | '.join(columns)} |"
         yield ""

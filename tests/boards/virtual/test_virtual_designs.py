@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The C++ of the boards themselves: cut into functions, every name stands behind its declaration,
-and nothing is lost."""
+"""The C++ of the boards themselves: cut into functions or gated parts, every name stands behind its
+declaration, and nothing is lost."""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -14,7 +15,16 @@ from quintet.boards import board_names, open_board
 from quintet.boards.virtual.board import open_virtual
 from quintet.boards.virtual.cache import BuildCache
 from quintet.boards.virtual.compile import _CUT_SIZE, write_cxx
-from quintet.boards.virtual.quicken import cut_up, join_edges
+from quintet.boards.virtual.gating import gate
+from quintet.boards.virtual.quicken import (
+    LOCAL,
+    cut_up,
+    eval_body,
+    is_head,
+    join_edges,
+    split_edge,
+)
+from quintet.boards.virtual.statements import statements, without_comments
 from quintet.boards.virtual.toolchain import digest, find_yosys
 from quintet.boards.virtual.top import VirtualTop
 from quintet.gateware.cores import core_names, open_core
@@ -36,6 +46,15 @@ def check(board, isa, preset, folder):
     for text, declarations in ((joined, header), (cut, members)):
         assert undeclared(text, declarations, runtime) == []
         assert same_statements(source, text)
+    gated = gate(source, header)
+    assert gated is not None
+    text, declarations = gated
+    more = " ".join(["quintet stale ran", *re.findall(r"\bwas_\w+;", declarations)])
+    assert undeclared(text, declarations, runtime + more) == []
+    begin, end = eval_body(source)
+    for statement in statements(without_comments(source[begin:end])):
+        if not (LOCAL.fullmatch(statement) or is_head(statement)):
+            assert text.count(split_edge(statement)[1]) == 1, statement
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,7 @@ def test_copies_of_the_address_on_an_ecp5():
     ("arguments", "message"),
     [
         ({"width": 0, "depth": 4}, "Width must be an integer from 1 to 65536, not 0"),
-        ({"width": 4, "depth": 0}, "Depth must be an integer from 1 to 16777216, not 0"),
+        ({"width": 4, "depth": 0}, "Depth must be an integer from 1 to 2\\^24, not 0"),
         ({"width": 4, "depth": 4, "latency": 4}, "Latency must be an integer from 1 to 3, not 4"),
         (
             {"width": 4, "depth": 4, "family": "xc7"},

@@ -118,11 +118,13 @@ def in_calls(stream: Stream, arrays: Mapping[str, np.ndarray]) -> dict[str, np.n
 
 def stream_of(
     graph: Graph, build: TargetBuild, given: Mapping[str, int], frames: int | None = None
-) -> Stream:
-    """The :class:`Stream` that a user requests. ``given``: name of an input -> its axis of time as
-    the model counts it, that of the inputs included."""
+) -> Stream | None:
+    """The :class:`Stream` that a user requests, or ``None``. ``given``: name of an input -> its
+    axis of time as the model counts it, that of the inputs included."""
     if not given:
-        raise InputError(f"{frames} frames a call: expected an input to stream as well")
+        if frames is not None:
+            raise InputError(f"{frames} frames a call: expected an input to stream as well")
+        return None
     if len(given) > 1:
         raise InputError(f"stream {', '.join(given)}: expected one input")
     ((name, axis),) = given.items()
