@@ -19,6 +19,7 @@ from tests.support.kernels_opu_support import (
     random_values,
     random_weights,
 )
+from tests.support.shares import fewer
 
 PRESETS = ("85f", "25f", "up5k", "hx8k")
 
@@ -300,7 +301,7 @@ def test_groups_of_images_share_memory():
 @pytest.mark.parametrize("part", range(4))
 def test_random_networks(part):
     """Layers of all kinds at random, on builds of all sizes."""
-    for seed in range(10 * part, 10 * part + 10):
+    for seed in range(10 * part, 10 * part + fewer(10)):
         chance = random.Random(seed)
         network = random_network(seed)
         params = build(chance.choice(("85f", "85f-p64", "85f-p256", "45f", "25f", "up5k", "hx8k")))

@@ -8,6 +8,7 @@ import pytest
 from amaranth.sim import Simulator
 
 from quintet.gateware.parts.queues import PairQueue, RAMQueue, ShiftQueue, StreamBuffer
+from tests.support.shares import fewer
 
 
 @pytest.mark.parametrize(
@@ -24,7 +25,7 @@ from quintet.gateware.parts.queues import PairQueue, RAMQueue, ShiftQueue, Strea
 def test_order_and_rate(make, giving, taking):
     rnd = random.Random(5)
     dut = make()
-    sent = [rnd.randrange(256) for _ in range(300)]
+    sent = [rnd.randrange(256) for _ in range(fewer(300))]
     got, cycles = [], []
 
     async def send(ctx):

@@ -9,6 +9,7 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.units.dotunit import ABSENT, DotUnit
 from quintet.gateware.cores.cherry.model import arithmetic
+from tests.support.shares import fewer
 
 SPECIAL = (
     0,
@@ -95,7 +96,7 @@ def run(dut, rows):
 
 @pytest.mark.parametrize("frac, latency", [(9, 16), (9, 10), (17, 11)])
 def test_sums_of_products(frac, latency):
-    rows = list(vectors(frac, 2500, frac))
+    rows = list(vectors(frac, fewer(2500), frac))
     if frac == 9:
         nothing, ones = [ABSENT[0]] * 4, [ABSENT[1]] * 4
         rows += [

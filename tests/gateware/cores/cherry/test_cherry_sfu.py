@@ -9,6 +9,7 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.units.sfu import SpecialLane, SpecialOp
 from quintet.gateware.cores.cherry.model import special
+from tests.support.shares import fewer
 
 GOLDEN = {
     SpecialOp.DIV: special.div,
@@ -94,7 +95,7 @@ def test_special_values():
 @pytest.mark.parametrize("op", SpecialOp)
 def test_random_elements(op):
     rnd = random.Random(op.value)
-    check([(op, element(rnd), element(rnd)) for _ in range(500)])
+    check([(op, element(rnd), element(rnd)) for _ in range(fewer(500))])
 
 
 def test_mixed_operations():
