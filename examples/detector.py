@@ -7,7 +7,7 @@ import numpy as np
 
 from quintet import Net, compile_model
 from quintet.tools.compiler.evaluate import run_graph
-from quintet.tools.compiler.ports import from_graph, to_graph
+from quintet.tools.compiler.values import from_graph, to_graph
 
 SIDE, CELL = 96, 8
 GRID = SIDE // CELL

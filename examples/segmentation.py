@@ -10,10 +10,9 @@ import numpy as np
 
 from quintet import Net, compile_model
 from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.plan import Plan
-from quintet.tools.compiler.ports import from_graph, to_graph
-from quintet.tools.compiler.values import check_inputs
-from quintet.tools.compiler.verification import reference_tensors
+from quintet.tools.compiler.values import check_inputs, from_graph, to_graph
 
 CORES = ("opu", "opentpu", "cherry")
 #: Channels of the maps on the way down, from the whole size to an eighth of it.

@@ -22,6 +22,7 @@ from quintet import compile_model
 from quintet.tools.compiler.arrays import load_inputs, load_labels
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.graph import (
     Activation,
     AveragePool,
@@ -37,9 +38,7 @@ from quintet.tools.compiler.graph import (
 from quintet.tools.compiler.onnx_import import import_onnx
 from quintet.tools.compiler.passes import simplify
 from quintet.tools.compiler.plan import HostStep, Plan
-from quintet.tools.compiler.ports import from_graph, to_graph
-from quintet.tools.compiler.values import check_inputs
-from quintet.tools.compiler.verification import reference_tensors
+from quintet.tools.compiler.values import check_inputs, from_graph, to_graph
 
 #: Inputs of a step of training.
 BATCH = 32

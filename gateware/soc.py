@@ -10,6 +10,7 @@ from amaranth import Cat, Const, Module
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .arguments import check_integer
 from .bus.decoder import BusDecoder
 from .bus.registers import SoCRegisters
 from .bus.rom import ROM
@@ -89,8 +90,8 @@ class SoC(wiring.Component):
     uartbone : bool
         The link speaks LiteX's UARTBone instead of our protocol.
     pipelined : bool
-        Registers for clocks above some 60 MHz: in the link, and between the core and the memory
-        (requests, data and answers each take a cycle more).
+        Registers for clocks above some 60 MHz: in the link, behind the info ROM, and between the
+        core and the memory (requests, data and answers each take a cycle more).
     shared_clock : bool
         The board has one clock: a clock domain that the core asks for is the main clock's.
     domain_hz : int
@@ -153,12 +154,7 @@ class SoC(wiring.Component):
         boot: FlashBoot | None = None,
         watchdog: int = 2048,
     ) -> None:
-        if (
-            not isinstance(clock_hz, int)
-            or isinstance(clock_hz, bool)
-            or not 0 < clock_hz < 1 << 32
-        ):
-            raise ValueError(f"Main clock must be an integer of Hz, not {clock_hz!r}")
+        check_integer("Main clock", clock_hz, 1, (1 << 32) - 1, unit="Hz")
         if package is None and (preset is not None or params):
             raise ValueError("A preset or parameters need a core")
         if package is None and run_list:
@@ -275,7 +271,9 @@ class SoC(wiring.Component):
         if calibrates:
             m.d.comb += registers.memory.eq(Cat(memory.pins.ready, memory.pins.failed))
         info = m.submodules.info = ROM(
-            data=self.info, size=1 << max(10, (len(self.info) - 1).bit_length())
+            data=self.info,
+            size=1 << max(10, (len(self.info) - 1).bit_length()),
+            registered=self.pipelined,
         )
         front = m.submodules.front = WishboneFront(
             beat_bytes=memory.beat_bytes, size=max(64, 1 << (memory.size - 1).bit_length())

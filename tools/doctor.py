@@ -83,6 +83,7 @@ _PACKAGES = (
     ("uvicorn", "quintet studio", False, "studio"),
     ("altair", "quintet report", False, "report"),
     ("vl-convert-python", "quintet report", False, "report"),
+    ("litedram", "bitstreams for boards with DDR3", False, "litex"),
     ("pytest", "make test", False, "test"),
     ("hypothesis", "make test", False, "test"),
     ("spidev", "boards on SPI wires (Linux)", False, "spi"),

@@ -101,6 +101,7 @@ struct Bench : Simulation {
 extern "C" {
 
 void quintet_step(Bench *h, uint64_t count) {
+	h->enter();
 	while (count-- && h->error.empty()) h->cycle_once();
 }
 
@@ -128,8 +129,8 @@ void bench_behave(Bench *h, int port, uint64_t seed, const Behaviour *how) {
 void bench_inject(Bench *h, const Injection *i) { h->memory.injections.push_back(*i); }
 void bench_clear_injections(Bench *h) { h->memory.injections.clear(); }
 
-uint64_t bench_access(Bench *h, uint32_t offset, int write, uint32_t value) { return h->access(offset, write, value); }
-int bench_run(Bench *h, uint64_t limit) { return h->run(limit); }
+uint64_t bench_access(Bench *h, uint32_t offset, int write, uint32_t value) { return h->enter(), h->access(offset, write, value); }
+int bench_run(Bench *h, uint64_t limit) { return h->enter(), h->run(limit); }
 
 // 1: nothing is owed on any port.
 int bench_idle(Bench *h) {

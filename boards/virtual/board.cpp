@@ -221,7 +221,8 @@ struct Board : Simulation {
 #if QUINTET_REGISTERS
 		if (!words.empty()) record_registers();
 #endif
-		for (const StuckCell &cell : stuck) *cell.word = (*cell.word & ~cell.mask) | cell.value;
+		for (const StuckCell &cell : stuck)
+			if ((*cell.word & cell.mask) != cell.value) *cell.word = (*cell.word & ~cell.mask) | cell.value, touch();
 		if (reset_left) {
 			reset_left--;
 			reset(reset_left != 0);
@@ -303,6 +304,7 @@ void board_spi(Board *h, double half, double jitter, uint64_t seed) {
 
 // One transfer of `count` bytes both ways, from selection to deselection.
 void board_spi_transfer(Board *h, const uint8_t *out, uint8_t *in, uint64_t count) {
+	h->enter();
 	h->master.begin(h->cycle, out, 8 * count);
 	while (h->master.busy() && h->error.empty()) h->run(1, ~0ull, ~0ull);
 	std::memcpy(in, h->master.in.data(), count);
@@ -310,11 +312,12 @@ void board_spi_transfer(Board *h, const uint8_t *out, uint8_t *in, uint64_t coun
 
 // Until bytes wait for the host, at most `cycles`.
 void board_spi_wait(Board *h, uint64_t cycles) {
+	h->enter();
 	while (cycles-- && h->error.empty() && !flag(h->top.p_spi____ready)) h->run(1, ~0ull, ~0ull);
 }
 #endif
 
-uint64_t board_run(Board *h, uint64_t cycles, uint64_t wanted, uint64_t silence) { return h->run(cycles, wanted, silence); }
+uint64_t board_run(Board *h, uint64_t cycles, uint64_t wanted, uint64_t silence) { return h->enter(), h->run(cycles, wanted, silence); }
 
 void board_write(Board *h, const uint8_t *data, uint64_t size) { h->to_board.insert(h->to_board.end(), data, data + size); }
 

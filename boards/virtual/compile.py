@@ -11,8 +11,10 @@ by rising edges only, of its main clock and of a second one where it has it.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,10 +24,13 @@ from ...gateware.processes import run_child
 from ...gateware.shell.settle import settle
 from .cache import BuildCache
 from .compile_rate import CompileRate
+from .gating import gate
 from .operators import direct_operators
+from .quick_yosys import prepare, start_preparing
 from .quicken import copy_registers, cut_up, join_edges, one_chunk
 from .registers import register_table, write_registers
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
+from .units import processors, translation_units
 
 __all__ = ["CompileError", "Library", "ToolMissing", "build_library", "mangle", "write_cxx"]
 
@@ -35,7 +40,14 @@ HERE = Path(__file__).resolve().parent
 # seconds whole and 7 seconds cut); simulation is a thirtieth slower by it.
 _CUT_ABOVE, _CUT_SIZE = 60_000, 15_000
 # Further inputs of a design's C++, beside its RTLIL and yosys.
-_REWRITERS = ("compile.py", "operators.py", "quicken.py", "registers.py", "statements.py")
+_REWRITERS = (
+    "compile.py",
+    "gating.py",
+    "operators.py",
+    "quicken.py",
+    "registers.py",
+    "statements.py",
+)
 #: Port of a second clock (:mod:`.clocks`).
 SECOND = "second_clk"
 #: Of the runtime; the design's folder has its own.
@@ -51,7 +63,7 @@ _SCRIPT = (
 )
 # -O1 takes three fifths of the compiler's time of -O2, and the simulation is as fast within a tenth
 # (docs/performance/index.md).
-_FLAGS = ["-std=c++17", "-O1", "-shared", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG", "-w"]
+_FLAGS = ["-std=c++17", "-O1", "-fPIC", "-DCXXRTL_NDEBUG", "-DNDEBUG", "-w"]
 
 
 class CompileError(RuntimeError):
@@ -81,8 +93,9 @@ class Library:
     registers: Path | None = None
 
 
-def _run(command, folder, what):
-    done = run_child(command, cwd=folder, capture_output=True, text=True)
+def _run(command, folder, what, more_environment=None):
+    environment = {**os.environ, **(more_environment or {})}
+    done = run_child(command, cwd=folder, capture_output=True, text=True, env=environment)
     if done.returncode != 0:
         tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-15:])
         raise CompileError(f"{what} failed:\n{tail}")
@@ -101,11 +114,17 @@ def _quicken(folder, runtime, registers, cut):
     (folder / _HEADER).parent.mkdir()
     (folder / _HEADER).write_text(direct_operators(one_chunk(header))[0])
     source, declarations = folder / "design.cc", folder / "design.h"
-    text, members = join_edges(source.read_text()), declarations.read_text()
-    if registers:
-        members = copy_registers(members)
-    if cut and len(text) > _CUT_ABOVE:
-        text, members = cut_up(text, members, _CUT_SIZE)
+    text, members = source.read_text(), declarations.read_text()
+    large = cut and len(text) > _CUT_ABOVE
+    gated = gate(text, members) if registers and large else None
+    if gated is not None:
+        text, members = gated
+    else:
+        text = join_edges(text)
+        if registers:
+            members = copy_registers(members)
+        if large:
+            text, members = cut_up(text, members, _CUT_SIZE)
     source.write_text(text)
     declarations.write_text(members)
 
@@ -172,16 +191,22 @@ def _script(trace):
     )
 
 
-def write_cxx(rtlil_text: str, folder: Path, trace: bool = False) -> None:
-    """Translates a design to C++ with yosys: ``design.cc`` and ``design.h`` in ``folder``."""
+def write_cxx(
+    rtlil_text: str,
+    folder: Path,
+    trace: bool = False,
+    environment: Mapping[str, str] | None = None,
+) -> None:
+    """Translates a design to C++ with yosys, run with more variables of the ``environment``:
+    ``design.cc`` and ``design.h`` in ``folder``."""
     (folder / "design.il").write_text(rtlil_text)
-    _run([*find_yosys().command, "-q", "-p", _script(trace)], folder, "yosys")
+    _run([*find_yosys().command, "-q", "-p", _script(trace)], folder, "yosys", environment)
     (folder / "design.il").unlink()
     if not (folder / "design.cc").is_file():
         raise CompileError("yosys wrote no C++")
 
 
-def _generate(rtlil_text, trace, cache):
+def _generate(rtlil_text, trace, cache, say):
     yosys = find_yosys()
     key = "cxx-" + digest(
         rtlil_text,
@@ -191,7 +216,9 @@ def _generate(rtlil_text, trace, cache):
     )
 
     def build(folder):
-        write_cxx(rtlil_text, folder, trace)
+        environment = prepare(yosys, cache, say)
+        say("compiling gateware to C++")
+        write_cxx(rtlil_text, folder, trace, environment)
         one_pass = _write_ports(folder)
         _quicken(folder, yosys.runtime, registers=one_pass and not trace, cut=not trace)
 
@@ -226,6 +253,26 @@ def _sources(harness, include):
         for path in sorted(Path(folder).glob("*.hpp")):
             found[str(path.name)] = path.read_bytes()
     return found
+
+
+def _compile(command, harness, folder):
+    """Compiles a harness and the design to ``library.so`` in ``folder``, large designs by several
+    processes side by side."""
+    design = folder / "design.cc"
+    texts = translation_units(design.read_text(), processors())
+    design.write_text(texts[0])
+    names = [harness]
+    for number, text in enumerate(texts[1:]):
+        names.append(f"design_{number}.cc")
+        (folder / names[-1]).write_text(text)
+    objects = [f"{name}.o" for name in names]
+
+    def compiled(name):
+        _run([*command, "-c", name, "-o", f"{name}.o"], folder, command[0])
+
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(compiled, names))
+    _run([*command, "-shared", *objects, "-o", "library.so"], folder, command[0])
 
 
 def _read_library(folder, fresh, registers=None):
@@ -310,10 +357,10 @@ def build_library(
 
         # Without source locations the text, and so the cache's key, is the same wherever the
         # package lies.
+        start_preparing(find_yosys(), cache, say)
         with elaborating(title):
             text = rtlil.convert(top, name="top", ports=ports, emit_src=False)
-    say("compiling gateware to C++")
-    generated, runtime = _generate(text, trace, cache)
+    generated, runtime = _generate(text, trace, cache, say)
     key = "lib-" + digest(
         generated.name, compiler.identity, *flags, *(x for pair in sources.items() for x in pair)
     )
@@ -327,20 +374,8 @@ def build_library(
         with CompileRate(cache.folder, compiler.identity).reported(
             say, "compiling C++ to a library", size
         ):
-            _run(
-                [
-                    *compiler.command,
-                    *flags,
-                    "-I.",
-                    f"-I{generated}",
-                    f"-I{runtime}",
-                    harness.name,
-                    "-o",
-                    "library.so",
-                ],
-                folder,
-                compiler.command[0],
-            )
+            headers = ["-I.", f"-I{generated}", f"-I{runtime}"]
+            _compile([*compiler.command, *flags, *headers], harness.name, folder)
         for path in folder.iterdir():
             if path.name != "library.so":
                 path.unlink()

@@ -9,14 +9,15 @@ HARNESS *quintet_new() { return new HARNESS; }
 void quintet_delete(HARNESS *h) { delete h; }
 uint64_t quintet_cycle(HARNESS *h) { return h->cycle; }
 const char *quintet_error(HARNESS *h) { return h->error.c_str(); }
-void quintet_clear_error(HARNESS *h) { h->error.clear(); h->checks.message.clear(); }
+// An assertion that still fails is reported again.
+void quintet_clear_error(HARNESS *h) { h->error.clear(); h->checks.message.clear(); h->touch(); }
 int quintet_trace(HARNESS *h, const char *path, uint64_t from) { return h->trace(path, from); }
 // Ends a trace; the errno of its first write that failed, or 0.
 int quintet_end_trace(HARNESS *h) { h->end_trace(); return h->trace_error; }
 int quintet_trace_error(HARNESS *h) { return h->trace_error; }
 // `second` edges of the second clock in `main` cycles.
 void quintet_clocks(HARNESS *h, uint64_t second, uint64_t main) { h->second_edges = second, h->main_edges = main; }
-void quintet_settle(HARNESS *h) { h->settle(); }
+void quintet_settle(HARNESS *h) { h->enter(), h->settle(); }
 
 int quintet_port(const char *name) {
 	for (int i = 0; quintet_ports[i].name; i++)
@@ -35,6 +36,7 @@ void quintet_get(HARNESS *h, int port, uint32_t *value) {
 }
 
 uint32_t *quintet_memory(HARNESS *h, const char *name) {
+	h->shared = true;
 	for (const quintet::Cells *m = quintet_memories; m->name; m++)
 		if (!std::strcmp(m->name, name)) return m->where(h->top);
 	return nullptr;

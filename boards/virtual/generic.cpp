@@ -12,4 +12,4 @@ struct Generic : quintet::Simulation {
 #define HARNESS Generic
 #include "exports.hpp"
 
-extern "C" void quintet_step(Generic *h, uint64_t count) { h->step(count); }
+extern "C" void quintet_step(Generic *h, uint64_t count) { h->enter(), h->step(count); }

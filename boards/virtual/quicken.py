@@ -9,26 +9,45 @@ longer than in proportion to a function's size. Measured: docs/performance/index
 
 import re
 from collections import Counter
+from collections.abc import Iterable
 from itertools import groupby
 
 from .statements import merged_scopes, statement_end, statements, without_comments
 
-__all__ = ["copy_registers", "cut_up", "join_edges", "one_chunk"]
+__all__ = [
+    "EVAL",
+    "LOCAL",
+    "copy_registers",
+    "cut_up",
+    "eval_body",
+    "is_head",
+    "join_edges",
+    "join_tests",
+    "one_chunk",
+    "split_edge",
+]
 
 _LOOP = re.compile(r"for \(size_t n = 0; n < (result\.)?chunks; n\+\+\)")
-_EVAL = "bool p_top::eval(performer *performer) {"
+#: Beginning of the function that evaluates a design.
+EVAL = "bool p_top::eval(performer *performer) {"
 _HEAD = re.compile(r"\s*bool (?:converged|(?:posedge|negedge)_\w+) = ")
-_LOCAL = re.compile(r"\s*value<\d+> (\w+);")
+#: Declaration of one of its variables.
+LOCAL = re.compile(r"\s*value<\d+> (\w+);")
 _EDGE = re.compile(r"\s*(if \((?:posedge|negedge)_\w+\) )\{")
 
 
-def _eval_body(source):
+def eval_body(source: str) -> tuple[int, int]:
     """Positions of begin and end of the body of ``p_top::eval``, without its braces."""
-    begin = source.index(_EVAL) + len(_EVAL)
+    begin = source.index(EVAL) + len(EVAL)
     return begin, statement_end(source, begin - 1) - 1
 
 
-def _edge(statement):
+def is_head(statement: str) -> bool:
+    """Whether a statement of ``eval`` declares a clock edge or its result."""
+    return _HEAD.match(statement) is not None
+
+
+def split_edge(statement: str) -> tuple[str | None, str]:
     """Classifies a statement: ``(test, body)`` if only a clock edge executes it, else ``(None,
     statement)``."""
     head = _EDGE.match(statement)
@@ -67,7 +86,7 @@ def one_chunk(header: str) -> str:
     )
 
 
-def _edges(pieces):
+def join_tests(pieces: Iterable[tuple[str | None, str]]) -> str:
     """Text of ``(test, statement)`` pairs; adjacent pairs with equal tests share one."""
     text = []
     for test, run in groupby(pieces, key=lambda piece: piece[0]):
@@ -78,10 +97,10 @@ def _edges(pieces):
 
 def join_edges(source: str) -> str:
     """Merges the edge tests of adjacent registers with the same clock in ``design.cc``."""
-    begin, end = _eval_body(source)
+    begin, end = eval_body(source)
     return (
         source[:begin]
-        + _edges(map(_edge, statements(without_comments(source[begin:end]))))
+        + join_tests(map(split_edge, statements(without_comments(source[begin:end]))))
         + "\n"
         + source[end:]
     )
@@ -107,15 +126,15 @@ def cut_up(source: str, header: str, size: int) -> tuple[str, str]:
     Its variables become members, but for those that one of the functions alone uses. A declaration
     with a value stays in one function with all that uses it (:func:`~.statements.merged_scopes`).
     """
-    begin, end = _eval_body(source)
+    begin, end = eval_body(source)
     heads: list[str] = []
     names: dict[str, str] = {}
     rest: list[str] = []
     last = ""
     for statement in statements(without_comments(source[begin:end])):
-        if (local := _LOCAL.fullmatch(statement)) is not None:
+        if (local := LOCAL.fullmatch(statement)) is not None:
             names[local[1]] = statement
-        elif _HEAD.match(statement):
+        elif is_head(statement):
             heads.append(statement)
         elif statement.lstrip() == "return converged;":
             last = statement
@@ -124,7 +143,7 @@ def cut_up(source: str, header: str, size: int) -> tuple[str, str]:
     parts: list[list[tuple[str | None, str]]] = [[]]
     length = 0
     for statement in merged_scopes(rest):
-        test, body = _edge(statement)
+        test, body = split_edge(statement)
         for piece in [body] if test is None else merged_scopes(statements(body)):
             if length > size:
                 parts.append([])
@@ -149,16 +168,16 @@ def cut_up(source: str, header: str, size: int) -> tuple[str, str]:
                     f"void p_top::eval_{number}(performer *performer) {{",
                     *edges,
                     *own,
-                    _edges(part),
+                    join_tests(part),
                     "\n}\n",
                 ]
             )
         )
     calls = [f"\n\teval_{number}(performer);" for number in range(len(parts))]
-    start = begin - len(_EVAL)
+    start = begin - len(EVAL)
     source = (
         source[:start]
-        + "\n".join([*functions, _EVAL])
+        + "\n".join([*functions, EVAL])
         + "".join([*converged, *calls, last])
         + "\n"
         + source[end:]

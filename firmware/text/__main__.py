@@ -91,9 +91,8 @@ def text_on(plan: Plan, target: str, tokens: int, temperature: float = 0.7) -> C
 def reference_text(plan: Plan, numbers: Sequence[int], temperature: float = 0.7) -> tuple[int, ...]:
     """Tokens that the reference in numpy chooses at every step of the text ``numbers``. If they are
     the text, the reference writes the same one."""
-    from quintet.tools.compiler.ports import from_graph
-    from quintet.tools.compiler.values import check_inputs
-    from quintet.tools.compiler.verification import reference_tensors
+    from quintet.tools.compiler.fidelity import reference_tensors
+    from quintet.tools.compiler.values import check_inputs, from_graph
     from quintet.tools.language.model import Choice, plan_model
 
     model, choice = plan_model(plan), Choice(temperature, 0)

@@ -5,7 +5,7 @@ from amaranth import Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import is_integer
+from ..arguments import check_integer
 from .signatures import AXI4Lite
 from .soclib import wishbone
 
@@ -35,8 +35,7 @@ class AXI4LiteFront(wiring.Component):
     """
 
     def __init__(self, *, addr_width: int) -> None:
-        if not is_integer(addr_width) or not 3 <= addr_width <= 32:
-            raise ValueError(f"Address bits must be from 3 to 32, not {addr_width!r}")
+        check_integer("Address bits", addr_width, 3, 32)
         super().__init__(
             {
                 "bus": In(AXI4Lite(addr_width)),

@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
 from .soclib import MemoryMap, wishbone
 
 __all__ = ["SOC_REGISTERS", "SoCRegisters"]
@@ -81,8 +82,7 @@ class SoCRegisters(wiring.Component):
         boots: bool = False,
         calibrates: bool = False,
     ) -> None:
-        if not isinstance(reset_delay_bits, int) or not 1 <= reset_delay_bits <= 32:
-            raise ValueError(f"Reset delay must be 1 to 32 bits, not {reset_delay_bits!r}")
+        check_integer("Reset delay", reset_delay_bits, 1, 32, unit="bits")
         self._reset_delay_bits = reset_delay_bits
         super().__init__(
             {

@@ -12,7 +12,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
-from ..arguments import check_beat_bytes, is_integer
+from ..arguments import check_beat_bytes, check_integer
 from .soclib import wishbone
 
 __all__ = [
@@ -31,11 +31,8 @@ BUS_BYTES = (1, 2, 4, 8, 16)
 def check_base(base: int, beat_bytes: int) -> None:
     """Raises ``ValueError`` for a base address of memory on the bus that is not a multiple of its
     beats, or exceeds 2^32."""
-    if not is_integer(base) or not 0 <= base < 1 << 32 or base % beat_bytes:
-        raise ValueError(
-            f"Base of the memory on the bus must be a multiple of the beat's {beat_bytes} bytes "
-            f"below 2^32, not {base!r}"
-        )
+    what = "Base of the memory on the bus"
+    check_integer(what, base, 0, (1 << 32) - 1, multiple_of=beat_bytes, unit="bytes")
 
 
 class _WideWishbone(wiring.Signature):

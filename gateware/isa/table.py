@@ -15,10 +15,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from .instruction import Field, Instruction, Macro, Rule, TableError, built
+from .instruction import Field, Instruction, Macro, Rule, TableError, built, mask
 from .parameters import Params
 from .registers import Counter, Fault, Register
-from .table_check import check_table, mask
+from .table_check import check_table
 
 __all__ = [
     "Decoded",

@@ -5,18 +5,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .instruction import TableError, named_operands
+from .instruction import TableError, mask, named_operands
 
 if TYPE_CHECKING:
     from .table import Isa
 
 
-__all__ = ["check_table", "mask"]
-
-
-def mask(hi: int, lo: int) -> int:
-    """Bit mask with ones from bit ``hi`` to bit ``lo``."""
-    return ((1 << hi - lo + 1) - 1) << lo
+__all__ = ["check_table"]
 
 
 def check_table(isa: Isa) -> None:

@@ -12,6 +12,7 @@ from amaranth.lib.wiring import In, Out
 from quintet.gateware.bus.soclib import wishbone
 from quintet.gateware.parts.queues import StreamBuffer
 
+from ..arguments import check_integer
 from .crc import CRC32, RESIDUE
 from .framing import FrameReceiver, FrameTransmitter
 from .microcode import Action, Source, Step, When, assemble
@@ -52,7 +53,7 @@ class LinkBridge(wiring.Component):
 
     Raises
     ------
-    TypeError, ValueError
+    ValueError
         An argument violates these rules.
     """
 
@@ -64,17 +65,9 @@ class LinkBridge(wiring.Component):
         pipelined: bool = False,
         family: str | None = None,
     ) -> None:
-        if not isinstance(info_address, int) or isinstance(info_address, bool):
-            raise TypeError(f"info_address must be an integer, not {info_address!r}")
-        if not 0 <= info_address < 2**32 or info_address % 4:
-            raise ValueError(
-                f"info_address must be a multiple of 4 from 0 to 0xfffffffc, not {info_address:#x}"
-            )
-        if not isinstance(buffer, int) or isinstance(buffer, bool):
-            raise TypeError(f"buffer must be an integer, not {buffer!r}")
+        check_integer("info_address", info_address, 0, (1 << 32) - 1, multiple_of=4)
         # Lengths of frames have 15 bits and a sign.
-        if not 1024 <= buffer <= 32768 or buffer & (buffer - 1):
-            raise ValueError(f"buffer must be a power of two from 1024 to 32768, not {buffer!r}")
+        check_integer("buffer", buffer, 1024, 32768, power_of_two=True)
         self._info_address = info_address
         self._pipelined = bool(pipelined)
         latency = 2 if pipelined else 1

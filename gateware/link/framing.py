@@ -6,16 +6,10 @@ from amaranth.hdl import Module, Mux, Signal
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
 from ..primitives.bram import BlockRAM
 
 __all__ = ["FrameReceiver", "FrameTransmitter"]
-
-
-def _check_depth(name, depth):
-    if not isinstance(depth, int) or isinstance(depth, bool):
-        raise TypeError(f"{name} must be an integer, not {depth!r}")
-    if depth < 512 or depth & (depth - 1):
-        raise ValueError(f"{name} must be a power of two of at least 512, not {depth!r}")
 
 
 def _delay(m, value, cycles):
@@ -60,7 +54,7 @@ class FrameReceiver(wiring.Component):
     """
 
     def __init__(self, *, depth: int = 1024, latency: int = 1, family: str | None = None) -> None:
-        _check_depth("depth", depth)
+        check_integer("depth", depth, 512, power_of_two=True)
         self._depth = depth
         self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
         super().__init__(
@@ -170,7 +164,7 @@ class FrameTransmitter(wiring.Component):
     """
 
     def __init__(self, *, depth: int = 512, latency: int = 1, family: str | None = None) -> None:
-        _check_depth("depth", depth)
+        check_integer("depth", depth, 512, power_of_two=True)
         self._depth = depth
         self._buffer = BlockRAM(width=8, depth=depth, latency=latency, family=family)
         super().__init__(

@@ -8,6 +8,8 @@ from amaranth.lib.wiring import In, Out
 
 from quintet.gateware.bus.soclib import wishbone
 
+from ..arguments import check_integer
+
 __all__ = ["Command", "UARTBone"]
 
 
@@ -40,8 +42,7 @@ class UARTBone(wiring.Component):
     """
 
     def __init__(self, *, clock_hz: int) -> None:
-        if not isinstance(clock_hz, int) or isinstance(clock_hz, bool) or clock_hz < 10:
-            raise ValueError(f"Main clock must be an integer of Hz from 10, not {clock_hz!r}")
+        check_integer("Main clock", clock_hz, 10, unit="Hz")
         self._patience = clock_hz // 10
         super().__init__(
             {

@@ -10,7 +10,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from ..arguments import check_integer
+from ..arguments import check_integer, is_integer
 from ..parts.queues import ShiftQueue
 from .port import MemoryPort, RequestLayout
 
@@ -59,7 +59,7 @@ class MemoryArbiter(wiring.Component):
     ) -> None:
         check_integer("Number of ports", ports, 1, 16)
         check_integer("Number of outstanding requests", outstanding, 1, 64)
-        if isinstance(buffers, int) and not isinstance(buffers, bool):
+        if is_integer(buffers):
             buffers = (buffers,) * ports
         try:
             buffers = tuple(cast(Iterable[int], buffers))
@@ -72,11 +72,7 @@ class MemoryArbiter(wiring.Component):
                 f"Buffers must name one depth for each of the {ports} ports, not {len(buffers)}"
             )
         for depth in buffers:
-            if (
-                not isinstance(depth, int)
-                or isinstance(depth, bool)
-                or not (depth == 0 or 4 <= depth <= 4096)
-            ):
+            if not is_integer(depth) or not (depth == 0 or 4 <= depth <= 4096):
                 raise ValueError(
                     f"Depth of a buffer must be 0 or an integer from 4 to 4096, not {depth!r}"
                 )

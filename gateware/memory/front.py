@@ -5,7 +5,7 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_beat_bytes
+from ..arguments import check_beat_bytes, check_integer
 from ..bus.soclib import MemoryMap, wishbone
 from .port import MemoryPort
 
@@ -40,13 +40,7 @@ class WishboneFront(wiring.Component):
 
     def __init__(self, *, beat_bytes: int, size: int = 1 << 31) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
-        if (
-            not isinstance(size, int)
-            or isinstance(size, bool)
-            or not 8 <= size <= 1 << 32
-            or size & (size - 1)
-        ):
-            raise ValueError(f"Size must be a power of two from 8 to 2^32, not {size!r}")
+        check_integer("Size", size, 8, 1 << 32, power_of_two=True)
         self.beat_bytes = beat_bytes
         self.size = size
         address_width = size.bit_length() - 1

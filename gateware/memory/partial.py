@@ -9,7 +9,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_beat_bytes
+from ..arguments import check_beat_bytes, check_integer
 from .port import MemoryPort, RequestLayout
 
 __all__ = ["PartialWrites"]
@@ -44,12 +44,7 @@ class PartialWrites(wiring.Component):
 
     def __init__(self, *, beat_bytes: int, chunk: int = 32) -> None:
         check_beat_bytes(beat_bytes, (2, 4, 8, 16))
-        if (
-            not isinstance(chunk, int)
-            or isinstance(chunk, bool)
-            or chunk not in (2, 4, 8, 16, 32, 64, 128, 256)
-        ):
-            raise ValueError(f"Chunk must be a power of two from 2 to 256 beats, not {chunk!r}")
+        check_integer("Chunk", chunk, 2, 256, power_of_two=True, unit="beats")
         self.beat_bytes, self.chunk = beat_bytes, chunk
         super().__init__(
             {"port": In(MemoryPort(beat_bytes)), "memory": Out(MemoryPort(beat_bytes))}

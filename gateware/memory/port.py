@@ -5,6 +5,8 @@ from amaranth import unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
+
 __all__ = ["MAX_BEATS", "MemoryPort", "ReadLayout", "RequestLayout", "WriteLayout"]
 
 #: Largest number of beats of one request.
@@ -59,14 +61,7 @@ class MemoryPort(wiring.Signature):
     """
 
     def __init__(self, beat_bytes: int) -> None:
-        if (
-            not isinstance(beat_bytes, int)
-            or isinstance(beat_bytes, bool)
-            or not 1 <= beat_bytes <= 128
-        ):
-            raise ValueError(
-                f"Beat size must be an integer from 1 to 128 bytes, not {beat_bytes!r}"
-            )
+        check_integer("Beat size", beat_bytes, 1, 128, unit="bytes")
         self._beat_bytes = beat_bytes
         super().__init__(
             {

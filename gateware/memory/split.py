@@ -47,16 +47,7 @@ class MemorySplit(wiring.Component):
     def __init__(self, *, beat_bytes: int, border: int, size: int, outstanding: int = 4) -> None:
         check_beat_bytes(beat_bytes, (1, 2, 4, 8, 16))
         check_size(size, beat_bytes, largest=NOBODYS)
-        if (
-            not isinstance(border, int)
-            or isinstance(border, bool)
-            or not 0 < border < size
-            or border % 64
-        ):
-            raise ValueError(
-                f"Border must be a multiple of 64 between 0 and the memory's {size} bytes, "
-                f"not {border!r}"
-            )
+        check_integer("Border", border, 64, size - 1, multiple_of=64, unit="bytes")
         check_integer("Number of outstanding requests", outstanding, 2, 64)
         self._beat_bytes, self._border, self._size, self._outstanding = (
             beat_bytes,

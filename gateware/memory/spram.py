@@ -5,6 +5,7 @@ from amaranth import Cat, Module, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, connect, flipped
 
+from ..arguments import check_choice, check_integer
 from ..primitives.spram import SPRAM
 from .port import MemoryPort
 from .words import WordServer, repeat_bits
@@ -36,19 +37,9 @@ class SPRAMMemory(wiring.Component):
     kind = "SPRAM"
 
     def __init__(self, *, family: str | None, size: int = 131072, beat_bytes: int = 4) -> None:
-        if beat_bytes not in (2, 4):
-            raise ValueError(
-                f"Beat size of an SPRAM memory must be 2 or 4 bytes, not {beat_bytes!r}"
-            )
+        check_choice("Beat size of an SPRAM memory", beat_bytes, (2, 4), "bytes")
         bank = BLOCK_BYTES * beat_bytes // 2
-        if (
-            not isinstance(size, int)
-            or isinstance(size, bool)
-            or size not in range(bank, 4 * BLOCK_BYTES + 1, bank)
-        ):
-            raise ValueError(
-                f"Size must be a multiple of {bank}, at most {4 * BLOCK_BYTES}, not {size!r}"
-            )
+        check_integer("Size", size, bank, 4 * BLOCK_BYTES, multiple_of=bank)
         self._cells = [
             [SPRAM(family=family) for _ in range(beat_bytes // 2)] for _ in range(size // bank)
         ]

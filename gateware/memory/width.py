@@ -6,6 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from ..arguments import check_integer
 from ..parts.queues import ShiftQueue
 from .port import MAX_BEATS, MemoryPort, RequestLayout
 from .words import check_size
@@ -63,15 +64,7 @@ class WidthAdapter(wiring.Component):
                 f"A wide beat must be 2, 4, 8 or 16 beats of the memory's {memory_beat_bytes!r} "
                 f"bytes, not {beat_bytes!r} bytes"
             )
-        if (
-            not isinstance(longest, int)
-            or isinstance(longest, bool)
-            or not 1 <= longest <= MAX_BEATS
-        ):
-            raise ValueError(
-                f"The longest request must be an integer from 1 to {MAX_BEATS} beats, "
-                f"not {longest!r}"
-            )
+        check_integer("The longest request", longest, 1, MAX_BEATS, unit="beats")
         if size is not None:
             check_size(size, beat_bytes, largest=NOBODYS)
         self.ratio = beat_bytes // memory_beat_bytes

@@ -5,7 +5,7 @@ from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_beat_bytes
+from ..arguments import check_beat_bytes, check_integer
 from .port import MemoryPort, RequestLayout
 
 __all__ = ["RAMInterface", "WordServer", "check_size"]
@@ -14,16 +14,7 @@ __all__ = ["RAMInterface", "WordServer", "check_size"]
 def check_size(size: int, beat_bytes: int, *, largest: int = 1 << 32) -> None:
     """Raises ``ValueError`` unless ``size`` is a whole number of beats and at most ``largest``
     bytes."""
-    if (
-        not isinstance(size, int)
-        or isinstance(size, bool)
-        or not beat_bytes <= size <= largest
-        or size % beat_bytes
-    ):
-        raise ValueError(
-            f"Size must be a multiple of the beat's {beat_bytes} bytes, at most {largest}, not "
-            f"{size!r}"
-        )
+    check_integer("Size", size, beat_bytes, largest, multiple_of=beat_bytes, unit="bytes")
 
 
 class RAMInterface(wiring.Signature):

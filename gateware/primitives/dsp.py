@@ -13,7 +13,7 @@ from amaranth.hdl import ValueLike
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family, check_integer, check_kind
+from ..arguments import check_choice, check_family, check_integer, check_kind, is_integer
 
 __all__ = ["MultiplierArray", "array_product", "check_limit", "mult18"]
 
@@ -25,9 +25,7 @@ def check_limit(dsp_limit: int | None) -> None:
     ------
     ValueError
     """
-    if dsp_limit is not None and (
-        not isinstance(dsp_limit, int) or isinstance(dsp_limit, bool) or dsp_limit < 0
-    ):
+    if dsp_limit is not None and (not is_integer(dsp_limit) or dsp_limit < 0):
         raise ValueError(f"Limit of DSPs must be None or a non-negative integer, not {dsp_limit!r}")
 
 
@@ -66,8 +64,7 @@ class MultiplierArray(wiring.Component):
         check_kind(kind)
         check_limit(dsp_limit)
         check_family(family)
-        if width not in (8, 16):
-            raise ValueError(f"Width of operands must be 8 or 16, not {width!r}")
+        check_choice("Width of operands", width, (8, 16))
         self.lanes, self.kind, self.family, self.fabric_register = (
             lanes,
             kind,

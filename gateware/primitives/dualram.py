@@ -13,7 +13,7 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2
 
-from ..arguments import check_family, check_integer
+from ..arguments import check_choice, check_family, check_integer
 from .bram import BlockRAM
 
 __all__ = ["DualPortRAM", "HalvesRAM"]
@@ -64,8 +64,8 @@ class DualPortRAM(wiring.Component):
     Parameters
     ----------
     depth : int
-        A power of two, at most 1024; of 9 bits at most 2048.
-    width : 9, 16 or 18
+        A power of two, at most 1024; of 9 bits at most 2048, of 4 at most 4096.
+    width : 4, 9, 16 or 18
     family : ``"ecp5"`` or ``None``
 
     Members
@@ -80,9 +80,8 @@ class DualPortRAM(wiring.Component):
     WIDTH = 16
 
     def __init__(self, *, depth: int, width: int = WIDTH, family: str | None = None) -> None:
-        if width not in (9, 16, 18) or isinstance(width, bool):
-            raise ValueError(f"Width must be 9, 16 or 18, not {width!r}")
-        bits = _depth(depth, 2048 if width == 9 else 1024)
+        check_choice("Width", width, (4, 9, 16, 18))
+        bits = _depth(depth, {4: 4096, 9: 2048}.get(width, 1024))
         check_family(family)
         if family == "ice40":
             raise ValueError(
@@ -136,16 +135,16 @@ class DualPortRAM(wiring.Component):
             ("A", self.a_addr, self.a_write_data, self.a_data),
             ("B", self.b_addr, self.b_write_data, self.b_data),
         ):
-            # With two bytes bits 1:0 are byte enables and bits 3:2 unused; with one byte there are
-            # no enables, bits 2:0 unused.
-            low = Const(0, 3) if self.width == 9 else Const(0b11, 4)
+            # With two bytes bits 1:0 are byte enables and bits 3:2 unused; with one byte, or half a
+            # byte, there are no enables, and bits 2:0, or 1:0, are unused.
+            low = {4: Const(0, 2), 9: Const(0, 3)}.get(self.width, Const(0b11, 4))
             address = Cat(low, addr, Const(0, 14 - len(low) - len(addr)))
             pins |= {f"i_AD{port}{k}": address[k] for k in range(14)}
             pins |= {f"i_DI{port}{k}": data[k] if k < self.width else Const(0) for k in range(18)}
             pins |= {f"o_DO{port}{k}": out[k] for k in range(self.width)}
         _dp16kd(
             m,
-            bits=9 if self.width == 9 else 18,
+            bits=self.width if self.width < 16 else 18,
             pins=pins,
             write_a=self.a_write,
             write_b=self.b_write,

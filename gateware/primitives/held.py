@@ -6,7 +6,7 @@ from amaranth import Cat, ClockSignal, Const, Instance, Module, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_family, check_kind
+from ..arguments import check_family, check_kind, is_integer
 from .dsp import array_product
 from .rows import row_product
 
@@ -37,7 +37,7 @@ class HeldMultipliers(wiring.Component):
     def __init__(
         self, *, lanes: int, registered: bool, kind: str = "dsp", family: str | None = None
     ) -> None:
-        if not isinstance(lanes, int) or isinstance(lanes, bool) or lanes < 2 or lanes % 2:
+        if not is_integer(lanes) or lanes < 2 or lanes % 2:
             raise ValueError(f"Number of lanes must be a positive even number, not {lanes!r}")
         check_kind(kind, ("dsp", "lut", "rows"))
         check_family(family)

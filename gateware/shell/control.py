@@ -9,6 +9,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import enum, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
 from ..bus.soclib import wishbone
 from ..isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from .counters import Prescalers
@@ -126,16 +127,10 @@ class ControlBlock(wiring.Component):
             ("Memory size", memory_size),
             ("Features", features),
         ):
-            if not isinstance(value, int) or not 0 <= value < 1 << 32:
-                raise ValueError(f"{name} must be an unsigned number of 32 bits, not {value!r}")
+            check_integer(name, value, 0, (1 << 32) - 1)
         if memory_size % 64:
             raise ValueError(f"Memory size must be a multiple of 64, not {memory_size}")
-        if (
-            not isinstance(program_align, int)
-            or program_align < 1
-            or program_align & (program_align - 1)
-        ):
-            raise ValueError(f"Program alignment must be a power of two, not {program_align!r}")
+        check_integer("Program alignment", program_align, 1, power_of_two=True)
         self.control = control
         self._sampled = sampled
         self._with_run_ok = with_run_ok

@@ -47,8 +47,7 @@ class Prescalers(wiring.Component):
         if not bits:
             raise ValueError("Prescalers need at least one event")
         for name, width in bits.items():
-            if not isinstance(width, int) or not 1 <= width <= 32:
-                raise ValueError(f"Increment of {name} must be 1 to 32 bits wide, not {width!r}")
+            check_integer(f"Increment of {name}", width, 1, 32, unit="bits")
         check_integer("Gap between readings", gap, 1)
         self._bits, self._gap, self._sampled = dict(bits), gap, sampled
         super().__init__(

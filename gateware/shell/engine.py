@@ -13,7 +13,7 @@ from amaranth.hdl import ValueLike
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.wiring import In, Out
 
-from ..arguments import check_beat_bytes, check_family, check_integer, check_memory_size
+from ..arguments import check_beat_bytes, check_family, check_integer, check_memory_size, is_integer
 from ..isa.parameters import Capacity, Params
 from ..isa.registers import Counter, Register, StallClass
 from ..memory.port import MemoryPort
@@ -127,12 +127,7 @@ class EngineControl(wiring.Signature):
             **{c.name: c.bits for c in counters},
         }
         for name, bits in dict(part_bits).items():
-            if (
-                name not in widths
-                or not isinstance(bits, int)
-                or isinstance(bits, bool)
-                or not 1 <= bits <= widths[name]
-            ):
+            if name not in widths or not is_integer(bits) or not 1 <= bits <= widths[name]:
                 raise ValueError(
                     f"Width of {name!r} in a view must be one of the whole's and no larger, "
                     f"not {bits!r}"

@@ -4,7 +4,7 @@
 from amaranth import Cat, Const, Value, unsigned
 from amaranth.lib import data
 
-from ..isa.operands import Signed
+from ..isa.instruction import Signed
 from ..isa.table import Isa, TableError
 
 __all__ = ["fields_of", "instruction_layout", "word_layout"]

@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
 from ..bus.soclib import wishbone
 from ..link.crc import CRC32Check
 from .image import FILL, LAST, MAGIC, VERSION, BootReason
@@ -78,10 +79,8 @@ class BootEngine(wiring.Component):
     """
 
     def __init__(self, *, build: int, address_bits: int = 31, retry: bool = False) -> None:
-        if not isinstance(build, int) or not 0 <= build < 1 << 32:
-            raise ValueError(f"Hash of the build must have 32 bits, not {build!r}")
-        if not isinstance(address_bits, int) or not 17 <= address_bits <= 31:
-            raise ValueError(f"Address bits must be 17 to 31, not {address_bits!r}")
+        check_integer("Hash of the build", build, 0, (1 << 32) - 1)
+        check_integer("Address bits", address_bits, 17, 31)
         self._build, self._address_bits, self._retry = build, address_bits, bool(retry)
         signature = wishbone.Signature(
             addr_width=30, data_width=32, granularity=8, features={"err"}

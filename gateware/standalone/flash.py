@@ -5,6 +5,8 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
+
 __all__ = ["FlashPins", "FlashReader", "flash_script"]
 
 #: Commands of JEDEC SPI flash memories (data sheet of Winbond W25Q128JV, section 8.1).
@@ -92,13 +94,10 @@ class FlashReader(wiring.Component):
         wake: int = 96,
         delay: int = 0,
     ) -> None:
-        if not isinstance(address, int) or not 0 <= address < 1 << 24:
-            raise ValueError(f"Address must be an integer from 0 to 2^24 - 1, not {address!r}")
-        for name, value in (("Half a period", half), ("Wake-up", wake)):
-            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-                raise ValueError(f"{name} must be a positive number of cycles, not {value!r}")
-        if not isinstance(delay, int) or delay < 0:
-            raise ValueError(f"Delay must be a number of cycles from 0, not {delay!r}")
+        check_integer("Address", address, 0, (1 << 24) - 1)
+        check_integer("Half a period", half, 1, unit="cycles")
+        check_integer("Wake-up", wake, 1, unit="cycles")
+        check_integer("Delay", delay, 0, unit="cycles")
         if fallback and not quad:
             raise ValueError("A fallback to one data line needs four lines to fall back from")
         self._quad, self._half, self._delay = bool(quad), half, delay

@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Mux, Signal
 from amaranth.lib import enum, wiring
 from amaranth.lib.wiring import In, Out
 
+from ..arguments import check_integer
 from ..bus.soclib import MemoryMap, wishbone
 from .runlist import MARK, RUN_LIST_REGISTERS
 
@@ -51,12 +52,8 @@ class RunListWalker(wiring.Component):
     """
 
     def __init__(self, *, control: int, address_bits: int = 31) -> None:
-        if not isinstance(control, int) or not 0 <= control < 1 << 32 or control % 4:
-            raise ValueError(
-                f"Address of the start must be a multiple of 4 below 2^32, not {control!r}"
-            )
-        if not isinstance(address_bits, int) or not 17 <= address_bits <= 31:
-            raise ValueError(f"Address bits must be 17 to 31, not {address_bits!r}")
+        check_integer("Address of the start", control, 0, (1 << 32) - 1, multiple_of=4)
+        check_integer("Address bits", address_bits, 17, 31)
         self._control, self._address_bits = control, address_bits
         signature = wishbone.Signature(
             addr_width=30, data_width=32, granularity=8, features={"err"}

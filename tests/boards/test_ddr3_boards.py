@@ -1,46 +1,41 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Boards with DDR3 memory: the OrangeCrab with its chip in place of block RAM."""
+"""Boards with DDR3 memory: the OrangeCrab, and what else the ECPIX-5 has."""
 
 import random
 import re
-from dataclasses import replace
+import sys
+from pathlib import Path
 
 import pytest
 
 from quintet.boards import BoardError, open_board
-from quintet.boards.orangecrab import CHIP
 from quintet.boards.top import BoardTop
 from quintet.boards.virtual.board import VirtualBoard
-from quintet.gateware.cores import open_core
-from quintet.gateware.memory.ddr3.parts import find_ddr3
+from quintet.gateware.cores import core_names, open_core
+from quintet.gateware.isa.parameters import ParameterError
 from quintet.gateware.memory.ddr3.sequencer import start_cycles
+from quintet.tools.build.bitstream import build
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import BoardError as BusError
 from quintet.tools.link.errors import LinkError
 from quintet.tools.targets.link import LinkTarget
 
-BOARD = replace(open_board("orangecrab-25f"), memory=CHIP, clock_mhz=64)
+BOARD = open_board("orangecrab-25f")
+CHIP = BOARD.memory
 
 
-def plan_files():
+def plan_files(board):
+    """Text of the files that the tools are given, by name."""
     pytest.importorskip("litedram")
-    platform = BOARD.platform_class()()
+    platform = board.platform_class()()
     type(platform).required_tools = ()
-    return platform.prepare(BoardTop(board=BOARD, soc=BOARD.make_soc())).files
-
-
-def test_pins_have_the_widths_of_the_chip():
-    part = find_ddr3(CHIP.part)
-    lines = {s.name: s.ios[0] for s in BOARD.platform_class()().lookup(CHIP.resource).ios}
-    assert len(lines["dq"].names) == 8 * part.lanes
-    assert len(lines["a"].names) >= part.row_bits and len(lines["ba"].names) == part.bank_bits
-    assert len(lines["dqs"].p.names) == len(lines["dm"].names) == part.lanes
+    files = platform.prepare(BoardTop(board=board, soc=board.make_soc())).files
+    return {name: f if isinstance(f, str) else f.decode() for name, f in files.items()}
 
 
 def test_top_elaborates():
-    files = plan_files()
+    files = plan_files(BOARD)
     text, constraints = files["top.il"], files["top.lpf"]
-    text, constraints = (f if isinstance(f, str) else f.decode() for f in (text, constraints))
     for cell in ("ECLKBRIDGECS", "ECLKSYNCB", "CLKDIVF", "EHXPLLL", "quintet_ddr3"):
         assert text.count(f"cell \\{cell} ") == 1, cell
     assert re.search(r'FREQUENCY NET "[\w.]*ddr3_main" 64000000.0 HZ', constraints)
@@ -48,7 +43,47 @@ def test_top_elaborates():
     # The strobe of the lower byte, in the group of its data lines.
     assert 'LOCATE COMP "ddr3_chip_0__dqs__p[0]" SITE "B15"' in constraints
     core = files["quintet_ddr3.v"]
-    assert (core if isinstance(core, str) else core.decode()).count("DQSBUFM #(") == 2
+    assert core.count("DQSBUFM #(") == 2
+    assert "ddr3_cs_n" in core and "ddr3_reset_n" in core
+
+
+def test_top_without_reset_and_chip_select_elaborates():
+    """On the ECPIX-5 neither comes to the FPGA; of its oscillator of 100 MHz the start of the PHY
+    gets a quarter."""
+    files = plan_files(open_board("ecpix5-45f"))
+    constraints, core = files["top.lpf"], files["quintet_ddr3.v"]
+    assert "ddr3_cs_n" not in core and "ddr3_reset_n" not in core
+    assert re.search(r'FREQUENCY NET "ddr3.ddr3_start_clock" 25000000.0 HZ', constraints)
+    assert 'LOCATE COMP "ddr3_0__dqs__p[0]" SITE "V4"' in constraints
+    assert 'LOCATE COMP "ddr3_0__a__io[14]" SITE "H1"' in constraints
+
+
+def test_a_build_without_litedram_names_its_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "litedram", None)
+    with pytest.raises(
+        ParameterError,
+        match=r"^opentpu 25f-4x4 for orangecrab-25f cannot be built: DDR3 memory needs LiteDRAM, "
+        r"which generates its controller: .*; pip install .*litedram==\S+$",
+    ):
+        build("orangecrab-25f", "opentpu")
+
+
+def test_block_ram_in_place_of_the_chip():
+    """The board that docs/boards.md prints has the cores that do not fit beside the controller."""
+    page = (Path(__file__).parents[2] / "docs" / "boards.md").read_text()
+    (text,) = [code for code in re.findall(r"```python\n(.*?)```", page, re.S) if "replace" in code]
+    names = {}
+    exec(text, names)
+    (board,) = names["BOARDS"]
+    for isa in core_names():
+        package = open_core(isa)
+        if not package.has_core:
+            continue
+        soc = board.make_soc(package=package, preset=board.preset_for(package))
+        assert (isa, soc.preset) not in board.too_large
+        assert soc.memory_info == {"size": 1 << 15, "beat_bytes": 4, "kind": "block RAM"}
+    for isa in ("cherry", "pim"):
+        assert (isa, "25f") in BOARD.too_large and (isa, "25f") not in board.too_large
 
 
 @pytest.mark.parametrize("mhz", [40, 110])

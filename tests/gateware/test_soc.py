@@ -178,7 +178,7 @@ def test_without_a_core():
 @pytest.mark.parametrize(
     "change, message",
     [
-        ({"clock_hz": 1.5}, "Main clock must be an integer of Hz, not 1.5"),
+        ({"clock_hz": 1.5}, "Main clock must be an integer from 1 to 2\\^32 - 1 Hz, not 1.5"),
         ({"package": None, "preset": "sim"}, "A preset or parameters need a core"),
         ({"board_name": "a name that is too long"}, "Board name must be 1 to 16 ASCII characters"),
         ({"watchdog": 100}, "Limit of a bus cycle must be a power of two of at least 16, not 100"),

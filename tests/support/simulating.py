@@ -8,7 +8,7 @@ from collections import OrderedDict
 
 from amaranth.sim import Simulator
 
-__all__ = ["design", "simulator"]
+__all__ = ["design", "simulate", "simulator"]
 
 #: Designs that are kept: as many as one test file takes turns with.
 KEEP = 12
@@ -57,6 +57,23 @@ def simulator(dut):
         slot.wakers[:] = wakers[number] if number < len(wakers) else ()
     sim.reset()
     return sim
+
+
+def simulate(dut, *testbenches, surroundings=(), background=()):
+    """Simulates ``dut``, with a clock, until all ``testbenches`` are done.
+
+    Those of ``surroundings`` and ``background`` may still run then; in every cycle the former act
+    before the ``testbenches``, the latter after them.
+    """
+    sim = simulator(dut)
+    sim.add_clock(1e-6)
+    for testbench in surroundings:
+        sim.add_testbench(testbench, background=True)
+    for testbench in testbenches:
+        sim.add_testbench(testbench)
+    for testbench in background:
+        sim.add_testbench(testbench, background=True)
+    sim.run()
 
 
 def _wakers(sim):

@@ -12,6 +12,7 @@ from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text, disassemble
+from quintet.tools.compiler.backends.cherry import reference as arithmetic
 from quintet.tools.compiler.backends.cherry.codegen.nests import (
     Nests,
     Program,
@@ -21,13 +22,12 @@ from quintet.tools.compiler.backends.cherry.codegen.nests import (
 from quintet.tools.compiler.backends.cherry.codegen.tilework import (
     Costs,
     Products,
+    View,
     chain,
     products,
     reduce,
 )
-from quintet.tools.compiler.backends.cherry.codegen.views import View
 from quintet.tools.compiler.backends.cherry.cost import program_cycles
-from quintet.tools.compiler.backends.cherry.reference import arithmetic
 from quintet.tools.compiler.common.inputs import KernelError
 
 PARAMS = SPACE.resolve("85f")

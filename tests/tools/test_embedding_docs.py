@@ -6,13 +6,13 @@ import re
 from pathlib import Path
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.tools.jobs.job import Job
 from quintet.tools.jobs.runner import run_job
 from quintet.tools.targets.model import ModelTarget
 from tests.support.formal import find_tool
 from tests.support.installed import build_wheel, install, run
+from tests.support.simulating import simulate
 
 ROOT = Path(__file__).resolve().parents[2]
 REGISTERS = 0x8000_0000
@@ -105,10 +105,7 @@ def test_a_run_on_the_example(example):
             words = [await access(save.at + at) for at in range(0, save.size, 4)]
             seen[save.name] = b"".join(word.to_bytes(4, "little") for word in words)
 
-    simulator = Simulator(design)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(host)
-    simulator.run()
+    simulate(design, host)
     assert seen["ident"] == b"OTPU" and seen["interrupt"] and seen["status"] == DONE
     for save in job.saves:
         assert seen[save.name] == bytes(result.raw[save.name])

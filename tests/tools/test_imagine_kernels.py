@@ -8,15 +8,15 @@ import pytest
 from quintet.gateware.cores.imagine.model import cycles
 from quintet.gateware.cores.imagine.model.model import Model
 from quintet.gateware.cores.imagine.params import SPACE, levels
-from quintet.tools.compiler.backends.imagine.layer import Layer
 from quintet.tools.compiler.backends.imagine.program import ArrayProgram
-from quintet.tools.compiler.backends.imagine.template import (
+from quintet.tools.compiler.backends.imagine.tiles import (
+    Layer,
+    Tiles,
     kernel_template,
     loader_template,
     registers_of_layers,
     streamed_template,
 )
-from quintet.tools.compiler.backends.imagine.tiles import Tiles
 from quintet.tools.compiler.common.inputs import KernelError
 
 

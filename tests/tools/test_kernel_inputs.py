@@ -11,7 +11,6 @@ from hypothesis.extra import numpy as hnp
 from quintet.tools.compiler.common.inputs import (
     KernelError,
     check_name,
-    check_names,
     check_whole,
     integers,
 )
@@ -100,22 +99,6 @@ def test_whole_numbers():
     assert check_whole("n", np.int16(5), 1, 9) == check_whole("n", 5, 1) == 5
     with pytest.raises(KernelError, match="^n is 0, expected an integer of at least 1$"):
         check_whole("n", 0, 1)
-
-
-@pytest.mark.parametrize(
-    "given, message",
-    [
-        ({}, "input a is missing, expected A"),
-        ({"a": 1}, "input b is missing, expected B"),
-        ({"a": 1, "c": 2}, "input c is unknown, expected a, b"),
-        (None, "inputs are NoneType, expected arrays by name: a, b"),
-    ],
-)
-def test_names_of_inputs(given, message):
-    with pytest.raises(KernelError) as error:
-        check_names(given, {"a": "A", "b": "B"})
-    assert str(error.value) == message
-    check_names({"b": 1, "a": 2}, {"a": "A", "b": "B"})
 
 
 def test_names():

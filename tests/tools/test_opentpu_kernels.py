@@ -7,29 +7,26 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.opentpu.params import SPACE
-from quintet.tools.compiler.backends.opentpu.codegen.compiler import compile_steps, constant_vectors
 from quintet.tools.compiler.backends.opentpu.codegen.program import Program, array_time
 from quintet.tools.compiler.backends.opentpu.cost import SDRAM16, Memory, main_memory, word_times
 from quintet.tools.compiler.backends.opentpu.form import (
     PoolStep,
     Step,
     bias_tiles,
-    packed_biases,
-    packed_rows,
-    packed_sizes,
-    spread_of,
-)
-from quintet.tools.compiler.backends.opentpu.linear import (
     conv_matrices,
     copy_terms,
     cut,
     gather,
+    packed_biases,
+    packed_rows,
+    packed_sizes,
     scale_tile,
+    spread_of,
     window_terms,
 )
-from quintet.tools.compiler.backends.opentpu.planes import Planes
-from quintet.tools.compiler.backends.opentpu.schedule.buffer import Item, allocate
-from quintet.tools.compiler.backends.opentpu.schedule.chunks import chunks, slot_rows
+from quintet.tools.compiler.backends.opentpu.layout import Planes
+from quintet.tools.compiler.backends.opentpu.lower import compile_steps, constant_vectors
+from quintet.tools.compiler.backends.opentpu.schedule import Item, allocate, chunks, slot_rows
 from quintet.tools.compiler.common.inputs import KernelError
 
 SIM = SPACE.resolve("sim-ext")

@@ -158,8 +158,16 @@ def test_cells_of_wide_tables_have_labels():
     ]
 
 
+def test_rows_with_a_class_have_labels():
+    row = '<tr class="item"><td>1</td><td>2</td><td>3</td></tr>'
+    head = table(("h", "abc")).removesuffix("</table>")
+    labelled = with_labels(f"{head}{row}{row}</table>")
+    cells = [("a", "1"), ("b", "2"), ("c", "3")]
+    assert re.findall(r'<td data-label="(.)">(\d)', labelled) == 2 * cells
+
+
 def test_narrow_tables_stay():
-    narrow = table(("h", "abcd"), ("d", "1234"))
+    narrow = table(("h", "ab"), ("d", "12"))
     assert with_labels(narrow) == narrow
 
 

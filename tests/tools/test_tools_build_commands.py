@@ -5,6 +5,7 @@ boards."""
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,6 +13,7 @@ import pytest
 from amaranth.back import rtlil
 
 from quintet.boards import open_board
+from quintet.boards.board import BlockRAM
 from quintet.gateware.cores import open_core
 from quintet.gateware.processes import file_lock
 from quintet.tools.build import bitstream as flow
@@ -579,8 +581,11 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
 
 
 def test_presets_with_on_chip_memory_need_a_memory_chip():
-    assert "85f-16x16-fast" in open_board("ulx3s-85f").presets(open_core("opentpu"))
-    assert "85f-16x16-fast" not in open_board("orangecrab-85f").presets(open_core("opentpu"))
+    board, package = open_board("ulx3s-85f"), open_core("opentpu")
+    assert "85f-16x16-fast" in board.presets(package)
+    assert "85f-16x16-fast" in open_board("orangecrab-85f").presets(package)
+    without = replace(board, memory=BlockRAM(size=1 << 16))
+    assert "85f-16x16-fast" not in without.presets(package)
 
 
 @pytest.mark.parametrize("word", ["x", "-1", "1.5"])

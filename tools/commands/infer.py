@@ -193,9 +193,9 @@ def _in_a_row(args, plan, arrays):
 
 
 def _layers(session, inputs, progress):
+    from ..compiler.fidelity import reference_tensors, states_read
     from ..compiler.results.layers import MOST_INPUTS, layer_counters, layer_snr
     from ..compiler.results.report import plan_rows
-    from ..compiler.verification import reference_tensors, states_read
 
     plan = session.plan
     if progress is not None:

@@ -104,8 +104,9 @@ def compile_model(
     """
     build = target_build(target, preset, params)
     graph = import_onnx(model) if isinstance(model, (str, PathLike)) else model.graph()
-    streaming = stream_of(graph, build, stream or {}, frames)
-    if streaming is not None:
+    streaming = None
+    if stream or frames is not None:
+        streaming = stream_of(graph, build, stream or {}, frames)
         graph = streaming.graph
     pairs = choose_states(
         graph,

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Fidelity of a plan: its signal-to-noise ratio against the network in floating point, and the
-layer that loses most."""
+"""Fidelity of a plan: its result in numpy, its signal-to-noise ratio against the network in
+floating point, and the layer that loses most."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,10 +13,8 @@ import numpy as np
 from .evaluate import run_graph
 from .graph import INDEX_FUNCTIONS, Graph, Reduce
 from .plan import CoreStep
-from .ports import from_graph, to_graph
 from .quantise.calibration import evenly, fewer
-from .values import to_numbers, to_values
-from .verification import reference_tensors, states_read
+from .values import from_graph, to_graph, to_numbers, to_values
 
 if TYPE_CHECKING:
     from .plan.plan import Plan
@@ -27,8 +25,10 @@ __all__ = [
     "chosen_tensor",
     "exact_states",
     "measure",
+    "reference_tensors",
     "signal_power",
     "some_inputs",
+    "states_read",
 ]
 
 #: dB below which a user is warned.
@@ -208,3 +208,71 @@ def signal_power(exact: np.ndarray) -> float:
         return float(power)
     signal = np.square(exact - exact.mean(axis=0)).sum() * count / (count - 1)
     return float(signal) if signal > _CONSTANT * power else 0.0
+
+
+def reference_tensors(
+    plan: Plan, inputs: Mapping[str, np.ndarray], progress: Callable[..., None] | None = None
+) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    """Computes a plan in numpy: (integers of every tensor on the core, as
+    :meth:`~.backends.base.Backend.reference` gives them; real numbers of the tensors between
+    steps), both by tensor name. Of a plan with states the inputs are the inferences of one
+    sequence."""
+    backend = plan.backend()
+    if not plan.states:
+        return _reference_together(plan, backend, inputs, progress)
+    found: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
+    now = {state.input.tensor: to_graph(state.input, state.initial[None]) for state in plan.states}
+    for number in range(len(next(iter(inputs.values())))):
+        one = {name: array[number : number + 1] for name, array in inputs.items()}
+        found.append(_reference_together(plan, backend, {**one, **now}, progress))
+        values = found[-1][1]
+        for state in plan.states:
+            result = from_graph(state.output, values[state.output.tensor])
+            now[state.input.tensor] = to_graph(state.input, result)
+    numbers, values = (
+        {name: np.concatenate([one[kind][name] for one in found]) for name in found[0][kind]}
+        for kind in (0, 1)
+    )
+    return numbers, values
+
+
+def _reference_together(plan, backend, inputs, progress):
+    """Computes like :func:`reference_tensors`, for independent inputs."""
+    values, numbers = dict(inputs), {}
+    for step in plan.steps:
+        if not isinstance(step, CoreStep):
+            values.update(
+                run_graph(
+                    step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}
+                )
+            )
+            continue
+        if progress is not None:
+            progress("reference")
+        given = {
+            name: to_numbers(step.part, name, values[name])
+            for name in (port.tensor for port in step.part.graph.inputs)
+        }
+        found = backend.reference(step.part, given, keep=True)
+        # A tensor between two programs has a scale in each; what its maker gives counts.
+        numbers.update(
+            {
+                node.output: found[node.output]
+                for node in step.part.graph.nodes
+                if node.output in found
+            }
+        )
+        for port in step.part.graph.outputs:
+            values[port.tensor] = to_values(step.part, port.tensor, found[port.tensor])
+    return numbers, values
+
+
+def states_read(plan: Plan, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Values of a plan's states that each inference of one sequence reads: tensor name -> real
+    numbers; ``values``: of :func:`reference_tensors`."""
+    found = {}
+    for state in plan.states:
+        made = to_graph(state.input, from_graph(state.output, values[state.output.tensor]))
+        first = to_graph(state.input, state.initial[None])
+        found[state.input.tensor] = np.concatenate([first, made[:-1]])
+    return found

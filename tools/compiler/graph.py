@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Intermediate representation of a network: tensors and operator nodes; maps are (rows, columns,
-channels).
+"""Intermediate representation of a network: tensors and operator nodes (kinds: ``nodes/``); maps
+are (rows, columns, channels).
 
 Shapes leave out the axis of the inputs (the batch): a map is ``(rows, columns, channels)``, a
 vector ``(features,)``, a sequence ``(steps, features)``. Every tensor keeps the name that the
@@ -10,9 +10,16 @@ model's file gives it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 import numpy as np
+
+from .nodes.arithmetic import Affine, Binary, Dense, MatMul
+from .nodes.movement import Concat, Pad, Reshape, Slice, Transpose
+from .nodes.node import HOST_FUNCTIONS, Activation, Node
+from .nodes.recurrent import Gru, Lstm
+from .nodes.reductions import INDEX_FUNCTIONS, LayerNorm, Reduce, Softmax, TopK
+from .nodes.windows import AveragePool, Conv, MaxPool
 
 __all__ = [
     "Activation",
@@ -42,15 +49,6 @@ __all__ = [
     "TopK",
     "Transpose",
 ]
-
-#: Elementwise functions that the host alone computes. ``step`` is 1 for numbers greater than zero,
-#: else 0; ``round`` goes to the nearest whole number, ties to the even one.
-HOST_FUNCTIONS = frozenset(
-    "step sign floor ceil round sin cos tan asin acos atan sinh cosh asinh acosh atanh".split()
-)
-#: Reductions that give the index of the greatest or least element along one axis: of equal ones
-#: the first, or the last.
-INDEX_FUNCTIONS = frozenset(("argmax", "argmin", "argmax_last", "argmin_last"))
 
 
 @dataclass(eq=False)
@@ -131,268 +129,6 @@ class State:
     initial: np.ndarray
 
 
-@dataclass(eq=False, kw_only=True)
-class Node:
-    """Base class of operators.
-
-    Attributes
-    ----------
-    name : str, unique; the model's own, or ``<operator>_<number>`` where it has none
-    inputs : list of tensor names (constants that a node holds itself are not among them)
-    output : name of the tensor that it makes
-    origin : str, operators of the model's file that it came from, joined by ``+``
-    """
-
-    name: str
-    inputs: list[str]
-    output: str
-    origin: str = ""
-
-    @property
-    def kind(self) -> str:
-        """Lower-case class name, as reports print it."""
-        return type(self).__name__.lower()
-
-    def attributes(self) -> dict[str, object]:
-        """The fields that the subclass adds, except arrays: name -> value."""
-        base = {f.name for f in fields(Node)}
-        return {
-            f.name: getattr(self, f.name)
-            for f in fields(self)
-            if f.name not in base and not isinstance(getattr(self, f.name), np.ndarray)
-        }
-
-
-@dataclass(eq=False, kw_only=True)
-class Activation(Node):
-    """Elementwise function of one operand: ``function`` is relu, leaky (slope ``alpha``), clip
-    (``low`` to ``high``), sigmoid, tanh, hard_sigmoid (``alpha`` x + ``beta``, clipped to 0..1),
-    hard_swish (x times that), exp, log, sqrt, neg or abs; or a member of :data:`HOST_FUNCTIONS`,
-    which only the host computes."""
-
-    function: str
-    alpha: float = 0.0
-    beta: float = 0.0
-    low: float = -np.inf
-    high: float = np.inf
-
-
-@dataclass(eq=False, kw_only=True)
-class Conv(Node):
-    """Convolution: ``weights`` float64 [out, rows, columns, in / groups], ``bias`` [out] or
-    ``None``.
-
-    ``stride``, ``dilation``: (rows, columns); ``padding``: zeros (top, left, bottom, right);
-    ``groups`` = channels in is depthwise. ``activation``: an :class:`Activation` of kind relu,
-    leaky or clip that follows (its names unused), or ``None``. A second input is a residual: added
-    to the convolution, before the activation; only a back end's own pass fuses it. ``weight_scale``
-    [out]: scale of the weights of a QDQ model. ``floor`` [out]: least value of each channel's
-    results, or ``None``; only the quantiser sets it, where saturation gives nothing below it, so
-    that cores need not apply it.
-    """
-
-    weights: np.ndarray
-    bias: np.ndarray | None = None
-    stride: tuple[int, int] = (1, 1)
-    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
-    dilation: tuple[int, int] = (1, 1)
-    groups: int = 1
-    activation: Activation | None = None
-    weight_scale: np.ndarray | None = None
-    floor: np.ndarray | None = None
-
-    @property
-    def kind(self) -> str:
-        """``conv``, ``depthwise`` or ``grouped``."""
-        if self.groups == 1:
-            return "conv"
-        return "depthwise" if self.weights.shape[3] == 1 else "grouped"
-
-    @property
-    def window(self) -> tuple[int, int]:
-        """Effective kernel size, dilation included: (rows, columns)."""
-        rows, columns = (
-            (k - 1) * d + 1 for k, d in zip(self.weights.shape[1:3], self.dilation, strict=True)
-        )
-        return rows, columns
-
-
-@dataclass(eq=False, kw_only=True)
-class Dense(Node):
-    """Fully connected layer: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is
-    flattened in the order rows, columns, channels. ``activation``, ``weight_scale`` and ``floor``
-    as in :class:`Conv`. With ``steps`` it applies to every step of a sequence separately."""
-
-    weights: np.ndarray
-    bias: np.ndarray | None = None
-    activation: Activation | None = None
-    steps: bool = False
-    weight_scale: np.ndarray | None = None
-    floor: np.ndarray | None = None
-
-
-@dataclass(eq=False, kw_only=True)
-class MatMul(Node):
-    """Matrix product of two activations over their last two axes, broadcast by numpy's rules.
-    ``turned``: the last two axes of the second operand are swapped first; only a back end's own
-    pass sets it."""
-
-    turned: bool = False
-
-
-@dataclass(eq=False, kw_only=True)
-class Binary(Node):
-    """Elementwise ``function`` (add, sub, mul or div) of two tensors, broadcast by numpy's rules
-    over the graph's axes; either may be a constant. ``activation`` as in :class:`Conv`."""
-
-    function: str
-    activation: Activation | None = None
-
-
-@dataclass(eq=False, kw_only=True)
-class Affine(Node):
-    """Scale and shift per channel, ``scale`` * x + ``shift``: a batch normalisation that could not
-    be folded into a convolution. ``activation`` as in :class:`Conv`."""
-
-    scale: np.ndarray
-    shift: np.ndarray
-    activation: Activation | None = None
-
-
-@dataclass(eq=False, kw_only=True)
-class MaxPool(Node):
-    """Max pooling over windows; ``padding`` (top, left, bottom, right) counts as minus infinity."""
-
-    window: tuple[int, int]
-    stride: tuple[int, int]
-    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
-    dilation: tuple[int, int] = (1, 1)
-
-
-@dataclass(eq=False, kw_only=True)
-class AveragePool(Node):
-    """Average pooling over windows; a global average has the map's own size. ``include_padding``:
-    zeros of the padding count in the mean."""
-
-    window: tuple[int, int]
-    stride: tuple[int, int]
-    padding: tuple[int, int, int, int] = (0, 0, 0, 0)
-    include_padding: bool = True
-
-
-@dataclass(eq=False, kw_only=True)
-class Reduce(Node):
-    """Reduction over ``axes`` of the graph's tensor: ``function`` is mean, sum, max (over axes that
-    no pooling layer covers) or prod, or a member of :data:`INDEX_FUNCTIONS` along a single axis."""
-
-    function: str
-    axes: tuple[int, ...]
-    keep: bool = False
-
-
-@dataclass(eq=False, kw_only=True)
-class TopK(Node):
-    """The ``count`` greatest elements along ``axis`` of the graph's tensor, the greatest first
-    (``largest`` false: the least first); of equal ones the first. ``indices``: their indices."""
-
-    axis: int
-    count: int
-    largest: bool = True
-    indices: bool = False
-
-
-@dataclass(eq=False, kw_only=True)
-class Softmax(Node):
-    """Softmax over ``axis`` of the graph's tensor, exp(x) / sum(exp(x)); ``log``: its logarithm."""
-
-    axis: int = -1
-    log: bool = False
-
-
-@dataclass(eq=False, kw_only=True)
-class Reshape(Node):
-    """Reshape to ``shape``, given without the batch axis: the same elements in C order of the
-    graph's axes."""
-
-    shape: tuple[int, ...]
-
-
-@dataclass(eq=False, kw_only=True)
-class Transpose(Node):
-    """Permutation of the tensor's axes into ``order``, given without the batch axis."""
-
-    order: tuple[int, ...]
-
-
-@dataclass(eq=False, kw_only=True)
-class Concat(Node):
-    """Concatenation along ``axis`` of the graph's tensors."""
-
-    axis: int
-
-
-@dataclass(eq=False, kw_only=True)
-class Pad(Node):
-    """Constant padding with ``value``: ``before`` and ``after`` give the number of elements per
-    axis of the graph's tensor."""
-
-    before: tuple[int, ...]
-    after: tuple[int, ...]
-    value: float = 0.0
-
-
-@dataclass(eq=False, kw_only=True)
-class Slice(Node):
-    """Strided slice: from ``start`` to ``stop`` by ``step``, one number per axis of the graph's
-    tensor."""
-
-    start: tuple[int, ...]
-    stop: tuple[int, ...]
-    step: tuple[int, ...]
-
-
-@dataclass(eq=False, kw_only=True)
-class Lstm(Node):
-    """LSTM over a sequence (steps, features), gates i, o, f, c in ONNX's order.
-
-    ``weights`` [4 * hidden, features], ``recurrent`` [4 * hidden, hidden], ``bias`` [4 * hidden]
-    (both of ONNX's, added); ``last``: the output is the last state alone, else every step's.
-    ``reverse``: from the last step to the first. ``initial``, ``cell``: [hidden], first states.
-    """
-
-    weights: np.ndarray
-    recurrent: np.ndarray
-    bias: np.ndarray
-    initial: np.ndarray
-    cell: np.ndarray
-    last: bool = False
-    reverse: bool = False
-
-
-@dataclass(eq=False, kw_only=True)
-class Gru(Node):
-    """GRU, gates z, r, h in ONNX's order; ``bias`` [2, 3 * hidden] (input, recurrence);
-    ``linear_before_reset`` as in ONNX. The other fields are those of :class:`Lstm`."""
-
-    weights: np.ndarray
-    recurrent: np.ndarray
-    bias: np.ndarray
-    initial: np.ndarray
-    linear_before_reset: bool = False
-    last: bool = False
-    reverse: bool = False
-
-
-@dataclass(eq=False, kw_only=True)
-class LayerNorm(Node):
-    """Layer normalisation, (x - mean) / sqrt(variance + ``epsilon``) * ``scale`` + ``shift``, over
-    the last axis of the graph's tensor."""
-
-    scale: np.ndarray
-    shift: np.ndarray
-    epsilon: float = 1e-5
-
-
 @dataclass(eq=False)
 class Graph:
     """A network: its ports, its tensors by name and its nodes in execution order.
@@ -458,13 +194,4 @@ class Graph:
 
     def macs(self, node: Node) -> int:
         """Multiply-accumulates of a node for one input, padding included."""
-        if isinstance(node, Conv):
-            rows, columns, _ = self.shape(node.output)
-            return rows * columns * node.weights.size
-        if isinstance(node, Dense):
-            return node.weights.size * (self.shape(node.output)[0] if node.steps else 1)
-        if isinstance(node, MatMul):
-            return self.tensors[node.output].size * self.shape(node.inputs[0])[-1]
-        if isinstance(node, Lstm | Gru):
-            return self.shape(node.inputs[0])[0] * (node.weights.size + node.recurrent.size)
-        return 0
+        return node.macs([self.shape(name) for name in node.inputs], self.shape(node.output))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ...gateware.cores import CoreError, open_core
 from ..errors import InputError
 from .backends import backend_class, backend_names
-from .backends.base import HOST, NO, Backend, Support
+from .backends.base import BETWEEN, HOST, NO, Backend, Support
 from .graph import (
     INDEX_FUNCTIONS,
     Affine,
@@ -197,6 +197,7 @@ def _refuse(graph, backend, answers, host_steps, others):
         for node in graph.nodes
         if not answers[node.name].runs
         and node.name not in at_edge
+        and answers[node.name].answer != BETWEEN
         and (answers[node.name].answer == NO or not host_steps)
     ]
     if refused:

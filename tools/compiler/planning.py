@@ -12,24 +12,20 @@ import numpy as np
 
 from ..errors import InputError, suggestion
 from .backends import backend_class
-from .backends.base import HOST, Backend, LoweringError, Support
+from .backends.base import HOST, Backend, LoweringError, Support, programs_of
 from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .graph import State
-from .images import programs_of
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
-from .passes.branches import branches_scaled
-from .passes.centring import centred, results_centred
+from .passes.centring import branches_scaled, centred, results_centred
 from .plan import CoreStep, HostStep, Plan, drop_unread
-from .ports import to_graph
 from .quantise import check_bits, quantise
-from .quantise.calibration import check_calibration
-from .quantise.placeholder import ValuesNeeded, placeholder
-from .quantise.quantiser import check_percentile
-from .quantise.statistics import collect
+from .quantise.calibration import check_calibration, collect
+from .quantise.quantiser import ValuesNeeded, check_percentile, placeholder
 from .streams.caches import with_caches
 from .streams.states import StatePair, carried, initial_value
+from .values import to_graph
 
 if TYPE_CHECKING:
     from .graph import Graph
@@ -55,7 +51,7 @@ class Options:
     most; ``None``: as many as the slower of core and line has use for; ``on_host``: names of nodes
     that must run on the host, which allows others there too; ``dry``: the plan is only
     looked at, so that nothing is quantised unless the programs depend on values
-    (:func:`~.quantise.placeholder.placeholder`), and then of few inputs, with weights rounded to
+    (:func:`~.quantise.quantiser.placeholder`), and then of few inputs, with weights rounded to
     the nearest; and no program has a double-buffered copy. ``states``: outputs that are inputs of
     the next inference; ``steps``: inferences of a sequence of calibration inputs, behind which
     states begin anew, ``None``: all inputs are one sequence.
@@ -119,9 +115,9 @@ def outline(
     if options.states and not backend.host_free:
         graph = with_caches(graph, backend)
     graph = separated(graph, backend)
-    host_steps = options.host_steps or bool(options.on_host) or backend.host_free
+    host_steps = options.host_steps or bool(options.on_host)
     if backend.host_free:
-        partition(graph, backend, host_steps=True)  # refuses nodes that neither may run
+        partition(graph, backend, host_steps=host_steps)  # refuses by the network's own nodes
         graph = backend.legalise(graph)
     segments = []
     for segment in partition(graph, backend, host_steps=host_steps):

@@ -4,18 +4,17 @@ element that differs and the instruction that wrote it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .evaluate import run_graph
+from .fidelity import reference_tensors
 from .plan import CoreStep, drop_unread
-from .ports import from_graph, to_graph
 from .session import Session
-from .values import to_numbers, to_values
+from .values import to_numbers
 
 if TYPE_CHECKING:
     from ..targets.base import Target
@@ -30,8 +29,6 @@ __all__ = [
     "instruction_at",
     "keeping",
     "random_inputs",
-    "reference_tensors",
-    "states_read",
     "verify_plan",
 ]
 
@@ -110,74 +107,6 @@ def keeping(plan: Plan) -> Plan:
     whole = replace(plan, steps=steps)
     drop_unread(whole)
     return whole
-
-
-def reference_tensors(
-    plan: Plan, inputs: Mapping[str, np.ndarray], progress: Callable[..., None] | None = None
-) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
-    """Computes a plan in numpy: (integers of every tensor on the core, as
-    :meth:`~.backends.base.Backend.reference` gives them; real numbers of the tensors between
-    steps), both by tensor name. Of a plan with states the inputs are the inferences of one
-    sequence."""
-    backend = plan.backend()
-    if not plan.states:
-        return _reference_together(plan, backend, inputs, progress)
-    found: list[tuple[dict[str, np.ndarray], dict[str, np.ndarray]]] = []
-    now = {state.input.tensor: to_graph(state.input, state.initial[None]) for state in plan.states}
-    for number in range(len(next(iter(inputs.values())))):
-        one = {name: array[number : number + 1] for name, array in inputs.items()}
-        found.append(_reference_together(plan, backend, {**one, **now}, progress))
-        values = found[-1][1]
-        for state in plan.states:
-            result = from_graph(state.output, values[state.output.tensor])
-            now[state.input.tensor] = to_graph(state.input, result)
-    numbers, values = (
-        {name: np.concatenate([one[kind][name] for one in found]) for name in found[0][kind]}
-        for kind in (0, 1)
-    )
-    return numbers, values
-
-
-def _reference_together(plan, backend, inputs, progress):
-    """Computes like :func:`reference_tensors`, for independent inputs."""
-    values, numbers = dict(inputs), {}
-    for step in plan.steps:
-        if not isinstance(step, CoreStep):
-            values.update(
-                run_graph(
-                    step.graph, {port.tensor: values[port.tensor] for port in step.graph.inputs}
-                )
-            )
-            continue
-        if progress is not None:
-            progress("reference")
-        given = {
-            name: to_numbers(step.part, name, values[name])
-            for name in (port.tensor for port in step.part.graph.inputs)
-        }
-        found = backend.reference(step.part, given, keep=True)
-        # A tensor between two programs has a scale in each; what its maker gives counts.
-        numbers.update(
-            {
-                node.output: found[node.output]
-                for node in step.part.graph.nodes
-                if node.output in found
-            }
-        )
-        for port in step.part.graph.outputs:
-            values[port.tensor] = to_values(step.part, port.tensor, found[port.tensor])
-    return numbers, values
-
-
-def states_read(plan: Plan, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-    """Values of a plan's states that each inference of one sequence reads: tensor name -> real
-    numbers; ``values``: of :func:`reference_tensors`."""
-    found = {}
-    for state in plan.states:
-        made = to_graph(state.input, from_graph(state.output, values[state.output.tensor]))
-        first = to_graph(state.input, state.initial[None])
-        found[state.input.tensor] = np.concatenate([first, made[:-1]])
-    return found
 
 
 def random_inputs(plan: Plan, count: int = 2, seed: int = 0) -> dict[str, np.ndarray]:

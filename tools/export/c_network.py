@@ -13,9 +13,9 @@ import numpy as np
 from ...gateware.cores import open_core
 from ...gateware.isa.parameters import params_hash
 from ...gateware.standalone.runlist import MAX_BYTES, MAX_RUNS, MAX_STEP
+from ..compiler.layout import BitPlanes
 from ..compiler.plan import HostStep, Plan, PlanError
-from ..compiler.planes import BitPlanes
-from ..compiler.session.states import initial_bytes
+from ..compiler.session.session import initial_bytes
 from ..jobs.registers import RegisterMap
 from ..text import plain_name, visible
 

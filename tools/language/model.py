@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..compiler.evaluate import run_graph
-from ..compiler.ports import from_graph, to_graph
 from ..compiler.streams.states import initial_value
+from ..compiler.values import from_graph, to_graph
 from ..errors import InputError
 
 if TYPE_CHECKING:

@@ -12,11 +12,10 @@ import numpy as np
 from ...gateware.cores import open_core
 from ..compiler import graph as g
 from ..compiler.backends import backend_class, backend_names
-from ..compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO
+from ..compiler.backends.base import BETWEEN, DECOMPOSED, HOST, NATIVE, NO
 from ..compiler.onnx_import import import_onnx
 from ..compiler.partition import check_nodes, separated
 from ..compiler.passes import simplify
-from ..compiler.shapes import node_shape
 
 __all__ = ["page", "rows", "write"]
 
@@ -29,7 +28,7 @@ END_REWRITTEN = "<!-- end rewritten operators -->"
 
 _BOARD = "85f"
 _MAP, _VECTOR, _SEQUENCE = (8, 8, 16), (16,), (6, 16)
-_SHOWN = {NATIVE: "yes", DECOMPOSED: "decomposed", HOST: "host", NO: "no"}
+_SHOWN = {NATIVE: "yes", DECOMPOSED: "decomposed", BETWEEN: "host", HOST: "host", NO: "no"}
 
 
 def _conv(groups=1, size=3, stride=1, dilation=1, out=16):
@@ -294,7 +293,7 @@ def _graph(kind, shapes, attributes):
     names = [f"x{number}" for number in range(len(shapes))]
     node = kind(name="node", inputs=names, output="y", **attributes)
     graph.tensors = {name: g.Tensor(name, shape) for name, shape in zip(names, shapes, strict=True)}
-    graph.tensors["y"] = g.Tensor("y", node_shape(node, *shapes))
+    graph.tensors["y"] = g.Tensor("y", node.shape_of(*shapes))
     graph.inputs = [
         g.Port(name, name, tuple(range(len(shape))), shape)
         for name, shape in zip(names, shapes, strict=True)

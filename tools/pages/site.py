@@ -23,9 +23,10 @@ DOCS = ROOT / "docs"
 #: ``mkdocs.yml``).
 PACKAGE = ROOT / "out" / "package" / "quintet"
 #: Columns of the narrowest table whose cells get labels; ``docs/assets/site.css`` relies on it.
-WIDE = 5
+WIDE = 3
 _TABLE = re.compile(r"<table>.*?</table>", re.S)
 _HEADER = re.compile(r"<th\b[^>]*>(.*?)</th>", re.S)
+_ROWS = re.compile(r"(?=<tr\b)")
 _CELL = re.compile(r"<td\b")
 _LINK = re.compile(r"\[([^\]\[]*)\]\((?![a-z]+:|#)([^)\s#]*)(?:#[^)\s]*)?\)")
 
@@ -67,7 +68,7 @@ def with_labels(html: str) -> str:
     """Adds the column name to cells as ``data-label``, in tables of ``html`` with at least ``WIDE``
     columns."""
 
-    def labelled(match: re.Match[str]) -> str:
+    def with_names(match: re.Match[str]) -> str:
         table = match[0]
         names = [
             escape(unescape(re.sub(r"<[^>]*>", "", name)).strip())
@@ -75,10 +76,10 @@ def with_labels(html: str) -> str:
         ]
         if len(names) < WIDE:
             return table
-        rows = [label_row(row, names) for row in table.split("<tr>")]
-        return "<tr>".join(rows).replace("<table>", f'<table data-columns="{len(names)}">', 1)
+        labelled = "".join(label_row(row, names) for row in _ROWS.split(table))
+        return labelled.replace("<table>", f'<table data-columns="{len(names)}">', 1)
 
-    return _TABLE.sub(labelled, html)
+    return _TABLE.sub(with_names, html)
 
 
 def on_startup(**_: Any) -> None:

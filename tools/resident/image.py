@@ -12,8 +12,7 @@ from ...gateware.info import CONTROL_BASE
 from ...gateware.isa.parameters import params_hash
 from ...gateware.standalone.image import Segment, build_hash, pack, regions
 from ..compiler.plan import PlanError
-from ..compiler.session.session import side_by_side
-from ..compiler.session.states import initial_bytes
+from ..compiler.session.session import initial_bytes, side_by_side
 from ..jobs.registers import RegisterMap
 
 if TYPE_CHECKING:

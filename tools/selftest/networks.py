@@ -5,7 +5,6 @@ end."""
 import numpy as np
 
 from ..compiler import graph as g
-from ..compiler.shapes import node_shape
 
 __all__ = ["CONVOLUTION", "networks"]
 
@@ -57,7 +56,7 @@ def _network(name, shape, kind, attributes):
         graph.tensors[tensor] = g.Tensor(tensor, shape)
         graph.inputs.append(g.Port(tensor, tensor, tuple(range(len(shape))), shape))
     node = kind(name="node", inputs=inputs, output="y", origin=kind.__name__, **attributes)
-    result = node_shape(node, *(graph.shape(tensor) for tensor in inputs))
+    result = node.shape_of(*(graph.shape(tensor) for tensor in inputs))
     graph.nodes.append(node)
     graph.tensors["y"] = g.Tensor("y", result)
     graph.outputs.append(g.Port("y", "y", tuple(range(len(result))), result))

@@ -10,10 +10,13 @@ import numpy as np
 from ....gateware.cores.imagine.isa import ISA, MULTI_CYCLE
 from ....gateware.cores.imagine.model import cycles
 from ....gateware.cores.imagine.params import SPACE, levels
-from ....tools.compiler.backends.imagine.layer import Layer
 from ....tools.compiler.backends.imagine.program import ArrayProgram
-from ....tools.compiler.backends.imagine.template import loader_template, registers_of_layers
-from ....tools.compiler.backends.imagine.tiles import Tiles
+from ....tools.compiler.backends.imagine.tiles import (
+    Layer,
+    Tiles,
+    loader_template,
+    registers_of_layers,
+)
 
 __all__ = ["ARRAYS", "ROWS", "Row", "instruction_rows", "params_of"]
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["BOARDS", "cycles_of_nops", "nop_rows"]
 
 #: Board -> bound: cycles of a word of 14 bytes on its memory.
-BOARDS = {"ulx3s-85f": 7, "orangecrab-85f": 3.5, "icebreaker": 3.5, "hx8k-breakout": 3.5}
+BOARDS = {"ulx3s-85f": 7, "orangecrab-85f": 1.75, "icebreaker": 3.5, "hx8k-breakout": 3.5}
 _FEW, _AT = 100, 0x100
 _WORD = 14
 

@@ -3,9 +3,11 @@
 3->16 at 32x32, three stages of three residual blocks (16, 32, 64 channels; 32, 16, 8 pixels), 1x1
 shortcuts of stride 2 between stages, 8x8 average, 64->10."""
 
+from typing import Any
+
 import numpy as np
 
-from ....tools.compiler.backends.opu.codegen import Network
+from ....tools.compiler.backends.opu.layers import Network
 
 __all__ = ["CLASSES", "image", "resnet20"]
 
@@ -48,12 +50,13 @@ def resnet20(
 
     Returns
     -------
-    Network with input ``image`` (32, 32, 3), or (32, 32, 9) with ``fold``, fraction 5, and result
-    ``classes`` (1, 1, 10)
+    Network with input ``image`` (32, 32, 3), or (32, 32, 9) with ``fold``, and result ``classes``
+    (1, 1, 10)
     """
     make = _Random(seed)
     network = Network(types=types)
-    x = network.input("image", (32, 32, 9 if fold else 3), fraction=5)
+    x = network.input("image", (32, 32, 9 if fold else 3))
+    scales: dict[str, Any] = {"shift": 7, "bias_shift": -1}
 
     def conv(name, source, out, side, stride=1, **more):
         return network.conv(
@@ -61,11 +64,9 @@ def resnet20(
             source,
             make.weights(out, source.channels, side),
             bias=make.bias(out),
-            weight_fraction=7,
-            bias_fraction=13,
-            fraction=5,
-            stride=stride,
-            padding=side // 2,
+            stride=(stride, stride),
+            padding=(side // 2,) * 4,
+            **scales,
             **more,
         )
 
@@ -73,17 +74,7 @@ def resnet20(
         first, bias = make.weights(16, 3, 3), make.bias(16)
         # [out, in, rows, columns] -> [out, columns * in, rows, 1].
         folded = first.transpose(0, 3, 1, 2).reshape(16, 9, 3, 1)
-        x = network.conv(
-            "first",
-            x,
-            folded,
-            bias=bias,
-            weight_fraction=7,
-            bias_fraction=13,
-            fraction=5,
-            padding=(1, 0),
-            act="relu",
-        )
+        x = network.conv("first", x, folded, bias=bias, padding=(1, 1, 0, 0), act="relu", **scales)
     else:
         x = conv("first", x, 16, 3, act="relu")
     for stage, (channels, stride) in enumerate(_STAGES, 1):
@@ -93,16 +84,8 @@ def resnet20(
             middle = conv(f"{name}.a", x, channels, 3, step, act="relu")
             kept = conv(f"{name}.shortcut", x, channels, 1, step) if step > 1 else x
             x = conv(f"{name}.b", middle, channels, 3, act="relu", residual=kept, by_tap=by_tap)
-    x = network.average("average", x, 8, fraction=6)
-    network.dense(
-        "classes",
-        x,
-        make.weights(CLASSES, 64, 1)[:, :, 0, 0],
-        bias=make.bias(CLASSES),
-        weight_fraction=7,
-        bias_fraction=13,
-        fraction=4,
-    )
+    x = network.conv("average", x, None, taps=(8, 8), identity=1, shift=5)
+    network.conv("classes", x, make.weights(CLASSES, 64, 1), bias=make.bias(CLASSES), shift=9)
     return network
 
 

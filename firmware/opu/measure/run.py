@@ -102,11 +102,13 @@ def layers(measured: MeasuredBuild, build: str, workload: str, schedule: bool) -
     layer."""
     network, compiled = program(workload, build, schedule)
     before, found = None, []
-    for span in compiled.layers:
-        last = span is compiled.layers[-1]
+    images = 1 if network is None else network.batch
+    for span in compiled.spans:
+        last = span is compiled.spans[-1]
         now = run_exact(measured, build, compiled, network, None if last else span.end)
         part = {name: value - (before[name] if before else 0) for name, value in now.items()}
-        found.append(Layer(span.name, span.macs, part))
+        macs = images * sum(layer.macs for layer in span.layers)
+        found.append(Layer(span.name, macs, part))
         before = now
     return found
 

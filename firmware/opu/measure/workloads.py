@@ -12,7 +12,8 @@ import numpy as np
 from ....gateware.cores.opu.isa import ISA
 from ....gateware.cores.opu.params import SPACE
 from ....tools import Job
-from ....tools.compiler.backends.opu.codegen import Network, compile_network
+from ....tools.compiler.backends.opu.codegen.compiler import compile_network
+from ....tools.compiler.backends.opu.layers import Network
 from .. import small
 from . import resnet
 
@@ -48,8 +49,8 @@ def one_tap() -> Network:
     """W1: nine copies of one tap 64->64 at 14x14, as a kernel of 1x9. With the first five taps
     alone the loads are equal, and all of the kernel is loaded before they end."""
     network = Network()
-    x = network.input("x", (14, 14 + 8, 64), fraction=7)
-    network.conv("tap", x, _weights(_rng(1), 64, 64, 1, 9), weight_fraction=7, fraction=2)
+    x = network.input("x", (14, 14 + 8, 64))
+    network.conv("tap", x, _weights(_rng(1), 64, 64, 1, 9), shift=12)
     return network
 
 
@@ -57,17 +58,16 @@ def pooled(batch: int = 1) -> Network:
     """W2, W3: 3x3 64->64 at 14x14, bias, ReLU, 2x2 pool; ``batch`` tiles with the same kernel."""
     rng = _rng(2)
     network = Network(batch=batch)
-    x = network.input("x", (16, 16, 64), fraction=7)
+    x = network.input("x", (16, 16, 64))
     network.conv(
         "conv",
         x,
         _weights(rng, 64, 64, 3, 3),
         bias=_bias(rng, 64),
-        weight_fraction=7,
-        bias_fraction=9,
-        fraction=2,
+        shift=12,
+        bias_shift=5,
         act="relu",
-        pool=2,
+        pool=(2, 2, 2, 2),
     )
     return network
 
@@ -76,19 +76,18 @@ def residual() -> Network:
     """W4: a residual block 32->32 at 16x16, padded maps, ``pad`` after each layer."""
     rng = _rng(4)
     network = Network()
-    x = network.input("x", (16, 16, 32), fraction=4)
+    x = network.input("x", (16, 16, 32))
     options: dict[str, Any] = {
-        "weight_fraction": 7,
-        "bias_fraction": 10,
-        "fraction": 4,
-        "padding": 1,
+        "shift": 7,
+        "bias_shift": 1,
+        "padding": (1, 1, 1, 1),
         "act": "relu",
     }
     y = network.conv("a", x, _weights(rng, 32, 32, 3, 3) // 4, bias=_bias(rng, 32), **options)
     z = network.conv(
         "b", y, _weights(rng, 32, 32, 3, 3) // 4, bias=_bias(rng, 32), residual=x, **options
     )
-    network.output(z, border=1)
+    network.borders[z] = 1
     return network
 
 
@@ -96,26 +95,17 @@ def bottleneck() -> Network:
     """W6: 1x1 64->256->64 at 14x14."""
     rng = _rng(6)
     network = Network()
-    x = network.input("x", (14, 14, 64), fraction=7)
+    x = network.input("x", (14, 14, 64))
     y = network.conv(
         "wide",
         x,
         _weights(rng, 256, 64, 1, 1),
         bias=_bias(rng, 256),
-        weight_fraction=7,
-        bias_fraction=10,
-        fraction=3,
+        shift=11,
+        bias_shift=4,
         act="relu",
     )
-    network.conv(
-        "narrow",
-        y,
-        _weights(rng, 64, 256, 1, 1),
-        bias=_bias(rng, 64),
-        weight_fraction=7,
-        bias_fraction=10,
-        fraction=-1,
-    )
+    network.conv("narrow", y, _weights(rng, 64, 256, 1, 1), bias=_bias(rng, 64), shift=11)
     return network
 
 
@@ -123,25 +113,18 @@ def dense(inputs: int = 1024) -> Network:
     """W7: fully connected 1024->64->16."""
     rng = _rng(7)
     network = Network()
-    x = network.input("x", (1, 1, inputs), fraction=7)
-    y = network.dense(
+    x = network.input("x", (1, 1, inputs))
+    y = network.conv(
         "first",
         x,
-        _weights(rng, 64, inputs),
+        _weights(rng, 64, inputs, 1, 1),
         bias=_bias(rng, 64),
-        weight_fraction=7,
-        bias_fraction=9,
-        fraction=1,
+        shift=13,
+        bias_shift=5,
         act="relu",
     )
-    network.dense(
-        "second",
-        y,
-        _weights(rng, 16, 64),
-        bias=_bias(rng, 16),
-        weight_fraction=7,
-        bias_fraction=9,
-        fraction=0,
+    network.conv(
+        "second", y, _weights(rng, 16, 64, 1, 1), bias=_bias(rng, 16), shift=8, bias_shift=-1
     )
     return network
 
@@ -150,17 +133,16 @@ def two_tiles() -> Network:
     """W8: 3x3 64->128, 14x26 output, leaky, 2x2 pool, f = +1, b = -2."""
     rng = _rng(8)
     network = Network()
-    x = network.input("x", (16, 28, 64), fraction=0)
+    x = network.input("x", (16, 28, 64))
     network.conv(
         "conv",
         x,
         _weights(rng, 128, 64, 3, 3) // 64,
         bias=_bias(rng, 128),
-        weight_fraction=7,
-        bias_fraction=10,
-        fraction=0,
+        shift=7,
+        bias_shift=-3,
         act="leaky",
-        pool=2,
+        pool=(2, 2, 2, 2),
     )
     assert {*network.layers[0].f} == {1} and {*network.layers[0].b} == {-2}
     return network
@@ -170,16 +152,15 @@ def small_map() -> Network:
     """W9: 3x3 16->16 at 16x16, bias, ReLU."""
     rng = _rng(9)
     network = Network()
-    x = network.input("x", (16, 16, 16), fraction=7)
+    x = network.input("x", (16, 16, 16))
     network.conv(
         "conv",
         x,
         _weights(rng, 16, 16, 3, 3),
         bias=_bias(rng, 16),
-        weight_fraction=7,
-        bias_fraction=9,
-        fraction=3,
-        padding=1,
+        shift=11,
+        bias_shift=5,
+        padding=(1, 1, 1, 1),
         act="relu",
     )
     return network
@@ -189,7 +170,7 @@ class Worked:
     """W10: the worked job of section 7.5, with the interface of a ``Compiled`` that the measurement
     uses."""
 
-    layers = ()
+    spans = ()
 
     def __init__(self, build: str) -> None:
         job = Job.load(small.JOB)

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....gateware.cores.pim.image.codes import code_of
-from ....gateware.cores.pim.image.image import Image
+from ....gateware.cores.pim.image.image import Image, code_of
 from ....gateware.cores.pim.model.model import Model
 from ....gateware.isa.outcome import Outcome
 from ....tools.measure.case import Case as BaseCase

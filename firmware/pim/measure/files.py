@@ -11,8 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ....gateware.cores.pim.image.codes import code_of
-from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
+from ....gateware.cores.pim.image.image import CoreProgram, Group, Image, code_of
 from ....gateware.cores.pim.isa import ISA
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, assemble_text, disassemble, load_program, save_program

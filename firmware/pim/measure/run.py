@@ -17,8 +17,7 @@ from typing import Any
 import numpy as np
 
 from ....gateware.cores.pim.asm.listing import image_of
-from ....gateware.cores.pim.image.codes import words_of
-from ....gateware.cores.pim.image.image import CoreProgram, Group, Image
+from ....gateware.cores.pim.image.image import CoreProgram, Group, Image, words_of
 from ....gateware.cores.pim.model.model import Model
 from ....gateware.cores.pim.software import SOFTWARE
 from ....gateware.isa.asm import Program, load_program, save_program

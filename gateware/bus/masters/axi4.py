@@ -9,7 +9,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...arguments import is_integer
+from ...arguments import check_integer
 from ...memory.port import MemoryPort, RequestLayout, WriteLayout
 from ...parts.queues import ShiftQueue, StreamBuffer
 from ..signatures import AXI4, check_base
@@ -74,22 +74,11 @@ class AXI4Master(wiring.Component):
     ) -> None:
         signature = AXI4(beat_bytes)
         check_base(base, beat_bytes)
-        if (
-            not is_integer(burst)
-            or not 1 <= burst <= min(256, PAGE // beat_bytes)
-            or burst & (burst - 1)
-        ):
-            raise ValueError(
-                f"Beats of a burst must be a power of two from 1 to "
-                f"{min(256, PAGE // beat_bytes)}, not {burst!r}"
-            )
-        if not is_integer(outstanding) or not 1 <= outstanding <= 32:
-            raise ValueError(f"Bursts under way must be from 1 to 32, not {outstanding!r}")
-        if not is_integer(buffer) or not max(2, burst) <= buffer <= 4096:
-            raise ValueError(
-                f"Beats of the read buffer must be from {max(2, burst)} (a burst) to 4096, not "
-                f"{buffer!r}"
-            )
+        most = min(256, PAGE // beat_bytes)
+        check_integer("Beats of a burst", burst, 1, most, power_of_two=True)
+        check_integer("Bursts under way", outstanding, 1, 32)
+        # The read buffer holds a burst.
+        check_integer("Beats of the read buffer", buffer, max(2, burst), 4096)
         self._beat_bytes, self._base, self.burst = beat_bytes, base, burst
         self.outstanding, self.buffer = outstanding, buffer
         super().__init__({"port": In(MemoryPort(beat_bytes)), "bus": Out(signature)})

@@ -7,7 +7,7 @@ from amaranth.lib.fifo import SyncFIFOBuffered
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...arguments import is_integer
+from ...arguments import check_integer
 from ...memory.port import MemoryPort, RequestLayout, WriteLayout
 from ...parts.queues import RAMQueue, ShiftQueue, StreamBuffer
 from ..signatures import NativePort, check_base
@@ -58,14 +58,9 @@ class NativeMaster(wiring.Component):
     ) -> None:
         signature = NativePort(beat_bytes)
         check_base(base, beat_bytes)
-        if not is_integer(outstanding) or not 1 <= outstanding <= 32:
-            raise ValueError(f"Requests under way must be from 1 to 32, not {outstanding!r}")
-        if not is_integer(buffer) or not 2 <= buffer <= 4096:
-            raise ValueError(f"Beats of the read buffer must be from 2 to 4096, not {buffer!r}")
-        if not is_integer(writes) or not 16 <= writes <= 512 or writes & (writes - 1):
-            raise ValueError(
-                f"Beats of the write buffer must be a power of two from 16 to 512, not {writes!r}"
-            )
+        check_integer("Requests under way", outstanding, 1, 32)
+        check_integer("Beats of the read buffer", buffer, 2, 4096)
+        check_integer("Beats of the write buffer", writes, 16, 512, power_of_two=True)
         self._beat_bytes, self._base = beat_bytes, base
         self.outstanding, self.buffer = outstanding, buffer
         super().__init__({"port": In(MemoryPort(beat_bytes)), "bus": Out(signature)})

@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from ...arguments import is_integer
+from ...arguments import check_integer
 from ...memory.port import MemoryPort, RequestLayout
 from ...memory.portbuffer import PortBuffer
 from ..signatures import check_base, wishbone_master
@@ -51,8 +51,7 @@ class WishboneMaster(wiring.Component):
     ) -> None:
         signature = wishbone_master(beat_bytes)
         check_base(base, beat_bytes)
-        if not is_integer(hold) or not 1 <= hold <= 1 << 16:
-            raise ValueError(f"Beats before cyc falls must be from 1 to 65536, not {hold!r}")
+        check_integer("Beats before cyc falls", hold, 1, 1 << 16)
         self._beat_bytes, self._base = beat_bytes, base
         self._bursts, self._hold = bool(bursts), hold
         super().__init__({"port": In(MemoryPort(beat_bytes)), "bus": Out(signature)})

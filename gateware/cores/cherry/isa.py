@@ -1,14 +1,86 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Cherry's instruction set: encoding, registers and faults (docs/isa/cherry.md, sections 3, 6 and
-7). Pure Python."""
+"""Cherry's instruction set: encoding, operand forms, registers and faults (docs/isa/cherry.md,
+sections 3, 6 and 7). Pure Python."""
 
-from ...isa.operands import Modulo
+from ...isa.asm.cursor import Cursor
+from ...isa.instruction import Form, Modulo, Named
 from ...isa.parameters import Params
 from ...isa.registers import Fault, Register
 from ...isa.table import Decoded, Field, Instruction, Isa, Part, Rule, Storage, Syntax
-from .operands import APU, LOOP, TILE
 
-__all__ = ["ACC", "INPUT", "ISA", "LOOPS", "OUTPUT", "SPECIAL", "UNITS", "WEIGHTS", "CherryIsa"]
+__all__ = [
+    "ACC",
+    "APU",
+    "CherryIsa",
+    "DeclaredForm",
+    "INPUT",
+    "ISA",
+    "LOOP",
+    "LOOPS",
+    "OUTPUT",
+    "SPECIAL",
+    "TILE",
+    "TILES",
+    "UNITS",
+    "WEIGHTS",
+]
+
+
+#: Names of the tile registers, by number.
+TILES = ("INPUT", "WEIGHTS", "OUTPUT", "ACC")
+TILE = Named(
+    tuple((name, k) for k, name in enumerate(TILES)), numbers=True, fold=False, prefix="$r"
+)
+
+
+class DeclaredForm(Form):
+    """Operand form of a loop or address unit: its declared name, or its number with or without
+    prefix, if that is declared.
+
+    What is declared stands in the state of the assembler's section, by ``kind``: a dict of name ->
+    number (``asm/assembly.py``). A loop may stand in parentheses.
+    """
+
+    def __init__(self, kind: str, prefix: str, what: str, brackets: bool = False) -> None:
+        self.kind, self.prefix, self.what, self.brackets = kind, prefix, what, brackets
+
+    def parse(self, cursor: Cursor, field: Field) -> int:
+        """Parses the number or name at ``cursor``."""
+        assert cursor.assembler is not None, "operands are read by an assembler"
+        declared = cursor.assembler.section.state.get(self.kind, {})
+        closing = self.brackets and cursor.accept("(")
+        place = cursor.place
+        number = cursor.take_prefixed(self.prefix)
+        if number is None and cursor.at_number():
+            number = cursor.expression()
+        if number is None:
+            name = cursor.name(f"{self.what}, by name or as {self.prefix}0")
+            if name not in declared:
+                cursor.fail(
+                    f"no {self.what} is called '{name}'",
+                    place=place,
+                    expected=", ".join(declared) or f"one declared by .{self.kind}",
+                )
+            number = declared[name]
+        elif number not in declared.values():
+            cursor.fail(
+                f"{self.prefix}{number} is not declared",
+                place=place,
+                expected=", ".join(f"{self.prefix}{k}" for k in sorted(declared.values()))
+                or f".{self.kind} before it",
+            )
+        if closing:
+            cursor.expect(")")
+        return number
+
+    def format(self, value: int) -> str:
+        """Formats the number, which every listing declares."""
+        return f"{self.prefix}{value}"
+
+
+LOOP = DeclaredForm("loop", "$d", "loop", brackets=True)
+APU = DeclaredForm("apu", "$a", "address unit")
+
 
 #: Numbers of the tile registers.
 INPUT, WEIGHTS, OUTPUT, ACC = range(4)

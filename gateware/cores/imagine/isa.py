@@ -6,13 +6,28 @@ The text of a program is calls of the assembler class (``statements.py``), not o
 table; decoder, disassembler, random words and reference are made of the table.
 """
 
-from ...isa.operands import Number
+from ...isa.instruction import Number
 from ...isa.parameters import Params
 from ...isa.registers import Fault, Register
 from ...isa.table import Decoded, Field, Instruction, Isa, Part, Rule, Storage, Syntax
-from .sizes import PES, levels, registers_of
 
-__all__ = ["INSTRUCTIONS", "ISA", "MULTI_CYCLE", "PES", "ImagineIsa", "levels", "registers_of"]
+__all__ = ["INSTRUCTIONS", "ISA", "ImagineIsa", "MULTI_CYCLE", "PES", "levels", "registers_of"]
+
+
+#: Processing elements of a block: bits of a row of its RAM.
+PES = 16
+
+
+def registers_of(params: Params) -> int:
+    """Number of registers of a PE that words can address: min(64, D/N)."""
+    return min(64, params["depth"] // params["reg_width"])
+
+
+def levels(cols: int) -> int:
+    """Number of ``mv_accumRow`` levels that add up a row of ``cols`` block columns: ceil(log2
+    cols)."""
+    return (cols - 1).bit_length()
+
 
 #: Registers that the words' fields can name.
 _REGISTERS = 64

@@ -3,8 +3,7 @@
 
 from ...isa.parameters import Parameter, ParameterError, ParameterSpace, Params, Preset
 from ...isa.peaks import Peaks
-from .isa import levels, registers_of
-from .sizes import PES
+from .isa import PES, levels, registers_of
 
 __all__ = ["SPACE", "geometry", "levels", "register_file", "registers_of"]
 

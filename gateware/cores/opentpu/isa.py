@@ -2,7 +2,7 @@
 """OpenTPU's instruction set: encoding, assembly, registers and faults (docs/isa/opentpu.md,
 sections 3, 6 and 7.2). Pure Python."""
 
-from ...isa.operands import Modulo, Named
+from ...isa.instruction import Modulo, Named
 from ...isa.parameters import Params
 from ...isa.registers import Fault, Register
 from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax, built

@@ -4,7 +4,7 @@ Python."""
 
 from dataclasses import dataclass
 
-from ...isa.operands import Form, Log2, Number, Signed
+from ...isa.instruction import Form, Log2, Number, Signed
 from ...isa.registers import Counter, Fault, Register
 from ...isa.table import Field, Instruction, Isa, Part, Rule, Storage, Syntax
 

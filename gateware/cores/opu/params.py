@@ -201,7 +201,7 @@ SPACE = ParameterSpace(
                 "ker_rows": 256,
                 "multiplier": "dsp_pair",
             },
-            clock_mhz=90,
+            clock_mhz=93,
             on_chip=192 << 10,
             on_chip_beat=8,
             doc="the same with small buffers, and the lowest 192 KiB of main memory on chip",

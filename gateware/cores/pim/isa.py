@@ -9,7 +9,7 @@ removed and a short immediate expanded.
 
 from typing import Any
 
-from ...isa.operands import Either, Modulo, Number, Prefixed, Signed
+from ...isa.instruction import Either, Modulo, Number, Prefixed, Signed
 from ...isa.parameters import Params
 from ...isa.registers import Counter, Fault, Register
 from ...isa.table import Field, Instruction, Isa, Macro, Part, Rule, Syntax

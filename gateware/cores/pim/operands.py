@@ -5,8 +5,7 @@ section 3.5). Pure Python."""
 from dataclasses import dataclass
 
 from ...isa.asm.cursor import Cursor
-from ...isa.instruction import Field
-from ...isa.operands import Form
+from ...isa.instruction import Field, Form
 
 __all__ = ["SELECTS", "Select", "select_text"]
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from quintet.gateware.isa.instruction import Macro, built
-from quintet.gateware.isa.operands import number_text
+from quintet.gateware.isa.instruction import Macro, built, number_text
 
 from ..instruction import Instruction
 from ..parameters import Params

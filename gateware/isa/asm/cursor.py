@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NoReturn
 
-from quintet.gateware.isa.operands import number_text
+from quintet.gateware.isa.instruction import number_text
 
 from .errors import AsmError, Place
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ...arguments import check_integer
+
 __all__ = ["MANUFACTURER", "PRODUCT_ID", "VENDOR_ID", "USBIdentity", "identity_of"]
 
 #: pid.codes sets 0x1209:0x0001 to 0x1209:0x0010 aside for tests: they are nobody's, and no product
@@ -32,9 +34,7 @@ class USBIdentity:
 
     def __post_init__(self) -> None:
         for name in ("vendor", "product_number"):
-            value = getattr(self, name)
-            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value <= 0xFFFF:
-                raise ValueError(f"{name} must be 0 to 0xffff, not {value!r}")
+            check_integer(name, getattr(self, name), 0, 0xFFFF)
         for name in ("manufacturer", "product", "serial"):
             value = getattr(self, name)
             # A string descriptor must come in one packet of 64 bytes: two of header, two a

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from ...requirements import extra_command
 from .parts import RATE, DDR3Part
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def _import() -> tuple[ModuleType, ...]:
     except ImportError as error:
         raise LiteDRAMMissing(
             f"DDR3 memory needs LiteDRAM, which generates its controller: {error}; "
-            "pip install 'quintet[litex]'"
+            f"{extra_command('litex')}"
         ) from None
     return litedram, migen
 

@@ -7,6 +7,7 @@ from amaranth import Array, Cat, Module, Mux, Signal, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ...arguments import check_integer
 from ...parts.queues import ShiftQueue, StreamBuffer
 from ..port import MemoryPort
 from .answers import AnswerQueue
@@ -89,10 +90,7 @@ class SDRAMController(wiring.Component):
         if self.part.data_bits not in (16, 32):
             raise ValueError(f"SDRAM part must be 16 or 32 bits wide, not {self.part.data_bits}")
         self.timing = self.part.timing(clock_hz)
-        if capture not in range(4) or isinstance(capture, bool):
-            raise ValueError(
-                f"Capture delay must be an integer from 0 to 3 cycles, not {capture!r}"
-            )
+        check_integer("Capture delay", capture, 0, 3, unit="cycles")
         if (
             not isinstance(powerup_ns, (int, float))
             or isinstance(powerup_ns, bool)

@@ -101,5 +101,7 @@ def test_reads_and_writes_are_served_by_turns():
 
 @pytest.mark.parametrize("addr_width", [2, 33, True])
 def test_arguments(addr_width):
-    with pytest.raises(ValueError, match=f"Address bits must be from 3 to 32, not {addr_width}"):
+    with pytest.raises(
+        ValueError, match=f"Address bits must be an integer from 3 to 32, not {addr_width}"
+    ):
         AXI4LiteFront(addr_width=addr_width)

@@ -2,31 +2,34 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.bus.registers import SOC_REGISTERS, SoCRegisters
 from quintet.gateware.bus.rom import ROM
 from quintet.gateware.info import InfoError, info_rom, parse_header, parse_info
+from tests.support.simulating import simulate
 
 
-def test_rom_holds_its_bytes():
+@pytest.mark.parametrize("registered, latency", [(False, 2), (True, 3)])
+def test_rom_holds_its_bytes(registered, latency):
     data = random.Random(3).randbytes(151)
-    dut = ROM(data=data, size=256)
-    read = bytearray()
+    dut = ROM(data=data, size=256, registered=registered)
+    read, cycles = bytearray(), []
 
     async def testbench(ctx):
         ctx.set(dut.bus.cyc, 1)
         ctx.set(dut.bus.stb, 1)
         for word in range(38):
             ctx.set(dut.bus.adr, word)
-            (value,) = await ctx.tick().sample(dut.bus.dat_r).until(dut.bus.ack)
-            read.extend(value.to_bytes(4, "little"))
+            cycles.append(1)
+            while not ctx.get(dut.bus.ack):
+                await ctx.tick()
+                cycles[-1] += 1
+            read.extend(ctx.get(dut.bus.dat_r).to_bytes(4, "little"))
+            await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(dut, testbench)
     assert bytes(read[:151]) == data and read[151] == 0
+    assert set(cycles) == {1 + latency}
 
 
 @pytest.mark.parametrize(
@@ -97,17 +100,14 @@ def test_reset_comes_once_and_after_the_answer(before):
                 moments.append(cycle)
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(dut, testbench)
     assert (
         len(moments) == 1 and 64 <= 1 + moments[0] < 128
     )  # the acknowledgement was a cycle after the write
 
 
 def test_reset_delay_is_a_number_of_bits():
-    with pytest.raises(ValueError, match="Reset delay must be 1 to 32 bits, not 0"):
+    with pytest.raises(ValueError, match="Reset delay must be an integer from 1 to 32 bits, not 0"):
         SoCRegisters(reset_delay_bits=0)
 
 

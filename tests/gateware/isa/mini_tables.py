@@ -4,7 +4,7 @@ carries them."""
 
 from dataclasses import dataclass
 
-from quintet.gateware.isa.operands import (
+from quintet.gateware.isa.instruction import (
     Either,
     Form,
     Log2,

@@ -8,7 +8,7 @@ import pytest
 from amaranth import Const, Shape, signed, unsigned
 
 from quintet.gateware.cores.opentpu.isa import ISA
-from quintet.gateware.isa.operands import Either, Log2, Modulo, Signed, number_text
+from quintet.gateware.isa.instruction import Either, Log2, Modulo, Signed, number_text
 from quintet.gateware.isa.registers import Fault, Register
 from quintet.gateware.isa.table import Field, Instruction, Isa, Part, Rule, Storage, TableError
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word

@@ -2,9 +2,9 @@
 import warnings
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.memory.ddr3.sequencer import PATTERN, DDR3Sequencer
+from tests.support.simulating import simulate
 
 warnings.filterwarnings("ignore", category=ResourceWarning)
 
@@ -94,9 +94,6 @@ def run(works, cycles=60_000):
         short=True,
     )
     phy = Phy(dut, works)
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(phy.process, background=True)
     ended = []
 
     async def bench(ctx):
@@ -106,8 +103,7 @@ def run(works, cycles=60_000):
                 ended.append((ready, failed))
                 return
 
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(dut, bench, surroundings=[phy.process])
     assert ended, "the sequencer does not end"
     return phy, ended[0]
 

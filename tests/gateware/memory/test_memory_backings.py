@@ -117,7 +117,7 @@ def test_initial_contents():
     [
         (
             lambda: BlockRAMMemory(size=10, beat_bytes=4),
-            "Size must be a multiple of the beat's 4 bytes, at most .*, not 10",
+            "Size must be a multiple of 4 from 4 to .* bytes, not 10",
         ),
         (
             lambda: BlockRAMMemory(size=16, beat_bytes=3),
@@ -133,7 +133,7 @@ def test_initial_contents():
         ),
         (
             lambda: SPRAMMemory(family=None, size=32768),
-            "Size must be a multiple of 65536, at most 131072, not 32768",
+            "Size must be a multiple of 65536 from 65536 to 131072, not 32768",
         ),
         (
             lambda: SPRAMMemory(family="ecp5"),

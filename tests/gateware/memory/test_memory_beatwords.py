@@ -6,10 +6,10 @@ import random
 
 import pytest
 from amaranth.hdl import Assert, Cat, Cover, Mux, Signal
-from amaranth.sim import Simulator
 
 from quintet.gateware.memory.beatwords import BeatsToWords
 from tests.support.formal import ProofFailed, Property, cover, prove
+from tests.support.simulating import simulate
 
 SIZES = (1, 2, 4, 8, 16, 32, 64)
 
@@ -68,11 +68,7 @@ def run(size, bursts, rnd, stall=0.0):
             if valid and ready:
                 got.append((p.word, p.error, p.last))
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(memory)
-    sim.add_testbench(taker)
-    sim.run()
+    simulate(dut, memory, taker)
     return got, cycles
 
 
@@ -136,10 +132,7 @@ def test_start_forgets_a_burst_that_was_broken_off():
             assert waited == max(1, 4 // size) - 1
             assert not ctx.get(dut.words.payload.error) and ctx.get(dut.words.payload.last)
 
-        sim = Simulator(dut)
-        sim.add_clock(1e-6)
-        sim.add_testbench(bench)
-        sim.run()
+        simulate(dut, bench)
 
 
 def test_arguments():

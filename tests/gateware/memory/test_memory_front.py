@@ -2,11 +2,11 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.memory.front import WishboneFront
 from tests.support.memory_model import MemoryModel
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 
 async def access(ctx, bus, address, *, data=None, sel=0xF, give_up=None):
@@ -67,11 +67,7 @@ def test_words_and_bytes(beat_bytes):
                 await ctx.tick()
         done.append(True)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.add_testbench(model.process, background=True)
-    sim.run()
+    simulate(dut, bench, background=[model.process])
     assert done and model.memory.tobytes() == bytes(expected)
 
 
@@ -97,11 +93,7 @@ def test_dropped_cycles(beat_bytes):
             assert (await access(ctx, dut.bus, 128)) == ("ack", word)
         done.append(True)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.add_testbench(lenient(model).process, background=True)
-    sim.run()
+    simulate(dut, bench, background=[lenient(model).process])
     assert done
     assert set(model.memory[64:68].tolist()) <= {0, 0x11}
     assert (

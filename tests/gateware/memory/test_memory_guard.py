@@ -2,11 +2,11 @@
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.memory.guard import WindowGuard
 from tests.support.memory_model import MemoryModel, PortDriver
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize(
@@ -50,12 +50,7 @@ def test_window(beat_bytes, stall, pipelined):
         assert ctx.get(dut.idle)
         done.append(True)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.add_testbench(model.process, background=True)
-    sim.add_testbench(driver.process, background=True)
-    sim.run()
+    simulate(dut, bench, background=[model.process, driver.process])
     assert done
     assert all(answer.errors == [not inside] * len(answer.errors) for answer, inside, _ in checks)
     assert all(
@@ -78,12 +73,7 @@ def test_single_beats_pass_at_full_rate(pipelined):
         ctx.set(dut.limit, 4096)
         await driver.drain(ctx)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.add_testbench(model.process, background=True)
-    sim.add_testbench(driver.process, background=True)
-    sim.run()
+    simulate(dut, bench, background=[model.process, driver.process])
     assert answers[-1].time <= 110
 
 
@@ -132,11 +122,7 @@ def test_clear_in_any_state(seed, pipelined):
             assert heir.pending == 0
         done.append(True)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.add_testbench(model.process, background=True)
-    sim.run()
+    simulate(dut, bench, background=[model.process])
     assert done
 
 

@@ -5,12 +5,12 @@ the same time."""
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.memory.blockram import BlockRAMMemory
 from quintet.gateware.memory.onchip import OnChipMemory
 from tests.support.memory_model import PortDriver
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 SIZE, BORDER, BEAT = 8192, 4096, 16
 #: Beats of the slow memory in a wide beat.
@@ -21,11 +21,7 @@ def run(driver, dut):
     async def bench(ctx):
         await driver.drain(ctx)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.add_testbench(driver.process, background=True)
-    sim.run()
+    simulate(dut, bench, background=[driver.process])
 
 
 def hybrid():

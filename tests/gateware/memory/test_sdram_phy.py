@@ -7,10 +7,10 @@ from types import SimpleNamespace
 import pytest
 from amaranth import Module
 from amaranth.lib import io, wiring
-from amaranth.sim import Simulator
 
 from quintet.gateware.memory.sdram.parts import PARTS
 from quintet.gateware.memory.sdram.phy import SDRAMPhy, SDRAMPins
+from tests.support.simulating import simulate
 
 PART = PARTS["W9825G6"]
 
@@ -82,10 +82,7 @@ def test_ports_and_twin_agree():
             driven = oe
         done.append(True)
 
-    sim = Simulator(m)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(m, bench)
     assert done
 
 

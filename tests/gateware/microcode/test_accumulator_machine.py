@@ -6,13 +6,13 @@ import enum
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.microcode.accumulator import accumulator_machine
 from quintet.gateware.microcode.engine import MicroMachine
 from quintet.gateware.microcode.model import MachineModel, MicrocodeLimit
 from quintet.gateware.microcode.program import Microprogram
 from quintet.gateware.microcode.statement import MicrocodeError
+from tests.support.simulating import simulate
 
 
 class Source(enum.IntEnum):
@@ -193,10 +193,7 @@ def on_gateware(program, abort=False):
             await ctx.tick()
             shown.append(ctx.get(dut.shown))
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(dut, bench)
     return seen, counts, shown, memory, cycles[0]
 
 

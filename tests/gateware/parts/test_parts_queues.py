@@ -5,10 +5,10 @@ import random
 from collections import deque
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.parts.queues import PairQueue, RAMQueue, ShiftQueue, StreamBuffer
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize(
@@ -50,11 +50,7 @@ def test_order_and_rate(make, giving, taking):
                 got.append(value)
                 cycles.append(cycle)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(send)
-    sim.add_testbench(receive)
-    sim.run()
+    simulate(dut, send, receive)
     assert got == sent
     if giving == taking == 1.0 and getattr(dut, "depth", 2) > 1:
         assert cycles[-1] - cycles[0] == len(sent) - 1
@@ -94,10 +90,7 @@ def test_order_and_capacity_of_a_pair():
                 inside.append(value)
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
 
 
 @pytest.mark.parametrize("depth", [16, 32])
@@ -128,8 +121,5 @@ def test_order_and_space_of_a_ram_queue(giving, taking, depth):
             if put:
                 model.append(value)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
     assert max(seen) == (1 if giving == taking else depth if giving > taking else max(seen))

@@ -4,10 +4,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.pll import PLL, PLLError, ecp5_settings, ice40_settings
 from quintet.tools.build.toolchain import find_tool
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize(
@@ -237,7 +237,4 @@ def test_twin_locks():
         await ctx.tick().repeat(15)
         assert ctx.get(dut.locked)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(dut, testbench)

@@ -7,9 +7,9 @@ import re
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.bram import BlockRAM, best_shape
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize("latency", [1, 2, 3])
@@ -43,10 +43,7 @@ def test_twin_reads_what_was_written(latency):
                 contents[at] = value
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
 
 
 @pytest.mark.parametrize(

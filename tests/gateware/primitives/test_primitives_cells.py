@@ -4,6 +4,7 @@ the twins, compiled by CXXRTL."""
 
 import re
 
+import pytest
 from amaranth import Cat, Signal, Value
 
 from quintet.gateware.primitives.bram import BlockRAM, best_shape
@@ -180,10 +181,11 @@ def test_ecp5(tmp_path):
     )
 
 
-def test_ecp5_dual_ports_of_a_byte(tmp_path):
+@pytest.mark.parametrize(("width", "depth"), [(9, 2048), (4, 4096)])
+def test_ecp5_narrow_dual_ports(tmp_path, width, depth):
     """Beside those of 16 bits (test_primitives_dualram.py): two writes never meet."""
     dual = (
-        (lambda family: DualPortRAM(depth=2048, width=9, family=family)),
+        (lambda family: DualPortRAM(depth=depth, width=width, family=family)),
         {
             "a_addr": "at",
             "b_addr": "from",

@@ -7,9 +7,9 @@ import re
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.dsp import MultiplierArray
+from tests.support.simulating import simulate
 
 
 def products(dut, operands):
@@ -25,10 +25,7 @@ def products(dut, operands):
                 results.append([ctx.get(p) for p in dut.p])
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
     return results
 
 

@@ -8,21 +8,14 @@ import re
 import pytest
 from amaranth import Cat, Signal
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.dualram import DualPortRAM, HalvesRAM
 from quintet.gateware.primitives.kept import KeptRegister
 from tests.support.cells import dp16kd, run_pair
+from tests.support.simulating import simulate
 
 
-def simulate(dut, drive):
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
-
-
-@pytest.mark.parametrize("width", [9, 16, 18])
+@pytest.mark.parametrize("width", [4, 9, 16, 18])
 def test_dual_port_twin(width):
     dut = DualPortRAM(depth=16, width=width)
     ones = (1 << width) - 1
@@ -216,7 +209,7 @@ def test_kept_register_is_one_cycle():
             {"depth": 4096, "width": 9},
             "Depth must be a power of two from 2 to 2048, not 4096",
         ),
-        (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 9, 16 or 18, not 8"),
+        (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 4, 9, 16 or 18, not 8"),
         (
             DualPortRAM,
             {"depth": 64, "family": "ice40"},

@@ -100,8 +100,8 @@ def cells_of(engine):
         ("opentpu", "85f-16x16-fast", 128, 0),
         ("opu", "85f-p256", 128, 182),
         ("opu", "85f-p256-fast", 128, 96),
-        ("cherry", "85f", 32, 96),
-        ("cherry", "85f-max", 64, 96),
+        ("cherry", "85f", 32, 112),
+        ("cherry", "85f-max", 64, 112),
         ("pim", "85f", 144, 168),
     ],
 )

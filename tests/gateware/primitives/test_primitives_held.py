@@ -6,12 +6,12 @@ import random
 
 import pytest
 from amaranth import Signal
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.dsp import MultiplierArray
 from quintet.gateware.primitives.held import HeldMultipliers
 from quintet.tools.build.bitstream import synthesise
 from tests.support.cells import ice40_cell, run_pair
+from tests.support.simulating import simulate
 
 MAIN = r"""
 #include "design.cc"
@@ -106,10 +106,7 @@ def test_products(kind, family, registered):
                 ]
                 await ctx.tick()
 
-    sim = Simulator(part)
-    sim.add_clock(1e-8)
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(part, bench)
 
 
 @pytest.mark.parametrize(

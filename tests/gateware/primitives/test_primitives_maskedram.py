@@ -7,10 +7,10 @@ import re
 import pytest
 from amaranth import Signal
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.maskedram import MaskedRAM, banks_of
 from tests.support.cells import dp16kd, run_pair
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,7 @@ def test_model_reads_what_was_written(depth, latency):
             contents[at] = before & ~ones | value & ones
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
 
 
 MAIN = r"""

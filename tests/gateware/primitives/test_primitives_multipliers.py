@@ -6,9 +6,9 @@ import random
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.multipliers import PipelinedMultipliers
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize(
@@ -52,10 +52,7 @@ def test_products(a_width, b_width, kind, family):
             expected.append(pairs)
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
 
 
 def test_cells():

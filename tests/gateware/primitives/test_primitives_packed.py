@@ -11,7 +11,6 @@ import pytest
 from amaranth import Module, Signal, signed
 from amaranth.back import rtlil
 from amaranth.lib import wiring
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.packed import (
     UNPACK_LATENCY,
@@ -21,6 +20,7 @@ from quintet.gateware.primitives.packed import (
     unpack_sums,
 )
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 
 def parts_of(a, b, c):
@@ -116,10 +116,7 @@ def test_sums_of_the_parts_are_the_dot_products(limit, direct):
                 seen.append((ctx.get(dut.first), ctx.get(dut.second)))
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
     assert seen == [(sum(a * b for a, b, _ in v), sum(a * c for a, _, c in v)) for v in vectors]
 
 

@@ -6,11 +6,11 @@ import random
 
 import pytest
 from amaranth import Signal
-from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.pairs import PairSums
 from quintet.tools.build.bitstream import synthesise
 from tests.support.cells import ice40_cell, run_pair
+from tests.support.simulating import simulate
 
 MAIN = r"""
 #include "design.cc"
@@ -94,10 +94,7 @@ def test_sums():
                     assert [ctx.get(part.s[i]) for i in range(2)] == expected[number - 2]
                 await ctx.tick()
 
-    sim = Simulator(part)
-    sim.add_clock(1e-8)
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(part, bench)
 
 
 @pytest.mark.parametrize(

@@ -514,16 +514,16 @@ def test_core_reset_at_any_moment(moment):
         ({"control": None}, "Engine control must be an EngineControl, not None"),
         ({"ident": "TOOLONG"}, "Identification must be four ASCII characters, not 'TOOLONG'"),
         ({"version": (1, 70000)}, r"Version must be two numbers of 16 bits, not \(1, 70000\)"),
-        ({"params_hash": -1}, "Parameter hash must be an unsigned number of 32 bits, not -1"),
+        ({"params_hash": -1}, "Parameter hash must be an integer from 0 to 2\\^32 - 1, not -1"),
         (
             {"memory_size": 1 << 32},
-            "Memory size must be an unsigned number of 32 bits, not 4294967296",
+            "Memory size must be an integer from 0 to 2\\^32 - 1, not 4294967296",
         ),
         ({"memory_size": 100}, "Memory size must be a multiple of 64, not 100"),
-        ({"features": None}, "Features must be an unsigned number of 32 bits, not None"),
+        ({"features": None}, "Features must be an integer from 0 to 2\\^32 - 1, not None"),
         ({"address_bits": 16}, "Address bits must be 8 to 32 and hold the memory size, not 16"),
         ({"control": 7}, "Engine control must be an EngineControl, not 7"),
-        ({"program_align": 12}, "Program alignment must be a power of two, not 12"),
+        ({"program_align": 12}, "Program alignment must be a power of two of at least 1, not 12"),
         (
             {
                 "control": EngineControl(

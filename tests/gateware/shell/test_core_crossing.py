@@ -7,6 +7,7 @@ from amaranth.sim import Simulator
 from quintet.gateware.shell.control import ControlBlock
 from quintet.gateware.shell.crossing import CountCrossing, CrossingFIFO
 from quintet.gateware.shell.engine import EngineControl
+from tests.support.simulating import simulate
 
 
 @pytest.mark.parametrize("ratio, bits", [(0.3, 2), (1.0, 2), (1.9, 2), (5.3, 3)])
@@ -153,10 +154,7 @@ def test_control_block_counts_cycles_of_another_clock():
         done.append(True)
 
     done = []
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.run()
+    simulate(dut, testbench)
     assert done
 
 

@@ -5,10 +5,10 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from quintet.gateware.shell.core import CoreShell
+from tests.support import simulating
 from tests.support.memory_model import MemoryModel
 from tests.support.shares import fewer
 from tests.support.tiny_core import PACKAGE
@@ -88,12 +88,7 @@ def simulate(body, *, beat_bytes=4, seed=1, **memory):
             await ctx.tick()
         raise AssertionError("the test does not come to its end")
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(testbench)
-    sim.add_testbench(model.process, background=True)
-    sim.add_testbench(watchdog, background=True)
-    sim.run()
+    simulating.simulate(dut, testbench, background=[model.process, watchdog])
 
 
 @pytest.mark.parametrize("beat_bytes", [2, 4])

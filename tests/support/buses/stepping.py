@@ -3,7 +3,8 @@
 
 from amaranth import Shape, Value
 from amaranth.lib.wiring import Out
-from amaranth.sim import Simulator
+
+from tests.support.simulating import simulate
 
 __all__ = ["Violation", "expect", "run_compiled", "run_pysim"]
 
@@ -46,10 +47,7 @@ def run_pysim(component, step, limit):
                 ctx.set(ports[name][0], value)
         raise Violation(f"not done after {limit} cycles")
 
-    simulator = Simulator(component)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate(component, bench)
     return cycles[0]
 
 

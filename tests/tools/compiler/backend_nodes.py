@@ -14,7 +14,7 @@ from onnx.backend.test.case.node import collect_testcases
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.onnx_import import import_onnx
 from quintet.tools.compiler.passes import simplify
-from quintet.tools.compiler.ports import from_graph, to_graph
+from quintet.tools.compiler.values import from_graph, to_graph
 from quintet.tools.errors import InputError
 
 __all__ = ["NodeTest", "attempt", "node_tests"]

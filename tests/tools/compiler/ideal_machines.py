@@ -10,7 +10,6 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler import reference as r
 from quintet.tools.compiler.backends import Backend
 from quintet.tools.compiler.backends.base import NATIVE, Support
-from quintet.tools.compiler.evaluate import run_node
 from quintet.tools.compiler.graph import (
     Activation,
     Affine,
@@ -20,7 +19,7 @@ from quintet.tools.compiler.graph import (
     Dense,
     MaxPool,
 )
-from quintet.tools.compiler.quantise.walk import copy_of
+from quintet.tools.compiler.quantise.calibration import copy_of
 from quintet.tools.compiler.quantised import Arithmetic
 from tests.tools.compiler.networks import NETWORKS, Builder
 
@@ -102,8 +101,7 @@ class Exact(Backend):
             return r.max_pool(
                 x, node.window, stride=node.stride, padding=node.padding, dilation=node.dilation
             )
-        real = run_node(
-            node,
+        real = node.run(
             *(
                 quantised.scales[name].value(value)
                 for name, value in zip(node.inputs, (x, *others), strict=True)

@@ -6,7 +6,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.shapes import node_shape
 
 __all__ = [
     "HOST_KINDS",
@@ -65,7 +64,7 @@ class Builder:
         node = kind(
             name=name, inputs=inputs, output=f"{name}:0", origin=kind.__name__, **attributes
         )
-        shape = node_shape(node, *(self.graph.shape(i) for i in inputs))
+        shape = node.shape_of(*(self.graph.shape(i) for i in inputs))
         self.graph.nodes.append(node)
         self.graph.tensors[node.output] = g.Tensor(node.output, shape)
         self.here = node.output

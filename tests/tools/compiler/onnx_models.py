@@ -9,7 +9,7 @@ from onnx import TensorProto, helper, numpy_helper
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.onnx_import import import_onnx
 from quintet.tools.compiler.passes import simplify
-from quintet.tools.compiler.ports import from_graph, to_graph
+from quintet.tools.compiler.values import from_graph, to_graph
 
 __all__ = [
     "check",

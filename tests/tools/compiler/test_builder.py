@@ -9,7 +9,7 @@ import pytest
 from quintet import Net, compile_model
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.onnx_import import OnnxError
-from quintet.tools.compiler.ports import from_graph, to_graph
+from quintet.tools.compiler.values import from_graph, to_graph
 from quintet.tools.errors import InputError
 
 CORES = ("cherry", "imagine", "opentpu", "opu", "pim")

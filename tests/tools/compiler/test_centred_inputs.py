@@ -10,14 +10,14 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.api import Compiled
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.passes import simplify
 from quintet.tools.compiler.passes.centring import centred
 from quintet.tools.compiler.plan import PlanError, load_plan, save_plan
 from quintet.tools.compiler.planning import compile_graph
-from quintet.tools.compiler.ports import from_graph, to_graph
 from quintet.tools.compiler.target_build import target_build
-from quintet.tools.compiler.values import check_inputs
-from quintet.tools.compiler.verification import reference_tensors, verify_plan
+from quintet.tools.compiler.values import check_inputs, from_graph, to_graph
+from quintet.tools.compiler.verification import verify_plan
 from quintet.tools.targets import open_target
 from tests.tools.compiler.networks import Builder
 

@@ -17,7 +17,7 @@ from quintet.tools.compiler.backends import backend_class, backend_names
 from quintet.tools.compiler.backends.pim import backend as pim_backend
 from quintet.tools.compiler.planning import Options, compile_graph, outline
 from quintet.tools.compiler.quantise import quantise
-from quintet.tools.compiler.quantise.placeholder import ValuesNeeded, placeholder
+from quintet.tools.compiler.quantise.quantiser import ValuesNeeded, placeholder
 from quintet.tools.compiler.target_build import target_build
 from quintet.tools.errors import InputError
 from tests.tools.compiler.networks import Builder, graphs

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.backends.cherry.schedule import candidates
+from quintet.tools.compiler.backends.cherry import lowering
 from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.target_build import TargetBuild
 from quintet.tools.compiler.verification import random_inputs, verify_plan
@@ -35,9 +35,9 @@ def equal(graph, preset, **values):
 def everything_outside(monkeypatch):
     """No network is lowered otherwise than with all its values in main memory and in boxes of few
     elements."""
-    monkeypatch.setattr(candidates, "_whole", lambda *_: [])
-    monkeypatch.setattr(candidates, "_cut", lambda *_: [])
-    monkeypatch.setattr(candidates, "_SHARES", ((1 << 20, 32), (1 << 20, 8), (1 << 20, 2)))
+    monkeypatch.setattr(lowering, "_whole", lambda *_: [])
+    monkeypatch.setattr(lowering, "_cut", lambda *_: [])
+    monkeypatch.setattr(lowering, "_SHARES", ((1 << 20, 32), (1 << 20, 8), (1 << 20, 2)))
 
 
 def campaign(count, first):

@@ -14,7 +14,7 @@ from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, L
 from quintet.tools.compiler.backends.cherry.legalise import kernel_graph_of
 from quintet.tools.compiler.backends.cherry.lowering import Lowering
 from quintet.tools.compiler.backends.cherry.schedule.bands import rows_separable
-from quintet.tools.compiler.backends.cherry.schedule.places import Buffer, Place
+from quintet.tools.compiler.backends.cherry.schedule.steps import Buffer, Place
 from quintet.tools.compiler.backends.cherry.schedule.transfers import MOST, Arrays, moved
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.quantised import Quantised
@@ -293,10 +293,10 @@ def test_the_number_of_the_largest_element_is_the_hosts():
         (
             "softmax",
             {"sfu_lanes": 0},
-            NO,
+            HOST,
             "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it",
         ),
-        ("cube", {}, NO, "function cube: there are relu, exp, "),
+        ("cube", {}, HOST, "function cube: there are relu, exp, "),
         (
             "four axes",
             {},

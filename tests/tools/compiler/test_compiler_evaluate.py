@@ -10,8 +10,7 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.evaluate import run_graph, run_node
-from quintet.tools.compiler.shapes import node_shape
+from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.errors import InputError
 from tests.tools.compiler.networks import KINDS, NETWORKS, Builder, graphs, inputs_of
 
@@ -19,7 +18,7 @@ from tests.tools.compiler.networks import KINDS, NETWORKS, Builder, graphs, inpu
 def windows(node, shape, size, dilation):
     """For each place of a window: (row, column) of the result, and (tap, row, column) of what it
     meets inside the map."""
-    rows, columns, _ = node_shape(node, shape)
+    rows, columns, _ = node.shape_of(shape)
     for row, column in product(range(rows), range(columns)):
         taps = []
         for i, j in product(range(size[0]), range(size[1])):
@@ -31,7 +30,7 @@ def windows(node, shape, size, dilation):
 
 
 def loop_conv(node, values):
-    out = np.zeros(node_shape(node, values.shape))
+    out = np.zeros(node.shape_of(values.shape))
     inner, per_group = node.weights.shape[3], node.weights.shape[0] // node.groups
     for place, taps in windows(node, values.shape, node.weights.shape[1:3], node.dilation):
         for o in range(node.weights.shape[0]):
@@ -45,7 +44,7 @@ def loop_conv(node, values):
 
 
 def loop_pool(node, values):
-    out = np.zeros(node_shape(node, values.shape))
+    out = np.zeros(node.shape_of(values.shape))
     for place, taps in windows(node, values.shape, node.window, getattr(node, "dilation", (1, 1))):
         met = [values[y, x] for _, y, x in taps]
         if isinstance(node, g.MaxPool):
@@ -135,7 +134,7 @@ def test_recurrent_layers_are_onnxruntimes(kind, flags, reverse, last):
         **{name: int(flag) for name, flag in flags.items()},
     )[:, 0].transpose(1, 0, 2)
     expected = (steps[:, 0] if reverse else steps[:, -1]) if last else steps
-    np.testing.assert_allclose(run_node(node, values), expected, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(node.run(values), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -159,7 +158,7 @@ def test_recurrent_layers_are_onnxruntimes(kind, flags, reverse, last):
 )
 def test_activations_are_their_definitions(function, attributes, expected):
     node = g.Activation(name="a", inputs=["x"], output="y", function=function, **attributes)
-    np.testing.assert_allclose(run_node(node, np.array([[-4, -1, 0.5, 8]])), [expected], rtol=1e-12)
+    np.testing.assert_allclose(node.run(np.array([[-4, -1, 0.5, 8]])), [expected], rtol=1e-12)
 
 
 def test_layer_norm_and_softmax_are_their_definitions():
@@ -175,12 +174,12 @@ def test_layer_norm_and_softmax_are_their_definitions():
     expected = [
         (row - row.mean()) / np.sqrt(row.var() + 0.5) * norm.scale + norm.shift for row in x[0]
     ]
-    np.testing.assert_allclose(run_node(norm, x)[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(norm.run(x)[0], expected, rtol=1e-12)
     soft = g.Softmax(name="s", inputs=["x"], output="y", axis=0)
     expected = np.exp(x[0]) / np.exp(x[0]).sum(axis=0)
-    np.testing.assert_allclose(run_node(soft, x)[0], expected, rtol=1e-12)
+    np.testing.assert_allclose(soft.run(x)[0], expected, rtol=1e-12)
     np.testing.assert_allclose(
-        run_node(g.Softmax(name="s", inputs=["x"], output="y", axis=0, log=True), x)[0],
+        g.Softmax(name="s", inputs=["x"], output="y", axis=0, log=True).run(x)[0],
         np.log(expected),
         rtol=1e-12,
     )
@@ -326,4 +325,4 @@ def test_inputs_that_do_not_fit_are_refused():
 )
 def test_shapes_that_do_not_fit_are_refused(node, shapes, message):
     with pytest.raises(ValueError, match=message):
-        node_shape(node, *shapes)
+        node.shape_of(*shapes)

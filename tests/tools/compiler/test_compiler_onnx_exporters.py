@@ -11,14 +11,17 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from quintet.tools.compiler.backends import backend_names  # noqa: E402
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.partition import PartitionError  # noqa: E402
 from quintet.tools.compiler.passes import simplify  # noqa: E402
 from quintet.tools.compiler.planning import Options, compile_graph  # noqa: E402
-from quintet.tools.compiler.ports import from_graph  # noqa: E402
 from quintet.tools.compiler.results.accuracy import signal_to_noise  # noqa: E402
 from quintet.tools.compiler.target_build import target_build  # noqa: E402
-from quintet.tools.compiler.values import check_inputs  # noqa: E402
-from quintet.tools.compiler.verification import reference_tensors, verify_plan  # noqa: E402
+from quintet.tools.compiler.values import (
+    check_inputs,  # noqa: E402
+    from_graph,  # noqa: E402
+)
+from quintet.tools.compiler.verification import verify_plan  # noqa: E402
 from quintet.tools.targets import open_target  # noqa: E402
 from tests.tools.compiler.exported import NETWORKS, export  # noqa: E402
 from tests.tools.compiler.onnx_models import check  # noqa: E402

@@ -17,7 +17,7 @@ from quintet.tools.compiler.evaluate import run_graph  # noqa: E402
 from quintet.tools.compiler.onnx_import import OnnxError, import_onnx, translate  # noqa: E402
 from quintet.tools.compiler.onnx_import.operators import OPERATORS  # noqa: E402
 from quintet.tools.compiler.passes import simplify  # noqa: E402
-from quintet.tools.compiler.ports import from_graph  # noqa: E402
+from quintet.tools.compiler.values import from_graph  # noqa: E402
 from tests.support.campaigns import Campaign  # noqa: E402
 from tests.tools.compiler.networks import NETWORKS, Builder, inputs_of  # noqa: E402
 from tests.tools.compiler.onnx_models import make_model, node  # noqa: E402

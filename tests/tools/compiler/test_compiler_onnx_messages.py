@@ -10,8 +10,7 @@ from onnx import TensorProto, helper, numpy_helper  # noqa: E402
 
 from quintet.tools.compiler import graph as g  # noqa: E402
 from quintet.tools.compiler.onnx_import import OnnxError, translate  # noqa: E402
-from quintet.tools.compiler.ports import from_graph, to_graph  # noqa: E402
-from quintet.tools.compiler.shapes import node_shape  # noqa: E402
+from quintet.tools.compiler.values import from_graph, to_graph  # noqa: E402
 from quintet.tools.errors import InputError  # noqa: E402
 from tests.tools.compiler.onnx_models import import_model, make_model, node  # noqa: E402
 
@@ -482,4 +481,4 @@ def test_axes_of_a_port():
 )
 def test_shapes_of_layers_that_do_not_fit(kind, attributes, shapes, reason):
     with pytest.raises(ValueError, match=reason):
-        node_shape(kind(name="n", inputs=[], output="", **attributes), *shapes)
+        kind(name="n", inputs=[], output="", **attributes).shape_of(*shapes)

@@ -545,7 +545,7 @@ def test_steps_of_weights_go_with_their_elements(tmp_path, scales):
 
 
 def test_whole_numbers_as_inputs_and_outputs(tmp_path):
-    from quintet.tools.compiler.ports import from_graph, to_graph
+    from quintet.tools.compiler.values import from_graph, to_graph
 
     model = make_model(
         [

@@ -8,8 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.passes import RULES, apply, simplify
-from quintet.tools.compiler.ports import from_graph, to_graph
-from quintet.tools.compiler.shapes import node_shape
+from quintet.tools.compiler.values import from_graph, to_graph
 from tests.support.campaigns import Campaign
 from tests.tools.compiler.networks import KINDS, NETWORKS, Builder, graphs
 
@@ -48,7 +47,7 @@ def check_equal(before, after):
     }
     for node in after.nodes:
         assert set(node.inputs) <= made, node.name
-        assert node_shape(node, *(after.shape(name) for name in node.inputs)) == tuple(
+        assert node.shape_of(*(after.shape(name) for name in node.inputs)) == tuple(
             after.shape(node.output)
         ), node.name
         made.add(node.output)

@@ -12,16 +12,16 @@ from hypothesis import strategies as st
 from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
-from quintet.tools.compiler.evaluate import run_graph, run_node
+from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.quantise import quantise
-from quintet.tools.compiler.quantise.channels import channel_classes
-from quintet.tools.compiler.quantise.groups import Groups
+from quintet.tools.compiler.quantise.groups import Groups, channel_classes
 from quintet.tools.compiler.quantise.integers import (
     integer_bias,
+    neighbourhoods,
     round_nearest,
     round_with_feedback,
+    rows_of,
 )
-from quintet.tools.compiler.quantise.rows import neighbourhoods, rows_of
 from quintet.tools.compiler.quantised import Arithmetic
 from tests.tools.compiler.ideal_machines import (
     Exact,
@@ -321,7 +321,7 @@ def test_neighbourhoods_times_rows_are_the_layer(graph):
         if isinstance(node, g.Affine)
         else replace(node, bias=None)
     )
-    np.testing.assert_allclose(sums.reshape(-1), run_node(plain, values).reshape(-1), atol=1e-9)
+    np.testing.assert_allclose(sums.reshape(-1), plain.run(values).reshape(-1), atol=1e-9)
 
 
 @pytest.mark.parametrize("others", [True, False])

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from quintet.tools.compiler import graph as g
-from quintet.tools.compiler.evaluate import run_graph, run_node
+from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.quantise import check_bits, quantise
 from quintet.tools.compiler.quantised import Arithmetic
 from quintet.tools.errors import InputError
@@ -58,8 +58,7 @@ class Table(Exact):
 
     def node(self, quantised, node, x, *others):
         scale = quantised.scales[node.output]
-        real = run_node(
-            node,
+        real = node.run(
             *(
                 quantised.scales[name].value(value)
                 for name, value in zip(node.inputs, (x, *others), strict=True)

@@ -7,7 +7,7 @@ import pytest
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
 from quintet.tools.compiler.planning import random_calibration
 from quintet.tools.compiler.quantise import quantise
-from quintet.tools.compiler.quantise.steps import Wish, choose_step
+from quintet.tools.compiler.quantise.scales import Wish, choose_step
 from quintet.tools.compiler.target_build import target_build
 from tests.tools.compiler.networks import Builder
 

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.tools.compiler import reference as r
-from quintet.tools.compiler.evaluate import run_node
 from quintet.tools.compiler.graph import Activation, AveragePool, Conv, MaxPool
 from quintet.tools.compiler.quantised import Integer
 
@@ -158,11 +157,9 @@ def test_means_are_rounded_exactly(how, include):
     values = np.random.default_rng(3).integers(-128, 128, (2, 5, 6, 3))
     node = dict(window=(3, 2), stride=(2, 1), padding=(1, 1, 1, 0))
     result = r.average_pool(values, **node, include_padding=include, rounding=how, bits=8)
-    sums = (
-        run_node(AveragePool(name="a", inputs=["x"], output="y", **node), values.astype(float)) * 6
-    )
+    sums = AveragePool(name="a", inputs=["x"], output="y", **node).run(values.astype(float)) * 6
     counts = np.rint(
-        run_node(AveragePool(name="a", inputs=["x"], output="y", **node), np.ones((1, 5, 6, 1))) * 6
+        AveragePool(name="a", inputs=["x"], output="y", **node).run(np.ones((1, 5, 6, 1))) * 6
     )
     for one, total, count in zip(
         result.ravel(),
@@ -194,7 +191,7 @@ def test_largest_of_a_window_ignores_the_padding():
         r.max_pool(
             values, node.window, stride=node.stride, padding=node.padding, dilation=node.dilation
         )
-        == run_node(node, values.astype(float))
+        == node.run(values.astype(float))
     ).all()
 
 

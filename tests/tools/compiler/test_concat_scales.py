@@ -10,9 +10,9 @@ from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.planning import compile_graph
 from quintet.tools.compiler.quantise import quantise
-from quintet.tools.compiler.quantise.channels import channel_classes
-from quintet.tools.compiler.quantise.sensitivity import sensitivities
-from quintet.tools.compiler.quantise.statistics import collect
+from quintet.tools.compiler.quantise.calibration import collect
+from quintet.tools.compiler.quantise.equalise import sensitivities
+from quintet.tools.compiler.quantise.groups import channel_classes
 from quintet.tools.compiler.target_build import target_build
 from tests.tools.compiler.ideal_machines import Exact, fused
 from tests.tools.compiler.networks import Builder, graphs, inputs_of

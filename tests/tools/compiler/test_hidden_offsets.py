@@ -13,17 +13,16 @@ from hypothesis import strategies as st
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.api import Compiled
 from quintet.tools.compiler.evaluate import run_graph
-from quintet.tools.compiler.fidelity import measure
+from quintet.tools.compiler.fidelity import measure, reference_tensors
 from quintet.tools.compiler.passes.centring import results_centred
 from quintet.tools.compiler.plan import PlanError, load_plan, save_plan
 from quintet.tools.compiler.planning import Options, compile_graph
-from quintet.tools.compiler.ports import from_graph
 from quintet.tools.compiler.quantise import quantise
 from quintet.tools.compiler.quantise.integers import fit_shifts, integer_bias
 from quintet.tools.compiler.quantised import Arithmetic
 from quintet.tools.compiler.target_build import target_build
-from quintet.tools.compiler.values import check_inputs
-from quintet.tools.compiler.verification import reference_tensors, verify_plan
+from quintet.tools.compiler.values import check_inputs, from_graph
+from quintet.tools.compiler.verification import verify_plan
 from quintet.tools.targets import open_target
 from tests.tools.compiler.ideal_machines import Exact, fused
 from tests.tools.compiler.networks import Builder

@@ -7,7 +7,7 @@ import pytest
 pytest.importorskip("onnx")
 
 from quintet.tools.compiler.backends import backend_class  # noqa: E402
-from quintet.tools.compiler.backends.interleaving import interleaved, is_interleaving  # noqa: E402
+from quintet.tools.compiler.backends.rewriting import interleaved, is_interleaving  # noqa: E402
 from quintet.tools.compiler.passes import simplify  # noqa: E402
 from quintet.tools.compiler.planning import Options, compile_graph  # noqa: E402
 from quintet.tools.compiler.target_build import target_build  # noqa: E402

@@ -14,13 +14,14 @@ from quintet.tools.cli import main
 from quintet.tools.compiler.api import Compiled, compile_model
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.backends.base import LoweringError
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.plan import load_plan
 from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.results.comparison import Cell, NetworkComparison
 from quintet.tools.compiler.results.layers import layer_counters, layer_snr
 from quintet.tools.compiler.results.report import plan_rows
-from quintet.tools.compiler.verification import random_inputs, reference_tensors
+from quintet.tools.compiler.verification import random_inputs
 from quintet.tools.report.networks import compare_page
 from tests.tools.compiler.networks import graphs
 from tests.tools.compiler.test_random_networks import build_of

@@ -10,11 +10,11 @@ import pytest
 from quintet.tools.cli import main
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_names
-from quintet.tools.compiler.evaluate import run_graph, run_node
+from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.results.noise import measure_noise
 from quintet.tools.compiler.target_build import target_build
-from quintet.tools.compiler.verification import reference_tensors
 from quintet.tools.errors import InputError
 from tests.tools.compiler.networks import Builder
 from tests.tools.compiler.onnx_models import make_model, node
@@ -66,9 +66,9 @@ def test_one_layer():
     plan, report = noise_of(b.finish(), "opu", values)
     part = plan.core_steps[0].part
     (node,) = part.graph.nodes
-    exact = run_node(node, values)
+    exact = node.run(values)
     scale = part.scales[node.inputs[0]]
-    rounded = run_node(node, scale.value(scale.quantise(values)))
+    rounded = node.run(scale.value(scale.quantise(values)))
     found = reference_tensors(plan, {plan.inputs[0].tensor: values})[1][plan.outputs[0].tensor]
     signal = np.square(exact - exact.mean(axis=0)).sum() * 16 / 15
     rows = {row.layer: row for row in report.layers}
@@ -88,12 +88,12 @@ def test_noise_of_the_first_layer_reaches_the_output_in_floating_point():
     numbers, _ = reference_tensors(plan, {source: values})
     first = part.graph.nodes[0]
     scale = part.scales[source]
-    own = part.scales[first.output].value(numbers[first.output]) - run_node(
-        first, scale.value(scale.quantise(values))
+    own = part.scales[first.output].value(numbers[first.output]) - first.run(
+        scale.value(scale.quantise(values))
     )
     changed = {**exact, first.output: exact[first.output] + own}
     for after in part.graph.nodes[1:]:
-        changed[after.output] = run_node(after, *(changed[name] for name in after.inputs))
+        changed[after.output] = after.run(*(changed[name] for name in after.inputs))
     output = plan.outputs[0].tensor
     signal = np.square(exact[output] - exact[output].mean(axis=0)).sum() * 16 / 15
     noise = np.square(changed[output] - exact[output]).sum()

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
-from quintet.tools.compiler.backends.opentpu.shapes import StoredError, axes_of, dense_parts
+from quintet.tools.compiler.backends.opentpu.legalise import StoredError, axes_of, dense_parts
 from tests.tools.compiler.networks import NETWORKS, Builder, autoencoder, graphs
 from tests.tools.compiler.opentpu_networks import (
     backend_of,
@@ -475,14 +475,19 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
             ),
             {},
         ),
-        ("host", "exponentials", lambda b: b.add(g.Softmax), {}),
+        ("host", "this core has no exponential function", lambda b: b.add(g.Softmax), {}),
         (
             "host",
-            "elements would have to move",
+            "this core moves whole rows, no single elements",
             lambda b: b.add(g.Transpose, order=(1, 0)),
             {"shape": (3, 4)},
         ),
-        ("host", "gates want sigmoid and tanh", lambda b: b.lstm(3), {"shape": (3, 4)}),
+        (
+            "host",
+            "this core has no sigmoid and tanh, which the gates need",
+            lambda b: b.lstm(3),
+            {"shape": (3, 4)},
+        ),
     ],
 )
 def test_refusals_say_what_is_taken_instead(answer, reason, step, options):

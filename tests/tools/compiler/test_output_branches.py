@@ -10,13 +10,12 @@ import pytest
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.api import Compiled
 from quintet.tools.compiler.evaluate import run_graph
-from quintet.tools.compiler.passes.branches import branches_scaled
+from quintet.tools.compiler.fidelity import reference_tensors
+from quintet.tools.compiler.passes.centring import branches_scaled
 from quintet.tools.compiler.plan import PlanError, load_plan, save_plan
 from quintet.tools.compiler.planning import compile_graph
-from quintet.tools.compiler.ports import from_graph, to_graph
 from quintet.tools.compiler.target_build import target_build
-from quintet.tools.compiler.values import check_inputs
-from quintet.tools.compiler.verification import reference_tensors
+from quintet.tools.compiler.values import check_inputs, from_graph, to_graph
 from tests.tools.compiler.networks import Builder
 
 #: How far the ranges of the branches lie apart.

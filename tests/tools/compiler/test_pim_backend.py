@@ -14,8 +14,9 @@ from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.pim import choose
-from quintet.tools.compiler.backends.pim.arrays.assign import Need, assign
-from quintet.tools.compiler.backends.pim.cost.estimate import load_cycles, program_cycles
+from quintet.tools.compiler.backends.pim.arrays.assign import assign
+from quintet.tools.compiler.backends.pim.arrays.matrices import Need
+from quintet.tools.compiler.backends.pim.choose import load_cycles, program_cycles
 from quintet.tools.compiler.backends.pim.fused import can_fuse
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from quintet.tools.compiler.evaluate import run_graph

@@ -15,13 +15,12 @@ from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.pim import choose
+from quintet.tools.compiler.backends.pim.arrays.assign import empty_numbers
 from quintet.tools.compiler.backends.pim.arrays.matrices import matrices_of
-from quintet.tools.compiler.backends.pim.arrays.needs import empty_numbers
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
+from quintet.tools.compiler.backends.pim.choose import simulated_cycles
 from quintet.tools.compiler.backends.pim.codegen import CoreBuilder
-from quintet.tools.compiler.backends.pim.cost.clocks import Clock
-from quintet.tools.compiler.backends.pim.cost.estimate import simulated_cycles
-from quintet.tools.compiler.backends.pim.cost.timing import simulate
+from quintet.tools.compiler.backends.pim.cost import Clock, simulate
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from quintet.tools.compiler.backends.pim.schedule import Simulation, plan_stages
 from quintet.tools.compiler.backends.pim.stages import Stages

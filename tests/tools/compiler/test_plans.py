@@ -12,11 +12,12 @@ import pytest
 from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.plan import CoreStep, HostStep, Plan, PlanError, load_plan, save_plan
 from quintet.tools.compiler.plan.schema import LOWERED, STEPS, SUMMARY, check_fields
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.values import check_inputs
-from quintet.tools.compiler.verification import random_inputs, reference_tensors, verify_plan
+from quintet.tools.compiler.verification import random_inputs, verify_plan
 from quintet.tools.errors import InputError
 from quintet.tools.targets import open_target
 from tests.tools.compiler.machine import random_quantised

@@ -12,14 +12,14 @@ from quintet.firmware import digits
 from quintet.gateware.isa.files import load_archive
 from quintet.gateware.isa.outcome import FaultReport, Outcome
 from quintet.tools.compiler.backends import backend_names
-from quintet.tools.compiler.images import line_seconds
+from quintet.tools.compiler.backends.base import line_seconds
 from quintet.tools.compiler.layout import dense_layout
 from quintet.tools.compiler.onnx_import import import_onnx
 from quintet.tools.compiler.plan import PlanError
 from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.results.throughput import on_the_line, throughput, throughput_rows
 from quintet.tools.compiler.session import RunFailed, Session, SessionReport
-from quintet.tools.compiler.session.transfer import Transfer
+from quintet.tools.compiler.session.runs import Transfer
 from quintet.tools.compiler.target_build import target_build
 from quintet.tools.compiler.values import check_arrays
 from quintet.tools.errors import Exit

@@ -10,7 +10,7 @@ from quintet.firmware import digits
 from quintet.gateware.isa.files import load_archive
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.session import Session
-from quintet.tools.compiler.session.transfer import Transfer
+from quintet.tools.compiler.session.runs import Transfer
 
 pytest.importorskip("onnx")
 pytestmark = pytest.mark.long

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from quintet import compile_model
 from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.plan import PlanError, load_plan, save_plan
-from quintet.tools.compiler.ports import from_graph
 from quintet.tools.compiler.session import Session, StateInvalid
 from quintet.tools.compiler.streams.states import carried, choose_states, found_states
-from quintet.tools.compiler.values import check_inputs
-from quintet.tools.compiler.verification import reference_tensors, verify_plan
+from quintet.tools.compiler.values import check_inputs, from_graph
+from quintet.tools.compiler.verification import verify_plan
 from quintet.tools.errors import InputError
 from quintet.tools.targets import open_target
 

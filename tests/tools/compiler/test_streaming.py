@@ -8,14 +8,13 @@ from quintet import compile_model
 from quintet.tools.cli import main
 from quintet.tools.compiler.backends import backend_names
 from quintet.tools.compiler.evaluate import run_graph
-from quintet.tools.compiler.ports import from_graph, to_graph
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.session import Session
 from quintet.tools.compiler.streams import frames_of, streamed
 from quintet.tools.compiler.streams.padded import as_padded
 from quintet.tools.compiler.streams.states import carried
 from quintet.tools.compiler.streams.vectors import as_vectors
-from quintet.tools.compiler.values import check_inputs
-from quintet.tools.compiler.verification import reference_tensors
+from quintet.tools.compiler.values import check_inputs, from_graph, to_graph
 from quintet.tools.errors import InputError
 from quintet.tools.targets import open_target
 

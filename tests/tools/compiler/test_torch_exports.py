@@ -10,12 +10,15 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from quintet.tools.compiler.backends import backend_names  # noqa: E402
+from quintet.tools.compiler.fidelity import reference_tensors
 from quintet.tools.compiler.planning import Options, compile_graph  # noqa: E402
-from quintet.tools.compiler.ports import from_graph  # noqa: E402
 from quintet.tools.compiler.results.accuracy import signal_to_noise  # noqa: E402
 from quintet.tools.compiler.target_build import target_build  # noqa: E402
-from quintet.tools.compiler.values import check_inputs  # noqa: E402
-from quintet.tools.compiler.verification import reference_tensors, verify_plan  # noqa: E402
+from quintet.tools.compiler.values import (
+    check_inputs,  # noqa: E402
+    from_graph,  # noqa: E402
+)
+from quintet.tools.compiler.verification import verify_plan  # noqa: E402
 from quintet.tools.targets import open_target  # noqa: E402
 from tests.tools.compiler.onnx_models import check, run_there  # noqa: E402
 from tests.tools.compiler.torch_exports import NETWORKS, export  # noqa: E402
@@ -34,12 +37,6 @@ CORES = {
     "keyword_transformer": ("cherry", "imagine"),
     "tiny_yolo": ("cherry", "opentpu", "opu", "pim"),
     "conv_autoencoder": ("cherry", "imagine", "opentpu", "opu", "pim"),
-}
-#: Networks that a core refuses even with host steps: IMAGine multiplies whole matrices, at 256
-#: positions at most.
-REFUSED = {
-    ("imagine", name)
-    for name in ("mobilenet_v2", "shufflenet_v2", "efficientnet_lite_block", "tiny_yolo")
 }
 #: Least signal to noise against onnxruntime, dB.
 LEAST = {"cherry": 40, "imagine": 25, "opentpu": 25, "opu": 25, "pim": 25}
@@ -99,12 +96,7 @@ def test_on_the_core_alone(exported, name, isa):
 @pytest.mark.long
 @pytest.mark.parametrize(
     "name, isa",
-    [
-        (name, isa)
-        for name, cores in CORES.items()
-        for isa in backend_names()
-        if isa not in cores and (isa, name) not in REFUSED
-    ],
+    [(name, isa) for name, cores in CORES.items() for isa in backend_names() if isa not in cores],
 )
 def test_with_host_steps(exported, name, isa):
     on_core(exported, name, isa, Options(host_steps=True))

@@ -10,7 +10,6 @@ from amaranth import Cat, Module, Signal, Value
 from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
-from amaranth.sim import Simulator
 
 from quintet.boards.virtual.simulation import Simulation as VirtualSimulation
 from quintet.gateware.primitives.bram import BlockRAM
@@ -23,6 +22,7 @@ from quintet.tools.netlist.ice40 import read_ice40
 from quintet.tools.netlist.simulation import NetlistSimulation
 from tests.support.cells import ice40_cell
 from tests.support.netlist_builds import Pins
+from tests.support.simulating import simulate
 
 CYCLES = 400
 
@@ -200,10 +200,7 @@ def expected(chip, steps):
             values.append(ctx.get(part.o))
             await ctx.tick()
 
-    simulator = Simulator(part)
-    simulator.add_clock(1e-6)
-    simulator.add_testbench(bench)
-    simulator.run()
+    simulate(part, bench)
     return values
 
 

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Back-end interface of the compiler: one class per ISA, found by its name. A new ISA adds one
-class and changes nothing else."""
+"""Back-end interface of the compiler: one class per ISA, found by its name, and the batch size of
+its runs. A new ISA adds one class and changes nothing else."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
+from pathlib import Path
+from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,29 +19,35 @@ from ...errors import InputError
 
 if TYPE_CHECKING:
     from ..graph import Graph, Node
-    from ..layout import Layout
-    from ..planes import BitPlanes
+    from ..layout import BitPlanes, Layout
     from ..quantised import Arithmetic, Quantised
+    from ..target_build import TargetBuild
 
 __all__ = [
+    "BETWEEN",
+    "backend_class",
+    "backend_names",
+    "Backend",
     "DECOMPOSED",
     "HOST",
-    "NATIVE",
-    "NO",
-    "Backend",
     "LayerSpan",
     "Lowered",
     "LoweringError",
+    "NATIVE",
+    "NO",
     "Placed",
     "Support",
     "copyable_states",
+    "line_seconds",
     "moved",
+    "programs_of",
     "with_states",
 ]
 
+
 #: Answers of a support check: by its own instructions, by others of its instructions, on the host
-#: only, not at all.
-NATIVE, DECOMPOSED, HOST, NO = "native", "decomposed", "host", "no"
+#: where the values are by the core's design, on the host if the user allows it, not at all.
+NATIVE, DECOMPOSED, BETWEEN, HOST, NO = "native", "decomposed", "between", "host", "no"
 
 
 @dataclass(frozen=True)
@@ -47,7 +56,7 @@ class Support:
 
     Attributes
     ----------
-    answer : NATIVE, DECOMPOSED, HOST or NO
+    answer : NATIVE, DECOMPOSED, BETWEEN, HOST or NO
     reason : str; of NATIVE empty, else how it is decomposed, or the unsupported attribute and its
         supported values
     """
@@ -236,8 +245,8 @@ class Backend(ABC):
 
     isa: str
     floating = False
-    #: Whether what it answers HOST to needs no permission, since by the core's design values are
-    #: on the host between layers.
+    #: Whether by the core's design values are on the host between layers. Its support check answers
+    #: BETWEEN for nodes that work on them there.
     host_free = False
     #: Whether programs are only looked at, so that those of large networks may be estimated with
     #: less of a search for the best.
@@ -362,3 +371,97 @@ class Backend(ABC):
         output read. ``None`` if the core has none. The copy relies on the constants and setup of
         ``lowered``."""
         return None
+
+
+#: A bound that is so much longer than the best is as good.
+_AS_GOOD = 1.02
+#: Bytes on the line of a run, each way, beside its inputs and outputs: registers, start, the look
+#: that sees its end; of a request beside its data.
+_RUN, _REQUEST = (64, 48), 17
+#: Bits of a byte on a serial line.
+_UART_BITS = 10
+#: Bytes a second that bulk transfers of full-speed USB carry at most: 19 packets of 64 bytes in a
+#: frame of a millisecond.
+_USB_BYTES = 19 * 64 * 1000
+
+
+def line_seconds(link: object, sent: float, received: float) -> float | None:
+    """Lower bound in seconds for sending and receiving so many bytes, ``None`` if the link's rate
+    is unknown; ``link`` is the link entry of a target's info."""
+    link = link if isinstance(link, dict) else {}
+    if link.get("baud"):  # both directions at once
+        return max(sent, received) * _UART_BITS / link["baud"]
+    return (sent + received) / _USB_BYTES if link.get("kind") == "usb" else None
+
+
+def programs_of(
+    backend: Backend, parts: Sequence[Quantised], images: int | None, build: TargetBuild
+) -> list[Lowered]:
+    """Lowers all subgraphs of a network for a common batch size.
+
+    Parameters
+    ----------
+    images : inputs of a run, at most; ``None``:
+        the fewest with which no more inputs a second could be had, by the bound: time of core or
+        link for one, whichever is longer
+    build : TargetBuild
+
+    Raises
+    ------
+    LoweringError
+        The core cannot hold the network.
+    """
+    if images is not None:
+        return backend.lower_all(parts, images)
+    most = max((backend.most_images(part.graph) for part in parts), default=1)
+    count = 1
+    tried: list[tuple[float, list[Lowered]]] = []
+    while True:
+        try:
+            programs = backend.lower_all(parts, count)
+        except LoweringError:
+            if not tried:
+                raise
+            break
+        core, line = _core(backend, programs, build), _line(programs, build)
+        tried.append((max(core, line), programs))
+        # More of them lower the core's share of the time, which makes no difference if the line is
+        # slower.
+        if count >= most or line >= core:
+            break
+        count = min(2 * count, most)
+    best = min(bound for bound, _ in tried)
+    return next(programs for bound, programs in tried if bound <= _AS_GOOD * best)
+
+
+def _core(backend, programs, build):
+    """Seconds of the core per input (cycles if no clock is known)."""
+    cycles = sum(span.cycles / lowered.images for lowered in programs for span in lowered.layers)
+    return cycles / (build.clock_hz * backend.clock_ratio) if build.clock_hz else cycles
+
+
+def _line(programs, build):
+    """Seconds of the link per input; 0 if its rate is unknown."""
+    if not build.clock_hz:
+        return 0.0
+    way = [0.0, 0.0]
+    for lowered in programs:
+        for k, places in enumerate((lowered.inputs, lowered.outputs)):
+            sizes = [
+                int(np.prod(place.layout.shape)) * np.dtype(place.layout.dtype).itemsize
+                for place in places.values()
+            ]
+            way[k] += (sum(size + _REQUEST for size in sizes) + _RUN[k]) / lowered.images
+    return line_seconds(build.link, *way) or 0.0
+
+
+def backend_names() -> list[str]:
+    """Instruction sets that networks can be compiled for: the packages of this folder."""
+    return sorted(
+        module.name for module in iter_modules([str(Path(__file__).parent)]) if module.ispkg
+    )
+
+
+def backend_class(isa: str) -> type[Backend]:
+    """The :class:`Backend` class of an instruction set, ``BACKEND`` of its package."""
+    return import_module(f"{__package__}.{isa}").BACKEND

@@ -3,12 +3,12 @@
 the numpy reference and in the program."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
-__all__ = ["KernelError", "check_name", "check_names", "check_whole", "integers", "is_whole"]
+__all__ = ["KernelError", "check_name", "check_whole", "integers", "is_whole"]
 
 #: Names become those of files and of arrays in them.
 _NAME = re.compile(r"\w[\w.+-]*")
@@ -56,28 +56,6 @@ def check_name(what: str, name: Any) -> None:
             f"{what} {name!r}: the name must be of letters, digits and _ . + - alone, and "
             f"begin with a letter, a digit or _"
         )
-
-
-def check_names(given: Any, expected: Mapping[str, str], what: str = "input") -> None:
-    """Checks that ``given``, arrays by name, has exactly the names of ``expected`` (name ->
-    description of its array).
-
-    Raises
-    ------
-    KernelError
-        Naming the first one that is unknown or missing.
-    """
-    if not isinstance(given, Mapping):
-        raise KernelError(
-            f"{what}s are {type(given).__name__}, expected arrays by name: "
-            f"{', '.join(expected) or 'none'}"
-        )
-    for name in given:
-        if name not in expected:
-            raise KernelError(f"{what} {name} is unknown, expected {', '.join(expected) or 'none'}")
-    for name, text in expected.items():
-        if name not in given:
-            raise KernelError(f"{what} {name} is missing, expected {text}")
 
 
 def integers(

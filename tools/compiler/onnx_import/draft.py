@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Graph builder of the importer: adds nodes with the model's names and converts tensors to the axis
-order that a node needs."""
+order that a node needs; chooses the order of an input."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ import numpy as np
 
 from ..graph import Graph, Node, Port, Reshape, Tensor, Transpose
 from ..ranges import never_negative
-from ..shapes import node_shape
 from .errors import Refused
-from .views import Constant, Grid, View, factored, refined
+from .step import Constant, Grid, View, factored, refined
 
 if TYPE_CHECKING:
+    from .reading import Model, Value
     from .reading import Node as ModelNode
-    from .reading import Value
 
-__all__ = ["MOST_AXES", "MOST_ELEMENTS", "Draft"]
+__all__ = ["Draft", "MOST_AXES", "MOST_ELEMENTS", "wanted_order"]
+
 
 #: Elements that a tensor may have, computed constants all together: as many as the largest board's
 #: memory holds.
@@ -95,7 +95,7 @@ class Draft:
             name=name, inputs=list(tensors), output=output, origin=self.node.operator, **attributes
         )
         try:
-            shape = node_shape(node, *(self.graph.shape(tensor) for tensor in tensors))
+            shape = node.shape_of(*(self.graph.shape(tensor) for tensor in tensors))
         except ValueError as error:
             raise Refused(f"shapes do not fit: {error}") from None
         if prod(shape) > MOST_ELEMENTS:
@@ -356,3 +356,67 @@ class Draft:
                 **grid,
             )
         )
+
+
+_MAPS = {
+    "Conv",
+    "MaxPool",
+    "AveragePool",
+    "GlobalAveragePool",
+    "GlobalMaxPool",
+    "BatchNormalization",
+}
+#: Operators that leave the axes of their first operand as they are.
+_THROUGH = {
+    "Identity",
+    "Cast",
+    "Relu",
+    "LeakyRelu",
+    "Clip",
+    "Sigmoid",
+    "Tanh",
+    "Neg",
+    "Abs",
+    "Add",
+    "Sub",
+    "Mul",
+    "Div",
+    "Dropout",
+    "Pad",
+    "QuantizeLinear",
+    "DequantizeLinear",
+    "Quant",
+    "IntQuant",
+    "BipolarQuant",
+    "Trunc",
+}
+
+
+def wanted_order(model: Model, name: str, count: int) -> tuple[int, ...] | None:
+    """Order of the axes of input ``name`` after the batch axis; ``None`` if no consumer needs
+    another order than the model's.
+
+    Parameters
+    ----------
+    count : axes of the input; the first counts inputs
+    """
+    if count not in (3, 4):
+        return None
+    # Tensor -> its axes, as axes of the input.
+    seen = {name: tuple(range(count))}
+    for node in model.nodes:
+        source = next((seen[read] for read in node.inputs if read in seen), None)
+        # Of a node that is refused nothing can be relied on.
+        if source is None or node.name in model.refused:
+            continue
+        if node.operator in _MAPS and node.inputs[0] in seen:
+            if source[0] != 0:
+                return None
+            return tuple(axis - 1 for axis in (*source[2:], source[1]))
+        if node.operator in _THROUGH and node.outputs:
+            seen[node.outputs[0]] = source
+        elif node.operator == "Transpose" and sorted(node.attributes.get("perm", ())) == list(
+            range(count)
+        ):
+            seen[node.outputs[0]] = tuple(source[axis] for axis in node.attributes["perm"])
+    return None

@@ -13,7 +13,7 @@ import numpy as np
 
 from .draft import MOST_ELEMENTS
 from .errors import Refused
-from .views import Constant
+from .step import Constant
 
 if TYPE_CHECKING:
     from .step import Step

@@ -8,15 +8,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .draft import MOST_ELEMENTS, Draft
+from .draft import MOST_ELEMENTS, Draft, wanted_order
 from .errors import OnnxError, Refused, listed
 from .folding import FOLDED, fold
 from .inference import inferred_shapes
 from .operators import OPERATORS
-from .orders import wanted_order
 from .reading import read_model
-from .step import Step
-from .views import Constant, View
+from .step import Constant, Step, View
 
 if TYPE_CHECKING:
     from ..graph import Graph

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Passes for Reshapes and Transposes: merged, moved towards the outputs, and absorbed by
-consumers."""
+"""Passes for nodes that only move data. Reshapes and Transposes are merged, moved towards the
+outputs and absorbed by consumers; nodes that select or reorder channels become convolutions with a
+single one per result channel, which are then folded into their neighbours."""
 
 from __future__ import annotations
 
@@ -9,18 +10,216 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..graph import Activation, Binary, Dense, Node, Reshape, Tensor, Transpose
+from ..graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Conv,
+    Dense,
+    MaxPool,
+    Node,
+    Reshape,
+    Slice,
+    Tensor,
+    Transpose,
+)
 
 if TYPE_CHECKING:
-    from .editor import Editor
+    from .rewriting import Editor
 
 __all__ = [
+    "cut_into_padding",
     "merge_reshapes",
+    "merge_selections",
     "merge_transposes",
     "move_into_dense",
     "move_into_ports",
+    "recognise_shuffle",
+    "rows_to_channels",
     "sink_transposes",
+    "split_channels",
 ]
+
+
+def recognise_shuffle(editor: Editor, node: Node) -> bool:
+    """Recognises a channel shuffle (Reshape into groups, Transpose, Reshape back) as a convolution
+    that selects channels."""
+    if not isinstance(node, Reshape):
+        return False
+    turn = editor.sole_source(node, Transpose)
+    split = editor.sole_source(turn, Reshape) if turn is not None else None
+    if split is None:
+        return False
+    shape, inner = editor.shape(split.inputs[0]), tuple(split.shape)
+    if len(shape) != 3 or inner[:2] != shape[:2] or len(inner) != 4:
+        return False
+    if tuple(turn.order) != (0, 1, 3, 2) or editor.shape(node.output) != shape:
+        return False
+    chosen = np.arange(shape[2]).reshape(inner[2:]).T.ravel()
+    editor.put(
+        Conv(
+            name=node.name,
+            inputs=[split.inputs[0]],
+            output=node.output,
+            origin=f"{split.origin}+{turn.origin}+{node.origin}",
+            weights=np.eye(shape[2])[chosen][:, None, None, :],
+        )
+    )
+    editor.remove(turn)
+    editor.remove(split)
+    return True
+
+
+#: Rows of a map that :func:`rows_to_channels` gathers, and channels that it makes, at most.
+_MOST_ROWS, _MOST_CHANNELS = 8, 512
+
+
+def rows_to_channels(editor: Editor, node: Node) -> bool:
+    """Recognises a map that becomes a sequence of its columns, with all channels of all rows as
+    features, as a convolution over all rows that selects them."""
+    if not isinstance(node, Reshape):
+        return False
+    turn = editor.sole_source(node, Transpose)
+    if turn is None or tuple(turn.order) not in ((1, 2, 0), (1, 0, 2)):
+        return False
+    if editor.maker(turn.inputs[0], Conv | MaxPool | AveragePool) is None:
+        return False
+    rows, columns, channels = editor.shape(turn.inputs[0])
+    made = rows * channels
+    if rows > _MOST_ROWS or made > _MOST_CHANNELS or tuple(node.shape) != (columns, made):
+        return False
+    # [feature, row, 1, channel]
+    if tuple(turn.order) == (1, 2, 0):
+        weights = np.eye(made).reshape(made, channels, rows).transpose(0, 2, 1)[:, :, None]
+    else:
+        weights = np.eye(made).reshape(made, rows, 1, channels)
+    output = editor.unused(f"{turn.output}_rows", editor.tensors)
+    editor.put_before(
+        turn,
+        Conv(
+            name=editor.unused(f"{turn.name}_rows", editor.nodes),
+            inputs=list(turn.inputs),
+            output=output,
+            origin=f"{turn.origin}+{node.origin}" if turn.origin != node.origin else node.origin,
+            weights=np.ascontiguousarray(weights),
+        ),
+    )
+    editor.put(replace(node, inputs=[output]))
+    editor.remove(turn)
+    return True
+
+
+def _chosen(node: Node | None) -> np.ndarray | None:
+    """Source channel of each result channel, for a convolution that only selects; else ``None``."""
+    if (
+        not isinstance(node, Conv)
+        or node.weights.shape[1:3] != (1, 1)
+        or node.groups != 1
+        or node.stride != (1, 1)
+        or any(node.padding)
+        or node.bias is not None
+        or node.activation is not None
+        or node.weight_scale is not None
+        or len(node.inputs) > 1
+    ):
+        return None
+    weights = node.weights[:, 0, 0]
+    one = (weights == 1).sum(axis=1) == 1
+    if not one.all() or np.count_nonzero(weights) != len(weights):
+        return None
+    return weights.argmax(axis=1)
+
+
+def _of_channels(node: Conv, chosen: np.ndarray) -> dict[str, np.ndarray | None]:
+    """Restricts a convolution's arrays to the channels ``chosen``."""
+    return {
+        name: None if array is None else array[chosen]
+        for name, array in (
+            ("weights", node.weights),
+            ("bias", node.bias),
+            ("weight_scale", node.weight_scale),
+        )
+    }
+
+
+def merge_selections(editor: Editor, node: Node) -> bool:
+    """Folds a channel selection into the preceding convolution or the following one."""
+    if not isinstance(node, Conv) or node.groups != 1 or len(node.inputs) > 1:
+        return False
+    first = editor.sole_source(node, Conv)
+    if first is None or first.groups != 1 or len(first.inputs) > 1:
+        return False
+    chosen = _chosen(node)
+    if chosen is not None and len(chosen) <= len(first.weights):
+        editor.join(first, node, **_of_channels(first, chosen))
+        return True
+    if _chosen(first) is None:
+        return False
+    editor.swallow(first, node, weights=node.weights @ first.weights[:, 0, 0])
+    return True
+
+
+def _channels(editor: Editor, node: Node) -> np.ndarray | None:
+    """Channels of a map that a node selects, if it does nothing else."""
+    if isinstance(node, Conv):
+        return _chosen(node)
+    if not isinstance(node, Slice) or len(node.start) != 3:
+        return None
+    shape = editor.shape(node.inputs[0])
+    if editor.shape(node.output)[:2] != shape[:2] or min(node.step) < 1:
+        return None
+    return np.arange(shape[2])[node.start[2] : node.stop[2] : node.step[2]]
+
+
+def split_channels(editor: Editor, node: Node) -> bool:
+    """Splits a convolution whose readers select disjoint channels: each reader becomes a
+    convolution of its own."""
+    chosen = _channels(editor, node)
+    first = editor.maker(node.inputs[0], Conv) if chosen is not None else None
+    if first is None or first.groups != 1 or len(first.inputs) > 1 or editor.kept(first.output):
+        return False
+    taken = [_channels(editor, reader) for reader in editor.readers(first.output)]
+    known = [channels for channels in taken if channels is not None]
+    if len(known) < len(taken):
+        return False
+    every = np.concatenate(known)
+    if len(np.unique(every)) != len(every):
+        return False
+    assert chosen is not None
+    editor.put(
+        replace(
+            first,
+            name=node.name,
+            inputs=list(first.inputs),
+            output=node.output,
+            origin=first.origin if node.origin == first.origin else f"{first.origin}+{node.origin}",
+            **_of_channels(first, chosen),
+        )
+    )
+    return True
+
+
+def cut_into_padding(editor: Editor, node: Node) -> bool:
+    """Folds a Slice that removes the border of a convolution's results into a smaller padding."""
+    if not isinstance(node, Slice) or len(node.start) != 3 or any(s != 1 for s in node.step):
+        return False
+    first = editor.sole_source(node, Conv)
+    if first is None or first.stride != (1, 1) or len(first.inputs) > 1:
+        return False
+    shape = editor.shape(first.output)
+    if editor.shape(node.output)[2] != shape[2]:
+        return False
+    top, left, bottom, right = first.padding
+    padding = (
+        top - node.start[0],
+        left - node.start[1],
+        bottom - (shape[0] - node.stop[0]),
+        right - (shape[1] - node.stop[1]),
+    )
+    if min(padding) < 0:
+        return False
+    editor.join(first, node, padding=padding)
+    return True
 
 
 def merge_reshapes(editor: Editor, node: Node) -> bool:

@@ -1,45 +1,50 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Quantisation of one network for one core: scales, shifts, integer weights and biases from
-calibration inputs."""
+calibration inputs; or placeholders of the same widths and sizes, for checking without calibration
+inputs whether a core can hold the program."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...errors import InputError
-from ..evaluate import run_graph, run_node
+from ..evaluate import run_graph
 from ..graph import Affine, AveragePool, Binary, Graph, Gru, Lstm, MatMul, Reduce
-from ..passes.readers import without
+from ..passes.folding import without
 from ..quantised import Integer, Quantised
-from .calibration import check_calibration, evenly, fewer
-from .correction import mean_error
-from .entry import input_step
-from .equalise import equalised
-from .integers import fit_shifts, integer_bias, make_integer
-from .offsets import (
+from .calibration import Walk, check_calibration, collect, copy_of, evenly, fewer
+from .equalise import (
     Centred,
     Reader,
     choose,
+    equalised,
     far_channels,
     is_worth_it,
     movable,
     moved,
     without_middle,
 )
+from .integers import (
+    fit_shifts,
+    integer_bias,
+    make_integer,
+    mean_error,
+    neighbourhoods,
+    rows_of,
+    weighted,
+)
 from .recurrent import recurrent_integer
-from .rows import neighbourhoods, rows_of, weighted
-from .scales import Scales, activated, bounded
-from .statistics import collect
-from .steps import better_unfused
-from .walk import Walk, copy_of
+from .scales import Scales, activated, better_unfused, bounded, input_step
 
 if TYPE_CHECKING:
     from ..backends.base import Backend
 
-__all__ = ["Quantiser", "check_bits", "check_percentile", "quantise"]
+__all__ = ["Quantiser", "ValuesNeeded", "check_bits", "check_percentile", "placeholder", "quantise"]
+
 
 #: Rounds of bias correction; inputs whose partial sums are looked at before equalisation.
 _ROUNDS, _FEW = 2, 8
@@ -324,11 +329,11 @@ class Quantiser:
         found = {first: values}
         for node in self.graph.nodes:
             if node.output in names and node.output != first:
-                found[node.output] = run_node(node, found[node.inputs[0]])
+                found[node.output] = node.run(found[node.inputs[0]])
         return found
 
     def _readers(self, node, offset):
-        """Readers (:class:`~.offsets.Reader`) of a layer's result whose partial sums saturate;
+        """Readers (:class:`~.equalise.Reader`) of a layer's result whose partial sums saturate;
         ``offset``: that of the result."""
         real = self.walk.real[node.output]
         few = real[np.linspace(0, len(real) - 1, min(len(real), _FEW)).round().astype(int)]
@@ -341,7 +346,7 @@ class Quantiser:
             if numbers.partial_bits is None:
                 continue
             # Of a residual what counts is left out: it comes last.
-            result = run_node(reader, before[source], *(0.0 for _ in reader.inputs[1:]))
+            result = reader.run(before[source], *(0.0 for _ in reader.inputs[1:]))
             axes = tuple(range(result.ndim - 1))
             limit = 2.0 ** (self.scales.width(reader.output) + numbers.partial_shifted)
             limit /= 2.0**numbers.partial_bits
@@ -430,3 +435,103 @@ def _few(shift):
     """A shift for the report: the common shift, or the least and the greatest."""
     least, most = int(shift.min()), int(shift.max())
     return least if least == most else [least, most]
+
+
+#: Greatest size that numbers of a tensor stand for: more than the usual bound of a clip, so that a
+#: clip is not left to the end of the numbers.
+_RANGE = 8.0
+
+
+class ValuesNeeded(Exception):
+    """Raised if values of tensors decide whether a core supports a network, or the shape of its
+    program."""
+
+
+def placeholder(graph: Graph, backend: Backend, bits: int | None = None) -> Quantised:
+    """Placeholder :class:`~..quantised.Quantised` of a legalised subgraph: weights are rounded to
+    the nearest, and all tensors are assumed to have the same range.
+
+    ``bits``: as of :func:`~.quantiser.quantise`.
+
+    Raises
+    ------
+    ValuesNeeded
+        The program depends on the tensors' values, which calibration alone shows.
+    LoweringError
+        A network for which the core has no scales, whatever the values.
+    """
+    graph = copy_of(backend.legalise(graph))
+    if backend.floating:
+        return Quantised(graph=graph)
+    return _Placeholder(graph, backend, bits).made()
+
+
+class _Scales(Scales):
+    """Scales for the range :data:`_RANGE`, except those that the model or the core prescribes."""
+
+    def choose(self, tensor, layer=None, sums=()):
+        if tensor not in self.of:
+            step, why = self._given[self.groups.of(tensor)] or (None, None)
+            self.fix(tensor, step or _RANGE / (1 << self.width(tensor) - 1), why or "placeholder")
+        return self.of[tensor]
+
+    def follow(self, node):
+        if self._given[self.groups.of(node.output)] or node.output in self.of:
+            raise ValuesNeeded(f"{node.name}: its result shares a scale with other tensors")
+        unit = np.prod([self.of[name].step for name in node.inputs])
+        step = _RANGE / (1 << self.width(node.output) - 1)
+        shift = int(np.clip(np.rint(np.log2(step / unit)), *self.arithmetic[node.name].shifts))
+        self.fix(node.output, unit * 2.0**shift, "placeholder")
+        return self.of[node.output], shift
+
+    def partial_sums(self, node, walk):
+        return []
+
+
+class _NoWalk:
+    """Replaces the :class:`~.calibration.Walk` for a network that is not computed."""
+
+    def run_whole(self, node, quantised):
+        return None
+
+
+class _Placeholder(Quantiser):
+    def __init__(self, graph, backend, bits):
+        super().__init__(graph, backend, {}, bits, None, quick=True, scales=_Scales)
+        self.walk = _NoWalk()
+
+    def _note(self, name, what, value, why):
+        pass
+
+    def made(self):
+        """Computes the placeholder numbers of the whole graph."""
+        for port in self.graph.inputs:
+            self.scales.choose(port.tensor)
+        for node in self.graph.nodes:
+            for name in node.inputs:
+                self.scales.choose(name)
+            self._node(node)
+        return self.result
+
+    def _layer(self, node, numbers):
+        if numbers.partial_bits is not None and bounded(node.activation):
+            raise ValuesNeeded(
+                f"{node.name}: its partial sums decide whether its clip stays unfused"
+            )
+        source, result = (self.scales.choose(name) for name in (node.inputs[0], node.output))
+        rows, given = rows_of(node), node.shift if isinstance(node, Affine) else node.bias
+        groups, each, products = rows.shape
+        bias = np.zeros(groups * each) if given is None else np.array(given, np.float64)
+        power = np.ones((groups, products))
+        shift, _ = fit_shifts(rows, bias, power, source.step, result.step, numbers)
+        integer = make_integer(node, bias, shift, source.step, result.step, numbers)
+        # Even a layer without biases gets some, to correct the means.
+        integer.bias = np.where(integer.bias == 0, 1, integer.bias)
+        self.result.layers[node.name] = integer
+
+    def _recurrent(self, node, numbers):
+        source, result = (self.scales.choose(name) for name in (node.inputs[0], node.output))
+        nothing = np.zeros((1, *self.graph.shape(node.inputs[0])))
+        few = replace(numbers, source_step=numbers.source_step or result.step)
+        integer, sums, _ = recurrent_integer(node, source, result, few, nothing)
+        self.result.layers[node.name], self.scales.of[f"{node.name}.sums"] = integer, sums

@@ -6,11 +6,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..evaluate import run_node
 from ..graph import Gru, Lstm
 from ..quantised import Arithmetic, Integer, Scale
 from .integers import fit_shifts, integer_bias, round_nearest
-from .steps import Wish, choose_step
+from .scales import Wish, choose_step
 
 __all__ = ["recurrent_integer"]
 
@@ -18,7 +17,7 @@ __all__ = ["recurrent_integer"]
 def _parts(node, values):
     """Gate sums on ``values`` [inputs, steps, features]: the input products and the recurrent
     products, each with its bias, and the states before each step; [inputs, steps, ...]."""
-    states = run_node(replace(node, last=False), values)
+    states = replace(node, last=False).run(values)
     states = states[:, ::-1] if node.reverse else states
     first = np.broadcast_to(node.initial, (len(values), 1, states.shape[2]))
     before = np.concatenate([first, states[:, :-1]], axis=1)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Choice of scales: one for each group of tensors that share it, chosen when the first producer of
-the group is processed."""
+the group is processed, so that the loss from rounding, clipping and the layer's weights is
+least."""
 
 from __future__ import annotations
 
@@ -12,18 +13,191 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..backends.base import Backend, LoweringError
-from ..evaluate import run_node
+from ..evaluate import run_graph
 from ..graph import Activation, Binary, Conv, Graph, Gru, Lstm, MatMul, Node
 from ..quantised import Arithmetic, Scale
+from .calibration import SAMPLES, batches, evenly
 from .groups import Groups, widths
-from .statistics import SAMPLES
-from .steps import Wish, choose_step
+from .integers import fit_shifts
 
 if TYPE_CHECKING:
-    from .statistics import Seen
-    from .walk import Walk
+    from .calibration import Seen, Walk
 
-__all__ = ["Scales", "Sums", "activated", "bounded"]
+__all__ = [
+    "SPARE",
+    "Scales",
+    "Sums",
+    "WIDE",
+    "Wish",
+    "activated",
+    "better_unfused",
+    "bounded",
+    "choose_step",
+    "input_step",
+    "saturating",
+]
+
+
+#: Headroom above the largest calibrated magnitude, for cores whose results wrap.
+ROOM = {4: 1.25, 8: 1.5, 16: 6.0}
+#: Headroom where results saturate and are so wide that it costs no precision (bits, factor): later
+#: inputs may be louder than the calibration's.
+WIDE, SPARE = 16, 2.0
+#: Candidate scales, from that of the whole range down: number per octave, in all, and of those that
+#: represent the weights exactly.
+OCTAVE, TRIED, EXACT = 10, 30, 16
+#: A clip gets a layer of its own if that reduces the squared error below this share.
+_UNFUSED_SHARE = 0.25
+
+
+class Wish:
+    """Data for choosing one group's scale: samples of its tensors, their weights in the loss, and
+    limits.
+
+    Parameters
+    ----------
+    bits : width of the tensors
+    samples : list of float64 arrays, elements of each tensor
+
+    Attributes
+    ----------
+    layers : list of (rows, bias, power, source step,
+        Arithmetic) of layers that make one of the tensors
+    sums : list of (partial sums [steps, elements], function of the activation,
+        limit of a partial sum in multiples of the scale)
+    most : greatest value that the scale may represent (a clip that saturation applies), else
+        infinity
+    percentile : share of the elements that is not cut, in percent, or ``None``: by least error
+    wraps : bool, as Arithmetic's
+    """
+
+    def __init__(self, bits: int, samples: Sequence[np.ndarray]):
+        self.bits, self.samples = bits, samples
+        self.layers: list[tuple[Any, ...]] = []
+        self.sums: list[tuple[Any, ...]] = []
+        self.most = np.inf
+        self.percentile: float | None = None
+        self.wraps = False
+
+    @property
+    def top(self) -> int:
+        """Greatest integer of the width."""
+        return (1 << self.bits - 1) - 1
+
+    def greatest(self) -> float:
+        """Greatest absolute value."""
+        sums = (
+            np.abs(values).max(initial=0.0) * (self.top + 1) / limit
+            for values, _, limit in self.sums
+        )
+        return float(
+            max([0.0, *(np.abs(sample).max(initial=0.0) for sample in self.samples), *sums])
+        )
+
+    def candidates(self, greatest: float) -> np.ndarray:
+        """Candidate scales, between which the search decides."""
+        if self.wraps or self.bits >= WIDE:
+            room = ROOM.get(self.bits, 1.5) if self.wraps else SPARE
+            return greatest * room / self.top * 2.0 ** (np.arange(OCTAVE + 1) / OCTAVE)
+        steps = greatest / self.top * 1.05 * 2.0 ** (-np.arange(TRIED) / OCTAVE)
+        exact = []
+        for rows, _, _, source_step, numbers in self.layers:
+            size = np.abs(rows).max(axis=2).ravel()
+            size = (
+                np.quantile(size, np.linspace(1, 0, min(EXACT, len(size))))
+                if numbers.shift_group
+                else size.max(keepdims=True)
+            )
+            unit = size[size > 0] * source_step / ((1 << numbers.weight_bits - 1) - 1)
+            for places in range(-1, int(np.log2(TRIED / OCTAVE * 2)) + 2):
+                exact.append(unit * 2.0 ** (np.floor(np.log2(steps[0] / unit)) - places))
+        exact = np.concatenate(exact) if exact else np.zeros(0)
+        return np.concatenate([steps, exact[(exact <= steps[0]) & (exact >= steps[-1])]])
+
+    def rounding(self, step: float) -> float:
+        """Mean squared error of rounding and clipping the tensors' elements."""
+        low, high = -self.top - 1, self.top
+        return sum(
+            float(np.mean(np.square(sample - step * np.clip(np.rint(sample / step), low, high))))
+            for sample in self.samples
+        )
+
+    def cost(self, step: float) -> float:
+        """Mean squared error of the tensors with scale ``step``."""
+        total = self.rounding(step)
+        for rows, bias, power, source_step, numbers in self.layers:
+            total += fit_shifts(rows, bias, power, source_step, step, numbers)[1]
+        return total + self.saturation(step)
+
+    def saturation(self, step: float) -> float:
+        """Mean squared error from saturation of partial sums, over all layers."""
+        return sum(
+            saturating(values, activation, limit * step) for values, activation, limit in self.sums
+        )
+
+
+def saturating(
+    values: np.ndarray, activation: Callable[[np.ndarray], np.ndarray], limit: float
+) -> float:
+    """Mean squared error of sums that saturate after every term."""
+    total = np.zeros_like(values[0])
+    before = total
+    for now in values:
+        total = np.clip(total + (now - before), -limit, limit)
+        before = now
+    return float(np.mean(np.square(activation(total) - activation(values[-1]))))
+
+
+def better_unfused(bits: int, sums: Sequence[tuple[Any, ...]], step: float) -> bool:
+    """Whether a clipped layer loses much less by saturation of its partial sums if its clip stays
+    unfused.
+
+    ``bits``, ``step``: of its result; ``sums``: as :class:`Wish` has them, of this layer alone.
+    """
+    ((values, activation, limit),) = sums
+    exact = activation(values[-1])
+    together, alone = Wish(bits, [exact]), Wish(bits, [values[-1]])
+    together.sums, alone.sums = list(sums), [(values, lambda x: x, limit)]
+    unfused = choose_step(alone)[0]
+    # Behind the layer its result is rounded once more.
+    again = activation(unfused * np.clip(np.rint(values[-1] / unfused), -alone.top - 1, alone.top))
+    lost = (
+        np.mean(np.square(again - exact))
+        + saturating(values, lambda x: x, limit * unfused)
+        + step * step / 12
+    )
+    return lost < _UNFUSED_SHARE * together.cost(step)
+
+
+def choose_step(wish: Wish) -> tuple[float, str]:
+    """Chooses the scale: (scale, reason)."""
+    greatest = wish.greatest()
+    if greatest == 0:
+        return 1.0 / wish.top, "all values are zero"
+    if wish.percentile is not None and not wish.wraps:
+        size = float(
+            np.mean([np.percentile(np.abs(sample), wish.percentile) for sample in wish.samples])
+        )
+        return min(
+            size or greatest, wish.most
+        ) / wish.top, f"{wish.percentile:g} % of the values are not cut"
+    steps = wish.candidates(greatest)
+    steps = steps[steps <= wish.most / wish.top]
+    if not len(steps):
+        return wish.most / wish.top, f"saturation is the limit at {wish.most:g}"
+    costs = [wish.cost(step) for step in steps]
+    best = float(steps[int(np.argmin(costs))])
+    if wish.wraps:
+        return (
+            best,
+            f"headroom of {best * wish.top / greatest:.2f} above the values seen: results wrap",
+        )
+    return (
+        best,
+        f"least squared error, range {best * wish.top / greatest:.3f} of the greatest size "
+        f"seen, {greatest:.5g}",
+    )
+
 
 #: Sampled elements of partial sums per tap; inputs of a layer for them, counted as results.
 _SUMS, _RESULTS = 1 << 15, 1 << 19
@@ -59,14 +233,14 @@ class Sums:
 
 
 def activated(node: Node, sums: Sums | None) -> list[tuple[Any, ...]]:
-    """Partial sums of a node in the form of :class:`~.steps.Wish`; an empty list for ``None``."""
+    """Partial sums of a node in the form of :class:`Wish`; an empty list for ``None``."""
     return [] if sums is None else [(sums.values, partial(_activated, node), sums.limit)]
 
 
 def _activated(node, values):
     """Partial sums after the activation of a node."""
     activation = getattr(node, "activation", None)
-    return values if activation is None else run_node(activation, values)
+    return values if activation is None else activation.run(values)
 
 
 def bounded(activation: Activation | None) -> bool:
@@ -272,7 +446,7 @@ class Scales:
         layer: tuple[Any, ...] | None = None,
         sums: Sequence[tuple[Any, ...]] = (),
     ) -> Wish:
-        """Data for choosing the scale of a tensor's group, a :class:`~.steps.Wish`; arguments as in
+        """Data for choosing the scale of a tensor's group, a :class:`Wish`; arguments as in
         :meth:`choose`."""
         wish = self._wish(self.groups.of(tensor))
         wish.layers += [layer] if layer is not None else []
@@ -353,3 +527,69 @@ class Scales:
             sums.append(sums[-1] + walk.real[node.inputs[1]][index].ravel()[at])
         limit = (1 << numbers.partial_bits - 1) * 2.0**-numbers.partial_shifted
         return Sums(values=np.stack(sums), channel=at % channels, limit=limit)
+
+
+#: Inputs that are tried; scales per halving and in total; greatest number of values of a grid.
+_INPUTS, _HALVING, _TRIED, _VALUES = 48, 5, 9, 1 << 12
+
+
+def _grid(values):
+    """Greatest scale at which all ``values`` are integers (as those of a sensor or a quantised data
+    set are), or ``None``."""
+    found = np.unique(values)
+    if not 1 < len(found) <= _VALUES:
+        return None
+    size = max(abs(found[0]), abs(found[-1]))
+    gaps = np.diff(found)
+    unit = gaps[gaps > 1e-5 * size].min(initial=size)
+    return unit if np.abs(found / unit - np.rint(found / unit)).max() < 1e-2 else None
+
+
+def _results(graph, values):
+    outputs = [run_graph(graph, batch) for batch in batches(graph, values)]
+    return {name: np.concatenate([output[name] for output in outputs]) for name in outputs[0]}
+
+
+def input_step(
+    graph: Graph, values: Mapping[str, np.ndarray], tensor: str, bits: int
+) -> tuple[float, str] | None:
+    """Chooses the scale of an input: (scale, reason); ``None`` if all its values are zero.
+
+    Parameters
+    ----------
+    graph : Graph
+    values : dict, name of each input's tensor -> float64 array
+    tensor, bits : name of the input's tensor, its width
+    """
+    values = evenly(values, _INPUTS)
+    own, top = values[tensor], (1 << bits - 1) - 1
+    greatest = np.abs(own).max()
+    if greatest == 0:
+        return None
+    steps = list(
+        greatest
+        * (SPARE if bits >= WIDE else 1)
+        / top
+        * 2.0 ** (-np.arange(1 if bits >= WIDE else _TRIED) / _HALVING)
+    )
+    unit = _grid(own)
+    if unit is not None:
+        steps += [
+            unit * k for k in range(1, int(steps[0] * 1.05 / unit) + 1) if unit * k > steps[-1]
+        ][-4:]
+    exact, costs = _results(graph, values), []
+    for step in steps:
+        scale = Scale(step, bits)
+        now = _results(graph, {**values, tensor: scale.value(scale.quantise(own))})
+        costs.append(
+            sum(
+                np.square(now[name] - real).sum() / max(np.square(real).sum(), 1e-300)
+                for name, real in exact.items()
+            )
+        )
+    best = steps[int(np.argmin(costs))]
+    return (
+        best,
+        f"least change of the network's results, range {best * top / greatest:.3f} of the "
+        f"greatest size seen, {greatest:.5g}",
+    )

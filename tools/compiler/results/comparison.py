@@ -16,11 +16,12 @@ from ...targets.ceilings import moved
 from ..backends import backend_names
 from ..backends.base import LoweringError
 from ..evaluate import run_graph
+from ..fidelity import reference_tensors
 from ..planning import Options, compile_graph, random_calibration
-from ..ports import from_graph, to_graph
 from ..session import Session
 from ..target_build import target_build
-from ..verification import reference_tensors, verify_plan
+from ..values import from_graph, to_graph
+from ..verification import verify_plan
 from .accuracy import agreement, signal_to_noise
 from .layers import layer_counters, layer_snr
 from .places import build_object

@@ -41,7 +41,7 @@ def layer_snr(
     ----------
     inputs : dict, tensor name -> float64 with the first axis of inputs
     numbers : dict, tensor name -> integers of the core, as
-        :func:`~..verification.reference_tensors` gives them
+        :func:`~..fidelity.reference_tensors` gives them
     """
     values, found = {name: array[:MOST_INPUTS] for name, array in inputs.items()}, {}
     for number, step in enumerate(plan.steps):

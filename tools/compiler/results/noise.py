@@ -10,15 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..evaluate import run_node
 from ..fidelity import chosen_tensor, exact_states, signal_power, some_inputs
 from ..passes import simplify
 from ..plan import CoreStep
 from ..planning import random_calibration
-from ..ports import to_graph
-from ..quantise.walk import run_alone
+from ..quantise.calibration import run_alone
 from ..streams.states import carried
-from ..values import to_numbers, to_values
+from ..values import to_graph, to_numbers, to_values
 
 if TYPE_CHECKING:
     from ..graph import Graph, Node
@@ -173,7 +171,7 @@ class _Walk:
                 data[None] if data is not None else changed.get(name, self.exact.get(name))
             )
         with np.errstate(all="ignore"):
-            value = run_node(node, *operands)
+            value = node.run(*operands)
         return np.broadcast_to(value, (self.count, *value.shape[1:]))
 
     def errors(self) -> Iterator[_Error]:

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from ...build.reached import time_clock
-from ..images import line_seconds
+from ..backends.base import line_seconds
 
 if TYPE_CHECKING:
     from ...targets.base import TargetInfo

@@ -3,7 +3,6 @@
 
 from .report import SessionReport
 from .runs import RunFailed
-from .session import Session
-from .states import StateInvalid
+from .session import Session, StateInvalid
 
 __all__ = ["RunFailed", "Session", "SessionReport", "StateInvalid"]

@@ -17,8 +17,8 @@ from ....gateware.standalone.runlist import MAX_BYTES, MAX_STEP, RunList
 if TYPE_CHECKING:
     from ..backends.base import Lowered, Placed
     from ..plan.plan import CoreStep
+    from .runs import Transfer
     from .session import Session
-    from .transfer import Transfer
 
 __all__ = ["MOST", "Chunk", "ListPlaces", "build_list", "in_lists"]
 

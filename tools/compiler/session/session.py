@@ -1,33 +1,98 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Execution of a plan on a target: constants are written and checked once, then every input is
-written, run and read."""
+written, run and read. States, the values that the next inference reads, are kept as far as the
+host holds them."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...errors import suggestion
+from ...errors import InputError, QuintetError, suggestion
 from ..evaluate import run_graph
 from ..plan import CoreStep, PlanError
-from ..ports import from_graph, to_graph
-from ..values import check_inputs, to_numbers, to_values
+from ..values import check_inputs, from_graph, to_graph, to_numbers, to_values
 from .listed import ListPlaces, in_lists
 from .report import SessionReport
-from .runs import Runs
-from .states import States
-from .transfer import Transfer
-from .turns import in_turns, one_by_one
+from .runs import Runs, Transfer, in_turns, one_by_one
 
 if TYPE_CHECKING:
     from ...targets.base import Target
     from ..backends.base import Lowered
-    from ..plan.plan import Plan
+    from ..graph import State
+    from ..plan.plan import CoreStep, Plan
 
-__all__ = ["Session"]
+__all__ = ["Session", "StateInvalid", "States", "initial_bytes"]
+
+
+def initial_bytes(step: CoreStep, state: State) -> bytes:
+    """Initial memory contents of a state that a program keeps in main memory."""
+    placed = step.lowered.states[state.input.tensor]
+    values = to_graph(state.input, state.initial[None])
+    memory = np.zeros(placed.layout.end - placed.layout.first, np.uint8)
+    numbers = to_numbers(step.part, state.input.tensor, values)
+    placed.layout.write(memory, numbers, placed.layout.first)
+    return memory.tobytes()
+
+
+class StateInvalid(QuintetError):
+    """Error: a run failed, so that the states are unknown; ``reset``, or an assignment of all
+    states, makes them valid."""
+
+
+class States:
+    """States of a plan's session, with their validity.
+
+    Attributes
+    ----------
+    values : dict, tensor of the input -> float64 [1, ...]; of a state that stays in the target's
+        memory only what was written there last
+    valid : bool, false behind a run that failed
+    """
+
+    def __init__(self, plan: Plan):
+        self._plan = plan
+        self.values: dict[str, np.ndarray] = {}
+        self.valid = True
+
+    def check(self) -> None:
+        """Raises :class:`StateInvalid` if a run failed since the states were set."""
+        if not self.valid:
+            names = ", ".join(state.input.name for state in self._plan.states)
+            raise StateInvalid(
+                f"{self._plan.network}: the states {names} are invalid, since a run failed: "
+                f"expected session.reset(), or a saved session.state of all of them"
+            )
+
+    @contextmanager
+    def running(self) -> Iterator[None]:
+        """Context manager around inferences: if one fails, the states are invalid."""
+        self.check()
+        self.valid = False
+        yield
+        self.valid = True
+
+    def checked(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """Checks arrays against the names and shapes of the states' inputs. Raises InputError."""
+        ports = {state.input.name: state.input for state in self._plan.states}
+        found = {}
+        for name, value in values.items():
+            if name not in ports:
+                raise InputError(f"no state {name!r}{suggestion(name, ports)}")
+            array = np.asarray(value)
+            if array.shape != tuple(ports[name].shape):
+                raise InputError(
+                    f"state {name}: has the shape {list(array.shape)}, expected "
+                    f"{list(ports[name].shape)}"
+                )
+            if array.dtype.kind not in "iufb" or not np.isfinite(array).all():
+                raise InputError(f"state {name}: expected finite numbers")
+            found[name] = array
+        return found
 
 
 class Session:
@@ -113,7 +178,7 @@ class Session:
     def state(self) -> dict[str, np.ndarray]:
         """Present states, name of the input -> array of its shape, which the next inference reads.
         Assigning such a dict continues from there; omitted states are unchanged. Raises
-        :class:`~.states.StateInvalid` after a run that failed."""
+        :class:`StateInvalid` after a run that failed."""
         self.states.check()
         return {state.input.name: self._get_state(state) for state in self.plan.states}
 

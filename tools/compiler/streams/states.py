@@ -13,8 +13,7 @@ import numpy as np
 
 from ...errors import InputError, suggestion
 from ..evaluate import run_graph
-from ..ports import from_graph, to_graph
-from ..values import check_arrays
+from ..values import check_arrays, from_graph, to_graph
 
 if TYPE_CHECKING:
     from ..graph import Graph, Port

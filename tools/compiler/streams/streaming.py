@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import InputError, suggestion
-from ..backends.base import NO
+from ..backends.base import HOST, NO
 from ..graph import (
     Activation,
     Affine,
@@ -118,13 +118,11 @@ def in_calls(stream: Stream, arrays: Mapping[str, np.ndarray]) -> dict[str, np.n
 
 def stream_of(
     graph: Graph, build: TargetBuild, given: Mapping[str, int], frames: int | None = None
-) -> Stream | None:
-    """The :class:`Stream` that a user requests, or ``None``. ``given``: name of an input -> its
-    axis of time as the model counts it, that of the inputs included."""
+) -> Stream:
+    """The :class:`Stream` that a user requests. ``given``: name of an input -> its axis of time as
+    the model counts it, that of the inputs included."""
     if not given:
-        if frames is not None:
-            raise InputError(f"{frames} frames a call: expected an input to stream as well")
-        return None
+        raise InputError(f"{frames} frames a call: expected an input to stream as well")
     if len(given) > 1:
         raise InputError(f"stream {', '.join(given)}: expected one input")
     ((name, axis),) = given.items()
@@ -206,7 +204,7 @@ def _refused(graph: Graph, backend: Backend) -> int:
     graph = separated(simplify(graph), backend)
     answers = [backend.check_support(graph, node) for node in graph.nodes]
     if backend.host_free:
-        return sum(support.answer == NO for support in answers)
+        return sum(support.answer in (HOST, NO) for support in answers)
     return sum(not support.runs for support in answers)
 
 

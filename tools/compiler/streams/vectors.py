@@ -301,16 +301,14 @@ def _matrix(node, before, after):
         plain = node
     else:
         plain = replace(node, bias=None, activation=None)
-    from ..evaluate import run_node
 
-    return run_node(plain, probe).reshape(len(probe), -1).T
+    return plain.run(probe).reshape(len(probe), -1).T
 
 
 def _reduction(node, before, after):
     """Matrix of a mean or sum."""
     if node.function not in ("mean", "sum"):
         return None
-    from ..evaluate import run_node
 
     probe = np.eye(int(np.prod(before))).reshape(-1, *before)
-    return run_node(node, probe).reshape(len(probe), -1).T
+    return node.run(probe).reshape(len(probe), -1).T

@@ -89,6 +89,7 @@ uint64_t link_waiting(Harness *h) { return h->in.size(); }
 // Until a whole frame has come out, or `count` cycles.
 void link_run(Harness *h, uint64_t count, int to_frame) {
 	size_t seen = 0;
+	h->enter();
 	while (count-- && h->error.empty()) {
 		h->tick([h] { h->observe(); });
 		if (!to_frame) continue;

@@ -60,6 +60,7 @@ void usb_counts(Harness *h, uint64_t *counts) {
 // Cycles, until: 1 a control transfer has ended, 2 a whole frame of the link has come in, 3 all was sent.
 void usb_run(Harness *h, uint64_t count, int until) {
 	size_t seen = 0;
+	h->enter();
 	while (count-- && h->error.empty()) {
 		h->tick([h] { h->observe(); });
 		if (until == 1 && h->host.result != UsbHost::PENDING) return;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Instruction set of the template core: encoding, registers and faults. Pure Python."""
 
-from quintet.gateware.isa.operands import Signed
+from quintet.gateware.isa.instruction import Signed
 from quintet.gateware.isa.registers import Fault, Register
 from quintet.gateware.isa.table import Field, Instruction, Isa, Part, Storage, Syntax
 

@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from ....isa.asm.assembler import Item
 from ....isa.asm.errors import Place
-from ..operands import TILES
+from ..isa import TILES
 
 __all__ = ["Checker", "sources"]
 

@@ -143,7 +143,11 @@ class PipelinedEngine(Engine):
     def _units(self, m, front, tiles, scratchpad):
         """Instantiates the four units between front end, tile file and MEM."""
         params, family = self.params, self.family
-        self._lsu = lsu = (PairLoadStore if in_pairs(params) else LoadStore)(params=params)
+        self._lsu = lsu = (
+            PairLoadStore(params=params)
+            if in_pairs(params)
+            else LoadStore(params=params, family=family)
+        )
         self._dot = dot = DotPath(
             params=params,
             latency=_DOT_LATENCY,

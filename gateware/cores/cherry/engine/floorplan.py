@@ -12,7 +12,7 @@ from itertools import chain, zip_longest
 from ....isa.parameters import Params
 from ....primitives.bram import block_names
 from ....primitives.floorplan import across, dsp_rows, ram_rows
-from .memory.scratchpad import row_bits
+from .memory.scratchpad import block_shape, row_bits
 from .memory.tilefile import ACC, INPUT, OUTPUT, WEIGHTS
 from .ops import element_bits, entries
 from .units.dotlanes import Geometry
@@ -55,14 +55,17 @@ def floorplan(device: str, params: Params) -> dict[str, str]:
             for k, place in enumerate(multipliers)
         }
 
+    width, low = block_shape(row_bits(params))
     blocks = [
         f"ram_{block}_{offset}.cell"
-        for block in range(1 << max(0, row_bits(params) - 11))
-        for offset in (0, 9)
+        for block in range(1 << max(0, row_bits(params) - low))
+        for offset in range(0, 18, width)
     ]
-    if row_bits(params) > 10 and len(blocks) <= 4:
+    if width < 18 and len(blocks) <= 5:
+        above = (len(blocks) + 1) // 2
+        below = max(2, len(blocks) // 2)
         for bank, here in enumerate(
-            zip(across(rams[2], 16, 2), across(rams[3], 16, 2), strict=True)
+            zip(across(rams[2], 16, max(2, above)), across(rams[3], 16, below), strict=True)
         ):
             found |= {
                 f"mem.bank_{bank}.{block}": place

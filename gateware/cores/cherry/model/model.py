@@ -12,11 +12,9 @@ from ....isa.parameters import Params
 from ..image import LIST_MAGIC, ImageError, Step, read_image, read_list_header, read_step
 from ..isa import ISA, LOOPS
 from ..params import cap_feature, cap_size
-from .memory import MainMemory
-from .overlap import Overlap, Promises
 from .program import ProgramRun, Work
-from .races import Race, Races
-from .transfers import run_list
+from .races import Overlap, Promises, Race, Races
+from .transfers import MainMemory, run_list
 
 __all__ = ["Model"]
 

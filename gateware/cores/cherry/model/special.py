@@ -9,7 +9,7 @@ correctly rounded.
 import numpy as np
 
 from ..tables import BIAS, FRAC, INF, L2E, LNC, NAN, ONE, expt, logt, rect
-from .numbers import bit_length, is_nan, round_value, significand, split
+from .arithmetic import bit_length, is_nan, round_value, significand, split
 
 __all__ = ["div", "exp", "log", "power"]
 

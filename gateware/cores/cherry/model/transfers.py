@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""DMA between main memory and MEM: descriptors and their formats (specification, section 7.2), on
-numpy arrays."""
+"""DMA between main memory, with checks against the memory window, and MEM: descriptors and their
+formats (specification, section 7.2), on numpy arrays."""
 
 from __future__ import annotations
 
@@ -9,18 +9,51 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ....isa.model import MemoryWindow
 from ....isa.outcome import RunFault
 from ..image import BITS, DESCRIPTOR_BYTES, FILL, IN, ImageError, read_descriptor, row_words
 from ..tables import INF, NAN
-from .numbers import is_nan, pack, round_value, split
+from .arithmetic import is_nan, pack, round_value, split
 
 if TYPE_CHECKING:
-    from .memory import MainMemory
-    from .overlap import Touched
     from .program import Work
+    from .races import Touched
+
+__all__ = ["MainMemory", "from_array", "from_words", "run_list", "to_words"]
 
 
-__all__ = ["from_array", "from_words", "run_list", "to_words"]
+class MainMemory(MemoryWindow):
+    """Main memory, accessed by words.
+
+    Methods take ``pc``, the byte address that a fault names, and raise
+    :class:`~quintet.gateware.isa.outcome.RunFault`: ``window`` with the first byte address outside;
+    ``bus`` where the window lies past the memory's end.
+    """
+
+    def check(self, address: int, words: int, pc: int) -> None:
+        """Raises a fault for a range outside the window."""
+        for name, bad in (
+            ("window", self.outside(address, 4 * words)),
+            ("bus", self.beyond(address, 4 * words)),
+        ):
+            if bad is not None:
+                raise RunFault(name, bad, pc=pc)
+
+    def word(self, address: int, pc: int) -> int:
+        """Reads one word."""
+        self.check(address, 1, pc)
+        return int.from_bytes(self.memory[address : address + 4].tobytes(), "little")
+
+    def words(self, address: int, count: int, pc: int) -> np.ndarray:
+        """Reads ``count`` words as an int64 array."""
+        self.check(address, count, pc)
+        return self.memory[address : address + 4 * count].view("<u4").astype(np.int64)
+
+    def store(self, address: int, words: np.ndarray, pc: int) -> None:
+        """Writes words."""
+        self.check(address, len(words), pc)
+        self.write(pc, address, np.asarray(words).astype("<u4").view(np.uint8))
+
 
 _LOW18, _LOW32 = (1 << 18) - 1, (1 << 32) - 1
 
@@ -91,9 +124,9 @@ def run_list(
     """Executes the descriptors from ``address`` on, row by row. For each row the main memory range
     is checked first, then its MEM addresses; a row with a fault moves nothing.
 
-    ``memory``: :class:`~.memory.MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`;
+    ``memory``: :class:`MainMemory`; ``mem``: MEM; ``work``: :class:`~.program.Work`;
     ``touched``:
-    :class:`~.overlap.Touched` or ``None``, informed of every row.
+    :class:`~.races.Touched` or ``None``, informed of every row.
 
     Raises
     ------

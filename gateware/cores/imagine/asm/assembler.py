@@ -20,8 +20,7 @@ from pathlib import Path
 
 from ....isa.files import FileError, read_bytes, write_whole
 from .exports import Entry, c_header, c_program, verilog_binary
-from .instructions import InstructionMethods
-from .macros import MacroMethods
+from .macros import InstructionMethods, MacroMethods
 from .target import IMAGineError, Target, check_range
 
 __all__ = ["IMAGineAsm", "IMAGineError", "imagine_as"]

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ..sizes import PES
+from ..isa import PES
 from .target import IMAGineError, Target
 
 __all__ = ["Entry", "c_header", "c_program", "hex_words", "verilog_binary"]

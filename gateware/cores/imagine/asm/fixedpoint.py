@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..sizes import PES
+from ..isa import PES
 from .target import IMAGineError, Target
 
 __all__ = ["OVERFLOWS", "matrix_blocks", "matrix_rows", "to_fixed", "vector_of", "words_of"]

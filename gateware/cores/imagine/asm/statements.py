@@ -15,7 +15,7 @@ from ....isa.asm.program import Program
 from ....isa.files import MOST_ARRAY, FileError, load_array, write_whole
 from ....isa.parameters import Params
 from ....isa.software import Software
-from ..sizes import levels, registers_of
+from ..isa import levels, registers_of
 from .exports import c_header, hex_words
 from .target import IMAGineError, Target, shown
 from .values import read_arguments
@@ -38,8 +38,7 @@ _ARRAYS = ("matrix", "vector")
 
 
 def _mnemonics():
-    from .instructions import InstructionMethods
-    from .macros import MacroMethods
+    from .macros import InstructionMethods, MacroMethods
 
     return [
         name

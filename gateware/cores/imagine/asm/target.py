@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from ....isa.parameters import Params
-from ..sizes import PES, levels
+from ..isa import PES, levels
 
 __all__ = ["IMAGineError", "Target", "check_range", "integer", "shown"]
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from ....isa.asm.program import Program
 from ....isa.outcome import Outcome
-from ..image.codes import words_of
+from ..image.image import words_of
 from ..image.reading import TableFault
 from .listing import core_lines, image_of
 

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from ....isa.asm.assembler import Assembler
-from ..image.codes import CodeError, code_of
-from ..image.image import CoreProgram, Group, Image, Writer
+from ..image.image import CodeError, CoreProgram, Group, Image, Writer, code_of
 from .drafts import Block, SourceError, core_of, draft_of, drafts
 from .grouping import check_maps, finish_groups
 

@@ -8,9 +8,8 @@ import numpy as np
 
 from ....isa.parameters import Params
 from ....isa.software import Software
-from ..image.codes import narrow_words, words_of
 from ..image.fields import AUTO
-from ..image.image import CoreProgram, Group, Image, weights_from
+from ..image.image import CoreProgram, Group, Image, narrow_words, weights_from, words_of
 from ..image.reading import TableFault, Tables, read_tables
 from ..isa import ISA
 from ..model.core import zero_masks

@@ -6,8 +6,7 @@ from dataclasses import replace
 from ....isa.asm.program import Program
 from ....isa.parameters import Params
 from ....isa.software import Software
-from ..image.codes import CodeError, code_of, words_of
-from ..image.image import Image
+from ..image.image import CodeError, Image, code_of, words_of
 from .listing import image_of
 
 __all__ = ["pack", "pack_program"]

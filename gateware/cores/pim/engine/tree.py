@@ -6,6 +6,7 @@ from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
+from ....arguments import check_integer
 from ....memory.arbiter import MemoryArbiter
 from ....memory.port import MemoryPort
 from ....memory.portbuffer import PortBuffer
@@ -32,10 +33,7 @@ class PortTree(wiring.Component):
     """
 
     def __init__(self, *, beat_bytes: int, ports: int) -> None:
-        if not isinstance(ports, int) or isinstance(ports, bool) or not 1 <= ports <= MOST_PORTS**2:
-            raise ValueError(
-                f"Number of ports must be an integer from 1 to {MOST_PORTS**2}, not {ports!r}"
-            )
+        check_integer("Number of ports", ports, 1, MOST_PORTS**2)
         self.beat_bytes, self.ports = beat_bytes, ports
         self.share = -(
             -ports // (FEW_PORTS if ports <= FEW_PORTS * MOST_PORTS else MOST_PORTS)

@@ -12,7 +12,7 @@ import numpy as np
 from ....isa.asm.program import Program
 from ....isa.software import Software
 from ..asm.listing import fields_of, image_of, undefined
-from ..image.codes import words_of
+from ..image.image import words_of
 from ..image.reading import TableFault
 from .container import container_of
 from .dialect import instruction_text

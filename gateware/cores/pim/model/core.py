@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Golden model of one PIM core: its state, and every instruction that does not involve another core
-(sections 4 and 6)."""
+(sections 4 and 6). Elements have any width; vector instructions on them compute in numpy integers
+(section 4.3)."""
 
 from __future__ import annotations
 
@@ -9,17 +10,149 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ....isa.outcome import RunFault
-from ..image.codes import words_of
+from ..image.fields import AUTO
+from ..image.image import words_of
 from ..image.reading import CoreEntry
 from ..isa import EVENTS, ISA, REGISTERS_PER_CORE, TWO_SOURCES, kind_of
-from . import elements
-from .elements import ELEMENTWISE, bytes_of
+from ..tables import TANH
 
 if TYPE_CHECKING:
     from .model import Model
 
+__all__ = [
+    "Blocked",
+    "Core",
+    "ELEMENTWISE",
+    "average",
+    "bytes_of",
+    "gather",
+    "inner_product",
+    "load",
+    "saturate",
+    "store",
+    "zero_masks",
+]
 
-__all__ = ["Blocked", "Core", "zero_masks"]
+
+_TANH = np.array([*TANH, TANH[-1]], dtype=np.int64)
+_BYTES3 = np.array([1, 1 << 8, 1 << 16], dtype=np.int64)
+
+
+def formats(fi: int, fo: int, ibiw: int, obiw: int) -> tuple[int, int]:
+    """Fraction bits of input and output, with ``auto`` resolved by the widths."""
+    return max(ibiw - 4, 0) if fi == AUTO else fi, obiw - 1 if fo == AUTO else fo
+
+
+def bytes_of(biw: int) -> int:
+    """Size in bytes of an element of ``biw`` bits."""
+    return (biw + 7) // 8
+
+
+def _signed(raw, biw):
+    """Converts rows of ``bytes_of(biw)`` bytes, uint8 (n, byw), to int64: the low ``biw`` bits,
+    sign-extended."""
+    byw = raw.shape[1]
+    if byw == 3:
+        value = raw.astype(np.int64) @ _BYTES3
+    else:
+        value = np.ascontiguousarray(raw).view(f"<u{byw}").ravel().astype(np.int64)
+    return value << 64 - biw >> 64 - biw
+
+
+def load(memory: np.ndarray, address: int, count: int, biw: int) -> np.ndarray:
+    """Loads ``count`` elements at ``address``, int64."""
+    byw = bytes_of(biw)
+    return _signed(memory[address : address + count * byw].reshape(count, byw), biw)
+
+
+def gather(memory: np.ndarray, address: int, stride: int, count: int, biw: int) -> np.ndarray:
+    """Loads ``count`` elements from ``address`` on, ``stride`` elements apart, int64."""
+    byw = bytes_of(biw)
+    places = address + np.arange(count, dtype=np.int64) * (stride * byw)
+    return _signed(memory[places[:, None] + np.arange(byw)], biw)
+
+
+def store(memory: np.ndarray, address: int, values: np.ndarray, biw: int) -> None:
+    """Stores int64 ``values``, all within the range of ``biw`` bits."""
+    byw = bytes_of(biw)
+    raw = np.ascontiguousarray(values, dtype="<i8").view(np.uint8).reshape(-1, 8)[:, :byw]
+    memory[address : address + raw.size] = raw.ravel()
+
+
+def saturate(values: np.ndarray, biw: int) -> np.ndarray:
+    """Clamps values to signed elements of ``biw`` bits."""
+    return np.clip(values, -(1 << biw - 1), (1 << biw - 1) - 1)
+
+
+def inner_product(a: np.ndarray, b: np.ndarray, obiw: int) -> np.ndarray:
+    """Saturated inner product, exact modulo 2^64."""
+    with np.errstate(over="ignore"):
+        return saturate(np.array([np.sum(a * b)], dtype=np.int64), obiw)
+
+
+def average(a: np.ndarray, obiw: int) -> np.ndarray:
+    """Saturated mean, rounded to nearest, halves away from zero."""
+    total, count = int(a.sum()), len(a)
+    mean = (2 * abs(total) + count) // (2 * count)
+    return saturate(np.array([-mean if total < 0 else mean], dtype=np.int64), obiw)
+
+
+def _shift(values, count):
+    return values << count if count >= 0 else values >> -count
+
+
+def _tanh(u):
+    """Table lookup of 65536 * tanh(u / 65536), u >= 0."""
+    index = np.minimum(u >> 10, 512)
+    fine = np.where(u >> 19, 0, u & 1023)
+    return _TANH[index] + ((_TANH[index + 1] - _TANH[index]) * fine + 512 >> 10)
+
+
+def _vtanh(a, fi, fo):
+    t = _tanh(_shift(np.abs(a), 16 - fi))
+    m = t << fo - 16 if fo >= 16 else t + (1 << 15 - fo) >> 16 - fo
+    return np.where(a < 0, -m, m)
+
+
+def _vsigm(a, fi, fo):
+    t = _tanh(_shift(np.abs(a), 15 - fi))
+    return (65536 + np.where(a < 0, -t, t) << fo) + 65536 >> 17
+
+
+def _vvsll(a, b, ibiw, obiw):
+    count = b & (1 << ibiw) - 1
+    value = np.where(count < obiw, a << np.minimum(count, 31), 0)
+    return value << 64 - obiw >> 64 - obiw
+
+
+def _vvsra(a, b, ibiw):
+    return a >> np.minimum(b & (1 << ibiw) - 1, 63)
+
+
+class Widths:
+    """Element widths of an element-wise instruction."""
+
+    def __init__(self, ibiw: int, obiw: int, fi: int, fo: int, bound: int = 0) -> None:
+        self.ibiw, self.obiw, self.bound = ibiw, obiw, bound
+        self.fi, self.fo = formats(fi, fo, ibiw, obiw)
+
+
+#: Opcode -> (the result's width is ibiw, function of (a, b, widths) to int64, saturated
+#: afterwards).
+ELEMENTWISE = {
+    10: (True, lambda a, b, w: a + b),
+    11: (True, lambda a, b, w: a - b),
+    12: (False, lambda a, b, w: a * b),
+    14: (True, lambda a, b, w: np.maximum(a, b)),
+    15: (False, lambda a, b, w: _vvsll(a, b, w.ibiw, w.obiw)),
+    16: (False, lambda a, b, w: _vvsra(a, b, w.ibiw)),
+    18: (True, lambda a, b, w: np.maximum(a, 0)),
+    19: (False, lambda a, b, w: _vtanh(a, w.fi, w.fo)),
+    20: (False, lambda a, b, w: _vsigm(a, w.fi, w.fo)),
+    23: (False, lambda a, b, w: np.minimum(a, w.bound)),
+    24: (False, lambda a, b, w: np.maximum(a, w.bound)),
+}
+
 
 _LOW = 0xFFFF_FFFF
 
@@ -228,7 +361,7 @@ class Core:
         destination = self._inside(self.regs[a], group.cols * bytes_of(self.obiw))
         source = self._inside(self.regs[b], group.rows * bytes_of(self.ibiw))
         self._disjoint(destination, source)
-        x = elements.load(self.lmem, source[0], group.rows, self.ibiw)
+        x = load(self.lmem, source[0], group.rows, self.ibiw)
         y = x @ self._matrix(number)
         if group.has_bias:
             y = y + self.bias[group.bias_at : group.bias_at + group.cols]
@@ -236,7 +369,7 @@ class Core:
             y = y + (1 << group.shift - 1 if group.round else 0) >> group.shift
         if relu:
             y = np.maximum(y, 0)
-        elements.store(self.lmem, destination[0], elements.saturate(y, self.obiw), self.obiw)
+        store(self.lmem, destination[0], saturate(y, self.obiw), self.obiw)
         self.counters["operations"] += group.rows * group.cols
 
     def _matrix(self, number):
@@ -276,13 +409,11 @@ class Core:
             )
         for source in sources:
             self._ordered(destination, source, outwards <= inwards)
-        x = elements.load(self.lmem, sources[0][0], d, self.ibiw)
-        y = elements.load(self.lmem, sources[1][0], d, self.ibiw) if two else None
+        x = load(self.lmem, sources[0][0], d, self.ibiw)
+        y = load(self.lmem, sources[1][0], d, self.ibiw) if two else None
         bound = (regs[c] ^ 1 << 31) - (1 << 31)
-        result = function(
-            x, y, elements.Widths(self.ibiw, self.obiw, self.entry.fi, self.entry.fo, bound)
-        )
-        elements.store(self.lmem, first, elements.saturate(result, width), width)
+        result = function(x, y, Widths(self.ibiw, self.obiw, self.entry.fi, self.entry.fo, bound))
+        store(self.lmem, first, saturate(result, width), width)
         if op == 12:
             self.counters["operations"] += d
 
@@ -295,10 +426,8 @@ class Core:
             self._inside(self.regs[r] + (offset * inwards if high & bit else 0) & _LOW, d * inwards)
             for r, bit in ((b, 2), (c, 4))
         ]
-        x, y = (elements.load(self.lmem, s[0], d, self.ibiw) for s in sources)
-        elements.store(
-            self.lmem, destination[0], elements.inner_product(x, y, self.obiw), self.obiw
-        )
+        x, y = (load(self.lmem, s[0], d, self.ibiw) for s in sources)
+        store(self.lmem, destination[0], inner_product(x, y, self.obiw), self.obiw)
         self.counters["operations"] += d
 
     def _strided(self, address, register, count):
@@ -317,8 +446,8 @@ class Core:
         destination = self._inside(self.regs[a], bytes_of(self.obiw))
         address = self.regs[b] + (high >> 3) * bytes_of(self.ibiw) & _LOW
         stride, _, _ = self._strided(address, c, d)
-        x = elements.gather(self.lmem, address, stride, d, self.ibiw)
-        elements.store(self.lmem, destination[0], elements.average(x, self.obiw), self.obiw)
+        x = gather(self.lmem, address, stride, d, self.ibiw)
+        store(self.lmem, destination[0], average(x, self.obiw), self.obiw)
 
     def _vmv(self, op, a, b, c, d, high):
         if not d:
@@ -327,10 +456,10 @@ class Core:
         address = self.regs[b]
         stride, first, last = self._strided(address, c, d)
         self._disjoint(destination, (first, last))
-        elements.store(
+        store(
             self.lmem,
             destination[0],
-            elements.gather(self.lmem, address, stride, d, self.ibiw),
+            gather(self.lmem, address, stride, d, self.ibiw),
             self.ibiw,
         )
 

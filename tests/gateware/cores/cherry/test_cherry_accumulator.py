@@ -9,7 +9,7 @@ from amaranth import Module, Signal
 from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.units.accumulator import from_accumulator, to_accumulator
-from quintet.gateware.cores.cherry.model import numbers
+from quintet.gateware.cores.cherry.model import arithmetic
 
 
 def evaluate(function, frac, values, width):
@@ -43,14 +43,14 @@ def wide_values(count):
 
 def test_from_accumulator_rounds_as_the_model():
     values = np.array(list(wide_values(4000)))
-    assert (evaluate(from_accumulator, 17, values, 26) == numbers.narrow(values, 17)).all()
+    assert (evaluate(from_accumulator, 17, values, 26) == arithmetic.narrow(values, 17)).all()
 
 
 @pytest.mark.parametrize("frac", [9, 17])
 def test_to_accumulator_and_back(frac):
     values = np.array(random.Random(frac).sample(range(1 << 18), 500))
     wide = evaluate(to_accumulator, frac, values, 18)
-    assert (wide == numbers.widen(values, frac)).all()
+    assert (wide == arithmetic.widen(values, frac)).all()
     assert (evaluate(from_accumulator, frac, wide, frac + 9) == values).all()
 
 

@@ -5,11 +5,11 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.units.dotunit import ABSENT, DotUnit
 from quintet.gateware.cores.cherry.model import arithmetic
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 SPECIAL = (
     0,
@@ -87,10 +87,7 @@ def run(dut, rows):
                 got.append(ctx.get(dut.result))
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(dut, bench)
     return got
 
 
@@ -130,5 +127,5 @@ def test_sums_of_products(frac, latency):
 def test_arguments():
     with pytest.raises(ValueError, match="Fraction bits must be 9 or 17, not 10"):
         DotUnit(frac=10)
-    with pytest.raises(ValueError, match="Latency must be 10 to 16 cycles, not 9"):
+    with pytest.raises(ValueError, match="Latency must be an integer from 10 to 16 cycles, not 9"):
         DotUnit(latency=9)

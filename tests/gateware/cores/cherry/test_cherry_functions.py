@@ -6,10 +6,9 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.model import special
-from quintet.gateware.cores.cherry.model.numbers import bit_length
+from quintet.gateware.cores.cherry.model.arithmetic import bit_length
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.small.instructions import MACHINE, Sink
 from quintet.gateware.cores.cherry.tables import ONE
@@ -17,6 +16,7 @@ from quintet.gateware.microcode.engine import MicroMachine
 from quintet.gateware.microcode.program import Microprogram
 from tests.gateware.cores.cherry.bench.programs import random_element
 from tests.gateware.cores.cherry.oracle.micro_functions import Functions
+from tests.support.simulating import simulate
 
 GOLDEN = {
     "div": special.div,
@@ -196,8 +196,5 @@ def test_products():
             if ctx.get(dut.sinks[Sink.TABLE]):
                 got.append(ctx.get(dut.a))
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(dut, bench)
     assert got == [a * b >> 32 for a, b in pairs]

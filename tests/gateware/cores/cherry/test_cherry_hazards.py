@@ -14,6 +14,7 @@ from quintet.gateware.cores.cherry.engine.front.hazards import (
 )
 from quintet.gateware.cores.cherry.engine.ops import Unit
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 TURN = 1 << 9
 
@@ -21,13 +22,6 @@ TURN = 1 << 9
 def signed(value):
     value %= TURN
     return value - TURN if value & TURN >> 1 else value
-
-
-def simulate(dut, bench):
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.run()
 
 
 def test_progress_counts_the_pulses():

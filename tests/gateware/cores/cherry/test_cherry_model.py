@@ -13,8 +13,7 @@ from quintet.gateware.cores.cherry.asm.decimals import element
 from quintet.gateware.cores.cherry.image import FILL, Descriptor, Step, list_bytes
 from quintet.gateware.cores.cherry.model import arithmetic
 from quintet.gateware.cores.cherry.model.model import Model
-from quintet.gateware.cores.cherry.model.overlap import Overlap
-from quintet.gateware.cores.cherry.model.races import Race
+from quintet.gateware.cores.cherry.model.races import Overlap, Race
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble, assemble_text

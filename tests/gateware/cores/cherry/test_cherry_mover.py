@@ -12,14 +12,13 @@ from quintet.gateware.cores.cherry.engine.memory.mover import Mover
 from quintet.gateware.cores.cherry.engine.memory.mover_rows import FAULTS
 from quintet.gateware.cores.cherry.engine.memory.scratchpad import DMA_LATENCY
 from quintet.gateware.cores.cherry.image import FILL, FORMATS, IN, OUT, Descriptor, row_words
-from quintet.gateware.cores.cherry.model.memory import MainMemory
 from quintet.gateware.cores.cherry.model.program import Work
-from quintet.gateware.cores.cherry.model.transfers import _transfer
+from quintet.gateware.cores.cherry.model.transfers import MainMemory, _transfer
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.isa.outcome import RunFault
 from tests.support.memory_model import MemoryModel
 from tests.support.shares import fewer
-from tests.support.simulating import design, simulator
+from tests.support.simulating import design, simulate
 
 SIZE = 1 << 14
 MEM = 1 << 10
@@ -45,12 +44,7 @@ class Bench:
             ctx.set(self.dut.window_limit, SIZE)
             await script(ctx)
 
-        sim = simulator(self.dut)
-        sim.add_clock(1e-6)
-        sim.add_testbench(drive)
-        sim.add_testbench(self.main.process, background=True)
-        sim.add_testbench(self._mem, background=True)
-        sim.run()
+        simulate(self.dut, drive, background=[self.main.process, self._mem])
 
     async def _mem(self, ctx):
         faces, dut = list(self.dut.scratch), self.dut

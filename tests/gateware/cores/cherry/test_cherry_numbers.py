@@ -10,7 +10,7 @@ import pytest
 
 from quintet.gateware.cores.cherry.asm.decimals import element, value
 from quintet.gateware.cores.cherry.model import arithmetic, special
-from quintet.gateware.cores.cherry.model.numbers import is_nan, narrow, widen
+from quintet.gateware.cores.cherry.model.arithmetic import is_nan, narrow, widen
 from quintet.gateware.cores.cherry.tables import INF, NAN
 
 EVERY = np.arange(1 << 18)

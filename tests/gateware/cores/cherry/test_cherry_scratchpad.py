@@ -6,7 +6,6 @@ import re
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.memory.scratchpad import (
     DMA_LATENCY,
@@ -14,6 +13,7 @@ from quintet.gateware.cores.cherry.engine.memory.scratchpad import (
     Scratchpad,
 )
 from quintet.gateware.cores.cherry.params import SPACE
+from tests.support.simulating import simulate
 
 
 def params_of(preset, **others):
@@ -79,10 +79,7 @@ def test_both_sides(banks, log_mem, lanes):
                     )
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
     assert count > 600
 
 
@@ -121,17 +118,14 @@ def test_one_port_changes_hands():
         await ctx.tick().repeat(DMA_LATENCY)
         assert ctx.get(face.read_data) == 0x2BEEF
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
 
 
 @pytest.mark.parametrize(
     ("preset", "family", "cell", "blocks"),
     [
-        ("85f", "ecp5", "DP16KD", 64),
-        ("45f", "ecp5", "DP16KD", 16),
+        ("85f", "ecp5", "DP16KD", 80),
+        ("45f", "ecp5", "DP16KD", 20),
         ("25f", "ecp5", "DP16KD", 16),
         ("sim", "ecp5", "DP16KD", 4),
         ("one slot", "ice40", "SB_RAM40_4K", 20),

@@ -9,23 +9,22 @@ import pytest
 from amaranth import Module
 from amaranth.lib import wiring
 from amaranth.lib.wiring import Out, connect, flipped
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.front.program_tables import TableKind
 from quintet.gateware.cores.cherry.engine.run.sequencer import Sequencer
 from quintet.gateware.cores.cherry.image import FORMATS, Descriptor, ProgramImage, Unit
 from quintet.gateware.cores.cherry.isa import ISA
-from quintet.gateware.cores.cherry.model.memory import MainMemory
 from quintet.gateware.cores.cherry.model.model import Model
-from quintet.gateware.cores.cherry.model.overlap import Overlap
 from quintet.gateware.cores.cherry.model.program import ProgramRun, Work
-from quintet.gateware.cores.cherry.model.transfers import _transfer
+from quintet.gateware.cores.cherry.model.races import Overlap
+from quintet.gateware.cores.cherry.model.transfers import MainMemory, _transfer
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.isa.outcome import RunFault
 from quintet.gateware.memory.port import MemoryPort
 from tests.gateware.cores.cherry.bench.lists import MEMORY, random_list
 from tests.support.memory_model import MemoryModel
 from tests.support.shares import shares, some
+from tests.support.simulating import simulate
 
 
 def signed(value, bits):
@@ -66,12 +65,8 @@ class Run:
         self.programs, self.beside = 0, 0
         self.running = False
         self.slow = self.rnd.choice((5, 200))
-        sim = Simulator(self.bench)
-        sim.add_clock(1e-6)
-        for process in (self.model.process, self.mover, self.front, self.watch):
-            sim.add_testbench(process, background=True)
-        sim.add_testbench(self.host)
-        sim.run()
+        around = [self.model.process, self.mover, self.front, self.watch]
+        simulate(self.bench, self.host, surroundings=around)
 
     async def host(self, ctx):
         dut, values = self.dut, self.case.registers

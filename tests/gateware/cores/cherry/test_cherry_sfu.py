@@ -5,11 +5,11 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.units.sfu import SpecialLane, SpecialOp
 from quintet.gateware.cores.cherry.model import special
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 GOLDEN = {
     SpecialOp.DIV: special.div,
@@ -68,10 +68,7 @@ def run(rows):
                 got.append(ctx.get(dut.result))
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(bench)
-    sim.run()
+    simulate(dut, bench)
     return got
 
 

@@ -5,11 +5,11 @@ waiting."""
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.memory.tilefile import READERS, TileFile
 from quintet.gateware.cores.cherry.engine.ops import Unit
 from quintet.gateware.cores.cherry.params import SPACE
+from tests.support.simulating import simulate
 
 LSU, DOT, ALU, SFU = (unit.value for unit in Unit)
 #: In the order in which they are served.
@@ -45,8 +45,5 @@ def test_reads_in_order_and_refusals(follows):
             told[refused] += 1
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
     assert min(told.values()) > 100

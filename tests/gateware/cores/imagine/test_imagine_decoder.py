@@ -5,13 +5,13 @@ ones."""
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.imagine.engine.decode import Decoder
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.engine.ops import FAULTS
 from quintet.gateware.cores.imagine.isa import ISA
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 
 def some_words(rng, count):
@@ -50,10 +50,7 @@ def test_faults_are_the_tables(ram, rows, cols, width, depth):
                     next((name for i, name in enumerate(FAULTS.values()) if bits >> i & 1), None)
                 )
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
     assert len(found) == len(words)
     for word, fault in zip(words, found, strict=True):
         assert fault == ISA.decode(word, params).fault, f"{word:#010x}"

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.model.array import OFF, PARALLEL, SERIAL, ArrayState
-from quintet.gateware.cores.imagine.model.model import Model
+from quintet.gateware.cores.imagine.model.model import OFF, PARALLEL, SERIAL, ArrayState, Model
 from quintet.gateware.cores.imagine.params import SPACE, geometry, register_file
 from tests.gateware.cores.imagine.bench import programs as imagine_programs
 from tests.gateware.cores.imagine.oracle.slow import SlowMachine

@@ -6,10 +6,10 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.opentpu.engine.activation import Activation
-from quintet.gateware.cores.opentpu.model.arithmetic import IntegerUnit
+from quintet.gateware.cores.opentpu.model.model import IntegerUnit
+from tests.support.simulating import simulate
 
 LANES = 4
 
@@ -51,10 +51,7 @@ def run(lanes, jobs):
                     got.append(list(ctx.get(lanes.result).to_bytes(LANES, "little")))
             results.append(np.array(got, dtype=np.uint8))
 
-    sim = Simulator(lanes)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(lanes, drive)
     return results
 
 

@@ -12,6 +12,7 @@ from quintet.gateware.cores.opentpu.engine.classify import OPS, Classify
 from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.isa.words import extreme_words, illegal_words, random_word
+from tests.support.simulating import simulate
 
 BUILDS = {
     "default": ("85f-8x8", {}),
@@ -125,7 +126,4 @@ def test_adder_does_what_was_said_two_cycles_ago():
                 assert ctx.get(adder.carry) == expected >> 32
             await ctx.tick()
 
-    sim = Simulator(adder)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(adder, drive)

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from quintet.firmware.opentpu.measure.workloads import SMALL_Y, workload
-from quintet.gateware.cores.opentpu.model.arithmetic import (
+from quintet.gateware.cores.opentpu.model.model import (
     IntegerUnit,
+    Model,
     conv_rows,
     pool_rows,
     sigmoid_table,
 )
-from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.compiler.backends.opentpu.codegen.program import Program
 from tests.gateware.cores.opentpu.bench.programs import (

@@ -6,7 +6,6 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.opu.types import type_set
 from tests.gateware.cores.opu.bench.compute import (
@@ -23,6 +22,7 @@ from tests.gateware.cores.opu.bench.compute import (
     store_fields,
     stored,
 )
+from tests.support.simulating import simulate
 
 ROOM = {"pi": 16, "po": 2, "ifm_lines": 256, "ofm_lines": 512, "ker_rows": 128}
 #: From a command's acceptance to its first step, and from its last step to `conv_done`.
@@ -180,10 +180,7 @@ def test_clear_drops_everything():
                 )
                 assert not done and not post_done and not valid
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
     run(dut, [Phase(loads), Phase(convs=convs), Phase(stores=[store])], rng=rng)
 
 

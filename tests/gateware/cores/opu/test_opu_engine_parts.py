@@ -20,18 +20,9 @@ from quintet.gateware.cores.opu.engine.transfer.stores import Stores
 from quintet.gateware.cores.opu.isa import INSTRUCTIONS
 from quintet.gateware.cores.opu.params import SPACE
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 PARAMS = SPACE.resolve("sim")
-
-
-def simulate(part, *testbenches, background=()):
-    sim = Simulator(part)
-    sim.add_clock(1e-8)
-    for bench in background:
-        sim.add_testbench(bench, background=True)
-    for bench in testbenches:
-        sim.add_testbench(bench)
-    sim.run()
 
 
 @pytest.mark.parametrize(
@@ -204,7 +195,7 @@ def test_fetch(beat):
     reset = Signal()
     top = Module()
     top.submodules.fetch = ResetInserter(reset)(fetch)
-    simulate(top, drive, background=(serve,))
+    simulate(top, drive, surroundings=(serve,))
 
 
 # Derived numbers

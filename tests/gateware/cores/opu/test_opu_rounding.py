@@ -22,6 +22,7 @@ from quintet.gateware.cores.opu.engine.compute.rounding import (
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.types import TYPE_SETS, type_set
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 
 def clamp(x, bits):
@@ -128,14 +129,6 @@ def test_formula_campaign():
     end = time.monotonic() + 60 * float(os.environ.get("QUINTET_MINUTES", "1"))
     while time.monotonic() < end:
         check_formula(rng, rng.choice(list(TYPE_SETS.values())), 10_000)
-
-
-def simulate(dut, *drivers):
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    for driver in drivers:
-        sim.add_testbench(driver)
-    sim.run()
 
 
 @pytest.mark.parametrize("name", TYPE_SETS)

@@ -6,13 +6,13 @@ import random
 
 import pytest
 from amaranth import Module
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.vector.activation import Activation
 from quintet.gateware.cores.pim.engine.vector.divider import AverageDivider
 from quintet.gateware.primitives.multipliers import PipelinedMultipliers
 from tests.gateware.cores.pim.oracle.vector import average, sigm, tanh
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 
 def outputs(values, fi, fo, sigmoid, bits):
@@ -38,10 +38,7 @@ def outputs(values, fi, fo, sigmoid, bits):
             ctx.set(table.x, values[min(k, len(values) - 1)])
             await ctx.tick()
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
     return got
 
 
@@ -122,10 +119,7 @@ def test_divider(bits, short):
             assert cycles == (16 if short else bits) + 2
             assert ctx.get(dut.quotient) == average([total] + [0] * (count - 1), 64), (count, total)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,6 @@
 """How a run ends, and ports behind arbiters."""
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.core import ManyCoreEngine
 from quintet.gateware.cores.pim.engine.faults import RunEnd
@@ -11,18 +10,9 @@ from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.shell.engine import Engine
 from quintet.tools.build.bitstream import _synthesis
 from tests.support.memory_model import MemoryModel, PortDriver
+from tests.support.simulating import simulate
 
 PARAMS = SPACE.resolve("sim", {"cores": 4})
-
-
-def simulate(dut, *bodies, background=()):
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    for process in background:
-        sim.add_testbench(process, background=True)
-    for body in bodies:
-        sim.add_testbench(body)
-    sim.run()
 
 
 async def run(ctx, dut, *, quiet_after=5, limit=60, **levels):
@@ -130,7 +120,7 @@ def test_tree(ports, outside):
             bytes([k // share] * 6) for k in range(ports)
         ]
 
-    simulate(dut, body, background=[m.process for m in models] + [d.process for d in drivers])
+    simulate(dut, body, surroundings=[m.process for m in models] + [d.process for d in drivers])
 
 
 def test_few_ports_are_wires():

@@ -17,8 +17,7 @@ from quintet.gateware.cores.pim.exchange.container import (
     words_of_container,
 )
 from quintet.gateware.cores.pim.exchange.dialect import Encoder, Problem
-from quintet.gateware.cores.pim.image.codes import code_of, words_of
-from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image, code_of, words_of
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE

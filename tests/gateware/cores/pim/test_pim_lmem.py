@@ -6,13 +6,13 @@ from functools import partial
 
 import pytest
 from amaranth.back import rtlil
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.commands import LMemRead
 from quintet.gateware.cores.pim.engine.memory.lmem import LocalMemory
 from quintet.gateware.cores.pim.params import SPACE
 from tests.gateware.cores.pim.bench.sizes import sizes
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 BUILDS = [
     ("85f", {"lmem_bytes": 1024}),
@@ -111,13 +111,8 @@ def test_what_was_written_is_read(preset, overrides):
                 if expected[k] is not None and expected[k] == after[k]:
                     assert got[k] == expected[k], f"byte {k} of the word at {at:#x}"
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(clock, background=True)
-    for number in range(3):
-        sim.add_testbench(partial(write, number=number))
-        sim.add_testbench(partial(read, number=number))
-    sim.run()
+    benches = [partial(bench, number=number) for number in range(3) for bench in (write, read)]
+    simulate(dut, *benches, surroundings=[clock])
 
 
 def test_vector_unit_writes_at_once_and_yields():
@@ -140,10 +135,7 @@ def test_vector_unit_writes_at_once_and_yields():
         await ctx.delay(1e-9)
         assert ctx.get(dut.write[0].request.ready)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
 
 
 def test_sizes_of_the_chips():

@@ -5,13 +5,13 @@ import random
 
 import numpy as np
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.load.load import Load
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image, stored_weights
 from quintet.gateware.cores.pim.image.reading import TableFault, read_tables
 from quintet.gateware.cores.pim.params import SPACE
 from tests.support.memory_model import MemoryModel
+from tests.support.simulating import simulate
 
 SIZE = 1 << 16
 BASE = 0x400
@@ -138,12 +138,7 @@ class Bench:
         return (ctx.get(dut.fault_code), ctx.get(dut.fault_detail)) if ctx.get(dut.fault) else None
 
     def simulate(self, body):
-        sim = Simulator(self.dut)
-        sim.add_clock(1e-6)
-        sim.add_testbench(self.model.process, background=True)
-        sim.add_testbench(self.watch, background=True)
-        sim.add_testbench(body)
-        sim.run()
+        simulate(self.dut, body, surroundings=[self.model.process, self.watch])
 
 
 def check_loaded(ctx, bench, image, data, base, *, keep=False):
@@ -414,11 +409,7 @@ def test_speed():
         assert cycles <= 1.15 * len(data) / 8 + 2500
         assert cycles <= 1.15 * len(data) / 8 + 800, "and not much of the 2,500 for the tables"
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-6)
-    sim.add_testbench(model.process, background=True)
-    sim.add_testbench(body)
-    sim.run()
+    simulate(dut, body, surroundings=[model.process])
 
 
 @pytest.mark.parametrize("beat", [0, 3, 16, True])

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from quintet.gateware.cores.pim.model.elements import ELEMENTWISE, Widths, average, saturate
+from quintet.gateware.cores.pim.model.core import ELEMENTWISE, Widths, average, saturate
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.tables import TANH
 from tests.gateware.cores.pim.bench import directed as pim_directed

@@ -7,13 +7,13 @@ import random
 import numpy as np
 import pytest
 from amaranth.hdl import ResetInserter, Signal
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.front.prefetch import BURST_BYTES, Prefetch
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.storage import STORAGES, expand
 from tests.support.memory_model import MemoryModel
 from tests.support.shares import fewer
+from tests.support.simulating import simulate
 
 PARAMS = SPACE.resolve("sim")
 
@@ -80,11 +80,7 @@ def run(
         else:
             raise AssertionError("the code does not end")
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(bench)
-    sim.add_testbench(model.process, background=True)
-    sim.run()
+    simulate(dut, bench, background=[model.process])
     return shown, took, model
 
 
@@ -177,11 +173,7 @@ def test_a_stop_lasts():
         await ctx.tick().repeat(200)
         assert asked >= 1 and len(model.log) == asked and ctx.get(dut.idle)
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(bench)
-    sim.add_testbench(model.process, background=True)
-    sim.run()
+    simulate(dut, bench, background=[model.process])
 
 
 def test_nothing_is_left_of_the_run_before():
@@ -213,11 +205,7 @@ def test_nothing_is_left_of_the_run_before():
             await ctx.tick().repeat(60)
             ctx.set(dut.stop, 0)
 
-    sim = Simulator(ResetInserter(clear)(dut))
-    sim.add_clock(1e-8)
-    sim.add_testbench(bench)
-    sim.add_testbench(model.process, background=True)
-    sim.run()
+    simulate(ResetInserter(clear)(dut), bench, background=[model.process])
     assert seen == [0] * 5 + [1] * 5
 
 

@@ -11,8 +11,7 @@ import pytest
 from quintet.gateware.cores.pim.asm.listing import image_of
 from quintet.gateware.cores.pim.asm.packing import pack
 from quintet.gateware.cores.pim.engine.core import ManyCoreEngine
-from quintet.gateware.cores.pim.image.codes import code_of, words_of
-from quintet.gateware.cores.pim.image.image import CoreProgram, Image
+from quintet.gateware.cores.pim.image.image import CoreProgram, Image, code_of, words_of
 from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE

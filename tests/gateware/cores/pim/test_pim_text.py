@@ -13,8 +13,7 @@ import pytest
 from quintet.firmware.pim.measure.files import canonical_words
 from quintet.gateware.cores.pim.asm import quicktext
 from quintet.gateware.cores.pim.asm.listing import image_of
-from quintet.gateware.cores.pim.image.codes import code_of
-from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
+from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image, code_of
 from quintet.gateware.cores.pim.model.model import Model
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.software import SOFTWARE

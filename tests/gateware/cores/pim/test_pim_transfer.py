@@ -15,7 +15,7 @@ from quintet.gateware.cores.pim.engine.transfer.unit import TransferUnit
 from quintet.gateware.cores.pim.params import SPACE
 from tests.support.memory_model import MemoryModel
 from tests.support.shares import shares, some
-from tests.support.simulating import design, simulator
+from tests.support.simulating import design, simulate
 
 MEMORY = 4096
 LD, ST, LLDI, LMV, SEND, RECV = TransferOp
@@ -125,14 +125,8 @@ class Machine:
         return self.models[core].memory[2048 : 2048 + size].tobytes()
 
     def simulate(self, *bodies):
-        sim = simulator(self.dut)
-        sim.add_clock(1e-6)
-        for model in self.models:
-            sim.add_testbench(model.process, background=True)
-        sim.add_testbench(self.watch, background=True)
-        for body in bodies:
-            sim.add_testbench(body)
-        sim.run()
+        models = [model.process for model in self.models]
+        simulate(self.dut, *bodies, surroundings=[*models, self.watch])
 
 
 SHAPES = [(8, 8), (2, 8), (8, 4), (1, 2), (4, 2), (2, 2), (8, 1)]

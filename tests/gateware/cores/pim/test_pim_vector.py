@@ -5,7 +5,6 @@ its cycles."""
 import random
 
 import pytest
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.pim.engine.commands import LMemRead, VectorOp
 from quintet.gateware.cores.pim.engine.vector.unit import VectorUnit
@@ -13,6 +12,7 @@ from quintet.gateware.cores.pim.params import SPACE
 from tests.gateware.cores.pim.bench.units import UnitBench, byw, put
 from tests.gateware.cores.pim.oracle.vector import OPS, SAME_WIDTH, random_vector, vector
 from tests.support.shares import shares, some
+from tests.support.simulating import simulate
 
 
 def make(preset="sim", **overrides):
@@ -202,10 +202,7 @@ def test_scalar_products(overrides, cycles):
             assert passed == cycles
             assert ctx.get(dut.product) == a * b & 0xFFFF_FFFF
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive)
 
 
 @pytest.mark.parametrize("op", [VectorOp.VTANH, VectorOp.VVMUL])
@@ -252,8 +249,4 @@ def test_scalar_products_after_a_command(op):
                 await ctx.tick()
             assert ctx.get(dut.product) == a * b & 0xFFFF_FFFF
 
-    sim = Simulator(dut)
-    sim.add_clock(1e-8)
-    sim.add_testbench(memory, background=True)
-    sim.add_testbench(drive)
-    sim.run()
+    simulate(dut, drive, surroundings=[memory])

@@ -13,8 +13,8 @@ from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import disassemble
 from ..base import Backend, Lowered, Support, moved
 from .legalise import kernel_graph_of
-from .reference.numeric import run_kernel_graph
-from .schedule.candidates import lower_kernel_graph
+from .lowering import lower_kernel_graph
+from .reference import run_kernel_graph
 from .support import check_support
 
 if TYPE_CHECKING:

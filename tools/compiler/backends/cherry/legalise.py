@@ -30,11 +30,19 @@ from ...graph import (
     Transpose,
 )
 from . import recurrent
-from .chains import affine, function
-from .fuse import fuse, made_closely
-from .kernel_graph import KernelGraph, PairProduct, Product, Ref, Regroup, Window, three
-from .operations import Operations
-from .reference.arithmetic import to_element
+from .kernel_graph import (
+    KernelGraph,
+    PairProduct,
+    Product,
+    Ref,
+    Regroup,
+    Window,
+    fuse,
+    made_closely,
+    three,
+)
+from .operations import Operations, affine, function
+from .reference import to_element
 
 __all__ = ["Decomposer", "kernel_graph_of"]
 

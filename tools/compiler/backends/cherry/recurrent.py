@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...graph import Activation, Gru, Lstm
-from .chains import function
+from .operations import function
 
 if TYPE_CHECKING:
     from .legalise import Decomposer

@@ -73,10 +73,10 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
         return Support(HOST, f"step {node.step}: expected positive steps")
     for what, given, known in _choices(node):
         if given not in known:
-            return Support(NO, f"{what} {given}: there are {', '.join(known)}")
+            return Support(HOST, f"{what} {given}: there are {', '.join(known)}")
     if _special(node) and not params["sfu_lanes"]:
         return Support(
-            NO, "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it"
+            HOST, "exp, log, div and pow: this build has sfu_lanes 0, one with 1 or more takes it"
         )
     reason = _decomposition(graph, node)
     return Support(DECOMPOSED, reason) if reason else Support(NATIVE)

@@ -8,14 +8,13 @@ import numpy as np
 from ....text import plain_name
 from ...common.inputs import KernelError
 from ...graph import Conv, Dense, Graph, Lstm, Node
-from ...layout import Digit, Layout
-from ...planes import BitPlanes
+from ...layout import BitPlanes, Digit, Layout
 from ...quantised import Arithmetic, Quantised
 from ..base import (
+    BETWEEN,
     DECOMPOSED,
     HOST,
     NATIVE,
-    NO,
     Backend,
     LayerSpan,
     Lowered,
@@ -24,9 +23,9 @@ from ..base import (
     Support,
     moved,
 )
-from .layer import Layer
 from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
-from .template import (
+from .tiles import (
+    Layer,
     kernel_template,
     loader_template,
     registers_of_layers,
@@ -64,14 +63,14 @@ class IMAGineBackend(Backend):
         if isinstance(node, Conv):
             if node.groups > 1:
                 return Support(
-                    NO,
+                    HOST,
                     f"groups = {node.groups}: expected 1, since the array multiplies whole "
                     f"matrices",
                 )
             positions = int(np.prod(graph.shape(node.output)[:-1]))
             if positions > MOST_POSITIONS:
                 return Support(
-                    NO,
+                    HOST,
                     f"{positions} positions, each a matrix times a vector: expected at most "
                     f"{MOST_POSITIONS}",
                 )
@@ -81,13 +80,18 @@ class IMAGineBackend(Backend):
         if isinstance(node, Lstm):
             steps = graph.shape(node.inputs[0])[0]
             if steps > MOST_STEPS:
-                return Support(NO, f"{steps} steps: expected at most {MOST_STEPS}")
+                return Support(HOST, f"{steps} steps: expected at most {MOST_STEPS}")
             return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
-        return Support(HOST, "between layers the values are on the host")
+        return Support(BETWEEN, "between layers the values are on the host")
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""
-        return legalised(graph)
+        return legalised(
+            graph,
+            lambda node: (
+                node.name not in self.forced_to_host and self.check_support(graph, node).runs
+            ),
+        )
 
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into one program per layer: results pass through the host."""

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Legalisation for IMAGine: matrix-vector products run on the core, all other nodes on the host."""
 
+from collections.abc import Callable
+
 import numpy as np
 
 from ...graph import (
@@ -11,6 +13,7 @@ from ...graph import (
     Dense,
     Graph,
     Lstm,
+    Node,
     Pad,
     Reshape,
     Slice,
@@ -53,12 +56,14 @@ class _Writer:
         return name
 
 
-def legalised(graph: Graph) -> Graph:
+def legalised(graph: Graph, runs: Callable[[Node], bool]) -> Graph:
     """Legalises a graph (returns a new one): separate activations, convolutions as im2col products,
-    LSTM cells unrolled."""
+    LSTM cells unrolled. Nodes for which ``runs`` is false stay as they are, for the host."""
     writer = _Writer(graph)
     for node in graph.nodes:
-        if isinstance(node, Conv):
+        if not runs(node):
+            writer.graph.nodes.append(node)
+        elif isinstance(node, Conv):
             _conv(writer, node)
         elif isinstance(node, Lstm):
             _lstm(writer, node)

@@ -46,31 +46,33 @@ class Memory:
 
 #: 16-bit SDRAM of a board, mixed traffic.
 SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=1.2)
-#: Cycles from a request to the first beat of a memory behind a split: the guard, both arbiters, the
-#: split, the width adapter and the registers between them.
-_SPLIT_LATENCY = 36
+#: Cycles that a memory split adds to the latency of a chip: the guard, both arbiters, the split,
+#: the width adapter and the registers between them.
+_SPLIT_LATENCY = 24
 
 
 def main_memory(info: Mapping[str, Any]) -> Memory:
     """The memory timing of a build, from its info text (``kind``, ``beat_bytes``, ``on_chip``).
 
-    Memories other than SDRAM and block RAM are taken for a 16-bit SDRAM.
+    Memories other than SDRAM, DDR3 and block RAM are taken for a 16-bit SDRAM.
     """
 
     def block_ram(beat_bytes: int) -> Memory:
         return Memory(bandwidth=float(beat_bytes), latency=12, overhead=4)
 
-    if info.get("kind") == "block RAM":
+    kind = info.get("kind")
+    if kind == "block RAM":
         return block_ram(info["beat_bytes"])
-    found = (
-        replace(SDRAM16, bandwidth=float(info["beat_bytes"]))
-        if info.get("kind") == "SDRAM"
-        else SDRAM16
-    )
+    found = SDRAM16
+    if kind == "SDRAM":
+        found = replace(SDRAM16, bandwidth=float(info["beat_bytes"]))
+    elif kind == "DDR3":
+        # Refresh and changes of the bank leave 92 % of the cycles.
+        found = Memory(bandwidth=0.92 * info["beat_bytes"], latency=36, overhead=4.0)
     if on_chip := info.get("on_chip"):
         return replace(
             found,
-            latency=_SPLIT_LATENCY,
+            latency=found.latency + _SPLIT_LATENCY,
             on_chip=block_ram(on_chip["beat_bytes"]),
             border=on_chip["size"],
         )

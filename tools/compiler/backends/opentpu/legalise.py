@@ -1,15 +1,225 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Legalisation for OpenTPU: every node becomes a sum of products, a max pooling, a reshape or a
-separate activation."""
+separate activation. Stored shapes, (rows, columns, channels) for each tensor, are chosen so that a
+reshape only changes addresses."""
 
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from typing import Any
 
 import numpy as np
 
-from ...graph import Affine, AveragePool, Binary, Conv, Dense, Graph, Pad, Reduce, Reshape, Tensor
-from ..products import join_turned
+from ...graph import (
+    Activation,
+    Affine,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    Graph,
+    MatMul,
+    MaxPool,
+    Node,
+    Pad,
+    Reduce,
+    Reshape,
+    Tensor,
+)
+from ..base import DECOMPOSED, HOST, Support
+from ..rewriting import interleaved, join_turned
 
-__all__ = ["legalise"]
+__all__ = [
+    "FUNCTIONS",
+    "REWRITINGS",
+    "Rewriting",
+    "StoredError",
+    "as_map",
+    "axes_of",
+    "dense_parts",
+    "legalise",
+    "nonnegative",
+    "reshaped",
+    "stored_shapes",
+]
+
+
+#: Functions of an activation that the core computes.
+FUNCTIONS = ("relu", "clip", "leaky", "abs", "neg")
+
+
+class StoredError(ValueError):
+    """Error of a reshape that would have to move elements; the text says why."""
+
+
+def as_map(shape: Sequence[int]) -> tuple[int, int, int]:
+    """A tensor's shape as (rows, columns, channels): a vector is one position, a sequence one
+    row."""
+    if not 1 <= len(shape) <= 3:
+        raise StoredError(f"a tensor of {len(shape)} axes, expected a vector, a sequence or a map")
+    rows, columns, channels = (1,) * (3 - len(shape)) + tuple(shape)
+    return rows, columns, channels
+
+
+def reshaped(source: tuple[int, int, int], shape: Sequence[int]) -> tuple[int, int, int]:
+    """The stored shape after a reshape of stored shape ``source`` to ``shape``. Raises
+    :class:`StoredError` if elements would have to move."""
+    wanted = as_map(shape)
+    if wanted == source or len(shape) == 1:
+        return source
+    # Positions may be counted differently, channels stay together.
+    if wanted[2] == source[2] or wanted[:2] == (1, 1):
+        return source
+    raise StoredError(
+        f"elements of {' x '.join(map(str, source))} would change their channels to become "
+        f"{' x '.join(map(str, shape))}; a reshape "
+        "that keeps the channels together or makes a vector costs nothing"
+    )
+
+
+def dense_parts(shape: tuple[int, int, int], n: int) -> list[tuple[int, list[tuple[int, int]]]]:
+    """The argument of :func:`axes_of` for a map without gaps."""
+    rows, columns, channels = shape
+    whole = [(channels, 1)] if channels <= n else [(-(-channels // n), n), (n, 1)]
+    return [(rows, [(rows, 1)]), (columns, [(columns, 1)]), (channels, whole)]
+
+
+def _input_shape(graph, name, n):
+    """Stored shape of an input: its only reader's, if the input's axes can address that."""
+    shape, readers = graph.shape(name), graph.readers(name)
+    wanted = shape
+    while (
+        len(readers) == 1
+        and isinstance(readers[0], Reshape)
+        and readers[0].output not in graph.kept()
+        and len(readers[0].shape) > 1
+    ):
+        wanted, readers = readers[0].shape, graph.readers(readers[0].output)
+    try:
+        axes_of(shape, dense_parts(as_map(wanted), n))
+        return as_map(wanted)
+    except StoredError:
+        return as_map(shape)
+
+
+def stored_shapes(graph: Graph, n: int) -> dict[str, tuple[int, int, int]]:
+    """Stored shape of every tensor, name -> (rows, columns, channels), in vectors of ``n``;
+    unsupported tensors are stored by their own shape, and left out with more than three axes."""
+    stored = {port.tensor: _or_none(_input_shape, graph, port.tensor, n) for port in graph.inputs}
+    for node in graph.nodes:
+        source, shape = stored.get(node.inputs[0]), graph.shape(node.output)
+        own = _or_none(as_map, shape)
+        moved = interleaved(graph, node) if isinstance(node, Concat | Reshape) else None
+        if moved is not None:
+            stored[node.output] = moved.shape
+        elif isinstance(node, Reshape) and source is not None:
+            stored[node.output] = _or_none(reshaped, source, shape) or own
+        else:
+            stored[node.output] = _elementwise(graph, node, source) or own
+    return stored
+
+
+def _or_none(function, *arguments):
+    try:
+        return function(*arguments)
+    except StoredError:
+        return None
+
+
+def _elementwise(graph, node, source):
+    """Stored shape of an elementwise result whose source is stored in another shape than its
+    own."""
+    before, after = graph.shape(node.inputs[0]), graph.shape(node.output)
+    if source is None:
+        return None
+    if isinstance(node, Reduce) and len(before) == 3 and source == before:
+        axes = {axis % 3 for axis in node.axes}
+        return tuple(1 if axis in axes else length for axis, length in enumerate(before))
+    flowing = all(graph.tensors[name].data is None for name in node.inputs)
+    if (
+        isinstance(node, Activation)
+        and node.function in FUNCTIONS
+        or isinstance(node, Binary)
+        and flowing
+        and node.function in ("add", "sub")
+    ):
+        return source
+    # A layer of every step by itself, or what becomes one.
+    if (
+        len(before) == len(after) == 2
+        and before[1] == source[2]
+        and (isinstance(node, Affine | Binary | MatMul) or isinstance(node, Dense) and node.steps)
+    ):
+        return *source[:2], after[1]
+    return None
+
+
+def axes_of(
+    shape: Sequence[int], parts: Sequence[tuple[int, Sequence[tuple[int, int]]]]
+) -> list[list[tuple[int, int]]]:
+    """Address digits (size, stride) of every axis of ``shape``.
+
+    Parameters
+    ----------
+    shape : tuple of int
+    parts : for rows, columns and channels (length, list of (size, stride), most significant first)
+
+    Returns
+    -------
+    list (axis) of list of (size, stride)
+
+    Raises
+    ------
+    StoredError
+        Elements whose places no digits describe: channels that do not fill their blocks, counted on
+        together with positions.
+    """
+    digits = []  # (size, stride, whether the axis' length ends exactly here)
+    for length, part in parts:
+        reach = 1
+        for size, _ in part:
+            reach *= size
+        digits.append((length, list(part), reach == length))
+    axes, left = [], [d for d in digits if d[0] != 1]
+    for length in reversed(shape):
+        mine: list[tuple[int, int]] = []
+        count = 1
+        while count < length:
+            if not left:
+                raise StoredError("more elements than are stored")
+            size, part, exact = left.pop()
+            if count * size <= length and length % (count * size) == 0 and (exact or count == 1):
+                if not exact and count * size != length:
+                    raise StoredError(
+                        f"{size} channels do not fill blocks of whole vectors, so that "
+                        f"positions and channels cannot be counted as one"
+                    )
+                mine, count = [*part, *mine], count * size
+                continue
+            rest = length // count
+            if len(part) != 1 or length % count or size % rest:
+                raise StoredError("an axis that ends inside a block")
+            stride = part[0][1]
+            mine, count = [(rest, stride), *mine], length
+            left.append((size // rest, [(size // rest, stride * rest)], True))
+        axes.append(mine)
+    return axes[::-1]
+
+
+def nonnegative(graph: Graph, name: str) -> bool:
+    """Whether no element of a tensor can be negative, by the operations that produce it."""
+    node = graph.maker(name)
+    if node is None:
+        return False
+    if isinstance(node, MaxPool | AveragePool | Reshape | Concat | Pad):
+        return all(nonnegative(graph, source) for source in node.inputs)
+    activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
+    return (
+        activation is not None
+        and activation.function in ("relu", "clip", "abs")
+        and activation.low in (0, -inf)
+    )
 
 
 def legalise(graph: Graph) -> Graph:
@@ -31,23 +241,13 @@ def legalise(graph: Graph) -> Graph:
 def _parts(graph, node):
     if isinstance(node, Binary):
         node = _with_constant(graph, node)
-    if isinstance(node, Affine):
-        node = _scaled(graph, node)
-    if isinstance(node, Pad):
-        channels = graph.shape(node.inputs[0])[2]
-        return [
-            Conv(
-                name=node.name,
-                inputs=list(node.inputs),
-                output=node.output,
-                origin=node.origin,
-                weights=np.ones((channels, 1, 1, 1)),
-                groups=channels,
-                padding=(*node.before[:2], *node.after[:2]),
-            )
-        ]
-    if isinstance(node, Reduce):
-        return _mean(graph, node)
+    rewriting = REWRITINGS.get(type(node))
+    for part in [node] if rewriting is None else rewriting.nodes(graph, node):
+        yield from _with_fused_activation(graph, part)
+
+
+def _with_fused_activation(graph, node):
+    """A node, with its activation as a node of its own unless the core fuses it."""
     activation = getattr(node, "activation", None)
     if activation is None or activation.function in ("relu", "clip"):
         return [node]
@@ -106,8 +306,8 @@ def _scaled(graph, node):
         "activation": node.activation,
     }
     if len(shape) == 3:
-        return Conv(**common, weights=scale.reshape(-1, 1, 1, 1), groups=shape[2])
-    return Dense(**common, weights=np.diag(scale), steps=len(shape) == 2)
+        return [Conv(**common, weights=scale.reshape(-1, 1, 1, 1), groups=shape[2])]
+    return [Dense(**common, weights=np.diag(scale), steps=len(shape) == 2)]
 
 
 def _mean(graph, node):
@@ -139,3 +339,71 @@ def _mean(graph, node):
             shape=shape,
         ),
     ]
+
+
+def _padded(graph, node):
+    """Rewrites zeros around a map as a depthwise convolution by one."""
+    channels = graph.shape(node.inputs[0])[2]
+    return [
+        Conv(
+            name=node.name,
+            inputs=list(node.inputs),
+            output=node.output,
+            origin=node.origin,
+            weights=np.ones((channels, 1, 1, 1)),
+            groups=channels,
+            padding=(*node.before[:2], *node.after[:2]),
+        )
+    ]
+
+
+def _pad_support(graph, node, params):
+    if (
+        len(node.before) != 3
+        or node.before[2]
+        or node.after[2]
+        or min(node.before + node.after) < 0
+    ):
+        return Support(
+            HOST, f"padding {node.before}, {node.after}, rows and columns of a map are padded"
+        )
+    if node.value != 0:
+        return Support(HOST, f"padding with {node.value}: expected 0")
+    return Support(DECOMPOSED, "unit tiles, shifted")
+
+
+def _mean_support(graph, node, params):
+    shape = graph.shape(node.inputs[0])
+    axes = {axis % len(shape) for axis in node.axes}
+    if (
+        node.function != "mean"
+        or len(shape) != 3
+        or 2 in axes
+        or stored_shapes(graph, params["n"])[node.inputs[0]] != shape
+    ):
+        return Support(
+            HOST, f"{node.function} over axes {node.axes}: expected a mean over rows and columns"
+        )
+    return Support(DECOMPOSED, "one product a position")
+
+
+@dataclass(frozen=True)
+class Rewriting:
+    """A kind of node that the core computes as nodes of other kinds.
+
+    Attributes
+    ----------
+    support : function of graph, node and parameters that gives the support check's answer
+    nodes : function of graph and node that gives the nodes instead
+    """
+
+    support: Callable[[Graph, Any, Mapping[str, Any]], Support]
+    nodes: Callable[[Graph, Any], list[Node]]
+
+
+#: Kind -> its rewriting. A kind that is added here needs no other place of this back end.
+REWRITINGS: dict[type[Node], Rewriting] = {
+    Affine: Rewriting(lambda *_: Support(DECOMPOSED, "diagonal tiles"), _scaled),
+    Pad: Rewriting(_pad_support, _padded),
+    Reduce: Rewriting(_mean_support, _mean),
+}

@@ -14,14 +14,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quintet.tools.compiler.backends.opentpu.codegen.compiler import CompiledSteps
-from quintet.tools.compiler.backends.opentpu.codegen.program import RW, Program
-from quintet.tools.compiler.backends.opentpu.cost import Memory, word_times
-from quintet.tools.compiler.backends.opentpu.schedule.plan import FAR
+from .codegen.program import RW, Program
+from .cost import Memory, word_times
+from .schedule import FAR
+
+if TYPE_CHECKING:
+    from .lower import CompiledSteps
 
 __all__ = ["MemoryMap", "align", "maps_of", "plain_map"]
 

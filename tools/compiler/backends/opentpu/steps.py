@@ -15,9 +15,6 @@ from quintet.tools.compiler.backends.opentpu.form import (
     Step,
     StoredTile,
     Term,
-)
-from quintet.tools.compiler.backends.opentpu.layout import blocks
-from quintet.tools.compiler.backends.opentpu.linear import (
     conv_matrices,
     copy_terms,
     cut,
@@ -26,13 +23,13 @@ from quintet.tools.compiler.backends.opentpu.linear import (
     gather,
     window_terms,
 )
-from quintet.tools.compiler.backends.opentpu.planes import Planes
+from quintet.tools.compiler.backends.opentpu.layout import Planes, blocks
 
 from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
 from ..base import LoweringError
-from ..interleaving import interleaved
+from ..rewriting import interleaved
 from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
-from .shapes import nonnegative, stored_shapes
+from .legalise import nonnegative, stored_shapes
 
 if TYPE_CHECKING:
     from ...quantised import Quantised

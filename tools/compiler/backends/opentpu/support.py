@@ -7,10 +7,10 @@ from typing import Any
 
 from ... import graph as g
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
-from ..interleaving import interleaved, is_interleaving
-from ..products import against_product, turns
-from .shapes import (
+from ..rewriting import against_product, interleaved, is_interleaving, turns
+from .legalise import (
     FUNCTIONS,
+    REWRITINGS,
     StoredError,
     axes_of,
     dense_parts,
@@ -148,21 +148,6 @@ def _concat(graph, node, params):
     return Support(DECOMPOSED, "unit tiles, shifted")
 
 
-def _pad(graph, node, params):
-    if (
-        len(node.before) != 3
-        or node.before[2]
-        or node.after[2]
-        or min(node.before + node.after) < 0
-    ):
-        return Support(
-            HOST, f"padding {node.before}, {node.after}, rows and columns of a map are padded"
-        )
-    if node.value != 0:
-        return Support(HOST, f"padding with {node.value}: expected 0")
-    return Support(DECOMPOSED, "unit tiles, shifted")
-
-
 def _matmul(graph, node, params):
     reason = against_product(graph, node)
     if reason is None and len(graph.shape(node.output)) > 2:
@@ -187,7 +172,7 @@ def _transpose(graph, node, params):
         )
     ):
         return Support(DECOMPOSED, "within the product that reads it")
-    return Support(HOST, "elements would have to move")
+    return Support(HOST, "this core moves whole rows, no single elements")
 
 
 def _reshape(graph, node, params):
@@ -199,44 +184,27 @@ def _reshape(graph, node, params):
     return Support(NATIVE)
 
 
-def _reduce(graph, node, params):
-    shape = graph.shape(node.inputs[0])
-    axes = {axis % len(shape) for axis in node.axes}
-    if (
-        node.function != "mean"
-        or len(shape) != 3
-        or 2 in axes
-        or stored_shapes(graph, params["n"])[node.inputs[0]] != shape
-    ):
-        return Support(
-            HOST, f"{node.function} over axes {node.axes}: expected a mean over rows and columns"
-        )
-    return Support(DECOMPOSED, "one product a position")
-
-
 _KINDS = {
     g.Conv: _conv,
     g.Dense: lambda *_: Support(DECOMPOSED, "one product a tile, the bias by another"),
     g.Binary: _binary,
-    g.Affine: lambda *_: Support(DECOMPOSED, "diagonal tiles"),
     g.MaxPool: _max_pool,
     g.AveragePool: _average,
     g.Activation: _activation,
     g.Concat: _concat,
-    g.Pad: _pad,
     g.Reshape: _reshape,
-    g.Reduce: _reduce,
     g.MatMul: _matmul,
     g.Transpose: _transpose,
+    **{kind: rewriting.support for kind, rewriting in REWRITINGS.items()},
 }
 
 _HOST = {
-    g.Softmax: "exponentials",
-    g.TopK: "the core does not sort",
-    g.Slice: "elements would have to move",
-    g.Lstm: "gates want sigmoid and tanh",
-    g.Gru: "gates want sigmoid and tanh",
-    g.LayerNorm: "a division by what flows",
+    g.Softmax: "this core has no exponential function",
+    g.TopK: "this core does not sort",
+    g.Slice: "this core moves whole rows, no single elements",
+    g.Lstm: "this core has no sigmoid and tanh, which the gates need",
+    g.Gru: "this core has no sigmoid and tanh, which the gates need",
+    g.LayerNorm: "this core has no division and no root",
 }
 
 
@@ -265,8 +233,8 @@ def check_support(graph: g.Graph, node: g.Node, params: Mapping[str, Any]) -> Su
             "build the board, with -P ext_norm=true, if it fits the FPGA (not an iCE40: "
             "it takes 7,940 logic cells, an UP5K has 5,280)",
         )
-    if type(node) in _HOST:
-        return Support(HOST, _HOST[type(node)])
+    if type(node) not in _KINDS:
+        return Support(HOST, _HOST.get(type(node), f"{node.kind}: no lowering"))
     reason = (
         _activated(node)
         if isinstance(node, g.Activation | g.Conv | g.Dense | g.Binary | g.Affine)

@@ -9,25 +9,21 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .....gateware.cores.opu.types import type_set
-from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, Node, Reduce, Tensor
+from ...graph import Conv, Dense, Graph, Node, Tensor
 from ...quantised import Arithmetic, Quantised
 from ..base import Backend, Lowered, Support, moved
+from .arithmetic import arithmetic_of, partial_sums
 from .codegen.emitter import REGION_MAPS
 from .cost import main_memory
 from .form import Form
 from .legalise import legalise
-from .lowering import lower_network, plenty
-from .network import Builder
-from .reference import run_layer
+from .lower import Lowering
+from .program import lowered_program, plenty
+from .reference import run_network
 from .stages import stages
-from .sums import partial_sums
 from .support import check_support
 
 __all__ = ["OpuBackend"]
-
-#: Shifts after a sum of products, and of a bias' unit above that of the products: the range of
-#: ``@shift``, as far as numbers need it.
-_SHIFTS, _BIAS_SHIFTS = (-24, 40), (-24, 40)
 
 #: Inputs of a run: more save nothing that is worth their memory.
 _MOST_IMAGES = 64
@@ -78,78 +74,37 @@ class OpuBackend(Backend):
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         """Integer arithmetic of a node of a legalised graph."""
-        types = self.types
-        common: dict[str, Any] = {"bits": types.ifm, "out_bits": (types.ifm,)}
-        if isinstance(node, Conv | Dense):
-            each = 16 if node.output in self.form(graph).split else 64
-            return Arithmetic(
-                weight_bits=types.ker,
-                bias_bits=types.bias,
-                shifts=_SHIFTS,
-                bias_shifts=_BIAS_SHIFTS,
-                shift_group=each,
-                partial_bits=types.ofm,
-                partial_shifted=types.store_shift,
-                equal_scales=len(node.inputs) > 1,
-                **common,
-            )
-        if isinstance(node, AveragePool | Reduce):
-            return Arithmetic(
-                weight_bits=types.ker,
-                shifts=_SHIFTS,
-                partial_bits=types.ofm,
-                partial_shifted=types.store_shift,
-                **common,
-            )
-        if isinstance(node, MatMul):
-            return Arithmetic(weight_bits=None, shifts=_SHIFTS, **common)
-        several = isinstance(node, Binary | Concat)
-        return Arithmetic(weight_bits=None, equal_scales=several, same_scale=not several, **common)
+        return arithmetic_of(self.types, self.form(graph), node)
 
     def partial_sums(self, graph: Graph, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
         """Partial sums of a node in the core's accumulation order."""
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
 
-    def _built(self, quantised, fuse, images=1, states=()):
+    def _layers(self, quantised, fuse, images=1, states=()):
+        """Storage form and layers of a graph."""
         form = self.form(quantised.graph)
-        built = Builder(quantised, form, self.types.name, fuse, images)
-        built.keep_states(states)
-        return form, built
+        made = Lowering(quantised, form, self.types.name, fuse, images)
+        made.keep_states(states)
+        return form, made
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
         """Bit-exact numpy reference of the core."""
         graph = quantised.graph
-        form, built = self._built(quantised, fuse=False)
-        values = {}
+        form, made = self._layers(quantised, fuse=False)
+        given = {}
         for name, found in inputs.items():
-            found = np.asarray(found, np.int64)
-            grid, tensor = form.grids.get(name), built.values[name]
-            values[tensor] = (
+            grid, tensor, found = form.grids.get(name), made.values[name], np.asarray(found)
+            given[tensor.name] = (
                 grid.pack(found) if grid is not None else found.reshape(len(found), *tensor.shape)
             )
         wanted = {
-            name: tensor for name, tensor in built.values.items() if keep or name in graph.kept()
+            name: tensor for name, tensor in made.values.items() if keep or name in graph.kept()
         }
-        last = {
-            tensor: index
-            for index, layer in enumerate(built.network.layers)
-            for tensor in (layer.source, layer.residual, layer.second)
-        }
-        for index, layer in enumerate(built.network.layers):
-            values[layer.result] = run_layer(
-                layer,
-                self.types,
-                values[layer.source],
-                values.get(layer.residual),
-                values.get(layer.second),
-                values.get(layer.result),
-            )
-            for tensor in (layer.source, layer.residual, layer.second):
-                if last.get(tensor) == index and tensor not in wanted.values():
-                    values.pop(tensor, None)
+        made.network.outputs = [*dict.fromkeys(wanted.values())]
+        values = run_network(made.network, given)
         return {
             name: np.asarray(inputs[name])
             if name in inputs
@@ -169,10 +124,10 @@ class OpuBackend(Backend):
     def lower(self, quantised: Quantised, *, keep: bool = False, images: int = 1) -> Lowered:
         """Lowers a quantised graph to a program; ``images``: batch size of a run. Layers run over
         the whole batch, so that weights are loaded once for all inputs."""
-        form, built = self._built(quantised, not keep, images, self.states)
-        rest = quantised.graph, form, built, self.params, self.memory_size
+        form, made = self._layers(quantised, not keep, images, self.states)
+        rest = quantised.graph, form, made, self.params, self.memory_size
         # Whether a close case fits can only be found with the actual program.
-        return lower_network(
+        return lowered_program(
             *rest, quick=self.quick and plenty(*rest), timing=main_memory(self.main_memory)
         )
 
@@ -183,16 +138,10 @@ class OpuBackend(Backend):
         # of memory.
         for part in parts:
             some = min(images, self.most_images(part.graph))
-            form, built = self._built(part, True, some, self.states)
-            if not plenty(part.graph, form, built, self.params, self.memory_size):
-                lower_network(
-                    part.graph,
-                    form,
-                    built,
-                    self.params,
-                    self.memory_size,
-                    timing=main_memory(self.main_memory),
-                )
+            form, made = self._layers(part, True, some, self.states)
+            rest = part.graph, form, made, self.params, self.memory_size
+            if not plenty(*rest):
+                lowered_program(*rest, timing=main_memory(self.main_memory))
 
     def buffered_copy(self, quantised: Quantised, lowered: Lowered, at: int) -> Lowered:
         """The double-buffered copy of a program."""

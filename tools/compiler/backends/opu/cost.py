@@ -12,9 +12,15 @@ from typing import Any
 from .....gateware.cores.opu import geometry
 from .....gateware.cores.opu.model.sequence import FULL_REGION, Sequence
 from .....gateware.cores.opu.types import SLOT
-from .cost_small import SmallEngineModel
 
-__all__ = ["SDRAM", "Estimate", "Timing", "estimate", "main_memory"]
+__all__ = ["DDR3", "SDRAM", "Estimate", "Timing", "estimate", "main_memory"]
+
+
+#: Of the small engine: cycles of a configuration instruction, of the checks of a load or store, of
+#: a convolution, of a channel of ``conv.bias``.
+_CONFIGURE, _CHECK, _CONVOLVE, _BIAS = 60, 100, 90, 28
+#: Bytes a cycle of its loads, cycles of an element of its ``store``.
+_LOAD, _STORE = 2, 1.05
 
 
 @dataclass(frozen=True)
@@ -24,13 +30,17 @@ class Timing:
     Attributes
     ----------
     rate : bytes a cycle of loads and stores
+    write_rate : bytes a cycle of stores, where it is not ``rate``
     load, store : cycles of a load or store beside its bytes
+    latency : cycles from the end of a load's transfers until its bytes can be used, in which other
+        transfers go on
     conv : cycles of a ``conv*`` beside its steps
     drain : cycles from the last step until a result can be stored
     queue : ``conv*`` that may wait
     page : cycles for each 1024 bytes of addresses that an array of a map reaches over,
         and for each jump between its rows
     slot : fewest cycles for a slot of ``store``
+    read_slot : fewest cycles for a slot of ``ld.ifm``
     fetch : cycles of memory for each instruction
     on_chip : speeds of another memory, which holds the bytes below ``border``: the seven numbers
         of transfers
@@ -44,9 +54,16 @@ class Timing:
     queue: int = 32
     page: float = 0.0
     slot: float = 0.0
+    read_slot: float = 0.0
+    write_rate: float = 0.0
+    latency: int = 0
     fetch: float = 0.0
     on_chip: Timing | None = None
     border: int = 0
+
+    def __post_init__(self) -> None:
+        if not self.write_rate:
+            object.__setattr__(self, "write_rate", self.rate)
 
     def at(self, address: int) -> Timing:
         """Speeds of the memory that holds an address."""
@@ -60,8 +77,24 @@ class Timing:
 
 #: Speeds measured on ULX3S's 16-bit SDRAM, instruction by instruction.
 SDRAM = Timing(rate=1.977, load=5, store=45, page=2.2, slot=6.1, fetch=2.2)
-#: The same behind a memory split, whose answers come later.
-_SPLIT_SDRAM = replace(SDRAM, load=20, store=70)
+#: Speeds fitted to programs of four networks on the OrangeCrab's 16-bit DDR3 in beats of 8 bytes.
+#: Its reads of 16 channels wait for the engine, which asks for a slot every fourth cycle.
+DDR3 = Timing(
+    rate=7.4,
+    write_rate=6.7,
+    load=8,
+    store=70,
+    latency=12,
+    page=0.8,
+    slot=3.4,
+    read_slot=4.2,
+    fetch=0.52,
+)
+
+
+def _behind_split(memory):
+    """Speeds of a chip behind a memory split, whose answers come later."""
+    return replace(memory, load=memory.load + 15, store=memory.store + 25)
 
 
 def _block_ram(beat_bytes):
@@ -71,14 +104,17 @@ def _block_ram(beat_bytes):
 
 def main_memory(info: Mapping[str, Any]) -> Timing:
     """Speeds of a build's main memory, from its info text (``kind``, ``beat_bytes``, ``on_chip``).
-    Memories other than block RAM are taken for a 16-bit SDRAM."""
+    Memories other than block RAM and DDR3 are taken for a 16-bit SDRAM."""
     if info.get("kind") == "block RAM":
         return _block_ram(info["beat_bytes"])
+    found = DDR3 if info.get("kind") == "DDR3" else SDRAM
     if on_chip := info.get("on_chip"):
         return replace(
-            _SPLIT_SDRAM, on_chip=_block_ram(on_chip["beat_bytes"]), border=on_chip["size"]
+            _behind_split(found),
+            on_chip=_block_ram(on_chip["beat_bytes"]),
+            border=on_chip["size"],
         )
-    return SDRAM
+    return found
 
 
 @dataclass
@@ -115,7 +151,7 @@ def estimate(
     """
     timing = timing or Timing()
     engine = (
-        SmallEngineModel(params) if params["engine"] == "small" else _EngineModel(params, timing)
+        _SmallEngineModel(params) if params["engine"] == "small" else _EngineModel(params, timing)
     )
     wanted, at = list(marks), []
     for count, word in enumerate(words):
@@ -165,7 +201,7 @@ class _EngineModel:
             self._store(step)
         elif name == "pad" and step.array is not None:
             memory = self.t.at(step.array.address)
-            self._move(memory, self.dma, step.bytes_written, memory.store)
+            self._move(self.dma, memory.store + step.bytes_written / memory.write_rate)
         return name == "end"
 
     def _pages(self, memory, rows, columns, mem_w):
@@ -175,9 +211,9 @@ class _EngineModel:
         size = SLOT * self.sequence.types.ifm_bytes / 1024
         return memory.page * (rows * columns * size + (rows if mem_w > columns else 0))
 
-    def _move(self, memory, ready, size, extra, least=0):
+    def _move(self, ready, cycles):
         start = max(self.dma, self.issue, ready)
-        self.dma = start + extra + max(size / memory.rate, least)
+        self.dma = start + cycles
         self.moved += self.dma - start
         return start
 
@@ -186,27 +222,27 @@ class _EngineModel:
         if name == "ld.ifm":
             if len(self.ifm_free) > 1:
                 self.ifm_bank ^= 1
+            rows, columns = self.sequence.ifm[:2]
+            least = rows * columns * memory.read_slot
             self._move(
-                memory,
                 self.ifm_free[self.ifm_bank],
-                step.bytes_read,
-                memory.load + self._pages(memory, *self.sequence.ifm[:2], self.sequence.ifm_mem_w),
+                memory.load
+                + self._pages(memory, rows, columns, self.sequence.ifm_mem_w)
+                + max(step.bytes_read / memory.rate, least),
             )
-            self.ifm_ready = self.dma
+            self.ifm_ready = self.dma + memory.latency
         elif name == "ld.bias":
-            self._move(memory, 0, step.bytes_read, memory.load)
-            self.bias_ready = self.dma
+            self._move(0, memory.load + step.bytes_read / memory.rate)
+            self.bias_ready = self.dma + memory.latency
         else:
             s, p = self.sequence, self.params
             rows = geometry.ker_rows(s.ker_n, s.ofm[2], s.ifm[2], p["pi"], p["po"])
             tight = rows + self.ker_rows[0] > p["ker_rows"]
-            self.ker_start = self._move(
-                memory,
+            start = self._move(
                 self.ker_used[0] if tight else self.ker_used[1],
-                step.bytes_read,
-                memory.load,
+                memory.load + step.bytes_read / memory.rate,
             )
-            self.ker_end = self.dma
+            self.ker_start, self.ker_end = start + memory.latency, self.dma + memory.latency
             self.ker_rows = (rows, self.ker_rows[0])
             self.ker_used = [0.0, self.ker_used[0]]
 
@@ -243,13 +279,62 @@ class _EngineModel:
             * max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], memory.slot)
         )
         self._move(
-            memory,
             self.conv + self.t.drain,
-            step.bytes_written,
-            memory.store + self._pages(memory, rows, columns, s.ofm_mem[1]),
-            lanes,
+            memory.store
+            + self._pages(memory, rows, columns, s.ofm_mem[1])
+            + max(step.bytes_written / memory.write_rate, lanes),
         )
         self.ofm_free[self.ofm_bank] = self.dma
         self.stored = True
         if s.res:
             self.ifm_free[self.ifm_bank] = max(self.ifm_free[self.ifm_bank], self.dma)
+
+
+class _SmallEngineModel:
+    """The small engine, which executes instructions one at a time (specification, 9.6 and
+    10.1)."""
+
+    def __init__(self, params):
+        self.params, self.sequence = params, Sequence(params)
+        self.issue = self.moved = 0.0
+        self.work = 0
+
+    @property
+    def dma(self):
+        """Cycles of the DMA so far."""
+        return self.issue
+
+    conv = dma
+
+    def step(self, word):
+        step, s = self.sequence.step(word), self.sequence
+        name = step.mnemonic
+        if name.startswith("conv"):
+            self._conv(name)
+        elif name.startswith("ld."):
+            self._move(_CHECK + step.bytes_read / _LOAD)
+        elif name in ("store", "pad"):
+            window = s.pool[0] * s.pool[1] + (s.order == 2 and s.res) if name == "store" else 1
+            self._move(_CHECK + step.bytes_written * _STORE * window)
+        else:
+            self.issue += _CONFIGURE
+        return name == "end"
+
+    def _move(self, cycles):
+        self.issue += cycles
+        self.moved += cycles
+
+    def _conv(self, name):
+        (h, w, ofm_c), ifm_c = self.sequence.ofm, self.sequence.ifm[2]
+        steps = ifm_c * ofm_c // 16
+        if self.params["multiplier"] == "dsp":  # weights are copied first; ofm has one port
+            copied, slow = 8 * steps, 2 if name == "conv.acc" and ifm_c == 16 else 1
+        else:  # sums and addends of the biases lie in one table
+            copied, slow = 0, 2 if name == "conv.bias" else 1
+        self.work += h * w * steps
+        self.issue += (
+            _CONVOLVE
+            + copied
+            + h * w * max(slow * steps, ifm_c // 2)
+            + (_BIAS * ofm_c if name == "conv.bias" else 0)
+        )

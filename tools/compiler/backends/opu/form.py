@@ -10,9 +10,9 @@ from collections.abc import Sequence
 
 from ...graph import Activation as Act
 from ...graph import AveragePool, Binary, Conv, Graph, MatMul, MaxPool, Node, Reshape, Transpose
-from ..interleaving import interleaved
-from .codegen.layers import NARROW
+from ..rewriting import interleaved
 from .grid import Grid, Regular, side
+from .layers import NARROW
 from .stages import Stage
 
 __all__ = ["Form", "map_shape"]

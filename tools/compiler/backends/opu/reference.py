@@ -8,16 +8,14 @@ residual's last; partial sums are rounded and saturated at every tap.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .codegen.graph import Network, check_inputs
-
 if TYPE_CHECKING:
     from .....gateware.cores.opu.types import TypeSet
-    from .codegen.layers import Layer
+    from .layers import Layer, Network, Tensor
 
 __all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]
 
@@ -77,7 +75,7 @@ def runs_of_channels(layer: Layer) -> list[tuple[int, int, int]]:
     """Ranges of output channels with the same taps and shifts: (first, last, block); ``block`` is
     the index of one of their channel blocks."""
     runs: list[tuple[Any, list[int]]] = []
-    single = layer.source.channels == layer.groups
+    single = _each_by_itself(layer)
     for block in range(layer.result.channel_blocks):
         first, last = layer.result.span(block)
         key = layer.f[block], layer.b[block], block if layer.groups > 1 and not single else None
@@ -86,6 +84,14 @@ def runs_of_channels(layer: Layer) -> list[tuple[int, int, int]]:
         else:
             runs.append((key, [first, last, block]))
     return [(first, last, block) for _, (first, last, block) in runs]
+
+
+def _each_by_itself(layer):
+    """Whether every result is of one source channel, so that blocks of channels do not matter. They
+    do if those of the source are smaller: the bias is then rounded with the products of the first
+    one that a block of the result reads, which are zero for other channels."""
+    depthwise = layer.source.channels == layer.groups > 1
+    return layer.weights is None or (depthwise and layer.source.each >= layer.result.each)
 
 
 def products_of_taps(
@@ -101,7 +107,7 @@ def products_of_taps(
     weights : floating point, of the layer's; ``None`` for an average
     """
     down, across = layer.stride
-    out, each = layer.result.channels // layer.groups, layer.source.channels // layer.groups
+    out = layer.result.channels // layer.groups
 
     def windows():
         for r, c in layer.positions:
@@ -116,7 +122,7 @@ def products_of_taps(
                 ],
             )
 
-    if each == 1 and layer.groups > 1 or weights is None:
+    if _each_by_itself(layer):
         channels = np.arange(first, last) // out
         for r, c, window in windows():
             some = window[..., first:last] if out == 1 else window[..., channels]
@@ -125,7 +131,7 @@ def products_of_taps(
     for part in layer.reads(block):
         low, high = layer.source.span(part)
         for r, c, window in windows():
-            if layer.groups == 1:
+            if layer.groups == 1 and weights is not None:
                 matrix = weights[first:last, low:high, r, c]
             else:
                 matrix = layer.block(block, part, r, c, weights)
@@ -251,35 +257,32 @@ def _interleaved(layer, source, before):
     return found
 
 
-def run_network(network: Network, inputs: Mapping[str, Any]) -> dict[str, np.ndarray]:
-    """Computes all tensors of a network.
+def run_network(
+    network: Network, inputs: Mapping[str, np.ndarray], wanted: Collection[Tensor] = ()
+) -> dict[Tensor, np.ndarray]:
+    """Computes the outputs of a network and the tensors ``wanted``.
 
     Parameters
     ----------
-    network : Network
-    inputs : dict, name of every input -> integers [images, height, width,
-        channels] (or without the first axis for one image)
+    inputs : dict, name of every input -> integers [images, height, width, channels]
 
     Returns
     -------
-    dict, name of every tensor -> int64 [images, height, width, channels]
-
-    Raises
-    ------
-    KernelError
-        Inputs that a program of the network cannot be given: unknown or missing, another shape, no
-        integers, out of range.
+    dict, Tensor -> int64 [images, height, width, channels]
     """
-    values = check_inputs(inputs, network.inputs, network.batch, network.set.ifm)
-    for layer in network.layers:
-        residual = values[layer.residual.name] if layer.residual is not None else None
-        second = values[layer.second.name] if layer.second is not None else None
-        values[layer.result.name] = run_layer(
+    values = {tensor: np.asarray(inputs[tensor.name], np.int64) for tensor in network.inputs}
+    kept = {*network.results(), *wanted}
+    last = {t: index for index, layer in enumerate(network.layers) for t in layer.operands}
+    for index, layer in enumerate(network.layers):
+        values[layer.result] = run_layer(
             layer,
             network.set,
-            values[layer.source.name],
-            residual,
-            second,
-            values.get(layer.result.name),
+            values[layer.source],
+            None if layer.residual is None else values[layer.residual],
+            None if layer.second is None else values[layer.second],
+            values.get(layer.result),
         )
-    return values
+        for tensor in {*layer.operands} - kept:
+            if last[tensor] == index:
+                del values[tensor]
+    return {tensor: found for tensor, found in values.items() if tensor in kept}

@@ -29,8 +29,7 @@ from ...graph import (
     Transpose,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
-from ..interleaving import is_interleaving
-from ..products import against_product, turns
+from ..rewriting import against_product, is_interleaving, turns
 from .form import map_shape
 
 __all__ = ["constant_of", "is_positive", "slice_kernel", "check_support", "window_strides"]

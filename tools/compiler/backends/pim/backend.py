@@ -40,19 +40,23 @@ from ..base import (
     Support,
     with_states,
 )
-from ..products import join_turned
-from .arrays.assign import assign
-from .arrays.needs import empty_numbers, layer_needs, unique
-from .arrays.splitting import split_layers
-from .choose import choose_fused
-from .cost.estimate import program_cycles
+from ..rewriting import join_turned
+from .arrays.assign import assign, empty_numbers, layer_needs, unique
+from .arrays.matrices import split_layers
+from .choose import choose_fused, program_cycles
 from .flat import most_repeated
-from .legalise import as_convolutions, support_of_rewritten
+from .legalise import (
+    TABLES,
+    as_convolutions,
+    support_of_rewritten,
+    table_steps,
+    wants_too_much,
+    with_rescaling,
+)
 from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
 from .recurrent import support_of_recurrent
 from .reference import run_node
-from .tables import TABLES, table_steps, wants_too_much, with_rescaling
 
 __all__ = ["PIMBackend"]
 
@@ -61,6 +65,13 @@ _ALIGN = 64
 _PAGE = 4096
 #: Layers that run together take less code than so many times that of single ones.
 _MORE = 8
+
+#: Reasons by kind of a node.
+_HOST = {
+    "softmax": "this core has no exponential function",
+    "layernorm": "this core has no division and no root",
+    "topk": "this core does not sort",
+}
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 MOST_AVERAGED = 2047
 
@@ -204,7 +215,7 @@ class PIMBackend(Backend):
             return support_of_product(graph, node, self.params)
         if isinstance(node, Transpose):
             return support_of_transpose(graph, node)
-        return Support(HOST, "no kernel for it")
+        return Support(HOST, _HOST.get(node.kind, "no sequence of instructions computes it here"))
 
     def _activation(self, graph, node):
         if node.function in ("relu", "clip"):

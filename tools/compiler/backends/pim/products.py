@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..base import DECOMPOSED, HOST, Support
-from ..products import against_product, turns
+from ..rewriting import against_product, turns
 from .flat import Products
 from .maps import share
 

@@ -10,24 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from quintet.gateware.cores.pim.image.codes import code_of
 from quintet.gateware.cores.pim.image.fields import CORE_ENTRY
-from quintet.gateware.cores.pim.image.image import CoreProgram, Image
+from quintet.gateware.cores.pim.image.image import CoreProgram, Image, code_of
 from quintet.gateware.cores.pim.storage import MODES
 
 from ...common.inputs import KernelError
 from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
 from ..base import LoweringError, copyable_states
-from .arrays.assign import assign
-from .arrays.needs import layer_needs, unique
+from .arrays.assign import assign, layer_needs, unique
 from .codegen import CoreBuilder
 from .flat import DenseColumns, add_rows, clipped, copy_rows
 from .fused import IN_PLACE, FusedGroup
 from .layers import emit_layer
+from .legalise import TABLES
 from .maps import clip_bounds, share
 from .recurrent import Cell
 from .stages import emit_stages
-from .tables import TABLES
 
 if TYPE_CHECKING:
     from ...quantised import Quantised

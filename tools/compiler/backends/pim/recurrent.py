@@ -15,10 +15,9 @@ import numpy as np
 
 from ...graph import Graph, Gru, Lstm
 from ..base import HOST, NATIVE, Support
-from .arrays.assign import Need
-from .arrays.matrices import MOST_ROWS
+from .arrays.matrices import MOST_ROWS, Need
 from .flat import Products
-from .tables import run_table, table_steps
+from .legalise import run_table, table_steps
 
 if TYPE_CHECKING:
     from ...quantised import Integer

@@ -24,9 +24,9 @@ from ...graph import (
     Transpose,
 )
 from .arrays.matrices import dense_splits
+from .legalise import TABLES, run_table
 from .products import run_product
 from .recurrent import run_recurrent
-from .tables import TABLES, run_table
 
 if TYPE_CHECKING:
     from ...quantised import Quantised

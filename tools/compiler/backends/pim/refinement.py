@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...graph import Conv
 from .codegen import CoreBuilder
-from .cost.clocks import BEAT, Clock, Memory
+from .cost import BEAT, Clock, Memory
 from .schedule import Plan, Simulation
 from .stages import Stages, StepEmitter
 

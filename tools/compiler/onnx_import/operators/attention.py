@@ -7,8 +7,7 @@ from math import prod, sqrt
 import numpy as np
 
 from ..errors import Refused
-from ..step import HIDDEN, operator
-from ..views import Constant, View
+from ..step import HIDDEN, Constant, View, operator
 from .chain import Chain
 from .linear import product
 

@@ -12,7 +12,7 @@ import numpy as np
 from ...graph import Activation, Concat, Reduce, Slice, Softmax
 from ..draft import MOST_ELEMENTS
 from ..errors import Refused
-from ..views import Constant, View
+from ..step import Constant, View
 from .elementwise import binary
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ import numpy as np
 
 from ...graph import Activation
 from ..errors import Refused
-from ..step import operator
-from ..views import Constant, View
+from ..step import Constant, View, operator
 from .chain import Chain
 
 #: Of Selu, where the model gives none (ONNX).

@@ -5,8 +5,7 @@ import numpy as np
 
 from ...graph import Activation, Binary
 from ..errors import Refused
-from ..step import Step, operator
-from ..views import Constant, View
+from ..step import Constant, Step, View, operator
 
 _PLAIN = {
     "Relu": "relu",

@@ -6,8 +6,7 @@ import numpy as np
 
 from ...graph import Activation, Affine, Binary, Reduce, Softmax
 from ..errors import Refused
-from ..step import operator
-from ..views import Constant
+from ..step import Constant, operator
 from .linear import dense
 
 

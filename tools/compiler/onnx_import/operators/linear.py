@@ -9,10 +9,8 @@ from typing import Any
 import numpy as np
 
 from ...graph import Conv, Dense, MatMul
-from ...shapes import node_shape
 from ..errors import Refused
-from ..step import Step, operator
-from ..views import Constant, View
+from ..step import Constant, Step, View, operator
 from .elementwise import binary
 from .windows import weight_steps
 
@@ -104,7 +102,7 @@ def product(step: Step, first: View, second: View, output: str | None, part: str
     result."""
     draft = step.draft
     try:
-        lengths = node_shape(MatMul(name="", inputs=[], output=""), first.lengths, second.lengths)
+        lengths = MatMul(name="", inputs=[], output="").shape_of(first.lengths, second.lengths)
     except ValueError as error:
         raise Refused(f"shapes do not fit: {error}") from None
     tensors = []

@@ -7,8 +7,7 @@ import numpy as np
 
 from ...graph import Affine, LayerNorm
 from ..errors import Refused
-from ..step import Step, operator
-from ..views import Constant, View
+from ..step import Constant, Step, View, operator
 from .chain import Chain
 
 

@@ -13,8 +13,7 @@ import numpy as np
 
 from ...graph import Activation
 from ..errors import Refused
-from ..step import Step, operator
-from ..views import Constant, Grid, View
+from ..step import Constant, Grid, Step, View, operator
 from .chain import Chain
 
 #: Rounding mode -> the function on an array. Halves: ROUND to even, HALF_UP away from zero.

@@ -9,8 +9,7 @@ import numpy as np
 
 from ...graph import Activation
 from ..errors import Refused
-from ..step import OPERATORS, operator
-from ..views import Constant, Grid, View
+from ..step import OPERATORS, Constant, Grid, View, operator
 
 _WIDTHS = {
     "int8": (8, True),

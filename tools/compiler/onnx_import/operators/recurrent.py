@@ -6,8 +6,7 @@ import numpy as np
 
 from ...graph import Concat, Gru, Lstm, Reshape, Slice
 from ..errors import Refused
-from ..step import operator
-from ..views import View
+from ..step import View, operator
 from .unrolled import USUAL, unrolled
 
 

@@ -7,8 +7,7 @@ import numpy as np
 
 from ...graph import Reduce, Softmax, TopK
 from ..errors import Refused
-from ..step import operator
-from ..views import Constant, View
+from ..step import Constant, View, operator
 from .chain import Chain
 
 #: Reductions that the graph has.

@@ -11,8 +11,7 @@ from ...graph import Concat
 from ..draft import MOST_ELEMENTS
 from ..errors import Refused
 from ..folding import split_lengths
-from ..step import operator
-from ..views import Constant, View
+from ..step import Constant, View, operator
 from .chain import Chain
 from .linear import dense
 from .reduction import one_hot

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..errors import Refused
-from ..step import Step
-from ..views import Constant, View
+from ..step import Constant, Step, View
 from .chain import Chain
 from .linear import dense, product
 

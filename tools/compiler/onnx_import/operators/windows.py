@@ -10,8 +10,7 @@ import numpy as np
 
 from ...graph import AveragePool, Conv, MaxPool, Pad, Reduce
 from ..errors import Refused
-from ..step import Step, operator
-from ..views import Constant, Grid
+from ..step import Constant, Grid, Step, operator
 
 
 def each(step: Step, name: str, spatial: int) -> list[int]:

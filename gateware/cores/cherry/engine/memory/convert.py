@@ -6,6 +6,7 @@ from amaranth import Cat, Const, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....arguments import check_choice
 from ...tables import NAN
 from ..units.lsu_crossbar import choose
 
@@ -62,8 +63,7 @@ class UnitLayout(data.StructLayout):
 
 
 def _check_lanes(lanes):
-    if lanes not in (1, 2) or isinstance(lanes, bool):
-        raise ValueError(f"Lanes must be 1 or 2, not {lanes!r}")
+    check_choice("Lanes", lanes, (1, 2))
 
 
 def _bits(fmt, lanes, both):

@@ -7,12 +7,21 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....arguments import check_choice
 from .....isa.parameters import Params
 from .....primitives.bram import BlockRAM
 from .....primitives.dualram import DualPortRAM
 from ..units.lsu_crossbar import choose
 
-__all__ = ["DMA_LATENCY", "READ_LATENCY", "BankInterface", "DmaInterface", "Scratchpad", "row_bits"]
+__all__ = [
+    "DMA_LATENCY",
+    "READ_LATENCY",
+    "BankInterface",
+    "DmaInterface",
+    "Scratchpad",
+    "block_shape",
+    "row_bits",
+]
 
 #: Cycles from a row's number at a bank to its element.
 READ_LATENCY = 2
@@ -26,6 +35,15 @@ def row_bits(params: Params) -> int:
     """Width of a row number within a bank: element a lies in bank a mod ``banks``, row a div
     ``banks``."""
     return params["log_mem"] - exact_log2(params["banks"])
+
+
+def block_shape(bits: int) -> tuple[int, int]:
+    """Width of the block RAMs of a bank with two ports and 2^``bits`` rows, and the bits of their
+    addresses: the deepest ones that need no more blocks; for 4,096 rows one block more than that,
+    since a multiplexer of two outputs for each port of all banks costs hundreds of LUTs."""
+    if bits == 12:
+        return 4, 12
+    return (18, bits) if bits <= 10 else (9, 11)
 
 
 class BankInterface(wiring.Signature):
@@ -103,8 +121,7 @@ class _Bank(wiring.Component):
         return m
 
     def _two_ports(self, m):
-        # The deepest blocks that need no more of them: the fewer outputs to choose from.
-        width, low = (18, min(self._bits, 10)) if self._bits <= 10 else (9, 11)
+        width, low = block_shape(self._bits)
         outputs = {"a": [], "b": []}
         for block in range(1 << self._bits - low):
             parts = {"a": [], "b": []}
@@ -112,16 +129,15 @@ class _Bank(wiring.Component):
                 m.submodules[f"ram_{block}_{offset}"] = ram = DualPortRAM(
                     depth=1 << low, width=width, family=self._family
                 )
+                end = min(offset + width, _ELEMENT)
                 for name, face in (("a", self.a), ("b", self.b)):
                     here = face.row[low:] == block if self._bits > low else 1
                     m.d.comb += [
                         getattr(ram, f"{name}_addr").eq(face.row[:low]),
                         getattr(ram, f"{name}_write").eq(face.write & here),
-                        getattr(ram, f"{name}_write_data").eq(
-                            face.write_data[offset : offset + width]
-                        ),
+                        getattr(ram, f"{name}_write_data").eq(face.write_data[offset:end]),
                     ]
-                    parts[name].append(getattr(ram, f"{name}_data"))
+                    parts[name].append(getattr(ram, f"{name}_data")[: end - offset])
             for name, found in parts.items():
                 outputs[name].append(Cat(found))
         for name, face in (("a", self.a), ("b", self.b)):
@@ -162,8 +178,7 @@ class Scratchpad(wiring.Component):
     """
 
     def __init__(self, *, params: Params, lanes: int = 1, family: str | None = None) -> None:
-        if lanes not in (1, 2) or isinstance(lanes, bool):
-            raise ValueError(f"Lanes must be 1 or 2, not {lanes!r}")
+        check_choice("Lanes", lanes, (1, 2))
         self._shared = params["slots"] == 1
         if family == "ice40" and not self._shared:
             raise ValueError(

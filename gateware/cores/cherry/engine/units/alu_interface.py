@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Interface of the vector ALU: members, operands and destinations that both widths share."""
 
-from amaranth import Module, Mux, Signal, Value
+from amaranth import Cat, Module, Mux, Value
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .....isa.parameters import Params
+from .....primitives.multiplexer import Multiplexer
 from ..memory.tilefile import ACC, INPUT, OUTPUT
 from ..ops import AluKind, ProgressLayout, TileRead, TileWrite, alu_op, element_bits
 from .accumulator import from_accumulator, to_accumulator
@@ -53,20 +54,21 @@ def blocked(soon: Value, reg: Value) -> Value:
     return reg[1] & Mux(reg[0], soon[1], soon[0])
 
 
-def elements_of(m: Module, read: data.View, reg: Value, params: Params, name: str) -> list[Signal]:
+def elements_of(
+    m: Module, read: data.View, reg: Value, params: Params, family: str | None, name: str
+) -> list[Value]:
     """Elements of a word of register ``reg``, 18 bits each; elements of a wide ACC are rounded."""
     wide = element_bits(params)
     result = []
     for k in range(len(read[0]) // wide):
-        value = Signal(18, name=f"{name}_{k}")
-        with m.Switch(reg):
-            for r in range(4):
-                with m.Case(r):
-                    word = read[r][wide * k : wide * (k + 1)]
-                    m.d.comb += value.eq(
-                        from_accumulator(word, params["acc_frac"]) if r == ACC else word[:18]
-                    )
-        result.append(value)
+        words = [read[r][wide * k : wide * (k + 1)] for r in range(4)]
+        elements = [
+            from_accumulator(word, params["acc_frac"]) if r == ACC else word[:18]
+            for r, word in enumerate(words)
+        ]
+        mux = m.submodules[f"{name}_{k}"] = Multiplexer(width=18, inputs=4, family=family)
+        m.d.comb += [mux.i.as_value().eq(Cat(elements)), mux.select.eq(reg)]
+        result.append(mux.o)
     return result
 
 

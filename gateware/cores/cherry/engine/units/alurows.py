@@ -165,7 +165,7 @@ class AluRows(wiring.Component):
     def _work(self, m, stage, valid):
         params, control, read = self.params, self._control, self.tiles_read.data
         axes, wide, frac = bool(params["reduce_axes"]), element_bits(params), params["acc_frac"]
-        x = elements_of(m, read, control[2].reads, params, "x")
+        x = elements_of(m, read, control[2].reads, params, self.family, "x")
         x = [stage(3, value, 18, "x") for value in x]
         old = [stage(3, read[ACC][wide * k : wide * (k + 1)], wide, "old") for k in range(4)]
 

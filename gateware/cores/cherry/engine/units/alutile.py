@@ -2,20 +2,34 @@
 """Vector ALU on whole tiles: relu, gtz, max, copy and zero, one tile per cycle (specification,
 sections 4.2, 4.3 and 9)."""
 
-from amaranth import Cat, Module, Mux, Signal
+from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 
 from .....isa.parameters import Params
 from .....parts.delays import Stages
 from .....primitives.bram import BlockRAM
+from ...tables import NAN, ONE
 from ..memory.tilefile import ACC
 from ..ops import AluKind, Unit, alu_op, element_bits, entries
 from .accumulator import from_accumulator, to_accumulator
 from .alu_interface import bits, blocked, elements_of, members, source, target
-from .compare import LOWEST, from_key, larger, passed, sort, to_key
+from .compare import LOWEST, from_key, larger, sort, to_key
 from .contexts import ContextIterator
 
 __all__ = ["AluTiles"]
+
+
+def _passed(kind: Value, x: Value, known: Value) -> Value:
+    """Value of :func:`~.compare.passed`, and 0 for max, in one LUT per bit: that of the element, or
+    of a constant, if the element's class says so."""
+    positive, nan = known[0], known[1]
+    relu, gtz = kind == AluKind.RELU, kind == AluKind.GTZ
+    keeps = (kind == AluKind.COPY) | (relu & positive & ~nan)
+    invalid, one = relu & nan, gtz & positive & ~nan
+    constants = {(0, 0): Const(0), (1, 0): invalid, (0, 1): one, (1, 1): invalid | one}
+    return (x & keeps.replicate(18)) | Cat(
+        constants[NAN >> bit & 1, ONE >> bit & 1] for bit in range(18)
+    )
 
 
 class AluTiles(wiring.Component):
@@ -115,7 +129,11 @@ class AluTiles(wiring.Component):
         wide = element_bits(self.params)
         take_row, take_column = self._taken(stage)  # 9
         for k in range(16):
-            result = Mux(take_column[k], best[k // 4], Mux(take_row[k], best[k % 4], plain[k]))
+            if k // 4 == k % 4:
+                # The same maximum either way.
+                result = Mux(take_column[k] | take_row[k], best[k % 4], plain[k])
+            else:
+                result = Mux(take_column[k], best[k // 4], Mux(take_row[k], best[k % 4], plain[k]))
             m.d.comb += write.payload.data[wide * k : wide * (k + 1)].eq(result)
         m.d.comb += [
             write.valid.eq(valid[-1]),
@@ -130,7 +148,7 @@ class AluTiles(wiring.Component):
     def _read(self, m, stage):
         """Stage 3: reads the operand's elements and the old ones of ACC."""
         wide, read = element_bits(self.params), self.tiles_read.data
-        x = elements_of(m, read, self._control[2].reads, self.params, "x")
+        x = elements_of(m, read, self._control[2].reads, self.params, self.family, "x")
         x = [stage(3, value, 18, f"x_{k}") for k, value in enumerate(x)]
         return x, [
             stage(3, read[ACC][wide * k : wide * (k + 1)], wide, f"old_{k}") for k in range(16)
@@ -142,13 +160,11 @@ class AluTiles(wiring.Component):
         control, wide = self._control[4], element_bits(self.params)
         known = [stage(4, sort(value), 2, "known") for value in x]
         x = [stage(4, value, 18, "x") for value in x]
-        old = [stage(4, value, wide, "old") for value in old]
+        # Zero unless the instruction is max: a reset of the registers, no multiplexer behind them.
+        is_max = stage(3, self._control[2].kind == AluKind.MAX, 1, "is_max")
+        old = [stage(4, Mux(is_max, value, 0), wide, "old") for value in old]
         now = [
-            Mux(
-                control.kind == AluKind.MAX,
-                old[k],
-                bits(passed(control.kind, x[k], known[k]), control.reg == ACC, self.params),
-            )
+            old[k] | bits(_passed(control.kind, x[k], known[k]), control.reg == ACC, self.params)
             for k in range(16)
         ]
         now = Cat(stage(5, value, wide, "plain") for k, value in enumerate(now))

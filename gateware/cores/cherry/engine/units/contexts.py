@@ -7,6 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from .....isa.parameters import Params
+from ...params import microcoded
 from ..front.hazards import ContextGate
 from ..ops import ProgressLayout, Unit, entries, unhurried
 
@@ -74,9 +75,19 @@ class ContextIterator(wiring.Component):
             gate.first_waits.eq(given.waits),
             self.target.eq(Mux(held.uniform, contexts + held.phys, slot)),
         ]
+        # Whether the slot's context sees a private tile of each register. Except in the small
+        # engine it is compared a slot ahead, since the way to the tile file's block RAMs begins
+        # here.
+        private, ahead = Signal(4, reset_less=True), not microcoded(self.params)
         for reg in range(4):
             view = held.view[reg]
-            m.d.comb += self.entry[reg].eq(Mux(slot < view.copies, slot, contexts + view.phys))
+            sees = private[reg] if ahead else slot < view.copies
+            m.d.comb += self.entry[reg].eq(Mux(sees, slot, contexts + view.phys))
+            if ahead:
+                with m.If(self.take):
+                    m.d.sync += private[reg].eq(private[reg] & (slot + 1 != view.copies))
+                with m.If(accept):
+                    m.d.sync += private[reg].eq(given.view[reg].copies != 0)
         m.d.sync += self.valid.eq(busy & gate.now)
         with m.If(self.take):
             m.d.sync += [

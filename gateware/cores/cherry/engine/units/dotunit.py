@@ -5,6 +5,7 @@ from amaranth import Cat, Const, Module, Mux, signed
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....arguments import check_integer
 from .....parts.delays import Stages
 from .....parts.leading import leading_zeros
 from .....primitives.dsp import MultiplierArray
@@ -57,10 +58,7 @@ class DotUnit(wiring.Component):
     ) -> None:
         if frac not in (9, 17):
             raise ValueError(f"Fraction bits must be 9 or 17, not {frac!r}")
-        if latency not in range(LATENCIES.start, LATENCIES.stop) or isinstance(latency, bool):
-            raise ValueError(
-                f"Latency must be {LATENCIES.start} to {LATENCIES.stop - 1} cycles, not {latency!r}"
-            )
+        check_integer("Latency", latency, LATENCIES.start, LATENCIES.stop - 1, unit="cycles")
         self.frac, self.latency = frac, latency
         self._merged = _MERGED[: 16 - latency]
         self._multipliers = MultiplierArray(
@@ -88,8 +86,8 @@ class DotUnit(wiring.Component):
         top, shifts = self._align(stage, exponents)  # stage 4, 5
         magnitudes = [products[i][:20] for i in range(4)] + [addend]
         shifted = [
-            self._shift(stage, magnitude, shift)
-            for magnitude, shift in zip(magnitudes, shifts, strict=True)
+            self._shift(stage, magnitude, shift, stage.carry(sign, 1, 6))
+            for magnitude, shift, sign in zip(magnitudes, shifts, signs, strict=True)
         ]  # 7
         total = self._sum(stage, shifted, signs)  # stage 10
         self._round(m, stage, total, top, zeros, signs, special)  # stage 16
@@ -170,8 +168,10 @@ class DotUnit(wiring.Component):
             shifts.append(stage(5, Mux(apart[5:9].any(), 31, apart[:5]), 5, f"shift_{i}"))
         return stage.carry(top, 4, 5), shifts
 
-    def _shift(self, stage, magnitude, shift):
-        """Right shift by ``shift`` in the window; bits shifted out set the lowest bit."""
+    def _shift(self, stage, magnitude, shift, sign):
+        """Right shift by ``shift`` in the window, and the complement of a negative term; bits
+        shifted out set the lowest bit. The LUTs of the last shift have an input left for the sign,
+        those in front of an adder would be more."""
         value = stage.carry(Cat(Const(0, 4), magnitude), 3, 5)  # stage 5
         coarse = shift[3:]
         lost = Mux(
@@ -189,16 +189,15 @@ class DotUnit(wiring.Component):
         )
         below = (value & ((Const(1, 8) << fine) - 1)[:8]).any()
         moved = value >> fine
-        return stage(7, Cat(moved[0] | below | lost, moved[1:WINDOW]), WINDOW, "shifted")
+        shifted = Cat(moved[0] | below | lost, moved[1:WINDOW])
+        return stage(7, shifted ^ sign.replicate(WINDOW), WINDOW, "shifted")
 
     # Stages 8 to 10: the sum
 
     def _sum(self, stage, terms, signs):
+        """Sum of the terms, the negative ones complemented: each of these adds one more."""
         signs = [stage.carry(s, 1, 7) for s in signs]
-        flipped = [
-            Cat(term ^ sign.replicate(WINDOW), sign).as_signed()
-            for term, sign in zip(terms, signs, strict=True)
-        ]
+        flipped = [Cat(term, sign).as_signed() for term, sign in zip(terms, signs, strict=True)]
         ones = [s + Const(0, 1) for s in signs]
         pair_0 = stage(8, flipped[0] + flipped[1] + ones[0], signed(WINDOW + 2), "pair_0")
         pair_1 = stage(8, flipped[2] + flipped[3] + ones[2], signed(WINDOW + 2), "pair_1")

@@ -11,6 +11,7 @@ from amaranth.utils import exact_log2
 
 from .....isa.parameters import Params
 from .....parts.delays import Stages
+from .....primitives.multiplexer import Multiplexer
 from ..front.hazards import ContextGate
 from ..memory.scratchpad import BankInterface, row_bits
 from ..ops import (
@@ -25,7 +26,7 @@ from ..ops import (
 )
 from .accumulator import from_accumulator, to_accumulator
 from .bank_conflicts import followers, lanes, leaders
-from .lsu_crossbar import Crossbar, choose, selected
+from .lsu_crossbar import Crossbar
 from .lsu_operation import Operation, OperationQueue
 from .lsu_results import DEPTH, Results
 
@@ -50,6 +51,7 @@ class LoadStore(wiring.Component):
     ----------
     params : dict
         ``banks`` at least 2.
+    family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
     -------
@@ -69,12 +71,12 @@ class LoadStore(wiring.Component):
         ``banks`` is 1.
     """
 
-    def __init__(self, *, params: Params) -> None:
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
         if params["banks"] == 1:
             raise ValueError(
                 "Parameter banks must be at least 2 for the parallel load/store unit, not 1"
             )
-        self._params = params
+        self._params, self._family = params, family
         super().__init__(
             {
                 "op": In(stream.Signature(lsu_op())),
@@ -117,7 +119,7 @@ class LoadStore(wiring.Component):
 
         self._start(m, w, queue, gate)
         self._find_space(m, w, log, queue, results)
-        ask = self._ask(m, w, words)
+        ask = self._ask(m, w, words, queue)
 
         # Passes: the lanes whose addresses this one serves, and what is left of others.
         first, left = Signal(16), Signal(16)
@@ -145,11 +147,24 @@ class LoadStore(wiring.Component):
             a.eq(w.op.rows[y] + w.op.along[x]) for a, (y, x) in zip(address, lanes(), strict=True)
         ]
         # For each bank, the lane that sends it an address: one at most.
-        mine = [
-            s(1, Cat(first[k] & (a[:log] == b) for k, a in enumerate(address)), 16, f"mine_{b}")
-            for b in range(params["banks"])
+        mine = [Signal(16, name=f"mine_{b}") for b in range(params["banks"])]
+        m.d.comb += [
+            of.eq(Cat(first[k] & (a[:log] == b) for k, a in enumerate(address)))
+            for b, of in enumerate(mine)
         ]
-        at = [s(1, a, 18, f"address_{k}") for k, a in enumerate(address)]
+        lane = [
+            s(
+                1,
+                Cat(Cat(of[k] for k in range(16) if k >> bit & 1).any() for bit in range(4)),
+                4,
+                f"lane_{b}",
+            )
+            for b, of in enumerate(mine)
+        ]
+        hit = s(1, Cat(of.any() for of in mine), len(mine), "hit")
+        bank_1 = [s(1, a[:log], log, f"bank_{k}") for k, a in enumerate(address)]
+        down_1 = [s(1, row, 18, f"down_{y}") for y, row in enumerate(w.op.rows)]
+        along_1 = [s(1, column, 18, f"along_{x}") for x, column in enumerate(w.op.along)]
         wrong = s(1, Cat(a[params["log_mem"] :].any() for a in address) & w.op.mask, 16, "wrong")
         number = Mux(w.going_on, w.passing, w.slot)
         slot_1 = s(1, number, 6, "slot")
@@ -175,31 +190,41 @@ class LoadStore(wiring.Component):
         )
 
         # Cycle 1: rows; an access out of bounds of MEM ends everything from its slot on.
-        rows = [selected([a[log : params["log_mem"]] for a in at], lanes_of) for lanes_of in mine]
-        lane = [
-            Cat(Cat(of[k] for k in range(16) if k >> bit & 1).any() for bit in range(4))
-            for of in mine
+        # A bank's row is added up again, from a row and a column of lanes: two multiplexers of four
+        # are smaller than one of sixteen sums.
+        bits = params["log_mem"]
+        rows = [
+            self._address(m, f"bank_{b}", down_1, along_1, which, bits)[log:]
+            for b, which in enumerate(lane)
         ]
-        hit = Cat(of.any() for of in mine)
         chain = Signal(5)  # cycles 1 to 5: a pass that counts
         good = Signal()
         m.d.comb += good.eq(chain[0] & ~w.dead & ~wrong.any())
         m.d.sync += chain.eq(Cat(w.issue, good, chain[1:4]))
-        with m.If(chain[0] & ~w.dead & wrong.any()):
+        dies, lowest = Signal(), Signal(4)
+        m.d.comb += dies.eq(chain[0] & ~w.dead & wrong.any())
+        with m.If(dies):
             m.d.sync += [w.dead.eq(1), self.fault_slot.eq(slot_1)]
-            for k in reversed(range(16)):
-                with m.If(wrong[k]):
-                    m.d.sync += self.fault_address.eq(at[k])
+        for k in reversed(range(16)):
+            with m.If(wrong[k]):
+                m.d.comb += lowest.eq(k)
+        # The address follows a cycle later, no later than `fault`.
+        down_2 = [s(2, v, 18, f"down_{k}") for k, v in enumerate(down_1)]
+        along_2 = [s(2, v, 18, f"along_{k}") for k, v in enumerate(along_1)]
+        fault_address = self._address(
+            m, "fault", down_2, along_2, s(2, lowest, 4, "lowest"), len(self.fault_address)
+        )
+        died = Signal()
+        m.d.sync += died.eq(dies)
+        with m.If(died):
+            m.d.sync += self.fault_address.eq(fault_address)
 
         def shifted(lanes_of):
             """Shifts a mask of lanes to destination elements, one row down if the load skips a
             row."""
             return [Mux(skip, lanes_of[k - 4] if k >= 4 else 0, v) for k, v in enumerate(lanes_of)]
 
-        bank_3 = [
-            s.delay(s(2, v, log, f"bank_{k}"), 1)
-            for k, v in enumerate(shifted([a[:log] for a in at]))
-        ]
+        bank_3 = [s.delay(s(2, v, log, f"bank_{k}"), 1) for k, v in enumerate(shifted(bank_1))]
         captures_4 = s.delay(s(2, Cat(shifted(list(used))), 16, "captures"), 2)
         present = s.delay(s(2, Cat(shifted(list(mask))), 16, "present"), 3)
         lane_2, store_2 = (
@@ -232,6 +257,7 @@ class LoadStore(wiring.Component):
             select_lane=select_lane,
             captures=captures_4 & loading_4.replicate(16),
             storing=storing_3,
+            family=self._family,
         )
 
         # A load's rows come from cycle 1, a store's from cycle 3.
@@ -289,6 +315,20 @@ class LoadStore(wiring.Component):
                 self.storing.eq(0),
             ]
         return m
+
+    def _address(self, m, name, down, along, lane, bits):
+        """Lower ``bits`` bits of the address of ``lane``, the sum of its row's and its column's
+        offset."""
+        parts = []
+        for kind, offsets, select in (("down", down, lane[2:]), ("along", along, lane[:2])):
+            mux = Multiplexer(width=bits, inputs=4, family=self._family)
+            m.submodules[f"{name}_{kind}"] = mux
+            m.d.comb += [
+                mux.i.as_value().eq(Cat(offset[:bits] for offset in offsets)),
+                mux.select.eq(select),
+            ]
+            parts.append(mux.o)
+        return (parts[0] + parts[1])[:bits]
 
     @staticmethod
     def _start(m, w, queue, gate):
@@ -385,20 +425,26 @@ class LoadStore(wiring.Component):
             & ~(Mux(queue.take, queue.next.reads, w.op.reads) & (hogs | (yields > 1)))
         )
 
-    def _ask(self, m, w, words):
+    def _ask(self, m, w, words, queue):
         """Requests tiles to store, or tiles whose old elements are kept. The last word is requested
         when the slot starts, the others earlier."""
         params = self._params
         ask, w.ahead = self.tiles_read.request, Signal(range(words), name="ahead")
-        whole, context = Signal(), Signal(6)
+        whole = Signal()
+        # Whether the slot's context sees a private tile, compared a slot ahead: the way to the
+        # tile file's block RAMs begins here. The one slot of a uniform operation is number 0.
+        private = Signal(reset_less=True)
+        with m.If(w.start):
+            m.d.sync += private.eq(private & (w.slot + 1 != w.op.copies))
+        with m.If(queue.take):
+            m.d.sync += private.eq(queue.next.copies != 0)
         m.d.comb += [
             whole.eq(w.ahead == words - 1),
-            context.eq(Mux(w.op.uniform, 0, w.slot)),
             ask.valid.eq(w.go & w.op.reads & (~whole | w.free)),
             ask.payload.mask.eq(1 << w.op.reg),
             ask.payload.word.eq(w.ahead),
             *(
-                e.eq(Mux(context < w.op.copies, context, params["contexts"] + w.op.from_phys))
+                e.eq(Mux(private, w.slot, params["contexts"] + w.op.from_phys))
                 for e in ask.payload.entry
             ),
             w.start.eq(w.go & w.free & (~w.op.reads | (whole & ask.ready))),
@@ -419,7 +465,12 @@ class LoadStore(wiring.Component):
         )
         size = 16 // words
         reg, narrows = s.delay(op.reg, 2), s.delay(op.store & (op.reg == _ACC), 2)
-        word = choose(list(self.tiles_read.data), reg)
+        read = self.tiles_read.data
+        m.submodules.reading = reading = Multiplexer(
+            width=width * size, inputs=4, family=self._family
+        )
+        m.d.comb += [reading.i.eq(read), reading.select.eq(reg)]
+        word = reading.o
         given = []
         for k in range(size):
             element = Signal(width, name=f"given_{k}")

@@ -2,7 +2,7 @@
 """Result queue of the load/store unit, in order: tiles for the tile register file, and completed
 stores."""
 
-from amaranth import Module, Signal
+from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
@@ -72,13 +72,18 @@ class Results(wiring.Component):
         m.submodules.memory = mem = memory.Memory(
             shape=ResultLayout(self._params), depth=DEPTH, init=[]
         )
-        put, get = mem.write_port(), mem.read_port(domain="comb")
+        # The head is a register: the way from it through the tile file to its block RAMs is long.
+        # The RAM is read for the entry after it.
+        put, following = mem.write_port(), mem.read_port(domain="comb")
+        head = Signal(ResultLayout(self._params), reset_less=True)
+        second = Signal(range(DEPTH), init=1)
+        m.d.comb += following.addr.eq(second)
         count = Signal(range(DEPTH + 1))
         size = tile_elements(self._params)
         words = 16 // size
         word = Signal(range(words))
         request = self.tiles_write.request
-        head, pop = get.data, Signal()
+        pop = Signal()
         there, alone, last = (
             Signal(),
             Signal(),
@@ -120,7 +125,9 @@ class Results(wiring.Component):
         with m.If(self.push):
             m.d.sync += put.addr.eq(put.addr + 1)
         with m.If(pop):
-            m.d.sync += get.addr.eq(get.addr + 1)
+            m.d.sync += second.eq(second + 1)
+        with m.If(pop | ~there):
+            m.d.sync += head.eq(Mux(there & ~alone, following.data, put.data))
         with m.If(self.clear):
             m.d.sync += [
                 count.eq(0),
@@ -128,6 +135,6 @@ class Results(wiring.Component):
                 alone.eq(0),
                 word.eq(0),
                 put.addr.eq(0),
-                get.addr.eq(0),
+                second.eq(1),
             ]
         return m

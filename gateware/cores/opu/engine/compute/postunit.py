@@ -100,15 +100,27 @@ class PostUnit(wiring.Component):
         push = delay(m, issue & loop.last, _LANES + PostLane.LATENCY, "push", clear=self.clear)
         end = delay(m, loop.end, _LANES + PostLane.LATENCY, "end")
         sums, residuals = self._choose(m, *parts)
+        # The lanes lie all over the FPGA, so that what the command means for them comes from
+        # registers. It stands long before the first value, as reads begin three cycles later.
+        add, relu, leaky = (
+            Signal(3, reset_less=True),
+            Signal(reset_less=True),
+            Signal(reset_less=True),
+        )
+        m.d.sync += [
+            add.eq(Mux(command.add_ifm, Cat(command.order == o for o in range(3)), 0)),
+            relu.eq(command.act == RELU),
+            leaky.eq(command.act == LEAKY),
+        ]
         results = []
         for k in range(self.params["out_lanes"]):
             m.submodules[f"lane_{k}"] = lane = PostLane(types=self.types)
             m.d.comb += [
                 lane.total.eq(sums.word_select(k, self.types.ofm)),
                 lane.residual.eq(residuals.word_select(k, self.types.ifm)),
-                lane.add.eq(Mux(command.add_ifm, Cat(command.order == o for o in range(3)), 0)),
-                lane.relu.eq(command.act == RELU),
-                lane.leaky.eq(command.act == LEAKY),
+                lane.add.eq(add),
+                lane.relu.eq(relu),
+                lane.leaky.eq(leaky),
                 lane.enter.eq(enter),
                 lane.first.eq(first),
             ]

@@ -5,8 +5,7 @@
 from amaranth import Const, Module, Signal, Value
 from amaranth.lib import data
 
-from .....isa.instruction import Field
-from .....isa.operands import Coding, Signed
+from .....isa.instruction import Coding, Field, Signed
 from .....shell.layouts import fields_of, word_layout
 from ...isa import INSTRUCTIONS, ISA
 

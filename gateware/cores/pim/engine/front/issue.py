@@ -16,6 +16,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
+from .....arguments import check_integer
 from .....isa.parameters import Params
 from .....shell.engine import Stall
 from .....shell.layouts import fields_of, word_layout
@@ -73,15 +74,7 @@ class Issue(wiring.Component):
     def __init__(
         self, *, params: Params, number: int, memory_size: int, family: str | None = None
     ) -> None:
-        if (
-            not isinstance(number, int)
-            or isinstance(number, bool)
-            or not 0 <= number < params["cores"]
-        ):
-            raise ValueError(
-                f"Number of the core must be an integer from 0 to {params['cores'] - 1}, not "
-                f"{number!r}"
-            )
+        check_integer("Number of the core", number, 0, params["cores"] - 1)
         self.params, self.number, self.memory_size, self.family = (
             params,
             number,

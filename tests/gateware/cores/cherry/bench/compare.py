@@ -21,8 +21,7 @@ from quintet.gateware.cores.cherry.image import (
 )
 from quintet.gateware.cores.cherry.isa import LOOPS
 from quintet.gateware.cores.cherry.model.model import Model
-from quintet.gateware.cores.cherry.model.overlap import Overlap
-from quintet.gateware.cores.cherry.model.races import Race
+from quintet.gateware.cores.cherry.model.races import Overlap, Race
 from quintet.gateware.cores.cherry.model.transfers import from_array
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble

@@ -18,7 +18,7 @@ from quintet.gateware.cores.cherry.engine.ops import AluKind, DotKind, SfuKind
 from quintet.gateware.cores.cherry.isa import ISA
 from quintet.gateware.cores.cherry.model.program import ProgramRun, Work
 from quintet.gateware.isa.outcome import RunFault
-from tests.support.simulating import design, simulator
+from tests.support.simulating import design, simulate
 
 LSU, DOT, ALU, SFU = range(4)
 KINDS = {DOT: DotKind, ALU: AluKind, SFU: SfuKind}
@@ -252,10 +252,7 @@ class Bench:
             for image, options in cases:
                 self.results.append(await self._one(ctx, image, **options))
 
-        sim = simulator(self.dut)
-        sim.add_clock(1e-6)
-        sim.add_testbench(main)
-        sim.run()
+        simulate(self.dut, main)
         return self.results
 
     def set(self, ctx, signal, value):

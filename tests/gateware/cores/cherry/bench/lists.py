@@ -21,7 +21,7 @@ from quintet.gateware.cores.cherry.image import (
     row_words,
 )
 from quintet.gateware.cores.cherry.model.model import Model
-from quintet.gateware.cores.cherry.model.overlap import Overlap
+from quintet.gateware.cores.cherry.model.races import Overlap
 from tests.gateware.cores.cherry.bench.programs import SPAN, random_case, random_element
 
 __all__ = ["ListCase", "random_list"]

@@ -7,12 +7,12 @@ from collections import deque
 
 import numpy as np
 from amaranth import Cat, Module, Signal
-from amaranth.sim import Simulator
 
 from quintet.gateware.cores.cherry.engine.front.hazards import Progress
 from quintet.gateware.cores.cherry.engine.memory.scratchpad import READ_LATENCY
 from quintet.gateware.cores.cherry.engine.ops import POSITION, element_bits, entries, tile_elements
-from quintet.gateware.cores.cherry.model.numbers import narrow, widen
+from quintet.gateware.cores.cherry.model.arithmetic import narrow, widen
+from tests.support.simulating import simulate
 
 ACC = 3
 _ROWS, _COLUMNS = np.arange(4)[:, None], np.arange(4)
@@ -222,11 +222,7 @@ class Bench:
         async def drive(ctx):
             await script(ctx, self)
 
-        sim = Simulator(m)
-        sim.add_clock(1e-6)
-        sim.add_testbench(drive)
-        sim.add_testbench(self._world, background=True)
-        sim.run()
+        simulate(m, drive, background=[self._world])
 
     def _words(self, tile):
         flat = [int(v) for v in tile.ravel()]

@@ -13,7 +13,7 @@ from amaranth.sim import Simulator
 from quintet.gateware.cores.cherry.engine.front.hazards import Progress
 from quintet.gateware.cores.cherry.engine.memory.tilefile import ACC, TileFile
 from quintet.gateware.cores.cherry.engine.ops import POSITION, Unit, element_bits, tile_elements
-from quintet.gateware.cores.cherry.model.tiles import Tiles, compute
+from quintet.gateware.cores.cherry.model.program import Tiles, compute
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.tables import FRAC
 

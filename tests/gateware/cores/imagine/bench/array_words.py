@@ -2,7 +2,7 @@
 """Random legal words of the array, and their results on the golden model."""
 
 from quintet.gateware.cores.imagine.isa import ISA
-from quintet.gateware.cores.imagine.model.array import ArrayState
+from quintet.gateware.cores.imagine.model.model import ArrayState
 
 
 def random_words(rng, mapping, count, registers=None):

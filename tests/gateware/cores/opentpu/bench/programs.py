@@ -13,7 +13,7 @@ import numpy as np
 
 from quintet.firmware.opentpu.measure.case import Case, align
 from quintet.gateware.cores.opentpu.isa import ISA
-from quintet.gateware.cores.opentpu.model.arithmetic import conv_rows, pool_rows
+from quintet.gateware.cores.opentpu.model.model import conv_rows, pool_rows
 from quintet.tools.compiler.backends.opentpu.codegen.program import Program, Word
 
 __all__ = ["FAULTS", "Case", "case_of", "hazard_cases", "pad", "random_case", "scatter"]

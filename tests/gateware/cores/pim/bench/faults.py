@@ -4,9 +4,8 @@ single-fault programs)."""
 
 import struct
 
-from quintet.gateware.cores.pim.image.codes import code_of
 from quintet.gateware.cores.pim.image.fields import GROUP_ENTRY
-from quintet.gateware.cores.pim.image.image import Writer
+from quintet.gateware.cores.pim.image.image import Writer, code_of
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.isa.words import random_word
 from tests.gateware.cores.pim.bench.scratch import Rejected

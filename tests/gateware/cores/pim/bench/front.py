@@ -17,7 +17,8 @@ from amaranth.lib.wiring import connect
 from quintet.gateware.cores.pim.engine.front.issue import Issue
 from quintet.gateware.cores.pim.engine.front.prefetch import Prefetch
 from quintet.gateware.cores.pim.engine.front.wordload import WordLoad
-from quintet.gateware.cores.pim.model import Model, elements
+from quintet.gateware.cores.pim.model import Model
+from quintet.gateware.cores.pim.model import core as elements
 from tests.support.memory_model import MemoryModel
 from tests.support.simulating import design, simulator
 

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..kernel_graph import Chain, Operation, PairProduct, Product, Ref, Value, Window
-from .tilework import Costs, Products, chain, products, reduce
-from .views import View
+from .tilework import Costs, Products, View, chain, products, reduce
 
 if TYPE_CHECKING:
-    from ..schedule.places import Buffer, Place
+    from ..schedule.steps import Buffer, Place
     from .nests import Nests
 
 __all__ = ["Cut", "Emitter", "cuts", "packed_weights"]

@@ -11,8 +11,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from ......gateware.cores.cherry.image import ProgramImage, Unit
-from ......gateware.cores.cherry.isa import ISA, LOOPS, SPECIAL, UNITS
-from ......gateware.cores.cherry.operands import TILES
+from ......gateware.cores.cherry.isa import ISA, LOOPS, SPECIAL, TILES, UNITS
 from ......gateware.cores.cherry.tables import FRAC
 from ....common.inputs import KernelError
 

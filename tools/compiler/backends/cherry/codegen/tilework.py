@@ -2,6 +2,8 @@
 """Loop nests over views: instruction chains on tiles, sums of products, window reductions
 (docs/cores/cherry-kernels.md).
 
+A view has three axes; a tile is four elements of the second axis by four of the third.
+
 A result is cut into regions of whole tiles and of the narrower ones at its edges; of each region
 one axis runs side by side in the contexts. Loads take no more than the elements that count, the
 rest of a tile is 0: what lies around a view is never read and never written.
@@ -16,12 +18,53 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ......gateware.cores.cherry.isa import LOOPS
-from .views import View
 
 if TYPE_CHECKING:
     from .nests import Nests
 
-__all__ = ["Costs", "Products", "chain", "products", "reduce"]
+__all__ = ["Costs", "Products", "View", "chain", "products", "reduce"]
+
+
+@dataclass(frozen=True)
+class View:
+    """A strided view: ``shape`` elements from ``address`` on, at distances ``strides`` along each
+    axis; stride 0 broadcasts."""
+
+    address: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def at(self, *index: int) -> int:
+        """Address of an element."""
+        return self.address + sum(i * s for i, s in zip(index, self.strides, strict=True))
+
+    def part(self, start: tuple[int, ...], shape: tuple[int, ...]) -> View:
+        """The subview of ``shape`` from element ``start`` on; a broadcast axis stays broadcast."""
+        return View(self.at(*start), tuple(shape), self.strides)
+
+    def ordered(self, order: tuple[int, ...]) -> View:
+        """The view with its axes permuted."""
+        return View(
+            self.address, tuple(self.shape[a] for a in order), tuple(self.strides[a] for a in order)
+        )
+
+    def over(self, shape: tuple[int, ...]) -> View:
+        """The view broadcast along axes of length one."""
+        return replace(
+            self,
+            shape=tuple(shape),
+            strides=tuple(
+                0 if mine == 1 and other != 1 else s
+                for mine, other, s in zip(self.shape, shape, self.strides, strict=True)
+            ),
+        )
+
+    def folded(self) -> View:
+        """A vector as rows of four: axis 2 is split into axes 1 and 2; its length must be a
+        multiple of four."""
+        step = self.strides[2]
+        return View(self.address, (1, self.shape[2] // 4, 4), (0, 4 * step, step))
+
 
 TILE = 4
 #: Elements of a view's axes that a tile takes.

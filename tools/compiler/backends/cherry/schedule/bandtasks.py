@@ -7,7 +7,7 @@ from functools import partial
 from ..codegen.emit import cuts
 from ..kernel_graph import Product, Ref
 from .bands import Bands, row_part
-from .places import Place, borders, edges, geometry
+from .steps import Place, borders, edges, geometry
 from .transfers import Task, moved, whole
 
 __all__ = ["BandTasks"]

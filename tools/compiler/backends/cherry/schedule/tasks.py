@@ -11,9 +11,9 @@ import numpy as np
 from ..codegen.emit import Emitter, cuts, packed_weights
 from ..kernel_graph import Chain, KernelGraph, Product, Ref, Regroup, Value
 from ..operations import streamed
-from ..reference.arithmetic import bits
+from ..reference import bits
 from .bandtasks import BandTasks
-from .places import Buffer, Place, borders, geometry
+from .steps import Buffer, Place, borders, geometry
 from .transfers import MOST, Arrays, Main, Task, Transfer, boxed, moved, whole
 
 __all__ = ["Tasks"]

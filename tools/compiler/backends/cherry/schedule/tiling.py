@@ -29,7 +29,7 @@ from ..kernel_graph import (
     Value,
     Window,
 )
-from .places import TILE, geometry
+from .steps import TILE, geometry
 from .transfers import whole
 
 __all__ = ["Limits", "tiled"]

@@ -13,7 +13,7 @@ import numpy as np
 
 from ......gateware.cores.cherry.image import FILL, IN, OUT, Descriptor, row_words
 from ......gateware.cores.cherry.model.transfers import from_array
-from .places import Buffer, Place
+from .steps import Buffer, Place
 
 if TYPE_CHECKING:
     from ..codegen.emit import Emitter

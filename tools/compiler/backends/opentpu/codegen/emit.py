@@ -20,14 +20,14 @@ from ..form import (
     packed_biases,
     spread_of,
 )
-from ..schedule.chunks import needed, slot_rows
+from ..schedule import needed, slot_rows
 from .interleaving import Interleaving
 from .kernels import Kernels
 from .pooling import Pooling
 from .program import Program, split
 
 if TYPE_CHECKING:
-    from ..schedule.plan import Plan
+    from ..schedule import Plan
 
 __all__ = ["Emitter"]
 
@@ -61,7 +61,7 @@ class Emitter(Pooling, Kernels, Interleaving):
     Parameters
     ----------
     plan : Plan
-    inputs, stored : names as of :func:`~..schedule.plan.make_plan`
+    inputs, stored : names as of :func:`~..schedule.make_plan`
     params : build parameters
 
     Attributes

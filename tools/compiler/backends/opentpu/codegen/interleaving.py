@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from ..form import INT8
-from ..schedule.chunks import slot_rows
+from ..schedule import slot_rows
 
 __all__ = ["Interleaving"]
 

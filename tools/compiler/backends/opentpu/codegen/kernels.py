@@ -5,7 +5,7 @@ transpose, into weight tiles in main memory."""
 import numpy as np
 
 from ..form import INT8
-from ..schedule.chunks import slot_rows
+from ..schedule import slot_rows
 
 __all__ = ["Kernels"]
 

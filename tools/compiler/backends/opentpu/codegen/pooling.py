@@ -3,9 +3,8 @@
 
 import numpy as np
 
-from ..form import INT8
-from ..linear import scale_tile
-from ..schedule.chunks import pool_extent
+from ..form import INT8, scale_tile
+from ..schedule import pool_extent
 from .program import split
 
 __all__ = ["Pooling"]

@@ -1,40 +1,145 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Compiler from a network to a program: allocates memory, chooses tilings and orders
-instructions."""
+"""Compiler from a network of layers to a program: allocates memory, lets tilings be chosen and
+orders instructions."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import replace
-from math import inf
+from collections.abc import Collection, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from ......gateware.cores.opu.isa import ISA
+import numpy as np
+
+from ......gateware.cores.opu.software import SOFTWARE
+from ......gateware.isa.asm import disassemble
 from ....common.inputs import KernelError
-from ..cost import Timing, estimate
+from ..cost import Timing
+from ..schedule.memory import Buffer, Constants, Maps, OnChip, OnChipFullError
+from ..schedule.search import best_tilings
+from ..schedule.tiling import Target, Tiling, candidates, check_tiling, widest
 from .emitter import REGION_CONSTANTS, REGION_MAPS, Emitter
-from .lower import Lowering
-from .memory import Constants, Maps, OnChip, OnChipFullError
-from .program import Compiled, LayerSpan, Placed
-from .target import Target
+from .jobs import JobMaker
 from .tiles import border_pads
-from .tiling import Tiling, candidates, check_tiling, widest
 
 if TYPE_CHECKING:
-    from .graph import Network
+    from ....layout import Layout
+    from ..layers import Layer, Network, Tensor
 
-__all__ = ["compile_network"]
+__all__ = ["Compiled", "Span", "Writer", "compile_network"]
 
-#: Programs longer than this are not rewritten to compare tilings.
-_MOST_TRIED = 6000
-#: Programs up to this long are compared as a whole even where layers are compared one by one.
-_SHORT = 700
-#: Programs longer than this are estimated with tilings that are found layer by layer, if quickly.
-_QUICK = 4000
-#: Times that all layers are gone through, at most, while it gains.
-_PASSES = 2
-#: Layers before and after one that its tilings are compared with.
-_NEIGHBOURS = 1
+
+@dataclass(frozen=True)
+class Span:
+    """Range of words of ``layers``, usually one, from ``begin`` to ``end`` (exclusive, after the
+    last store)."""
+
+    layers: tuple[Layer, ...]
+    begin: int
+    end: int
+
+    @property
+    def name(self) -> str:
+        """Names of the layers."""
+        return " and ".join(layer.name for layer in self.layers)
+
+
+@dataclass
+class Compiled:
+    """A compiled program with its memory contents and registers.
+
+    Attributes
+    ----------
+    words : list of int; ``program_at``, ``constants_at``, ``maps_at`` : byte addresses
+    constants : uint8, kernels and biases as they lie at ``constants_at``
+    network : Network that it computes; buffers : dict, Tensor -> Buffer, of every one, though its
+        memory may be used again
+    registers : dict, ISA registers to set: the region table
+    memory_size : bytes of main memory from address 0 that it takes
+    params : dict, build parameters that it was made for
+    spans : list of Span
+    tilings : dict, layer name -> Tiling
+    far_constants, far_constants_at : those of the layers whose constants are not in on-chip memory
+    sizes : dict, layer name -> bytes of its kernels and biases; of a build with on-chip memory
+    overwritten : inputs whose memory holds another tensor after a run
+    """
+
+    words: list[int]
+    program_at: int
+    constants: np.ndarray
+    constants_at: int
+    maps_at: int
+    network: Network
+    buffers: Mapping[Tensor, Buffer]
+    registers: dict[str, int]
+    memory_size: int
+    params: Mapping[str, Any]
+    spans: list[Span]
+    tilings: Mapping[str, Tiling]
+    far_constants: np.ndarray = field(default_factory=lambda: np.zeros(0, np.uint8))
+    far_constants_at: int = 0
+    sizes: dict[str, int] = field(default_factory=dict)
+    overwritten: Collection[Tensor] = ()
+
+    @property
+    def all_constants(self) -> list[tuple[int, np.ndarray]]:
+        """Kernels and biases: (byte address, uint8 array) of each memory that holds some."""
+        found = (
+            (self.constants_at, self.constants),
+            (self.far_constants_at, self.far_constants),
+        )
+        return [(at, data) for at, data in found if data.size]
+
+    @property
+    def data(self) -> bytes:
+        """The program in its binary form."""
+        return np.array(self.words, "<u4").tobytes()
+
+    @property
+    def text(self) -> str:
+        """The program as assembly text, a comment before every layer."""
+        lines = disassemble(SOFTWARE, self.data).splitlines()
+        if len(lines) != len(self.words):
+            raise KernelError("the program does not come back from the disassembler line by line")
+        batch = self.network.batch
+        images = f", images 0 to {batch - 1}" if batch > 1 else ""
+        comments = {span.begin: f"# {span.name}{images}" for span in self.spans}
+        found = []
+        for index, line in enumerate(lines):
+            if index in comments:
+                found.append(comments[index])
+            found.append(line)
+        return "\n".join(found) + "\n"
+
+    def layout(self, tensor: Tensor) -> Layout:
+        """Memory layout of a tensor as a map, [images, height, width, channels]."""
+        bits = self.network.set.ifm
+        found = self.buffers[tensor].layout(self.maps_at, bits, tensor.shape)
+        assert found is not None  # that of a map always exists
+        return found
+
+    def image(self, values: Mapping[str, np.ndarray]) -> np.ndarray:
+        """Contents of main memory before the run, uint8, with ``values`` (input name -> integers
+        [images, height, width, channels])."""
+        memory = np.zeros(self.memory_size, np.uint8)
+        program = np.frombuffer(self.data, np.uint8)
+        for at, data in ((self.program_at, program), *self.all_constants):
+            memory[at : at + data.size] = data
+        for tensor in self.network.inputs:
+            self.layout(tensor).write(memory, values[tensor.name])
+        return memory
+
+    @property
+    def all_registers(self) -> dict[str, int]:
+        """Registers of a run, program address and length included."""
+        return {
+            **self.registers,
+            "program_address": self.program_at,
+            "program_length": len(self.data),
+        }
+
+    def results(self, memory: np.ndarray) -> dict[str, np.ndarray]:
+        """The outputs by name, [images, height, width, channels], in main memory after the run."""
+        return {t.name: self.layout(t).read(memory) for t in self.network.results()}
 
 
 def _align(value, step=64):
@@ -46,8 +151,6 @@ def compile_network(
     params: Mapping[str, Any],
     *,
     schedule: bool = True,
-    group: int | None = None,
-    program_at: int = 0,
     memory: int | None = None,
     tilings: Mapping[str, Tiling] | None = None,
     timing: Timing | None = None,
@@ -68,11 +171,6 @@ def compile_network(
         ``True``: tiles are chosen by the model of cycles, loads stand before the store of the tile
         before, borders are zeroed only where they are not zero. ``False``: layer after layer, the
         fewest tiles, ``pad`` after every layer.
-    group : int, optional
-        Images that go through the network together, layer by layer (default: all). Kernels are
-        loaded once a group.
-    program_at : int
-        Byte address of the program, a multiple of 64; constants and maps follow it.
     memory : int, optional
         Bytes of main memory that are there.
     tilings : dict, layer name -> Tiling, optional
@@ -91,7 +189,7 @@ def compile_network(
         Of a long program each kind of layer is looked at once, by itself: for an estimate.
     on_chip : OnChip, optional
         What lies in on-chip memory, from address 0: tensors, then constants, then the program if
-        there is space for it. All else lies behind. ``program_at`` is ignored.
+        there is space for it. All else lies behind.
 
     Returns
     -------
@@ -111,56 +209,31 @@ def compile_network(
         )
     if not network.layers:
         raise KernelError("the network has no layer")
-    if program_at % ISA.program_align:
-        raise KernelError(
-            f"program_at must be a multiple of {ISA.program_align}, not {program_at:#x}"
-        )
-    group = network.batch if group is None else group
-    if type(group) is not int or not 1 <= group <= network.batch:
-        raise KernelError(f"group must be 1 to {network.batch}, not {group!r}")
     for name in tilings or {}:
         if name not in {layer.name for layer in network.layers}:
             raise KernelError(f"tilings: no layer {name!r}")
-    maps = Maps(network, group, target.slot_units, separate, on_chip)
-    writer = _Writer(network, target, maps, group, schedule, zeroed, on_chip)
-    chosen = {
-        layer.name: writer.whole(layer, widest(target, layer, group, writer.flat(layer)))
+    maps = Maps(network, target.slot_units, separate, on_chip)
+    writer = Writer(network, target, maps, schedule, zeroed, on_chip)
+    chosen: Mapping[str, Tiling] = {
+        layer.name: writer.start_tiling(layer, (tilings or {}).get(layer.name))
         for layer in network.layers
     }
-    for layer in network.layers:
-        if tilings and layer.name in tilings:
-            check_tiling(target, layer, group, writer.flat(layer), tilings[layer.name])
-            chosen[layer.name] = writer.whole(layer, tilings[layer.name])
     if schedule and target.overlaps:
         free = [layer for layer in network.layers if layer.name not in (tilings or {})]
-        timing = timing or Timing()
-        words = len(writer.attempt(chosen))
-        if quick and words > _QUICK:
-            found = [_search_alone(writer, free, chosen, timing)]
-        else:
-            found = [_search_local(writer, free, chosen, timing)] if local else []
-        if not local or words <= _SHORT:
-            found.append(_search(writer, free, chosen, timing))
-        chosen = (
-            min(found, key=lambda tilings: estimate(writer.attempt(tilings), params, timing).cycles)
-            if len(found) > 1
-            else found[0]
-        )
-    emitter, spans, lowering = writer.write(chosen)
+        chosen = best_tilings(writer, free, chosen, timing or Timing(), local, quick)
+    emitter, spans, maker = writer.write(chosen)
     while not writer.clean_at_end(emitter):
-        emitter, spans, lowering = writer.write(chosen)
+        emitter, spans, maker = writer.write(chosen)
     if on_chip is not None:
-        return _finish_on_chip(writer, emitter, spans, lowering, chosen, memory)
-    return _finish(
-        network, target, maps, emitter, spans, lowering.constants, chosen, program_at, memory
-    )
+        return _finish_on_chip(writer, emitter, spans, maker, chosen, memory)
+    return _finish(writer, emitter, spans, maker.constants.data, chosen, memory)
 
 
-def _finish_on_chip(writer, emitter, spans, lowering, chosen, memory):
+def _finish_on_chip(writer, emitter, spans, maker, chosen, memory):
     """The program of a build with on-chip memory: regions begin at address 0, so that tensors and
     constants of both memories lie in one."""
-    network, target, maps, on_chip = writer.network, writer.target, writer.maps, writer.on_chip
-    near, far = lowering.constants.data, lowering.far.data
+    maps, on_chip = writer.maps, writer.on_chip
+    near, far = maker.constants.data, maker.far.data
     near_at, far_at = 64 * maps.on_chip_units, 64 * writer.far_start
     length = 4 * len(emitter.words)
     extent, end = _align(max(maps.units, emitter.extent) * 64), _align(far_at + far.size)
@@ -176,16 +249,14 @@ def _finish_on_chip(writer, emitter, spans, lowering, chosen, memory):
     end = max(end, extent)
     if memory is not None and end > memory:
         raise KernelError(f"the program takes {end} bytes of memory, there are {memory}")
-    tensors = {t.name: Placed(b, 64 * b.base, target.types.ifm) for t, b in maps.buffers.items()}
     return Compiled(
         words=emitter.words,
         program_at=program_at,
         constants=near,
         constants_at=near_at,
         maps_at=0,
-        inputs={t.name: tensors[t.name] for t in network.inputs},
-        outputs={t.name: tensors[t.name] for t in network.results()},
-        tensors=tensors,
+        network=writer.network,
+        buffers=maps.buffers,
         registers={
             f"region_base[{REGION_CONSTANTS}]": 0,
             f"region_limit[{REGION_CONSTANTS}]": _align(far_at + far.size),
@@ -193,23 +264,22 @@ def _finish_on_chip(writer, emitter, spans, lowering, chosen, memory):
             f"region_limit[{REGION_MAPS}]": extent,
         },
         memory_size=end,
-        params=dict(target.params),
-        layers=spans,
+        params=dict(writer.target.params),
+        spans=spans,
         tilings=chosen,
         far_constants=far,
         far_constants_at=far_at,
-        sizes=dict(lowering.sizes),
-        overwritten=frozenset(tensor.name for tensor in maps.overwritten),
+        sizes=dict(maker.sizes),
+        overwritten=maps.overwritten,
     )
 
 
-def _finish(network, target, maps, emitter, spans, constants, chosen, program_at, memory):
-    constants_at = _align(program_at + 4 * len(emitter.words))
-    data = constants.data
+def _finish(writer, emitter, spans, data, chosen, memory):
+    constants_at = _align(4 * len(emitter.words))
     maps_at = constants_at + data.size
     # A residual may be loaded with the shape of a larger tile: what lies after the maps must be
     # there to be read.
-    extent = _align(max(maps.units, emitter.extent) * 64)
+    extent = _align(max(writer.maps.units, emitter.extent) * 64)
     end = maps_at + extent
     if memory is not None and end > memory:
         raise KernelError(
@@ -217,41 +287,44 @@ def _finish(network, target, maps, emitter, spans, constants, chosen, program_at
             f"{data.size} of kernels "
             f"and biases, {extent} of maps), there are {memory}"
         )
-    bits = target.types.ifm
-
-    def placed(tensor):
-        buffer = maps.buffers[tensor]
-        return Placed(buffer, maps_at + 64 * buffer.base, bits)
-
-    registers = {
-        f"region_base[{REGION_CONSTANTS}]": constants_at,
-        f"region_limit[{REGION_CONSTANTS}]": data.size,
-        f"region_base[{REGION_MAPS}]": maps_at,
-        f"region_limit[{REGION_MAPS}]": extent,
-    }
     return Compiled(
-        emitter.words,
-        program_at,
-        data,
-        constants_at,
-        maps_at,
-        {t.name: placed(t) for t in network.inputs},
-        {t.name: placed(t) for t in network.results()},
-        {t.name: placed(t) for t in maps.buffers},
-        registers,
-        end,
-        dict(target.params),
-        spans,
-        chosen,
+        words=emitter.words,
+        program_at=0,
+        constants=data,
+        constants_at=constants_at,
+        maps_at=maps_at,
+        network=writer.network,
+        buffers=writer.maps.buffers,
+        registers={
+            f"region_base[{REGION_CONSTANTS}]": constants_at,
+            f"region_limit[{REGION_CONSTANTS}]": data.size,
+            f"region_base[{REGION_MAPS}]": maps_at,
+            f"region_limit[{REGION_MAPS}]": extent,
+        },
+        memory_size=end,
+        params=dict(writer.target.params),
+        spans=spans,
+        tilings=chosen,
     )
 
 
-class _Writer:
-    """Writes the program of a network for given tilings, whole or for one group of images."""
+class Writer:
+    """Writes the program of a network for given tilings, whole or only some layers of it.
 
-    def __init__(self, network, target, maps, group, schedule, zeroed, on_chip=None):
+    Parameters as of :func:`compile_network`.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        target: Target,
+        maps: Maps,
+        schedule: bool,
+        zeroed: bool,
+        on_chip: OnChip | None = None,
+    ):
         self.network, self.target, self.maps = network, target, maps
-        self.group, self.schedule, self.on_chip = group, schedule, on_chip
+        self.schedule, self.on_chip = schedule, on_chip
         #: Unit of the first constant that is not in on-chip memory.
         self.far_start = 0 if on_chip is None else max(maps.units, on_chip.units)
         self._clean = (
@@ -265,24 +338,31 @@ class _Writer:
             if zeroed
             else []
         )
-        self._tries = self._lowering(packed=on_chip is None)
-        self._jobs = {}
+        self._tries = self._maker(packed=on_chip is None)
+        self._jobs: dict[Hashable, Any] = {}
 
-    def _lowering(self, packed=True):
+    def _maker(self, packed=True):
         types, on_chip = self.target.types, self.on_chip
         if on_chip is None:
-            return Lowering(self.target, self.maps, Constants(types), self.network.batch)
+            return JobMaker(self.target, self.maps, Constants(types))
         # Of attempts all constants lie in their memory, however many are tried.
-        return Lowering(
+        return JobMaker(
             self.target,
             self.maps,
             Constants(types, self.maps.on_chip_units, packed),
-            self.network.batch,
             Constants(types, self.far_start, packed),
             on_chip.layers,
         )
 
-    def whole(self, layer, tiling):
+    def start_tiling(self, layer: Layer, given: Tiling | None) -> Tiling:
+        """The tiling of a layer that a search begins with: the ``given`` one, if there is one."""
+        batch, flat = self.network.batch, self.flat(layer)
+        found = widest(self.target, layer, batch, flat)
+        if given is not None:
+            check_tiling(self.target, layer, batch, flat, given)
+        return self.whole(layer, given or found)
+
+    def whole(self, layer: Layer, tiling: Tiling) -> Tiling:
         """The tiling with tiles that do not overlap, if the layer works in place: what a tile adds
         to must not have been overwritten by another."""
         if layer.name not in self.maps.in_place:
@@ -295,39 +375,38 @@ class _Writer:
         )
         return replace(tiling, rows=rows, columns=columns)
 
-    def candidates(self, layer, start):
-        """Tilings to try for a layer, see :func:`~.tiling.candidates`."""
-        found = candidates(
-            self.target,
-            layer,
-            self.group,
-            self.flat(layer),
-            start,
-            self.sibling(layer) is not None,
-        )
+    def candidates(self, layer: Layer, start: Tiling, alone: bool = False) -> list[Tiling]:
+        """Tilings to try for a layer, see :func:`~..schedule.tiling.candidates`; ``alone``: without
+        the next layer."""
+        sibling = not alone and self.sibling(layer) is not None
+        batch = self.network.batch
+        found = candidates(self.target, layer, batch, self.flat(layer), start, sibling)
         return list(dict.fromkeys(self.whole(layer, tiling) for tiling in found))
 
-    def flat(self, layer):
+    def flat(self, layer: Layer) -> bool:
+        """Whether a layer processes all images at once."""
         return self._tries.flat(layer)
 
-    def write(self, tilings):
-        """Writes the program of the whole batch: (Emitter, list of LayerSpan, Lowering)."""
-        lowering = self._lowering()
-        return *self._write(lowering, {}, tilings, self.network.batch), lowering
+    def write(self, tilings: Mapping[str, Tiling]) -> tuple[Emitter, list[Span], JobMaker]:
+        """Writes the program: (Emitter, list of Span, JobMaker)."""
+        maker = self._maker()
+        return *self._write(maker, {}, tilings), maker
 
-    def clean_at_end(self, emitter):
+    def clean_at_end(self, emitter: Emitter) -> bool:
         """Checks that borders assumed to be zero at the start are zero at the end, so that the
         program can run again; borders that are not are no longer assumed to be."""
         count = len(self._clean)
         self._clean = [pad for pad in self._clean if emitter.clean.get(pad.at) == pad]
         return len(self._clean) == count
 
-    def attempt(self, tilings, layers=None):
-        """Words of the first group of images, for comparing tilings; the constants' addresses are
-        arbitrary. ``layers``: only these."""
-        return self._write(self._tries, self._jobs, tilings, self.group, layers)[0].words
+    def attempt(
+        self, tilings: Mapping[str, Tiling], layers: Sequence[Layer] | None = None
+    ) -> list[int]:
+        """Words of a program for comparing tilings; the constants' addresses are arbitrary.
+        ``layers``: only these."""
+        return self._write(self._tries, self._jobs, tilings, layers)[0].words
 
-    def sibling(self, layer):
+    def sibling(self, layer: Layer) -> Layer | None:
         """The next layer if it can share the tiles of ``layer``, else ``None``."""
         index = self.network.layers.index(layer) + 1
         if self.schedule and index < len(self.network.layers):
@@ -346,42 +425,30 @@ class _Writer:
             yield layer, other
 
     @staticmethod
-    def _made(lowering, layer, other, tiling, first, count):
+    def _made(maker, layer, other, tiling):
         if other is None:
-            return lowering.jobs(layer, tiling, first, count)
-        return lowering.sibling_jobs(
-            layer, other, lowering.sibling(layer, other), tiling, first, count
-        )
+            return maker.jobs(layer, tiling)
+        return maker.sibling_jobs(layer, other, maker.sibling(layer, other), tiling)
 
-    def _write(self, lowering, known, tilings, images, layers=None):
+    def _write(self, maker, known, tilings, layers=None):
         emitter = Emitter(self.target.types, self.target.slot_units, self._clean)
         spans, pending = [], None
-        for first in range(0, images, self.group):
-            count = min(self.group, images - first)
-            lowering.start_group(first)
-            for layer, other in self._steps(tilings, layers):
-                key = layer.name, tilings[layer.name], first, other is None
-                jobs = known.get(key) or self._made(
-                    lowering, layer, other, tilings[layer.name], first, count
-                )
-                known[key] = jobs
-                both = [layer] if other is None else [other, layer]
-                for one, begin in zip(both, jobs[:2] if self.schedule else jobs[-1:], strict=False):
-                    begin.pads = lowering.pads(one, first, count)
-                jobs[-1].closes = (
-                    " and ".join(one.name for one in both),
-                    first,
-                    count,
-                    sum(one.macs for one in both),
-                )
-                for job in jobs:
-                    if pending is not None:
-                        self._end(emitter, pending, job, spans)
-                    emitter.start(job)
-                    pending = job
+        for layer, other in self._steps(tilings, layers):
+            key = layer.name, tilings[layer.name], other is None
+            jobs = known.get(key) or self._made(maker, layer, other, tilings[layer.name])
+            known[key] = jobs
+            both = (layer,) if other is None else (other, layer)
+            for one, begin in zip(both, jobs[:2] if self.schedule else jobs[-1:], strict=False):
+                begin.pads = maker.pads(one)
+            jobs[-1].closes = both
+            for job in jobs:
+                if pending is not None:
+                    self._end(emitter, pending, job, spans)
+                emitter.start(job)
+                pending = job
         self._end(emitter, pending, None, spans)
         if layers is None:
-            emitter.clean_inputs(lowering.input_pads())
+            emitter.clean_inputs(maker.input_pads())
         emitter.emit("end")
         return emitter, spans
 
@@ -398,109 +465,6 @@ class _Writer:
             emitter.load_residual(job)
             emitter.finish(job)
             emitter.pads(job, always=True)
-        if job.closes is not None:
-            name, first, count, macs = job.closes
+        if job.closes:
             begin = spans[-1].end if spans else 0
-            spans.append(LayerSpan(name, begin, len(emitter.words), first, count, count * macs))
-
-
-def _key(layer):
-    """Key of a layer for tiling: layers with equal keys get the same tiles."""
-    return (
-        layer.source.shape,
-        layer.result.shape,
-        layer.taps,
-        layer.stride,
-        layer.padding,
-        layer.pool,
-        layer.adds,
-        layer.by_tap,
-        layer.weights is None,
-        layer.second is None,
-    )
-
-
-def _search(writer, layers, chosen, timing):
-    """Searches for faster tilings, one kind of layer at a time, beginning with all layers of a
-    shape together. Repeats while the whole program gains, since the best tiling of a layer depends
-    on its neighbours."""
-    params = writer.target.params
-
-    if len(writer.attempt(chosen)) > _MOST_TRIED:
-        return chosen
-
-    def cost(tilings, most=inf):
-        return estimate(writer.attempt(tilings), params, timing, most=most).cycles
-
-    best = cost(chosen)
-    kinds = {}
-    for layer in layers:
-        kinds.setdefault(_key(layer), []).append(layer)
-    families = {}
-    for layer in layers:
-        families.setdefault(_key(layer)[:6], []).append(layer)
-    moves = [f for f in families.values() if len(f) > 1] + list(kinds.values())
-    starts = [chosen[members[0].name] for members in moves]
-    for _ in range(_PASSES):
-        before = best
-        for members, start in zip(moves, starts, strict=True):
-            for tiling in writer.candidates(members[0], start):
-                if all(chosen[layer.name] == tiling for layer in members):
-                    continue
-                trial = {
-                    **chosen,
-                    **{layer.name: writer.whole(layer, tiling) for layer in members},
-                }
-                found = cost(trial, best)
-                if found < best:
-                    best, chosen = found, trial
-        if best == before:
-            break
-    return chosen
-
-
-def _search_alone(writer, layers, chosen, timing):
-    """Searches like :func:`_search`, but times each kind of layer alone."""
-    params, found = writer.target.params, {}
-    for layer in layers:
-        start = chosen[layer.name]
-        key = _key(layer), writer.flat(layer), start
-        if key not in found:
-            best, found[key] = inf, start
-            alone = candidates(writer.target, layer, writer.group, writer.flat(layer), start)
-            for tiling in (start, *(writer.whole(layer, one) for one in alone)):
-                words = writer.attempt({layer.name: tiling}, [layer])
-                cycles = estimate(words, params, timing, most=best).cycles
-                if cycles < best:
-                    best, found[key] = cycles, tiling
-                if len(words) > _MOST_TRIED // 2:
-                    break
-        chosen = {**chosen, layer.name: found[key]}
-    return chosen
-
-
-def _search_local(writer, layers, chosen, timing):
-    """Searches like :func:`_search`, but times each layer only with its neighbours, and repeats
-    while any of them gains."""
-    params, order, asked = writer.target.params, writer.network.layers, set(layers)
-    starts, again = dict(chosen), [layer in asked for layer in order]
-    for _ in range(_PASSES + 1):
-        for index, layer in enumerate(order):
-            if not again[index]:
-                continue
-            again[index] = False
-            around = order[max(0, index - _NEIGHBOURS) : index + _NEIGHBOURS + 1]
-            tried = writer.candidates(layer, starts[layer.name])
-            best, before = None, chosen
-            for tiling in (before[layer.name], *(t for t in tried if t != before[layer.name])):
-                trial = {**before, layer.name: tiling}
-                words = writer.attempt(trial, around)
-                if best is None and len(words) > _MOST_TRIED // 2:
-                    break
-                found = estimate(words, params, timing, most=inf if best is None else best).cycles
-                if best is None or found < best:
-                    best, chosen = found, trial
-            if chosen != before:
-                for other in range(max(0, index - 1), min(len(order), index + 2)):
-                    again[other] = order[other] in asked and other != index
-    return chosen
+            spans.append(Span(job.closes, begin, len(emitter.words)))

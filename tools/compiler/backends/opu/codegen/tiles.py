@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from .layers import Layer
-    from .memory import Buffer
+    from ..layers import Layer
+    from ..schedule.memory import Buffer
 
 __all__ = ["Chunk", "Job", "Load", "Pad", "Part", "border_pads"]
 
@@ -94,9 +94,7 @@ class Job:
     columns: int
     borders: tuple[Pad, ...]  # the Pads of the maps it stores to
     pads: list[Pad] = field(default_factory=list)  # those to carry out with this job
-    closes: tuple[str, int, int, int] | None = (
-        None  # of a layer's last job: its name, first image, number of images, macs
-    )
+    closes: tuple[Layer, ...] = ()  # the layers whose last job it is
 
     def span(self, slot_units: int) -> tuple[int, int]:
         """Unit range that ``store`` writes: (first, end)."""

@@ -1,2 +1,0 @@
-# SPDX-License-Identifier: BSD-2-Clause
-"""Bit-exact numpy reference of Cherry's arithmetic and operations."""

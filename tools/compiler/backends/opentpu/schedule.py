@@ -1,0 +1,548 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Scheduling for OpenTPU: splits of a map that fit the accumulators and the source lines that each
+needs, padding of lines in memory, chosen so that a step can process many lines at once, and the
+buffer plan: which tensors stay in the unified buffer, where by their lifetimes in steps, and which
+are streamed through main memory."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from ...common.inputs import KernelError
+from ...common.lifetimes import first_fit
+from .form import InterleaveStep, KernelStep, PackedBias, PoolStep, Step, packed_rows
+
+if TYPE_CHECKING:
+    from .layout import Planes
+
+__all__ = [
+    "Chunk",
+    "FAR",
+    "Item",
+    "MERGES",
+    "ONES",
+    "Plan",
+    "allocate",
+    "chunks",
+    "make_plan",
+    "needed",
+    "overhang",
+    "pool_extent",
+    "pool_lines",
+    "settle",
+    "slot_rows",
+]
+
+
+#: Ways to choose whether a result gets lines of its source's length, so that one product goes over
+#: many of them; if not, a product a line does it: by the places of a line, and what the source and
+#: the result want between their lines.
+MERGES = {
+    "all": lambda places, source, target: True,
+    "no longer ones": lambda places, source, target: places < 12 or source <= target,
+    "short ones": lambda places, source, target: places < 24,
+}
+
+
+def overhang(step: Step, index: int, source: Planes, result: Planes) -> tuple[int, int]:
+    """Positions that ``step`` reads beyond the left and right ends of a line. ``index``: number of
+    the source, ``source``: its layout, ``result``: layout of the result."""
+    places = [t.place for terms in step.terms for t in terms if t.source == index]
+    if not places:
+        return 0, 0
+    return max(0, -min(places)), max(
+        0, max(places) + (result.across - 1) * step.stride[1] - (source.across - 1)
+    )
+
+
+def settle(
+    steps: Sequence[Step | PoolStep | KernelStep | InterleaveStep],
+    planes: Mapping[str, Planes],
+    merge: str = "all",
+) -> tuple[dict[str, Planes], set[str]]:
+    """Chooses the gap and lead of every map.
+
+    Parameters
+    ----------
+    steps : list of Step, PoolStep, KernelStep and InterleaveStep
+    planes : dict, tensor name -> Planes without gaps
+    merge : name out of JOINS
+
+    Returns
+    -------
+    (dict, tensor name -> Planes, set of the names whose gaps must be zero)
+    """
+    left, gap, merged = (
+        dict.fromkeys(planes, 0),
+        dict.fromkeys(planes, 0),
+        {name: name for name in planes},
+    )
+
+    def find(name):
+        while merged[name] != name:
+            name = merged[name]
+        return name
+
+    for step in steps:
+        if not isinstance(step, Step):
+            continue
+        target = planes[step.target]
+        for index, name in enumerate(step.sources):
+            before, behind = overhang(step, index, planes[name], target)
+            left[name], gap[name] = max(left[name], before), max(gap[name], before, behind)
+    for step in steps:
+        target = planes[step.target]
+        if isinstance(step, Step) and step.stride == (1, 1) and target.down > 1:
+            for name in step.sources:
+                if MERGES[merge](
+                    target.across, planes[name].across + gap[name], target.across + gap[step.target]
+                ):
+                    merged[find(name)] = find(step.target)
+    pitch: dict[str, int] = {}
+    for name, map_ in planes.items():
+        pitch[find(name)] = max(pitch.get(find(name), 0), map_.across + gap[name])
+    settled = {
+        name: replace(map_, gap=pitch[find(name)] - map_.across, lead=left[name])
+        for name, map_ in planes.items()
+    }
+    return settled, {name for name in planes if gap[name]}
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """One split of a map: lines ``first`` to ``end``, with the positions ``begin`` to ``stop`` of
+    each (whole lines: all positions, and the gap)."""
+
+    first: int
+    end: int
+    begin: int
+    stop: int
+
+    @property
+    def width(self) -> int:
+        """Positions per line."""
+        return self.stop - self.begin
+
+    @property
+    def rows(self) -> int:
+        """Number of accumulator rows that the chunk occupies."""
+        return (self.end - self.first) * self.width
+
+
+def slot_rows(params: Mapping[str, Any]) -> int:
+    """Number of accumulator rows for one chunk, so that two chunks can be in flight."""
+    return min(256, params["acc_rows"] // 2)
+
+
+def chunks(
+    step: Step | PoolStep | KernelStep | InterleaveStep,
+    planes: Mapping[str, Planes],
+    params: Mapping[str, Any],
+    most: int | None = None,
+) -> list[Chunk]:
+    """Splits the result of ``step`` into chunks of at most ``most`` lines, as equal as possible."""
+    target, slot = planes[step.target], slot_rows(params)
+    if isinstance(step, KernelStep):
+        return [Chunk(0, 1, 0, 1)]
+    if isinstance(step, PoolStep):
+        lines = pool_lines(step, planes, params)
+    elif isinstance(step, InterleaveStep):
+        # A line goes through the accumulators by itself.
+        lines = max(step.factors[0], slot // target.pitch)
+    else:
+        lines = (slot - target.lead) // target.pitch
+        if lines < 1:
+            size = slot - target.lead
+            return [
+                Chunk(line, line + 1, at, min(at + size, target.pitch))
+                for line in range(target.down)
+                for at in range(0, target.pitch, size)
+            ]
+    lines = max(1, min(lines, most or lines))
+    count = -(-target.down // lines)
+    edges = [target.down * k // count for k in range(count + 1)]
+    return [Chunk(a, b, 0, target.pitch) for a, b in zip(edges, edges[1:], strict=False)]
+
+
+def pool_extent(step: PoolStep, source: Planes, target: Planes) -> tuple[int, int, int]:
+    """Layout of a pooling layer's padded map in the accumulators: (positions before a line,
+    positions after it, vectors from line to line)."""
+    before = step.before[1]
+    behind = max(0, (target.across - 1) * step.stride[1] + step.window[1] - before - source.across)
+    return before, behind, (before + source.across + behind if before or behind else source.pitch)
+
+
+def pool_lines(step: PoolStep, planes: Mapping[str, Planes], params: Mapping[str, Any]) -> int:
+    """Greatest number of result lines of a pooling whose windows fit the accumulators; 0 if none
+    fits."""
+    source, target = planes[step.sources[0]], planes[step.target]
+    *_, pitch = pool_extent(step, source, target)
+    held = (params["acc_rows"] - target.gap) // pitch
+    return max(0, (held - step.window[0]) // step.stride[0] + 1)
+
+
+def needed(
+    step: Step | PoolStep | KernelStep | InterleaveStep,
+    chunk: Chunk,
+    source: int,
+    planes: Mapping[str, Planes],
+) -> tuple[int, int]:
+    """Source lines (first, end) of source number ``source`` that a chunk needs."""
+    down = planes[step.sources[source]].down
+    if isinstance(step, KernelStep):
+        return 0, down
+    if isinstance(step, InterleaveStep):
+        phases = [
+            any(term.source == source for terms in row for block in terms for term in block)
+            for row in step.terms
+        ]
+        factor = step.factors[0]
+        seen = [line // factor for line in range(chunk.first, chunk.end) if phases[line % factor]]
+        return (seen[0], seen[-1] + 1) if seen else (0, 0)
+    if isinstance(step, PoolStep):
+        low, high = (
+            chunk.first * step.stride[0] - step.before[0],
+            (chunk.end - 1) * step.stride[0] - step.before[0] + step.window[0] - 1,
+        )
+    else:
+        lines = [t.line for terms in step.terms for t in terms if t.source == source]
+        if not lines:
+            return 0, 0
+        low, high = (
+            chunk.first * step.stride[0] + min(lines),
+            (chunk.end - 1) * step.stride[0] + max(lines),
+        )
+    low, high = max(low, 0), min(high, down - 1)
+    return (low, high + 1) if low <= high else (0, 0)
+
+
+#: Orders that are tried before something goes to main memory.
+_TRIES = 100
+
+
+@dataclass(frozen=True)
+class Item:
+    """A buffer of ``size`` rows that is live from step ``first`` to step ``last``; ``name`` of a
+    tensor, or a tuple (step, purpose, ...) for scratch space."""
+
+    name: str | tuple[Any, ...]
+    size: int
+    first: int
+    last: int
+
+
+def allocate(items: Sequence[Item], begin: int, end: int) -> dict[Any, int] | Item:
+    """Assigns rows to all items, largest first, each at the lowest rows that are free during its
+    lifetime. If that fails, tries other deterministic orders, and both ends.
+
+    Returns
+    -------
+    (dict, name -> first row), or the item that found no place
+    """
+    order = sorted(items, key=lambda i: (-i.size, i.first, str(i.name)))
+    failed = _place(order, [False] * len(order), begin, end)
+    if isinstance(failed, dict) or _too_much(items, end - begin):
+        return failed
+    born = sorted(items, key=lambda i: (i.first, -i.size, str(i.name)))
+    result = _place(born, [k % 2 == 1 for k in range(len(born))], begin, end)
+    random = Random(0)
+    for _ in range(_TRIES):
+        if isinstance(result, dict):
+            return result
+        random.shuffle(born)
+        result = _place(born, [random.random() < 0.5 for _ in born], begin, end)
+    return failed
+
+
+def _too_much(items, rows):
+    """Whether the items that are live at some step exceed the buffer."""
+    return any(
+        sum(i.size for i in items if i.first <= step <= i.last) > rows
+        for step in {i.first for i in items}
+    )
+
+
+def _place(order, high, begin, end):
+    addresses = first_fit(order, begin, end, high)
+    if len(addresses) < len(order):
+        return order[len(addresses)]
+    return {item.name: at for at, item in zip(addresses, order, strict=True)}
+
+
+#: Constant vectors that biases are products of, at most.
+ONES = 64
+
+#: Positions of a map, with its gaps, up to which its biases are packed into tiles of several
+#: blocks' (:func:`~..form.packed_biases`): each position takes a constant vector of every slot.
+PACKED = 48
+
+#: Number of the first host vector of tensors that lie apart from the others; where they really lie
+#: is decided when the program's length and the tiles are known.
+FAR = 1 << 40
+
+
+@dataclass(eq=False, kw_only=True)
+class Plan:
+    """Buffer plan of a network, the result of :func:`make_plan`.
+
+    Attributes
+    ----------
+    planes : dict, tensor -> Planes
+    zeroed : set of tensors whose gaps must be zero
+    base : dict, tensor -> first row in the unified buffer; of those alone that stay there
+    home : dict, tensor -> first host vector; of those that have a place in main memory
+    parts : list, a step's chunks
+    bands : list, number of chunks of a step with lines of their sources in the buffer: two, which
+        includes the next chunk, or one
+    scratch : dict, (step, what) -> first row of what a step needs besides: ``("band", source,
+        0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a chunk of the
+        result on its way there
+    zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
+    packed : dict, rows of a packed bias -> constant vectors of each slot, behind them; empty where
+        no biases are packed
+    vectors : host vectors in all
+    far_vectors : host vectors from FAR on, besides
+    kernels : names of the tensors that are tiles
+    """
+
+    planes: dict[str, Planes]
+    zeroed: set[str]
+    base: dict[str, int] = field(default_factory=dict)
+    home: dict[str, int] = field(default_factory=dict)
+    parts: list[list[Chunk]] = field(default_factory=list)
+    bands: list[int] = field(default_factory=list)
+    scratch: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    zeros: int = 0
+    ones: int = 0
+    packed: dict[int, int] = field(default_factory=dict)
+    vectors: int = 0
+    far_vectors: int = 0
+    kernels: set[str] = field(default_factory=set)
+
+    @property
+    def constants(self) -> int:
+        """Total number of constant vectors."""
+        return self.ones + self._packed_vectors(self.packed)
+
+    def packed_row(self, bias: PackedBias) -> int:
+        """First row of the unified buffer with constant vectors for a packed bias."""
+        smaller = [rows for rows in self.packed if rows < bias.rows]
+        return (
+            self.zeros
+            + self.ones
+            + self._packed_vectors(smaller)
+            + bias.slot * self.packed[bias.rows]
+        )
+
+    def _packed_vectors(self, sizes):
+        """Number of constant vectors for packed biases with these rows."""
+        n = next(iter(self.planes.values())).n if self.packed else 0
+        return sum(n // rows * self.packed[rows] for rows in sizes)
+
+
+def band_lines(
+    step: Step | PoolStep | KernelStep | InterleaveStep,
+    source: int,
+    parts: Sequence[Chunk],
+    planes: Mapping[str, Planes],
+) -> int:
+    """Greatest number of source lines that any chunk of ``step`` needs."""
+    return max(
+        (b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0
+    )
+
+
+def band_size(lines: int, map_: Planes) -> int:
+    """Buffer rows of ``lines`` lines of every block."""
+    return map_.blocks * (map_.lead + lines * map_.pitch)
+
+
+def _lives(steps):
+    """Lifetimes of tensors: name -> (first, last) step."""
+    lives = {}
+    for number, step in enumerate(steps):
+        for name in (*step.sources, step.target):
+            first, _ = lives.get(name, (number, number))
+            lives[name] = first, number
+    return lives
+
+
+def make_plan(
+    steps: Sequence[Step | PoolStep | KernelStep | InterleaveStep],
+    planes: dict[str, Planes],
+    zeroed: set[str],
+    *,
+    inputs: Collection[str],
+    stored: Collection[str],
+    params: Mapping[str, Any],
+    least: int = 1,
+    far: Collection[str] | None = None,
+) -> Plan:
+    """Places all tensors of a network.
+
+    Parameters
+    ----------
+    steps : list of Step, PoolStep, KernelStep and InterleaveStep
+    planes, zeroed : of :func:`settle`
+    inputs : names of tensors that lie in main memory before a run
+    stored : names of tensors that must lie there after it
+    params : build parameters
+    least : least lines of a chunk; below that, another tensor goes to main memory instead
+    far : names of tensors whose host vectors are numbered from FAR on; tensors that are not there
+        at the same time then share host vectors, and small maps' biases are packed. ``None``:
+        every tensor has its own
+
+    Raises
+    ------
+    KernelError
+        A build whose unified buffer or accumulators do not hold what one step needs.
+    """
+    plan = Plan(planes=planes, zeroed=zeroed)
+    for step in steps:
+        target = planes[step.target]
+        if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
+            raise KernelError(
+                f"a line of its windows takes more than the {params['acc_rows']} "
+                f"accumulator rows of this build",
+                step.name,
+            )
+        if target.lead >= slot_rows(params):
+            raise KernelError(
+                f"{target.lead} zeros in front of a map are more than the "
+                f"{slot_rows(params)} accumulator rows of a chunk",
+                step.name,
+            )
+    plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
+    rows = params["ub_rows"]
+    plan.ones = (
+        min(
+            ONES,
+            rows // 16,
+            max((planes[s.target].down * planes[s.target].pitch for s in steps), default=1),
+        )
+        if steps
+        else 0
+    )
+    if far is not None:
+        plan.packed = _packed(steps, planes)
+    kernels = {step.target for step in steps if isinstance(step, KernelStep)}
+    lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
+    plan.bands = [2] * len(steps)
+    while True:
+        plan.parts = [
+            chunks(step, planes, params, limit) for step, limit in zip(steps, most, strict=True)
+        ]
+        items = [
+            Item(name, planes[name].size, *life)
+            for name, life in lives.items()
+            if name not in streamed
+        ]
+        for number, step in enumerate(steps):
+            items += _scratch(number, step, plan, streamed)
+        places = allocate(items, plan.zeros + plan.constants, rows)
+        if isinstance(places, dict):
+            break
+        _evict(places, steps, plan, lives, streamed, most, least, rows)
+    plan.base = {name: places[name] for name in lives if name not in streamed}
+    plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
+    names = [name for name in planes if name in inputs or name in stored or name in streamed]
+    if far is not None and not kernels:
+        _share_placement(plan, names, lives, inputs, stored, far)
+        return plan
+    at = plan.constants
+    for name in names:
+        # A tile begins at a whole number of them.
+        at = -(-at // planes[name].n) * planes[name].n if name in kernels else at
+        plan.home[name] = at
+        at += planes[name].size
+    plan.vectors, plan.kernels = at, kernels
+    return plan
+
+
+def _packed(steps, planes):
+    """Positions of the largest map with a packed bias, by the rows of the bias."""
+    found: dict[int, int] = {}
+    for step in steps:
+        bias, target = getattr(step, "bias", None), planes[step.target]
+        if bias is None or target.plane > PACKED:
+            continue
+        for rows in set(packed_rows(bias, target.n)) - {None}:
+            found[rows] = max(found.get(rows, 0), target.plane)
+    return dict(sorted(found.items()))
+
+
+def _share_placement(plan, names, lives, inputs, stored, far):
+    """Host vectors of tensors; tensors with disjoint lifetimes may share them.
+
+    Inputs are there all the time: their gaps are written once. What is stored is there from its
+    step on.
+    """
+    last = max((end for _, end in lives.values()), default=0)
+    items = {
+        name: Item(
+            name,
+            plan.planes[name].size,
+            0 if name in inputs else lives[name][0],
+            last if name in inputs or name in stored else lives[name][1],
+        )
+        for name in names
+    }
+    tops = []
+    for begin, some in (
+        (plan.constants, [items[name] for name in names if name not in far]),
+        (FAR, [items[name] for name in names if name in far]),
+    ):
+        plan.home |= allocate(some, begin, begin + sum(item.size for item in some))
+        tops.append(max([plan.home[i.name] + i.size for i in some], default=begin))
+    plan.vectors, plan.far_vectors = tops[0], tops[1] - FAR
+
+
+def _scratch(number, step, plan, streamed):
+    """Scratch memory of a step, in addition to its tensors."""
+    items = []
+    for index, name in enumerate(step.sources):
+        if name in streamed and name not in step.sources[:index]:
+            size = band_size(
+                band_lines(step, index, plan.parts[number], plan.planes), plan.planes[name]
+            )
+            items += [
+                Item((number, "band", name, k), size, number, number)
+                for k in range(plan.bands[number])
+            ]
+    if step.target in streamed:
+        size = plan.planes[step.target].lead + max(chunk.rows for chunk in plan.parts[number])
+        size = plan.planes[step.target].n if isinstance(step, KernelStep) else size
+        items += [Item((number, "out", k), size, number, number) for k in range(2)]
+    return items
+
+
+def _evict(item, steps, plan, lives, streamed, most, least, rows):
+    """Changes one choice so that ``item`` may fit: shorter chunks, one band, or a spilled
+    tensor."""
+    present = [
+        name
+        for name, (first, last) in lives.items()
+        if name not in streamed and first <= item.last and item.first <= last
+    ]
+    if isinstance(item.name, tuple):
+        number = item.name[0]
+        longest = max(chunk.end - chunk.first for chunk in plan.parts[number])
+        if longest > (least if present else 1):
+            most[number] = max(longest // 2, min(least, longest - 1))
+            return
+        if not present and plan.bands[number] > 1:
+            plan.bands[number] = 1
+            return
+    if present:
+        streamed.add(max(present, key=lambda name: (plan.planes[name].size, name)))
+        return
+    step = steps[item.first]
+    raise KernelError(
+        f"{item.size} vectors of {item.name[1]} at a time, with what it needs "
+        f"besides, do not fit the unified buffer of "
+        f"{rows}",
+        step.name,
+    )

@@ -1,0 +1,426 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Placement of tensors and constants (specification, section 7.3). All addresses are units of 64
+bytes from a region's start."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ......gateware.cores.opu.types import SLOT, TypeSet
+from ....common.inputs import KernelError
+from ....layout import Digit, Layout
+from ..layers import BLOCK, Network, Tensor
+
+if TYPE_CHECKING:
+    from ..grid import Grid
+
+__all__ = ["Buffer", "Constants", "Maps", "OnChip", "OnChipFullError"]
+
+_MOST_UNITS = 1 << 22
+
+
+class OnChipFullError(KernelError):
+    """What is to lie in on-chip memory does not fit there."""
+
+
+@dataclass(frozen=True)
+class OnChip:
+    """Contents of the on-chip memory, which holds the lowest addresses of main memory.
+
+    Attributes
+    ----------
+    size : bytes
+    tensors : names of tensors
+    layers : names of the layers whose kernels and biases lie there
+    spent : names of inputs whose memory others may take once they were read
+    spread : a tensor avoids the border of another one whose memory is free again, so that it need
+        not be made zero once more
+    """
+
+    size: int
+    tensors: frozenset[str] = frozenset()
+    layers: frozenset[str] = frozenset()
+    spent: frozenset[str] = frozenset()
+    spread: bool = False
+
+    @property
+    def units(self) -> int:
+        """Size in units of 64 bytes."""
+        return self.size // 64
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w``
+    slots with a border of ``border`` slots, one after the other. Channel blocks that share a map
+    are interleaved by rows. If a window offset reaches all maps of a split tensor, they lie side by
+    side, so that one load fetches every channel block.
+
+    Attributes
+    ----------
+    tensor : Tensor
+    base : units from the start of the region of maps
+    images : int
+    border : int
+    slot_units : units in a slot
+    """
+
+    tensor: Tensor
+    base: int
+    images: int
+    border: int
+    slot_units: int
+
+    @property
+    def mem_h(self) -> int:
+        """Rows of a map in memory, border included."""
+        return self.tensor.height + 2 * self.border
+
+    @property
+    def mem_w(self) -> int:
+        """Columns of a map in memory, border included."""
+        return self.tensor.width + 2 * self.border
+
+    @property
+    def abreast(self) -> int:
+        """Number of maps that lie side by side."""
+        maps = self.tensor.maps
+        return (
+            maps if self.tensor.split and not self.border and (maps - 1) * self.mem_w < BLOCK else 1
+        )
+
+    @property
+    def line_slots(self) -> int:
+        """Distance in slots from a row of a channel block to the same row of the next one in its
+        map."""
+        return self.abreast * self.mem_w
+
+    @property
+    def row_slots(self) -> int:
+        """Distance in slots between consecutive rows of a channel block."""
+        return self.tensor.shares * self.line_slots
+
+    @property
+    def map_slots(self) -> int:
+        """Distance in slots between consecutive maps."""
+        return self.mem_w if self.abreast > 1 else self.mem_h * self.row_slots
+
+    @property
+    def image_slots(self) -> int:
+        """Distance in slots between consecutive images."""
+        return self.tensor.maps * self.mem_h * self.tensor.shares * self.mem_w
+
+    @property
+    def units(self) -> int:
+        """Size in units of 64 bytes."""
+        return self.images * self.image_slots * self.slot_units
+
+    @property
+    def geometry(self) -> tuple[int, ...]:
+        """Layout key: equal for buffers with the same arrangement."""
+        return (
+            self.images,
+            self.tensor.maps,
+            self.tensor.shares,
+            self.mem_h,
+            self.mem_w,
+            self.border,
+        )
+
+    def at(self, image: int, part: int = 0, row: int = 0, column: int = 0) -> int:
+        """Address of a slot in units: ``part`` is the channel block; ``row`` and ``column`` may lie
+        in the border (from ``-border``)."""
+        place, share = divmod(part, self.tensor.shares)
+        slot = (
+            image * self.image_slots
+            + place * self.map_slots
+            + (row + self.border) * self.row_slots
+            + share * self.line_slots
+            + column
+            + self.border
+        )
+        return self.base + slot * self.slot_units
+
+    def layout(self, start: int, bits: int, shape: Sequence[int]) -> Layout | None:
+        """Memory layout of the tensor as one of ``shape``, whose first axis does not count inputs;
+        ``start``: byte address of the region of maps. ``None`` if address digits cannot describe
+        it: a flattened map whose channel blocks are not full."""
+        tensor, size = self.tensor, bits // 8
+        slot = SLOT * size
+        rows = [(tensor.height, self.row_slots * slot)]
+        columns = [(tensor.width, slot)]
+        # Maps, channel blocks within a map, channels of a block.
+        channels = [(tensor.maps, self.map_slots * slot)] if tensor.maps > 1 else []
+        channels += [(tensor.shares, self.line_slots * slot)] if tensor.shares > 1 else []
+        channels += [(tensor.each if tensor.channel_blocks > 1 else tensor.channels, size)]
+        parts = {0: [], 1: [channels], 2: [rows, channels], 3: [rows, columns, channels]}[
+            len(shape)
+        ]
+        sizes = {
+            0: (),
+            1: (tensor.channels,) if tensor.height == tensor.width == 1 else None,
+            2: (tensor.height, tensor.channels) if tensor.width == 1 else None,
+            3: tensor.shape,
+        }[len(shape)]
+        if sizes != tuple(shape):
+            # Another shape of the same elements: digits of one axis count all of them.
+            if len(shape) != 1 or (tensor.channel_blocks > 1 and tensor.channels % tensor.each):
+                return None
+            parts = [rows + columns + channels]
+        digits = [Digit(axis, *digit) for axis, part in enumerate(parts, 1) for digit in part]
+        return self._layout(start, bits, shape, digits)
+
+    def grid_layout(self, start: int, bits: int, shape: tuple[int, int, int], grid: Grid) -> Layout:
+        """Memory layout of a tensor of ``shape`` (rows, columns, channels) whose positions share
+        slots; arguments as of :meth:`layout`."""
+        size, (rows, columns, _), (down, across) = bits // 8, grid.shape, grid.block
+        slot, each = SLOT * size, self.tensor.each
+        if shape[2] >= each:  # positions in channel blocks of their own
+            blocks, line = shape[2] // each, self.line_slots * slot
+            column, channels = blocks * line, [Digit(3, blocks, line), Digit(3, each, size)]
+        else:
+            column, channels = shape[2] * size, [Digit(3, shape[2], size)]
+        digits = [
+            Digit(1, rows, self.row_slots * slot),
+            Digit(1, down, across * column),
+            Digit(2, columns, slot),
+            Digit(2, across, column),
+            *channels,
+        ]
+        return self._layout(start, bits, shape, digits, (0, *grid.phase, 0))
+
+    def _layout(self, start, bits, shape, digits, phase=()):
+        image = Digit(0, self.images, self.image_slots * SLOT * bits // 8)
+        shape = (self.images, *shape)
+        return Layout(start + 64 * self.at(0), shape, f"int{bits}", (image, *digits), phase)
+
+
+class Constants:
+    """Constant pool: kernels and biases, 64-byte aligned and deduplicated.
+
+    Parameters
+    ----------
+    types : TypeSet
+    start : first unit
+    packed : one follows the other; else each takes a unit, for addresses that only tell arrays
+        apart
+    """
+
+    def __init__(self, types: TypeSet, start: int = 0, packed: bool = True):
+        self._packed = packed
+        self.types = types
+        self._parts: list[bytes] = []
+        self._known: dict[tuple[int, bytes], int] = {}
+        self._end = start
+
+    def kernel(self, array: np.ndarray) -> int:
+        """Address in units of a kernel ``array`` [taps, ofm_c, ifm_c], which is added on first
+        use."""
+        return self._add(np.ascontiguousarray(array.astype(f"<i{self.types.ker // 8}")))
+
+    def bias(self, array: np.ndarray) -> int:
+        """Address in units of a bias array, which is added on first use."""
+        return self._add(np.ascontiguousarray(array.astype(f"<i{self.types.bias // 8}")))
+
+    def _add(self, array):
+        data = array.tobytes()
+        key = (array.dtype.itemsize, data)
+        if key not in self._known:
+            self._known[key] = self._end
+            self._parts.append(data + bytes(-len(data) % 64))
+            self._end += len(self._parts[-1]) // 64 if self._packed else 1
+        if self._end > _MOST_UNITS:
+            raise KernelError(
+                f"kernels and biases take {self._end * 64} bytes, a region holds {_MOST_UNITS * 64}"
+            )
+        return self._known[key]
+
+    @property
+    def data(self) -> np.ndarray:
+        """Contents of the constant pool, uint8."""
+        return np.frombuffer(b"".join(self._parts), np.uint8)
+
+
+class Maps:
+    """Memory allocation of feature maps: a tensor's memory is reused once its last reader has run.
+
+    Parameters
+    ----------
+    network : Network
+    slot_units : units in a slot
+    separate : every tensor keeps its place
+    on_chip : OnChip, optional; its tensors lie below the end of on-chip memory, all others above.
+        A sum may then take the place of its residual, and a tensor that of an input which nobody
+        reads later
+
+    Attributes
+    ----------
+    buffers : dict, Tensor -> Buffer
+    units : size of the whole
+    on_chip_units : end of the tensors in on-chip memory
+    in_place : names of the layers whose result overwrites their residual, tile by tile
+    overwritten : inputs whose memory may hold another tensor after a run
+
+    Raises
+    ------
+    OnChipFullError
+        The tensors of ``on_chip`` do not fit.
+    """
+
+    def __init__(
+        self,
+        network: Network,
+        slot_units: int,
+        separate: bool = False,
+        on_chip: OnChip | None = None,
+    ):
+        self._images, self._slot_units = network.batch, slot_units
+        self._on_chip = on_chip
+        self.buffers: dict[Tensor, Buffer] = {}
+        self.units = self.on_chip_units = 0
+        self.in_place: set[str] = set()
+        self.overwritten: set[Tensor] = set()
+        self._padded = {}  # Tensor -> name of the layer whose padding is its border
+        kept = set(network.results())
+        lasting = set(network.inputs)
+        if on_chip is not None:
+            self.overwritten = {t for t in network.inputs if t.name in on_chip.spent} - kept
+            lasting -= self.overwritten
+        last = {}
+        borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
+        borders.update(network.borders)
+        for index, layer in enumerate(network.layers):
+            last.update(dict.fromkeys(layer.operands, index))
+            if max(layer.padding) > borders[layer.source]:
+                borders[layer.source] = max(layer.padding)
+                self._padded[layer.source] = layer.name
+        self._free = [(0, 1 << 40)]
+        self._shapes: dict[Any, Any] = {}
+        self._borders: list[tuple[int, int]] = []
+        for tensor in network.inputs:
+            self._place(tensor, borders[tensor])
+        for tensor in network.results():
+            if tensor not in self.buffers:
+                self._place(tensor, borders[tensor])
+        for index, layer in enumerate(network.layers):
+            if layer.result not in self.buffers:
+                mine = layer.residual
+                lasts = mine in kept or mine in network.inputs
+                if mine is None or lasts or separate or last.get(mine) != index:
+                    mine = None
+                if not self._takes_place(layer, mine, borders[layer.result]):
+                    self._place(layer.result, borders[layer.result])
+            if separate:
+                continue
+            for tensor, at in last.items():
+                moved = layer.name in self.in_place and tensor is layer.residual
+                if at == index and tensor not in kept | lasting and not moved:
+                    self._release(self.buffers[tensor])
+            if layer.result not in last and layer.result not in kept:
+                self._release(self.buffers[layer.result])
+
+    def _takes_place(self, layer, residual, border):
+        """Lets the result of ``layer`` take the place of its residual, which nobody reads later, if
+        both lie in the same way: a tile loads its residual before it is stored."""
+        if self._on_chip is None or residual is None or layer.pool != (1, 1, 1, 1):
+            return False
+        before = self.buffers[residual]
+        buffer = Buffer(layer.result, before.base, self._images, border, self._slot_units)
+        if residual in (layer.source, layer.second) or buffer.geometry != before.geometry:
+            return False
+        self.buffers[layer.result] = buffer
+        self.in_place.add(layer.name)
+        return True
+
+    def _arena(self, tensor):
+        """Units between which a tensor may lie, and whether they are those on chip."""
+        if self._on_chip is None:
+            return 0, 1 << 40, False
+        if tensor.name in self._on_chip.tensors:
+            return 0, self._on_chip.units, True
+        return self._on_chip.units, 1 << 40, False
+
+    def _place(self, tensor, border):
+        buffer = Buffer(tensor, 0, self._images, border, self._slot_units)
+        low, high, within = self._arena(tensor)
+        base = None
+        # A free place of the very same geometry keeps its zero border.
+        for start, geometry in self._shapes.items():
+            if (
+                geometry == buffer.geometry
+                and low <= start < high
+                and self._is_free(start, buffer.units)
+            ):
+                base = start
+                break
+        if base is None and self._on_chip is not None and self._on_chip.spread:
+            base = self._free_place(buffer.units, low, high, self._bordered())
+        if base is None:
+            base = self._free_place(buffer.units, low, high)
+        if base is None:
+            raise OnChipFullError(f"tensor {tensor.name} does not fit on-chip memory")
+        if within:
+            self.on_chip_units = max(self.on_chip_units, base + buffer.units)
+        buffer = Buffer(tensor, base, self._images, border, self._slot_units)
+        if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
+            raise KernelError(
+                f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} "
+                f"slots, at most "
+                f"1023 a side"
+                + (f" of {tensor.shares} channel blocks together" if tensor.shares > 1 else ""),
+                self._padded.get(tensor),
+            )
+        self._take(base, base + buffer.units)
+        self._shapes = {s: g for s, g in self._shapes.items() if s != base}
+        self._shapes[base] = buffer.geometry
+        if border:
+            self._borders.append((base, base + buffer.units))
+        self.buffers[tensor] = buffer
+        self.units = max(self.units, base + buffer.units)
+        if self.units > _MOST_UNITS:
+            raise KernelError(
+                f"tensor {tensor.name}: the maps take more than the {_MOST_UNITS * 64} bytes "
+                f"of a region"
+            )
+
+    def _bordered(self):
+        """Places of all tensors so far that have a border, in order."""
+        return sorted(self._borders)
+
+    def _free_place(self, size, low, high, taken=()):
+        """First free place of ``size`` units between ``low`` and ``high``, outside of ``taken``;
+        ``None`` if there is none."""
+        for start, end in self._free:
+            at = max(start, low)
+            for first, behind in taken:
+                if first < at + size and at < behind:
+                    at = behind
+            if min(end, high) - at >= size:
+                return at
+        return None
+
+    def _is_free(self, start, size):
+        return any(a <= start and start + size <= b for a, b in self._free)
+
+    def _take(self, start, end):
+        free = []
+        for a, b in self._free:
+            if a < start:
+                free.append((a, min(b, start)))
+            if b > end:
+                free.append((max(a, end), b))
+        self._free = [(a, b) for a, b in sorted(set(free)) if a < b]
+
+    def _release(self, buffer):
+        spans = sorted([*self._free, (buffer.base, buffer.base + buffer.units)])
+        merged = [spans[0]]
+        for a, b in spans[1:]:
+            if a <= merged[-1][1]:
+                merged[-1] = merged[-1][0], max(b, merged[-1][1])
+            else:
+                merged.append((a, b))
+        self._free = merged

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Rewriting of graphs that several back ends share: shape checks of matrix products of two
+activations, whose transposed second operand is fused, and interleaving of phases: a Concat and a
+Reshape that put the rows and columns of smaller maps side by side, as ConvTranspose, Resize and
+DepthToSpace are imported.
+
+A map of ``down`` x ``across`` times the rows and columns of its phases has the element (row,
+column) of phase (p, q) at (row * ``down`` + p, column * ``across`` + q). The Concat joins the row
+phases along the columns, or column phases along the channels; the Reshape moves no element.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ..graph import Concat, Graph, MatMul, Node, Reshape, Transpose
+
+__all__ = [
+    "Interleaved",
+    "against_product",
+    "interleaved",
+    "is_interleaving",
+    "join_turned",
+    "turns",
+]
+
+
+def turns(graph: Graph, node: Transpose) -> bool:
+    """Whether a Transpose swaps the last two axes of two or three and leaves the first of three in
+    place."""
+    return (
+        isinstance(node, Transpose)
+        and tuple(node.order) in ((1, 0), (0, 2, 1))
+        and len(node.order) == len(graph.shape(node.inputs[0]))
+    )
+
+
+def against_product(graph: Graph, node: MatMul) -> str | None:
+    """Reason why a MatMul is not a product of two activation matrices, or of equally many pairs of
+    them; ``None`` if it is."""
+    first, second = (graph.shape(name) for name in node.inputs)
+    if any(graph.tensors[name].data is not None for name in node.inputs):
+        return "a product with a constant: expected two tensors that flow"
+    if len(first) != len(second) or len(first) not in (2, 3) or first[:-2] != second[:-2]:
+        return (
+            f"a product of shapes {first} and {second}: expected two matrices or equally many "
+            f"pairs of them"
+        )
+    return None
+
+
+def join_turned(graph: Graph) -> Graph:
+    """Fuses Transposes into the products that read them as second operand
+    (:class:`~..graph.MatMul`, ``turned``); returns a new graph without Transposes that nobody
+    reads."""
+    makers = {node.output: node for node in graph.nodes}
+    nodes = []
+    for node in graph.nodes:
+        if isinstance(node, MatMul) and not node.turned:
+            move = makers.get(node.inputs[1])
+            if isinstance(move, Transpose) and turns(graph, move):
+                node = replace(node, inputs=[node.inputs[0], move.inputs[0]], turned=True)
+        nodes.append(node)
+    read = {name for node in nodes for name in node.inputs} | graph.kept()
+    nodes = [node for node in nodes if not isinstance(node, Transpose) or node.output in read]
+    used = {name for node in nodes for name in (*node.inputs, node.output)} | {
+        port.tensor for port in (*graph.inputs, *graph.outputs)
+    }
+    return Graph(
+        graph.name,
+        list(graph.inputs),
+        list(graph.outputs),
+        nodes,
+        {name: tensor for name, tensor in graph.tensors.items() if name in used},
+    )
+
+
+@dataclass(frozen=True)
+class Interleaved:
+    """A map that is made of phases.
+
+    Attributes
+    ----------
+    shape : (rows, columns, channels) of the map
+    factors : (down, across), numbers of row phases and of column phases
+    phases : tuple (row phases) of tuple (column phases) of (tensor, its first channel)
+    """
+
+    shape: tuple[int, int, int]
+    factors: tuple[int, int]
+    phases: tuple[tuple[tuple[str, int], ...], ...]
+
+
+def interleaved(graph: Graph, node: Node) -> Interleaved | None:
+    """The map that ``node`` interleaves, if it is the Concat of phases in front of a Reshape, or a
+    Reshape that interleaves columns by itself; else ``None``."""
+    if isinstance(node, Concat):
+        return _of_concat(graph, node)
+    if isinstance(node, Reshape) and not _reads_phases(graph, node):
+        source = node.inputs[0]
+        return _of_columns(graph.shape(source), node.shape, [source], graph)
+    return None
+
+
+def is_interleaving(graph: Graph, node: Node) -> bool:
+    """Whether ``node`` interleaves phases, or is the Reshape behind a Concat that does."""
+    return interleaved(graph, node) is not None or (
+        isinstance(node, Reshape) and _reads_phases(graph, node)
+    )
+
+
+def _reads_phases(graph, node):
+    maker = graph.maker(node.inputs[0])
+    return isinstance(maker, Concat) and _of_concat(graph, maker) is not None
+
+
+def _of_concat(graph, node):
+    """:class:`Interleaved` of a Concat that nothing but a Reshape reads."""
+    readers, sources = graph.readers(node.output), node.inputs
+    if (
+        len(readers) != 1
+        or not isinstance(readers[0], Reshape)
+        or node.output in graph.kept()
+        or len(readers[0].shape) != 3
+        or len(graph.shape(node.output)) != 3
+        or any(graph.tensors[name].data is not None for name in sources)
+    ):
+        return None
+    axis, shape = node.axis % 3, tuple(readers[0].shape)
+    if axis == 2:
+        return _of_columns(graph.shape(node.output), shape, sources, graph)
+    phase = graph.shape(sources[0])
+    down, across = len(sources), shape[1] // phase[1]
+    if (
+        axis == 0
+        or any(graph.shape(name) != phase for name in sources)
+        or shape != (phase[0] * down, phase[1] * across, phase[2] // max(across, 1))
+    ):
+        return None
+    columns = tuple(at * shape[2] for at in range(across))
+    return Interleaved(
+        shape, (down, across), tuple(tuple((name, at) for at in columns) for name in sources)
+    )
+
+
+def _of_columns(before, after, sources, graph):
+    """:class:`Interleaved` of columns alone, from the shapes before and after the Reshape."""
+    if len(before) != 3 or len(after) != 3 or before[0] != after[0]:
+        return None
+    across, rest = divmod(after[1], before[1])
+    if across < 2 or rest or before[2] != across * after[2]:
+        return None
+    phases = []
+    for name in sources:
+        channels = graph.shape(name)[2]
+        if channels % after[2]:
+            return None
+        phases += [(name, at) for at in range(0, channels, after[2])]
+    return Interleaved(tuple(after), (1, across), (tuple(phases),))
