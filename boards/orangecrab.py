@@ -58,7 +58,7 @@ BOARDS = (
         "25f",
         {
             ("cherry", "25f"): "27,220 of 24,288 logic cells",
-            ("pim", "25f"): "25,650 of 24,288 logic cells",
+            ("pim", "25f"): "25,534 of 24,288 logic cells",
         },
     ),
     _board("85F", "85f", {}),
