@@ -27,9 +27,10 @@ $(VENV)/stamp: $(VENV)/base
 demo: $(VENV)/base
 	$(BIN)/quintet demo
 
-# All but tests of more than a second (tests/slow.txt); T limits it to a folder or file: T=tools/compiler.
+# All but tests of more than a second (tests/slow.txt), with a quarter of their random cases; T limits it
+# to a folder or file: T=tools/compiler.
 quick: $(VENV)/stamp
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long and not slow" tests/$(T)
+	QUINTET_QUICK=1 $(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long and not slow" tests/$(T)
 
 test: $(VENV)/stamp
 	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal -m "not long"

@@ -7,10 +7,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 from hypothesis.internal.conjecture import providers
+
+from tests.support.shares import QUICK, fewer
 
 # The tools that came with this Python are found whether or not its environment is activated.
 os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), os.environ.get("PATH", "")])
+# Each worker computes in one thread: the threads of numpy's linear algebra wait for each other in
+# loops, and several workers have no processors to spare for that. An inverse of 200 x 200 took a
+# hundred times the processor time. Read by numpy when it is imported.
+os.environ.update(dict.fromkeys(("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS"), "1"))
 # Tables are as wide as they like, whatever the terminal is that the tests run in (workers of
 # pytest-xdist are told its width).
 os.environ.pop("COLUMNS", None)
@@ -44,6 +51,30 @@ def pytest_configure():
     # Nothing that collection makes is garbage.
     gc.disable()
     _draw_the_same_everywhere()
+    # No test asserts wall time.
+    settings.register_profile("quintet", deadline=None)
+    settings.load_profile("quintet")
+    if QUICK:
+        _draw_fewer()
+
+
+def _draw_fewer():
+    """Has Hypothesis draw a quarter of the examples that a test asks for, as `make quick` runs a
+    quarter of all random cases.
+
+    Those that choose Hypothesis's phases draw all: one of them looks at what is drawn.
+    """
+    init = settings.__init__
+
+    def with_fewer(self, *args, **options):
+        if isinstance(options.get("max_examples"), int) and "phases" not in options:
+            options["max_examples"] = fewer(options["max_examples"])
+        init(self, *args, **options)
+
+    settings.__init__ = with_fewer
+    # Those that ask for no number.
+    settings.register_profile("quick", deadline=None, max_examples=settings.default.max_examples)
+    settings.load_profile("quick")
 
 
 def _draw_the_same_everywhere():

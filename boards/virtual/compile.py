@@ -27,7 +27,7 @@ from .compile_rate import CompileRate
 from .gating import gate
 from .operators import direct_operators
 from .quick_yosys import prepare, start_preparing
-from .quicken import copy_registers, cut_up, join_edges, one_chunk
+from .quicken import copy_registers, cut_up, join_edges, one_chunk, plain_memories
 from .registers import register_table, write_registers
 from .toolchain import ToolMissing, digest, find_compiler, find_yosys
 from .units import processors, translation_units
@@ -114,7 +114,7 @@ def _quicken(folder, runtime, registers, cut):
     (folder / _HEADER).parent.mkdir()
     (folder / _HEADER).write_text(direct_operators(one_chunk(header))[0])
     source, declarations = folder / "design.cc", folder / "design.h"
-    text, members = source.read_text(), declarations.read_text()
+    text, members = plain_memories(source.read_text()), declarations.read_text()
     large = cut and len(text) > _CUT_ABOVE
     gated = gate(text, members) if registers and large else None
     if gated is not None:

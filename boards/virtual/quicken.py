@@ -23,6 +23,7 @@ __all__ = [
     "is_head",
     "join_edges",
     "join_tests",
+    "plain_memories",
     "one_chunk",
     "split_edge",
 ]
@@ -34,6 +35,14 @@ _HEAD = re.compile(r"\s*bool (?:converged|(?:posedge|negedge)_\w+) = ")
 #: Declaration of one of its variables.
 LOCAL = re.compile(r"\s*value<\d+> (\w+);")
 _EDGE = re.compile(r"\s*(if \((?:posedge|negedge)_\w+\) )\{")
+
+#: Initial values of a memory: width, name, values, first word that they are for.
+_CONTENTS = re.compile(
+    r"\tstatic const value<(\d+)> (mem_init_\w+)\[\d+\] \{\n(.*?)\t\};\n"
+    r"\tstd::copy\(std::begin\(\2\), std::end\(\2\), &(memory_\w+\.data\[\d+\])\);\n",
+    re.S,
+)
+_ROW = re.compile(r"value<\d+>\{([^{}]*)\}")
 
 
 def eval_body(source: str) -> tuple[int, int]:
@@ -84,6 +93,40 @@ def one_chunk(header: str) -> str:
         "if (Start / chunk::bits == Stop / chunk::bits)",
         "if constexpr (Start / chunk::bits == Stop / chunk::bits)",
     )
+
+
+def plain_memories(source: str) -> str:
+    """Replaces the initial values of memories in ``design.cc`` by a fill with zeros and an array of
+    words up to the last one that is not zero.
+
+    CXXRTL writes a value of the runtime's type for every word. Half of a design's text can be such
+    values, most of them zero.
+    """
+    return _CONTENTS.sub(_plain_contents, source)
+
+
+def _plain_contents(found):
+    """Text in place of the initial values of one memory."""
+    width, name, values, target = found.groups()
+    rows = [[int(chunk.rstrip("u"), 0) for chunk in row.split(",")] for row in _ROW.findall(values)]
+    chunks = -(-int(width) // 32)
+    if any(len(row) != chunks for row in rows):
+        return found[0]
+    words = [chunk for row in rows for chunk in row]
+    while words and not words[-1]:
+        words.pop()
+    text = f"\tstd::fill_n(&{target}, {len(rows)}, value<{width}>{{}});\n"
+    if words:
+        lines = "".join(
+            f"\t\t{', '.join(f'{word:#x}u' for word in words[at : at + 8])},\n"
+            for at in range(0, len(words), 8)
+        )
+        text += (
+            f"\tstatic const uint32_t {name}[] {{\n{lines}\t}};\n"
+            f'\tstatic_assert(sizeof(value<{width}>) == {4 * chunks}, "");\n'
+            f"\tstd::memcpy(static_cast<void *>(&{target}), {name}, sizeof {name});\n"
+        )
+    return text
 
 
 def join_tests(pieces: Iterable[tuple[str | None, str]]) -> str:

@@ -102,9 +102,12 @@ end else if (DATA_WIDTH_A < 18) begin
   wire [2:0] fromA = DATA_WIDTH_A == 9 ? 3'd0 : adA[2:0];
   wire [2:0] fromB = DATA_WIDTH_A == 9 ? 3'd0 : adB[2:0];
   wire same = adA[13:LOW] == adB[13:LOW], wA = enA & WEA, wB = enB & WEB;
+  // Both ports may write parts of one word in one cycle.
+  wire [8:0] newB = narrow[adB[13:3]] & ~(ONES << fromB) | (diB & ONES) << fromB;
+  wire [8:0] oldA = wB & adA[13:3] == adB[13:3] ? newB : narrow[adA[13:3]];
   always @(posedge CLKA) begin
-    if (wB) narrow[adB[13:3]] <= narrow[adB[13:3]] & ~(ONES << fromB) | (diB & ONES) << fromB;
-    if (wA) narrow[adA[13:3]] <= narrow[adA[13:3]] & ~(ONES << fromA) | (diA & ONES) << fromA;
+    if (wB) narrow[adB[13:3]] <= newB;
+    if (wA) narrow[adA[13:3]] <= oldA & ~(ONES << fromA) | (diA & ONES) << fromA;
     if (enA) qA <= (narrow[adA[13:3]] >> fromA & ONES) ^ {{18{{wA | wB & same}}}};
     if (enB) qB <= (narrow[adB[13:3]] >> fromB & ONES) ^ {{18{{wB | wA & same}}}};
     if (OCEA) oA <= qA;

@@ -12,6 +12,7 @@ from quintet.boards.virtual.simulation import SimulationError
 from quintet.gateware.info import CONTROL_BASE
 from quintet.gateware.memory.sdram.phase import PADS, clock_path, margins
 from quintet.tools.link.client import LinkClient
+from tests.support.shares import fewer
 from tests.support.tiny_core import PACKAGE as TINY
 
 #: The memory chip needs 200 microseconds after power-up; until then the bus ends with an error.
@@ -179,7 +180,7 @@ def test_parts_of_beats_from_host_and_core(name, beat_bytes, masks):
         chance = random.Random(3)
         image = bytearray(chance.randrange(1, 256) for _ in range(4096))
         client.write(0, image)
-        for _ in range(40):
+        for _ in range(fewer(40)):
             at, data = chance.randrange(4000), chance.randbytes(chance.choice((1, 2, 3, 5, 90)))
             client.write(at, data)
             image[at : at + len(data)] = data

@@ -328,3 +328,37 @@ def test_any_run_of_the_pieces_is_a_scope(text, data):
 def test_what_is_not_understood_is_refused(text, message):
     with pytest.raises(ValueError, match=re.escape(message)):
         statements(text)
+
+
+def contents(width, rows, place=0):
+    """Initial values of a memory as CXXRTL writes them."""
+    values = "".join(f"\t\tvalue<{width}>{{{row}}},\n" for row in rows)
+    return (
+        f"\tstatic const value<{width}> mem_init_1[{len(rows)}] {{\n{values}\t}};\n"
+        f"\tstd::copy(std::begin(mem_init_1), std::end(mem_init_1), "
+        f"&memory_p_a.data[{place}]);\n"
+    )
+
+
+def test_contents_of_memories_are_words_up_to_the_last_that_is_not_zero():
+    text = contents(40, ["0x00000001u,0x02u", "0u,0u", "0x00000003u,0x00u", "0x00000000u,0x00u"])
+    assert quicken.plain_memories(f"\ta;\n{text}\tb;\n") == (
+        "\ta;\n"
+        "\tstd::fill_n(&memory_p_a.data[0], 4, value<40>{});\n"
+        "\tstatic const uint32_t mem_init_1[] {\n"
+        "\t\t0x1u, 0x2u, 0x0u, 0x0u, 0x3u,\n"
+        "\t};\n"
+        '\tstatic_assert(sizeof(value<40>) == 8, "");\n'
+        "\tstd::memcpy(static_cast<void *>(&memory_p_a.data[0]), mem_init_1, sizeof mem_init_1);\n"
+        "\tb;\n"
+    )
+
+
+def test_a_memory_of_zeros_has_no_words():
+    text = contents(8, ["0x00u"] * 3, place=7)
+    assert quicken.plain_memories(text) == ("\tstd::fill_n(&memory_p_a.data[7], 3, value<8>{});\n")
+
+
+def test_contents_that_are_written_in_another_way_stay():
+    text = contents(40, ["0x1u"])
+    assert quicken.plain_memories(text) == text

@@ -6,8 +6,7 @@ import zlib
 
 import pytest
 
-from quintet.boards import open_board
-from quintet.boards.virtual.board import VirtualBoard
+from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.link.spi_format import HEADER, MOST, SPI_HZ
 from quintet.tools.jobs import Job
 from quintet.tools.jobs.runner import run_job
@@ -19,12 +18,6 @@ from tests.support.tiny_core import PACKAGE
 SIZE = 1 << 12
 
 
-def opened(board="icebreaker", **arguments):
-    board = open_board(board)
-    soc = board.make_soc(family=None, link="spi", **arguments)
-    return VirtualBoard(board=board, soc=soc, link="spi")
-
-
 def client_of(virtual):
     client = LinkClient(SPIPipe(virtual.spi), seed=1, timeout=0.25, retry=0.1)
     client.identify()
@@ -33,7 +26,7 @@ def client_of(virtual):
 
 @pytest.fixture(scope="module")
 def virtual():
-    with opened() as board:
+    with open_virtual("icebreaker", None, link="spi") as board:
         yield board
 
 
@@ -99,7 +92,7 @@ def test_host_that_sends_without_space(virtual):
 
 
 def test_main_clock_of_80_mhz_and_sdram():
-    with opened("ulx3s-25f", package=PACKAGE, preset="sim") as board:
+    with open_virtual("ulx3s-25f", PACKAGE, preset="sim", link="spi") as board:
         board.pipe.sleep(board.soc.backing.powerup_ns * 1e-9 + 20e-6)
         client = client_of(board)
         data = random.Random(8).randbytes(SIZE)

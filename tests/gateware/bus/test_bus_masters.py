@@ -14,6 +14,7 @@ from tests.support.buses.axi4 import AXI4Slave
 from tests.support.buses.native import NativeController
 from tests.support.buses.stepping import Violation, run_compiled, run_pysim
 from tests.support.buses.wishbone import WishboneSlave, ZeroWait
+from tests.support.shares import fewer
 
 #: Requests of a campaign in `make test-long`, for each bus.
 CAMPAIGN = 100_000
@@ -76,7 +77,7 @@ CASES = [(name, width) for name, (_, widths) in SETTINGS.items() for width in wi
 @pytest.mark.parametrize("name, beat_bytes", CASES)
 def test_random_traffic(name, beat_bytes):
     setting = SETTINGS[name][0]
-    traffic = Traffic(300, size=4096 * beat_bytes, errors=setting is not native)
+    traffic = Traffic(fewer(300), size=4096 * beat_bytes, errors=setting is not native)
     exchange(setting, traffic, beat_bytes, seed=beat_bytes)
 
 

@@ -11,6 +11,7 @@ from quintet.gateware.link.protocol import Operation, Status
 from quintet.tools.link.device_model import DeviceModel, WordMemory
 from quintet.tools.link.frames import Answer, Decoder, Request, frame
 from quintet.tools.measure.link.bench import MEMORY, Bench
+from tests.support.shares import fewer
 
 SESSION = b"\x5a\x02"
 FIRST = 8  # the number after those that filled the memory
@@ -450,7 +451,7 @@ def test_random_requests_against_the_model(seed):
         words.data[0x2_0000:0x2_0040] = bench.header
         model = DeviceModel([memory, words])
         expected, nonce = 0, 1
-        for _ in range(60):
+        for _ in range(fewer(60)):
             sent = b""
             for _ in range(chance.randrange(1, 6)):
                 if chance.random() < 0.1:

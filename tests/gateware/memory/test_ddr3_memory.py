@@ -12,6 +12,7 @@ from quintet.gateware.memory.ddr3.gate import RequestGate
 from quintet.gateware.memory.ddr3.memory import DDR3Memory
 from quintet.gateware.memory.ddr3.parts import PARTS, DDR3Part, find_ddr3
 from tests.support.memory_model import MemoryModel, PortDriver
+from tests.support.shares import fewer
 
 warnings.filterwarnings("ignore", category=ResourceWarning)
 
@@ -91,7 +92,7 @@ def test_random_traffic(beat_bytes):
     driver = PortDriver(dut.port, seed=3, stall=0.2)
     controller = Controller(dut.pins, dut.size, ready_at=50)
     shadow, checks = bytearray(dut.size), []
-    for k in range(60):
+    for k in range(fewer(60)):
         beats = rnd.choice((1, 1, 2, 3, 9))
         at = rnd.choice((0, dut.size - 20 * beat_bytes)) + rnd.randrange(20) * beat_bytes
         if k % 9 == 0:

@@ -6,6 +6,7 @@ from amaranth.sim import Simulator
 
 from quintet.gateware.memory.arbiter import MemoryArbiter
 from tests.support.memory_model import MemoryModel, PortDriver
+from tests.support.shares import fewer
 
 
 def run(dut, bench, models, drivers):
@@ -29,7 +30,7 @@ def test_random_traffic(ports, buffers, stall):
     ]
     expected = [bytearray(4096) for _ in range(ports)]
     reads = []
-    for _ in range(40):
+    for _ in range(fewer(40)):
         for i, driver in enumerate(drivers):
             beats = rnd.choice((1, 1, 2, 5, 17))
             at = 4 * rnd.randrange(0, 1024 - beats)

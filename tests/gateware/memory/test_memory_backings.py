@@ -9,6 +9,7 @@ from quintet.gateware.memory.blockram import BlockRAMMemory
 from quintet.gateware.memory.pipelined import PipelinedBlockRAM
 from quintet.gateware.memory.spram import SPRAMMemory
 from tests.support.memory_model import PortDriver
+from tests.support.shares import fewer
 
 warnings.filterwarnings("ignore", category=ResourceWarning)
 
@@ -50,7 +51,7 @@ def test_random_traffic(name, stall):
     # Accesses keep to a few places, the end of the memory and the borders of banks among them.
     shadow = {}
     checks = []
-    for k in range(150):
+    for k in range(fewer(150, 80)):
         beats = rnd.choice((1, 1, 2, 3, 9))
         at = rnd.choice((0, dut.size // 2, dut.size - 20 * size)) + rnd.randrange(20) * size
         if k % 9 == 0:

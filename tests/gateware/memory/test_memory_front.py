@@ -5,6 +5,7 @@ import pytest
 
 from quintet.gateware.memory.front import WishboneFront
 from tests.support.memory_model import MemoryModel
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 
@@ -46,7 +47,7 @@ def test_words_and_bytes(beat_bytes):
     done = []
 
     async def bench(ctx):
-        for _ in range(120):
+        for _ in range(fewer(120)):
             at = 4 * rnd.choice(
                 (rnd.randrange(16), rnd.randrange(512 - 4, 512 + 8), 1024 + rnd.randrange(8))
             )

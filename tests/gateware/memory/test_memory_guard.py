@@ -5,6 +5,7 @@ import pytest
 
 from quintet.gateware.memory.guard import WindowGuard
 from tests.support.memory_model import MemoryModel, PortDriver
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 
@@ -22,7 +23,7 @@ def test_window(beat_bytes, stall, pipelined):
     model.memory[:] = list(before)
     expected = bytearray(before)
     checks = []
-    for _ in range(150):
+    for _ in range(fewer(150)):
         beats = rnd.choice((1, 2, 8, 33))
         at = (
             rnd.choice((base, limit, rnd.randrange(8192), 0xFFFF0000, base - 64))
@@ -88,7 +89,7 @@ def test_clear_in_any_state(seed, pipelined):
 
     async def bench(ctx):
         ctx.set(dut.limit, 4096)
-        for _ in range(3):
+        for _ in range(fewer(3)):
             vanished = PortDriver(dut.port, seed=seed, stall=0.2)
             for _ in range(6):
                 at = rnd.choice((0, 256, 4096))

@@ -9,6 +9,7 @@ import pytest
 from quintet.gateware.memory.blockram import BlockRAMMemory
 from quintet.gateware.memory.onchip import OnChipMemory
 from tests.support.memory_model import PortDriver
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 SIZE, BORDER, BEAT = 8192, 4096, 16
@@ -33,7 +34,7 @@ def test_random_bursts_across_the_border(stall):
     dut, rnd = hybrid(), random.Random(7)
     driver = PortDriver(dut.port, seed=3, stall=stall, early_data=stall > 0)
     image, reads = bytearray(SIZE), []
-    for _ in range(40):
+    for _ in range(fewer(40)):
         beats = rnd.choice((1, 2, 3, 17, 40))
         at = rnd.choice((BORDER - beats * BEAT // 2, rnd.randrange(SIZE - beats * BEAT)))
         at -= at % BEAT

@@ -7,6 +7,7 @@ from collections import deque
 import pytest
 
 from quintet.gateware.parts.queues import PairQueue, RAMQueue, ShiftQueue, StreamBuffer
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 
@@ -24,7 +25,7 @@ from tests.support.simulating import simulate
 def test_order_and_rate(make, giving, taking):
     rnd = random.Random(5)
     dut = make()
-    sent = [rnd.randrange(256) for _ in range(300)]
+    sent = [rnd.randrange(256) for _ in range(fewer(300))]
     got, cycles = [], []
 
     async def send(ctx):

@@ -19,6 +19,7 @@ from quintet.gateware.primitives.packed import (
     unpack,
     unpack_sums,
 )
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 
@@ -102,7 +103,7 @@ def test_sums_of_the_parts_are_the_dot_products(limit, direct):
     rng = random.Random(1)
     corners = [[v] * 4 for v in itertools.product((-128, -1, 0, 127), repeat=3)]
     vectors = corners + [
-        [[rng.randint(-128, 127) for _ in range(3)] for _ in range(4)] for _ in range(200)
+        [[rng.randint(-128, 127) for _ in range(3)] for _ in range(4)] for _ in range(fewer(200))
     ]
     seen = []
 

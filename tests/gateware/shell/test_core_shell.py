@@ -10,6 +10,7 @@ from quintet.gateware.isa.registers import COMMON_COUNTERS, COMMON_REGISTERS
 from quintet.gateware.shell.core import CoreShell
 from tests.support import simulating
 from tests.support.memory_model import MemoryModel
+from tests.support.shares import fewer
 from tests.support.tiny_core import PACKAGE
 
 OFFSET = {r.name: r.offset for r in COMMON_REGISTERS} | {
@@ -169,7 +170,7 @@ def test_core_reset_in_mid_burst(seed):
     rng = random.Random(seed)
 
     async def body(ctx, bench, model):
-        for _ in range(4):
+        for _ in range(fewer(4)):
             await bench.write(program_address=0x400, program_length=0x400, target=0x800)
             await bench.write(control=1)
             await ctx.tick().repeat(rng.randrange(90, 300))

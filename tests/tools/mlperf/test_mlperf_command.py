@@ -23,17 +23,24 @@ TARGET = "sim:ulx3s-85f/opentpu"
 
 @pytest.fixture(scope="module")
 def network(tmp_path_factory):
-    """A dense layer of the anomaly detector's size, compiled: plan, and a session's outputs."""
+    """Two dense layers with inputs and outputs of the anomaly detector's, compiled: plan, and a
+    session's outputs. Few weights lie between them, as each server loads them over the link."""
     folder = tmp_path_factory.mktemp("ad")
     chance = np.random.default_rng(1)
-    weights = onnx.numpy_helper.from_array(0.05 * chance.normal(size=(640, 640)).astype("f4"), "w")
+    weights = [
+        onnx.numpy_helper.from_array(scale * chance.normal(size=shape).astype("f4"), name)
+        for name, shape, scale in (("v", (640, 32), 0.05), ("w", (32, 640), 0.2))
+    ]
     value = onnx.helper.make_tensor_value_info
     graph = onnx.helper.make_graph(
-        [onnx.helper.make_node("MatMul", ["x", "w"], ["y"])],
+        [
+            onnx.helper.make_node("MatMul", ["x", "v"], ["between"]),
+            onnx.helper.make_node("MatMul", ["between", "w"], ["y"]),
+        ],
         "ad",
         [value("x", onnx.TensorProto.FLOAT, ["n", 640])],
         [value("y", onnx.TensorProto.FLOAT, ["n", 640])],
-        [weights],
+        weights,
     )
     opsets = [onnx.helper.make_opsetid("", 17)]
     onnx.save(onnx.helper.make_model(graph, opset_imports=opsets, ir_version=9), folder / "ad.onnx")

@@ -8,6 +8,7 @@ import pytest
 
 from quintet.gateware.cores.cherry.engine.units.dotunit import ABSENT, DotUnit
 from quintet.gateware.cores.cherry.model import arithmetic
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 SPECIAL = (
@@ -92,7 +93,7 @@ def run(dut, rows):
 
 @pytest.mark.parametrize("frac, latency", [(9, 16), (9, 10), (17, 11)])
 def test_sums_of_products(frac, latency):
-    rows = list(vectors(frac, 2500, frac))
+    rows = list(vectors(frac, fewer(2500), frac))
     if frac == 9:
         nothing, ones = [ABSENT[0]] * 4, [ABSENT[1]] * 4
         rows += [

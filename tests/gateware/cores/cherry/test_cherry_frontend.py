@@ -12,6 +12,7 @@ from quintet.gateware.cores.cherry.params import SPACE
 from tests.gateware.cores.cherry.bench.faults import spoilt
 from tests.gateware.cores.cherry.bench.frontend import Bench, check
 from tests.gateware.cores.cherry.bench.programs import random_case
+from tests.support.shares import fewer
 
 SIM = {"contexts": 4}
 
@@ -36,7 +37,7 @@ def timing(rnd):
 def test_random_programs(contexts, seed):
     params = SPACE.resolve("sim", {"contexts": contexts})
     rnd = random.Random(seed)
-    cases = [(random_case(100 * seed + k, params).image, timing(rnd)) for k in range(2)]
+    cases = [(random_case(100 * seed + k, params).image, timing(rnd)) for k in range(fewer(2))]
     for result in Bench(params, seed).run(cases):
         assert result["expected"].fault is None
         check(result)
@@ -46,7 +47,7 @@ def test_random_programs(contexts, seed):
 def test_random_faults(seed):
     params = SPACE.resolve("sim", SIM)
     rnd = random.Random(seed)
-    cases = [(spoilt(rnd, params), timing(rnd)) for k in range(6)]
+    cases = [(spoilt(rnd, params), timing(rnd)) for k in range(fewer(6))]
     for result in Bench(params, seed).run(cases):
         check(result)
 
@@ -116,7 +117,7 @@ def test_rebase_and_resident_programs():
 def test_what_comes_next_is_fetched_while_the_units_finish(seed):
     params = SPACE.resolve("sim", SIM)
     rnd = random.Random(20 + seed)
-    images = [random_case(300 + 10 * seed + k, params, words=24).image for k in range(6)]
+    images = [random_case(300 + 10 * seed + k, params, words=24).image for k in range(fewer(6, 3))]
     cases = []
     for k, (one, following) in enumerate(zip(images, images[1:], strict=False)):
         # Known from its first cycle on, in its midst, or not before its end.

@@ -13,6 +13,7 @@ from quintet.gateware.cores.cherry.engine.front.hazards import (
     Progress,
 )
 from quintet.gateware.cores.cherry.engine.ops import Unit
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 TURN = 1 << 9
@@ -77,7 +78,7 @@ def test_gate_follows_the_rule(own):
         return waits, allowed
 
     async def bench(ctx):
-        for _ in range(300):
+        for _ in range(fewer(300)):
             progress = [
                 {kind: rnd.randrange(TURN) for kind in ("fetched", "finished")} for _ in Unit
             ]

@@ -17,6 +17,7 @@ from quintet.gateware.cores.cherry.model.transfers import MainMemory, _transfer
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.isa.outcome import RunFault
 from tests.support.memory_model import MemoryModel
+from tests.support.shares import fewer
 from tests.support.simulating import design, simulate
 
 SIZE = 1 << 14
@@ -230,7 +231,7 @@ def test_stop_at_any_time(beat_bytes):
     bench, rnd = Bench(beat_bytes, seed=6, stall=0.1), random.Random(5)
 
     async def script(ctx):
-        for _ in range(6):
+        for _ in range(fewer(6)):
             d = random_descriptor(rnd)
             d = Descriptor(d.op, d.format, d.main if d.op == FILL else 0, 0, 6, 150, 640, 150, 1)
             memory, mem = bench.main.memory.copy(), bench.mem.copy()

@@ -8,6 +8,7 @@ import pytest
 
 from quintet.gateware.cores.cherry.engine.units.sfu import SpecialLane, SpecialOp
 from quintet.gateware.cores.cherry.model import special
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 GOLDEN = {
@@ -91,7 +92,7 @@ def test_special_values():
 @pytest.mark.parametrize("op", SpecialOp)
 def test_random_elements(op):
     rnd = random.Random(op.value)
-    check([(op, element(rnd), element(rnd)) for _ in range(500)])
+    check([(op, element(rnd), element(rnd)) for _ in range(fewer(500))])
 
 
 def test_mixed_operations():

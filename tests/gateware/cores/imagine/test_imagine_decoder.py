@@ -10,6 +10,7 @@ from quintet.gateware.cores.imagine.engine.decode import Decoder
 from quintet.gateware.cores.imagine.engine.mapping import Mapping
 from quintet.gateware.cores.imagine.engine.ops import FAULTS
 from quintet.gateware.cores.imagine.isa import ISA
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 
@@ -32,7 +33,7 @@ def some_words(rng, count):
 def test_faults_are_the_tables(ram, rows, cols, width, depth):
     params = {"rows": rows, "cols": cols, "reg_width": width, "depth": depth}
     dut = Decoder(mapping=Mapping(rows, cols, width, depth, ram))
-    words = list(some_words(random.Random(ram), 1200))
+    words = list(some_words(random.Random(ram), fewer(1200, 600)))
     found = []
 
     async def drive(ctx):

@@ -14,7 +14,7 @@ from tests.gateware.cores.imagine.bench import checks as imagine_checks
 from tests.gateware.cores.imagine.bench import compare as imagine_compare
 from tests.gateware.cores.imagine.bench import directed as imagine_directed
 from tests.gateware.cores.imagine.bench import programs as imagine_programs
-from tests.support.shares import parts
+from tests.support.shares import fewer, parts
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 8
@@ -45,19 +45,19 @@ def test_directed_programs_on_a_slow_memory(bench, group):
 
 
 def test_runs_without_a_reset(bench):
-    imagine_checks.runs_without_reset(bench, 20)
+    imagine_checks.runs_without_reset(bench, fewer(20, 5))
 
 
 def test_aborts(bench):
-    imagine_checks.aborts(bench, 30, 3000)
+    imagine_checks.aborts(bench, fewer(30), 3000)
 
 
 def test_bus_errors(bench):
-    imagine_checks.bus_errors(bench, 30)
+    imagine_checks.bus_errors(bench, fewer(30))
 
 
 def test_core_resets_at_random_cycles(bench):
-    imagine_checks.core_resets(bench, 12)
+    imagine_checks.core_resets(bench, fewer(12))
 
 
 def test_eov_is_cleared_by_a_write_of_1_while_busy_too(bench):

@@ -10,6 +10,7 @@ from quintet.gateware.cores.imagine.model.model import OFF, PARALLEL, SERIAL, Ar
 from quintet.gateware.cores.imagine.params import SPACE, geometry, register_file
 from tests.gateware.cores.imagine.bench import programs as imagine_programs
 from tests.gateware.cores.imagine.oracle.slow import SlowMachine
+from tests.support.shares import fewer
 
 SIZES = (  # rows, cols, reg_width, depth
     (1, 1, 16, 64),
@@ -117,7 +118,7 @@ def run_both(words, params):
 @pytest.mark.parametrize("size", SIZES, ids=str)
 def test_random_programs_against_single_bits(size):
     params = params_of(*size)
-    for seed in range(3):
+    for seed in range(fewer(3)):
         run_both(
             imagine_programs.random_words(f"slow {seed}", params, 700 if size[1] < 10 else 200),
             params,

@@ -13,7 +13,7 @@ from quintet.boards.virtual.bench import IDEAL
 from tests.gateware.cores.opentpu.bench import checks, programs
 from tests.gateware.cores.opentpu.bench.compare import check_case, sanitised
 from tests.support.campaigns import random_behaviour
-from tests.support.shares import parts, shares, some
+from tests.support.shares import fewer, parts, shares, some
 
 BUILDS = ("plain4", "ext8", "wide12")
 #: Random programs of a build, and into how many tests they are cut.
@@ -60,7 +60,7 @@ def test_core_resets_at_random_cycles(bench, share):
 
 @shares
 def test_bus_errors(bench, share):
-    checks.bus_errors(bench, some(80, share), least=some(10, share))
+    checks.bus_errors(bench, some(80, share, 20), least=some(10, share, 2))
 
 
 @shares
@@ -122,7 +122,7 @@ def test_a_run_leaves_nothing_behind(bench):
 def test_a_fault_ends_in_bounded_time(bench):
     """Section 6: at most 4096 cycles after the fault; here on a memory without delay, whole runs
     are bounded."""
-    for seed in range(40):
+    for seed in range(fewer(40)):
         case = programs.random_case(seed, bench.params, legal=False, length=3)
         _, outcome = check_case(bench, case, IDEAL)
         work = sum(w.count + 64 for w in case.words)

@@ -62,7 +62,7 @@ def test_core_resets_at_random_cycles(bench, share):
 
 @shares
 def test_bus_errors(bench, share):
-    checks.bus_errors(bench, some(60, share), least=some(8, share))
+    checks.bus_errors(bench, some(60, share, 15), least=some(8, share, 2))
 
 
 @shares

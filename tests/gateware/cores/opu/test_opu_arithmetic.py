@@ -11,8 +11,9 @@ import pytest
 from quintet.gateware.cores.opu.model import arithmetic
 from quintet.gateware.cores.opu.types import TYPE_SETS
 from tests.gateware.cores.opu.oracle.slow import kappa, power
+from tests.support.shares import fewer
 
-COUNT = 4000
+COUNT = fewer(4000)
 
 
 def clamp(x, bits):

@@ -15,7 +15,7 @@ from tests.gateware.cores.opu.bench import compare as opu_compare
 from tests.gateware.cores.opu.bench import directed as opu_directed
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
-from tests.support.shares import parts, shares, some
+from tests.support.shares import fewer, parts, shares, some
 
 #: Random programs of a build, and into how many tests they are cut.
 COUNT, PARTS = 336, 8
@@ -49,7 +49,7 @@ def test_stores_cut_short_by_an_abort(bench):
 
 @shares
 def test_bus_errors(bench, share):
-    opu_checks.bus_errors(bench, some(50, share), some(8, share), IDEAL)
+    opu_checks.bus_errors(bench, some(50, share, 12), some(8, share, 2), IDEAL)
 
 
 @shares
@@ -75,7 +75,7 @@ def test_a_run_leaves_nothing_behind(bench):
 def test_a_run_ends_in_bounded_time(bench):
     """On a memory without delay no program, legal or not, takes longer than its instructions one
     after another."""
-    for seed in range(30):
+    for seed in range(fewer(30)):
         case = opu_programs.random_case(seed, bench.params, legal=seed % 2 == 0, budget=8000)
         _, outcome = check_case(bench, case, IDEAL)
         assert outcome.counters["cycles"] <= 1000 + 2 * case.cycles, case.name

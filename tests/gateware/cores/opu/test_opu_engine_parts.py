@@ -19,6 +19,7 @@ from quintet.gateware.cores.opu.engine.transfer.requests import Requests, burst_
 from quintet.gateware.cores.opu.engine.transfer.stores import Stores
 from quintet.gateware.cores.opu.isa import INSTRUCTIONS
 from quintet.gateware.cores.opu.params import SPACE
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 PARAMS = SPACE.resolve("sim")
@@ -352,7 +353,7 @@ def test_requests(beat, element):
 
     async def drive(ctx):
         rng = random.Random(beat)
-        for number in range(30):
+        for number in range(fewer(30)):
             given, expected = (pads if number % 2 else maps)(rng)
             for name, _ in part.geometry.shape():
                 ctx.set(part.geometry[name], given.get(name, 0))

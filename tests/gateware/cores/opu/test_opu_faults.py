@@ -12,6 +12,7 @@ from tests.gateware.cores.opu.bench import compare
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.bench.compare import check_case
 from tests.gateware.cores.opu.bench.directed import case_of
+from tests.support.shares import fewer
 
 #: Section 6 and docs/how/contracts.md: most cycles from the reason to the end, bursts under way
 #: apart.
@@ -142,7 +143,7 @@ def test_an_abort_ends_at_once(bench, text):
     registers = {"window_limit": case.memory.size, **case.registers}
     bench.load(case.memory)
     total = bench.run(registers).counters["cycles"]
-    for number in range(12):
+    for number in range(fewer(12)):
         cycle = total * number // 12
         bench.load(case.memory)
         bench.start(registers)

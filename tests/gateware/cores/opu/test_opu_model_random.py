@@ -14,6 +14,7 @@ from quintet.gateware.cores.opu.types import TYPE_SETS
 from tests.gateware.cores.opu.bench import programs as opu_programs
 from tests.gateware.cores.opu.oracle import slow as opu_slow
 from tests.support.campaigns import Campaign
+from tests.support.shares import fewer
 
 QUICK = 60
 
@@ -59,14 +60,14 @@ def params_of(types, preset="sim"):
 
 @pytest.mark.parametrize("types", TYPE_SETS)
 def test_legal_programs_against_fractions(types):
-    for seed in range(QUICK):
+    for seed in range(fewer(QUICK)):
         check(opu_programs.random_case(seed, params_of(types), budget=8000))
 
 
 @pytest.mark.parametrize("types", TYPE_SETS)
 @pytest.mark.parametrize("fault", opu_programs.FAULTS)
 def test_illegal_programs_against_fractions(types, fault):
-    for seed in range(6):
+    for seed in range(fewer(6)):
         check(opu_programs.random_case(seed, params_of(types), fault=fault, budget=3000))
 
 
@@ -92,7 +93,7 @@ def test_long_programs_against_fractions(types):
 @pytest.mark.parametrize("preset", SPACE.presets)
 def test_generator_gives_what_it_says_in_every_preset(preset):
     params = SPACE.resolve(preset)
-    for seed in range(20):
+    for seed in range(fewer(20)):
         case = opu_programs.random_case(seed, params)
         assert run_model(case)[0].status == "done" and case.cycles < 60_000
         illegal = opu_programs.random_case(seed, params, legal=False)

@@ -21,6 +21,7 @@ from quintet.gateware.cores.opu.engine.compute.rounding import (
 )
 from quintet.gateware.cores.opu.params import SPACE
 from quintet.gateware.cores.opu.types import TYPE_SETS, type_set
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 
@@ -87,7 +88,7 @@ def check_formula(rng, types, number):
 
 @pytest.mark.parametrize("name", TYPE_SETS)
 def test_formula_equals_exact_fractions(name):
-    check_formula(random.Random(1), TYPE_SETS[name], 12_000)
+    check_formula(random.Random(1), TYPE_SETS[name], fewer(12_000))
 
 
 @pytest.mark.parametrize(("bias_bits", "ofm_bits", "dot_log2"), [(3, 3, 4), (4, 3, 2)])
@@ -136,7 +137,7 @@ def test_rounder_follows_the_formula(name):
     bits = RoundingBits.of(name)
     dut = Rounder(bits=bits)
     cases = []
-    for _ in range(1500):
+    for _ in range(fewer(1500, 600)):
         s, f, b, bias = case(rng, types)
         base, addend = bias_terms(bits, f, b, bias)
         cases.append((s + base, max(-bits.right, min(bits.left, f)), addend))

@@ -63,7 +63,7 @@ def test_stores_cut_short_by_an_abort(bench):
 
 @shares
 def test_bus_errors(bench, share):
-    opu_checks.bus_errors(bench, some(50, share), some(3, share, 0), NEAR)
+    opu_checks.bus_errors(bench, some(50, share, 12), some(3, share, 0), NEAR)
 
 
 @shares

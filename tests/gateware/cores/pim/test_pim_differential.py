@@ -62,7 +62,9 @@ def test_aborts_and_restarts(bench, share):
 @shares
 def test_bus_errors(bench, share):
     least = some(4, share)
-    CHECKS.bus_errors(bench, some(20, share), least, IDEAL, address=compare.some_address, every=10)
+    CHECKS.bus_errors(
+        bench, some(20, share, 5), least, IDEAL, address=compare.some_address, every=10
+    )
 
 
 @shares

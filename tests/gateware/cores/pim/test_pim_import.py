@@ -31,6 +31,7 @@ from quintet.gateware.isa.asm import (
 from quintet.gateware.isa.asm.program import Program
 from quintet.gateware.isa.words import extreme_words, random_word
 from tests.gateware.cores.pim.bench import programs as pim_programs
+from tests.support.shares import fewer
 
 GROUPS = {
     "core0": [{"rows": 2, "cols": 1, "weights": [[1], [2]], "shift": 3, "bias": [7], "spare": 0}]
@@ -491,7 +492,7 @@ def test_every_legal_word_through_every_form():
 
 @pytest.mark.parametrize("out", ["y.json", "y.json.gz", "folder/"])
 def test_images_through_files(tmp_path, out):
-    for seed in range(12):
+    for seed in range(fewer(12)):
         case = pim_programs.random_case(seed, SPACE.resolve("sim"))
         data = case.image.data()
         target = tmp_path / str(seed)

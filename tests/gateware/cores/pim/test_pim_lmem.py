@@ -11,6 +11,7 @@ from quintet.gateware.cores.pim.engine.commands import LMemRead
 from quintet.gateware.cores.pim.engine.memory.lmem import LocalMemory
 from quintet.gateware.cores.pim.params import SPACE
 from tests.gateware.cores.pim.bench.sizes import sizes
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 BUILDS = [
@@ -60,7 +61,7 @@ def test_what_was_written_is_read(preset, overrides):
         face = dut.write[number].request
         while not state["zeroed"]:
             await ctx.tick()
-        for _ in range(100):
+        for _ in range(fewer(100)):
             at = number * third + rng.randrange(third - word + 1)
             if rng.random() < 0.1 and number == 2:
                 at = size - rng.randrange(1, word + 1) if word > 1 else size - 1

@@ -12,6 +12,7 @@ from quintet.gateware.cores.pim.engine.front.prefetch import BURST_BYTES, Prefet
 from quintet.gateware.cores.pim.params import SPACE
 from quintet.gateware.cores.pim.storage import STORAGES, expand
 from tests.support.memory_model import MemoryModel
+from tests.support.shares import fewer
 from tests.support.simulating import simulate
 
 PARAMS = SPACE.resolve("sim")
@@ -87,7 +88,7 @@ def run(
 @pytest.mark.parametrize("beat_bytes", (1, 2, 4, 8))
 def test_shows_each_instruction_once(beat_bytes, mode):
     rnd = random.Random(beat_bytes * 10 + mode)
-    for count in (1, 2, 3, 17, 150 if beat_bytes < 4 else 400):
+    for count in (1, 2, 3, 17, fewer(150 if beat_bytes < 4 else 400)):
         words = [random_word(rnd) for _ in range(count)]
         if mode == 1:
             words = [expand(w & 0xFFFF_FFFF) for w in words]

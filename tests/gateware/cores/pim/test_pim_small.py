@@ -19,10 +19,10 @@ from tests.gateware.cores.pim.test_pim_runs import model_runs
 from tests.support.campaigns import random_behaviour
 from tests.support.checks import Checks
 from tests.support.comparing import bench_fixture, first_difference, registers_of
-from tests.support.shares import parts, shares, some
+from tests.support.shares import fewer, parts, shares, some
 
 #: Random legal programs of each build, into how many tests they are cut, programs of each fault.
-COUNT, PARTS, FAULTS = 250, 5, 4
+COUNT, PARTS, FAULTS = 250, 5, fewer(4)
 
 CHECKS = Checks(compare, programs.random_case)
 bench = bench_fixture(compare.open_build, ("up5k", "hx8k"))

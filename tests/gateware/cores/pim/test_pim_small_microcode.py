@@ -10,9 +10,10 @@ from tests.gateware.cores.pim.bench.microcode import check_microcode
 from tests.gateware.cores.pim.bench.small_model import SmallModel
 from tests.gateware.cores.pim.test_pim_runs import model_runs
 from tests.support.comparing import first_difference, registers_of
+from tests.support.shares import fewer
 
 #: Random programs, and of each fault.
-COUNT, FAULTS = 40, 3
+COUNT, FAULTS = 40, fewer(3)
 BUILDS = {
     "small": SPACE.resolve("up5k", {"lmem_bytes": 2048, "arrays": 4}),
     "narrow": SPACE.resolve(
@@ -44,7 +45,7 @@ def check(cases):
 
 
 def test_random_programs(params):
-    check(programs.random_case(seed, params) for seed in range(COUNT))
+    check(programs.random_case(seed, params) for seed in range(fewer(COUNT)))
 
 
 @pytest.mark.parametrize("fault", programs.FAULTS)

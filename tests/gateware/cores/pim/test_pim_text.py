@@ -21,6 +21,7 @@ from quintet.gateware.isa.asm import AsmError, assemble_text, disassemble
 from quintet.gateware.isa.asm.assembler import assemble
 from tests.gateware.cores.pim.bench import programs as pim_programs
 from tests.gateware.cores.pim.bench.sizes import sizes
+from tests.support.shares import fewer
 
 DOCUMENT = (Path(__file__).resolve().parents[4] / "docs" / "isa" / "pim.md").read_text(
     encoding="utf-8"
@@ -285,7 +286,7 @@ def test_a_build_with_other_arrays():
 
 @pytest.mark.parametrize("build", ["sim", "hx8k", "85f"])
 def test_random_images_come_back(build):
-    for seed in range(25):
+    for seed in range(fewer(25)):
         case = pim_programs.random_case(
             seed,
             SPACE.resolve(build),
