@@ -10,12 +10,12 @@ Order of instructions (it is what the speed depends on; results do not):
   of the next. Only while inputs still come from memory several are under way, as many as the
   accumulators hold: an input block is used by all of them before the next one is needed.
 
-The compiler (:class:`quintet.Net`) cannot take this module's place. Its layers need a shift after
-their sums, so it refuses every build without ``ext_norm``, among them the default ones of the
-iCE40s and the published sizes. The layers here are those of the published software: a sum goes to
-the activation as it is, and ``norm`` is only set where the build has it. With the compiler the
-demos of these boards would be gone, and cycles of the measured programs would be those of another
-program.
+The compiler (:class:`quintet.tools.compiler.builder.Net`) cannot take this module's place. Its
+layers need a shift after their sums, so it refuses every build without ``ext_norm``, among them the
+default ones of the iCE40s and the published sizes. The layers here are those of the published
+software: a sum goes to the activation as it is, and ``norm`` is only set where the build has it.
+With the compiler the demos of these boards would be gone, and cycles of the measured programs would
+be those of another program.
 """
 
 from __future__ import annotations

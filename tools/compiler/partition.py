@@ -11,6 +11,7 @@ from .backends import backend_class, backend_names
 from .backends.base import BETWEEN, HOST, NO, Backend, Support
 from .graph import (
     INDEX_FUNCTIONS,
+    Activation,
     Affine,
     Binary,
     Conv,
@@ -162,7 +163,8 @@ def partition(
     graph : Graph, after the passes
     backend : Backend of the core
     host_steps : bool, the host may run any node;
-        without it only what stands last (softmax, argmax) or moves an input's or output's elements
+        without it only what stands last (an activation, softmax, argmax) or moves elements of an
+        input or output
     others : bool, ask the other instruction sets about refused nodes
 
     Raises
@@ -244,8 +246,8 @@ def _segments(graph, answers):
 
 def _edge(graph, off):
     """Names of the nodes in ``off`` (which the core does not run) that the host runs without
-    ``host_steps``: a softmax, argmax or top-k at the end, and layout changes of inputs and
-    outputs."""
+    ``host_steps``: an activation, softmax, argmax or top-k at the end, and layout changes of inputs
+    and outputs."""
     made = {node.output: node for node in graph.nodes}
     readers = {}
     for node in graph.nodes:
@@ -254,7 +256,7 @@ def _edge(graph, off):
     last, first = set(), set()
     for node in reversed(graph.nodes):
         final = (
-            isinstance(node, (Softmax, TopK, *_LAYOUT))
+            isinstance(node, (Activation, Softmax, TopK, *_LAYOUT))
             or isinstance(node, Reduce)
             and node.function in INDEX_FUNCTIONS
         )

@@ -136,6 +136,12 @@ def test_pad_of_some_axes(tmp_path, opset):
     )
 
 
+@pytest.mark.parametrize("mode", ["edge", "reflect", "wrap"])
+@pytest.mark.parametrize("pads", [(0, 0, 1, 2, 0, 0, 2, 1), (0, 0, 0, 11, 0, 0, 0, 3)])
+def test_padding_with_copies(tmp_path, mode, pads):
+    check(one("Pad", (1, 2, 4, 12), [np.array(pads)], opset=19, mode=mode), tmp_path)
+
+
 @FEW
 @given(st.data())
 def test_gemm(tmp_path, data):
@@ -779,10 +785,16 @@ def test_what_is_not_taken_of_scikit_learns(tmp_path, nodes, reason):
             r"dilations = \[2, 1\]: expected 1",
         ),
         (
-            [node("Pad", ["x", "p"], ["y"], name="n", mode="reflect")],
+            [node("Pad", ["x", "p"], ["y"], name="n", mode="mirror")],
             (1, 4),
             {"p": np.array([0, 1, 0, 1])},
-            "mode = 'reflect': expected 'constant'",
+            "mode = 'mirror': expected 'constant' or 'edge' or 'reflect' or 'wrap'",
+        ),
+        (
+            [node("Pad", ["x", "p"], ["y"], name="n", mode="reflect")],
+            (1, 4),
+            {"p": np.array([0, 4, 0, 1])},
+            "pads 4 and 1 of an axis of 4, reflected: expected less than its length",
         ),
         (
             [node("Pad", ["x", "p"], ["y"], name="n")],

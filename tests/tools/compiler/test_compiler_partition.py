@@ -222,3 +222,14 @@ def test_an_activation_that_stands_in_the_way_goes_behind_its_node():
     for name, value in before.items():
         np.testing.assert_array_equal(after[name], value)
     assert separated(graph, Linear({})).nodes == graph.nodes
+
+
+def test_a_last_activation_is_the_hosts_and_one_between_layers_is_not():
+    b = Builder("n", (4, 4, 2))
+    b.conv(2, (1, 1))
+    b.act("sigmoid")
+    machine = Machine({"conv": YES, "activation": Support(HOST, "sigmoid")})
+    assert [s.on_host for s in partition(b.finish(), machine)] == [False, True]
+    b.conv(2, (1, 1))
+    with pytest.raises(PartitionError, match="sigmoid; the host does it with --host-steps"):
+        partition(b.finish(), machine)

@@ -35,7 +35,8 @@ def _aligned(values):
 class Dense(Node):
     """Fully connected layer: ``weights`` float64 [out, in], ``bias`` [out] or ``None``; a map is
     flattened in the order rows, columns, channels. ``activation``, ``weight_scale`` and ``floor``
-    as in :class:`Conv`. With ``steps`` it applies to every step of a sequence separately."""
+    as in :class:`~.windows.Conv`. With ``steps`` it applies to every step of a sequence
+    separately."""
 
     weights: np.ndarray
     bias: np.ndarray | None = None
@@ -101,7 +102,8 @@ class MatMul(Node):
 @dataclass(eq=False, kw_only=True)
 class Binary(Node):
     """Elementwise ``function`` (add, sub, mul or div) of two tensors, broadcast by numpy's rules
-    over the graph's axes; either may be a constant. ``activation`` as in :class:`Conv`."""
+    over the graph's axes; either may be a constant. ``activation`` as in
+    :class:`~.windows.Conv`."""
 
     function: str
     activation: Activation | None = None
@@ -116,7 +118,7 @@ class Binary(Node):
 @dataclass(eq=False, kw_only=True)
 class Affine(Node):
     """Scale and shift per channel, ``scale`` * x + ``shift``: a batch normalisation that could not
-    be folded into a convolution. ``activation`` as in :class:`Conv`."""
+    be folded into a convolution. ``activation`` as in :class:`~.windows.Conv`."""
 
     scale: np.ndarray
     shift: np.ndarray

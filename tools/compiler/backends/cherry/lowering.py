@@ -348,9 +348,9 @@ def lower_kernel_graph(
     quick: bool = False,
     states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
-    """Lowers a :class:`~..kernel_graph.KernelGraph` by the fastest candidate schedule that fits,
+    """Lowers a :class:`~.kernel_graph.KernelGraph` by the fastest candidate schedule that fits,
     or, if ``quick``, by the first; raises LoweringError if none fits. ``states``: pairs (input,
-    output) that are copied at the end (:attr:`~...base.Backend.states`)."""
+    output) that are copied at the end (:attr:`~..base.Backend.states`)."""
     arrays = Arrays()
 
     def candidate(most, ahead, spread, segments=(), of=kernel_graph):

@@ -276,7 +276,7 @@ def _place(order, high, begin, end):
 ONES = 64
 
 #: Positions of a map, with its gaps, up to which its biases are packed into tiles of several
-#: blocks' (:func:`~..form.packed_biases`): each position takes a constant vector of every slot.
+#: blocks' (:func:`~.form.packed_biases`): each position takes a constant vector of every slot.
 PACKED = 48
 
 #: Number of the first host vector of tensors that lie apart from the others; where they really lie

@@ -80,7 +80,7 @@ def written(
     quantised: Quantised, params: Mapping[str, Any], fused: Sequence[FusedGroup]
 ) -> ProgramWriter | None:
     """Writes the program with the fused groups ``fused`` and returns its
-    :class:`~..program.ProgramWriter`; ``None`` if that is impossible."""
+    :class:`~.program.ProgramWriter`; ``None`` if that is impossible."""
     writer = ProgramWriter(quantised, params, fused)
     try:
         writer.place_all(1 << 20)

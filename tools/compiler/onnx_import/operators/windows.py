@@ -11,6 +11,7 @@ import numpy as np
 from ...graph import AveragePool, Conv, MaxPool, Pad, Reduce
 from ..errors import Refused
 from ..step import Constant, Grid, Step, operator
+from .chain import Chain
 
 
 def each(step: Step, name: str, spatial: int) -> list[int]:
@@ -282,9 +283,40 @@ def _global(step):
     return _seen(step, result, len(lengths))
 
 
+#: Elements of a side up to which a copied one is joined from single elements. These are slices that
+#: every core with slices takes; those in reverse order are not.
+_SINGLE = 8
+
+
+def _copied(step, view, sides, mode):
+    """Pads with copies of the tensor's own elements: axis after axis, slices that are joined.
+    ``sides``: axis -> (before, after)."""
+    chain = Chain(step)
+    for number, (axis, (before, after)) in enumerate(sides.items()):
+        length = view.lengths[axis]
+        if mode == "reflect" and max(before, after) >= length:
+            raise Refused(
+                f"pads {before} and {after} of an axis of {length}, reflected: expected less than "
+                f"its length"
+            )
+        places = [int(place) for place in np.pad(np.arange(length), (before, after), mode=mode)]
+        part = "" if number == len(sides) - 1 else f"axis_{axis}"
+        if max(before, after) > _SINGLE:
+            view = chain.take(part, view, axis, places)
+            continue
+        outside = places[:before] + places[before + length :]
+        copies = {
+            place: chain.cut(f"copy_{axis}_{place}", view, {axis: (place, place + 1, 1)})
+            for place in dict.fromkeys(outside)
+        }
+        pieces = [copies[place] for place in outside]
+        view = chain.join(part, [*pieces[:before], view, *pieces[before:]], axis)
+    return view
+
+
 @operator("Pad")
 def _pad(step):
-    step.wants("mode", ("constant",), "constant")
+    mode = step.wants("mode", ("constant", "edge", "reflect", "wrap"), "constant")
     view = step.flowing()
     count = len(view.lengths)
     axes = step.counted("axes", step.numbers(3, "axes", list(range(count))), count)
@@ -301,6 +333,8 @@ def _pad(step):
     }
     if not sides:
         return view
+    if mode != "constant":
+        return _copied(step, view, sides, mode)
     view = step.draft.single_axes(view, sides)
     before, after = [0] * len(view.shape), [0] * len(view.shape)
     for axis, (a, b) in sides.items():
