@@ -7,6 +7,7 @@ import subprocess
 
 import pytest
 
+from quintet.boards.virtual.board import open_virtual
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.pipe import Pipe
 from tests.firmware.host.library import HOST, WARNINGS, compilers
@@ -129,9 +130,7 @@ def test_no_board(library):
 
 
 def test_on_a_virtual_boards_wires(library):
-    from tests.boards.virtual.test_virtual_spi import opened
-
-    with opened() as virtual:
+    with open_virtual("icebreaker", None, link="spi") as virtual:
         client = LinkClient(CPipe(library, virtual.spi), seed=1, timeout=0.25, retry=0.1)
         client.identify()
         data = random.Random(6).randbytes(900)
