@@ -15,6 +15,7 @@ from quintet.tools.compiler.planning import Options, compile_graph
 from quintet.tools.compiler.target_build import TargetBuild
 from quintet.tools.compiler.verification import random_inputs, verify_plan
 from quintet.tools.targets import open_target
+from tests.support.shares import fewer
 from tests.tools.compiler.networks import Builder, graphs, resnet8
 from tests.tools.compiler.test_random_networks import _QUIET, check
 
@@ -54,7 +55,9 @@ def campaign(count, first):
 
 
 def test_random_networks_with_all_values_in_main_memory(everything_outside):
-    assert campaign(25, int(os.environ.get("QUINTET_SEED", 1))).get("equal", 0) >= 8
+    equal = campaign(25, int(os.environ.get("QUINTET_SEED", 1))).get("equal", 0)
+    # `make quick` draws a quarter of the networks.
+    assert equal >= fewer(8)
 
 
 @pytest.mark.long
