@@ -194,7 +194,7 @@ def takes_beats(
     made = engine.__new__(engine)
     settle(made)
     try:
-        made.__init__(params=params, beat_bytes=beat_bytes, memory_size=memory_size)  # type: ignore[misc]
+        engine.__init__(made, params=params, beat_bytes=beat_bytes, memory_size=memory_size)
     except ValueError:
         return False
     settle(made)

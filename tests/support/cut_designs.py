@@ -10,7 +10,8 @@ import re
 __all__ = ["same_statements", "undeclared"]
 
 _TOKEN = re.compile(
-    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\'|0x[0-9a-fA-F]+(?:ull|u)?|\d+u?|\w+|::|->|\S',
+    r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\])*"|\'(?:\\.|[^\'\\])\''
+    r"|0x[0-9a-fA-F]+(?:ull|u)?|\d+u?|\w+|::|->|\S",
     re.S,
 )
 _FUNCTION = re.compile(r"(?:void|bool) p_top::(eval\w*)\(performer \*performer\) ")
