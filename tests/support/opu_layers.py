@@ -142,7 +142,9 @@ class _Maker:
         if fitting and chance.random() < 0.6:
             found.update(residual=chance.choice(fitting), order=order)
             if order == 1 and chance.random() < 0.5:
-                found.update(by_tap=True, residual_shift=-self.shift())
+                # The instruction's shift of the tap is at most 127.
+                least = self.network.set.store_shift - 127
+                found.update(by_tap=True, residual_shift=max(-self.shift(), least))
         return found
 
     def conv(self, name):
