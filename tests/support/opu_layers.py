@@ -160,6 +160,8 @@ class _Maker:
         elif groups == 1:
             out = chance.choice(self.channels)
         weights = self.array(self.network.set.ker, out, channels // groups, *taps)
+        if chance.random() < 0.1:  # programs leave out taps without weights
+            weights *= self.numbers.integers(0, 2, taps)
         return self.network.conv(
             name, source, weights, groups=groups, **window, **after, **self.scaled(out, split)
         )

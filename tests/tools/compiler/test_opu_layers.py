@@ -225,6 +225,18 @@ def test_residual_by_tap_differs_only_where_requantisation_saturates():
     assert np.abs(first - second).max() <= 1 and (plain[differ] == 127).all()
 
 
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("bias", [True, False])
+def test_first_tap_without_weights(preset, bias):
+    """It is what the bias is rounded and saturated with: the next tap must not take its place."""
+    rng = np.random.default_rng(11)
+    options = {"bias": rng.choice([-32768, -3, 5, 32767], 20), "bias_shift": -1} if bias else {}
+    weights = random_weights(rng, 20, 5, 3, 3, most=100)
+    weights[:, :, 0] = 0
+    network = network_of((9, 8, 5), weights, shift=11, **options)
+    check_both(network, build(preset), rng)
+
+
 @pytest.mark.parametrize("channels, out", [(64, 65), (65, 64), (130, 200), (96, 16)])
 def test_more_than_64_channels(channels, out):
     rng = np.random.default_rng(channels)

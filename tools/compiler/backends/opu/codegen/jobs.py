@@ -192,11 +192,14 @@ class JobMaker:
         )
 
     def _without_zeros(self, layer, out, taps):
-        """Removes taps whose weights are all zero, but keeps at least one."""
+        """Removes taps whose weights are all zero, but keeps at least one, and the first one of a
+        layer with biases: the sum of its products and the biases is rounded and saturated once."""
         key = layer.name, out
         if key not in self._used:
             self._used[key] = {tap.weights for tap in taps if layer.block(out, *tap.weights).any()}
-        return [tap for tap in taps if tap.weights in self._used[key]] or taps[:1]
+        kept = 0 if layer.bias is None else 1
+        used = [tap for tap in taps[kept:] if tap.weights in self._used[key]]
+        return taps[:kept] + used or taps[:1]
 
     @staticmethod
     def _together(layer, source, out):
