@@ -5,8 +5,20 @@ either sees."""
 import io
 import random
 
+import numpy as np
 import pytest
-from amaranth import Cat, ClockDomain, ClockSignal, Elaboratable, Module, Mux, Shape, Signal, signed
+from amaranth import (
+    Cat,
+    ClockDomain,
+    ClockSignal,
+    Const,
+    Elaboratable,
+    Module,
+    Mux,
+    Shape,
+    Signal,
+    signed,
+)
 from amaranth.hdl import Assert, DriverConflict, Format, Print
 from amaranth.lib import data, enum, wiring
 from amaranth.lib.memory import Memory
@@ -15,6 +27,7 @@ from amaranth.sim import BrokenTrigger, DomainReset, Simulator
 from tests.support.shares import fewer
 from tests.support.simulating import design, simulator
 from tests.support.simulation_engine import Engine, original
+from tests.support.simulation_layouts import bits, from_bits
 
 engines = pytest.mark.parametrize("engine", [original, Engine], ids=["amaranth", "ours"])
 
@@ -452,3 +465,68 @@ def test_a_shared_design_starts_anew():
         sim.add_testbench(endless, background=True)
         sim.run()
         assert seen == [0, 4, 3]
+
+
+class Start(data.Struct):
+    """A structure with an initial value."""
+
+    low: 3 = 5
+    high: 2
+
+
+class Own(data.Struct):
+    """A structure with a conversion of its own."""
+
+    low: 3
+
+    @classmethod
+    def from_bits(cls, value):
+        return f"{value} bits"
+
+
+WHOLE = data.StructLayout(
+    {
+        "pair": Pair,
+        "letters": data.ArrayLayout(Letter, 3),
+        "flag": 1,
+        "start": Start,
+        "near": range(9),
+    }
+)
+#: (shape, value that a bench sets).
+SET = [
+    (Pair, {"low": 9, "high": -1}),
+    (Pair, {"high": True}),
+    (Pair, {"low": Const(2, 3), "high": np.int64(-3)}),
+    (Pair, Pair.const({"low": 1})),
+    (Pair, None),
+    (Start, {"high": 1}),
+    (data.ArrayLayout(signed(4), 3), [1, -2, 3]),
+    (data.ArrayLayout(Pair, 2), ({"low": 3}, {"high": 2})),
+    (data.ArrayLayout(4, 2), {1: 7}),
+    (data.ArrayLayout(4, 2), {-1: 7}),
+    (data.UnionLayout({"word": 8, "pair": Pair}), {"pair": {"high": -2}}),
+    (WHOLE, {"near": 8, "flag": 1, "letters": [Letter.B, Letter.A, Letter.B]}),
+    (WHOLE, {"pair": {"low": 1, "high": 3}, "start": {}}),
+    (Letter, Letter.B),
+]
+
+
+@pytest.mark.parametrize(("shape", "value"), SET, ids=range(len(SET)))
+def test_bits_of_structures_are_amaranths(shape, value):
+    expected = Const.cast(shape.const(value)).value
+    assert bits(shape, value) == expected
+    assert from_bits(shape, expected) == shape.from_bits(expected)
+
+
+def test_conversions_of_a_shape_itself_are_used():
+    assert from_bits(Own, 3) == "3 bits"
+
+
+@pytest.mark.parametrize("value", [{"middle": 1}, {"low": "x"}, 5, [1]])
+def test_values_that_amaranth_refuses(value):
+    with pytest.raises(Exception) as ours:
+        bits(Pair, value)
+    with pytest.raises(Exception) as theirs:
+        Pair.const(value)
+    assert (type(ours.value), str(ours.value)) == (type(theirs.value), str(theirs.value))

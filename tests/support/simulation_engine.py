@@ -33,6 +33,7 @@ from amaranth.sim._base import BaseEngine
 from amaranth.sim._pyeval import _eval_assign_inner, _eval_matches
 
 from tests.support.simulation_code import processes
+from tests.support.simulation_layouts import bits, from_bits, keep_sizes
 
 __all__ = ["Engine", "install", "original"]
 
@@ -43,6 +44,7 @@ original = pysim.PySimEngine
 def install():
     """Makes :class:`Engine` that of every ``Simulator`` that names none."""
     pysim.PySimEngine = Engine
+    keep_sizes()
 
 
 class SignalState:
@@ -281,10 +283,10 @@ def assign(state, target, start, value, width):
 class Sample:
     """An expression that a test bench samples: bits, and what it makes of them."""
 
-    __slots__ = ("from_bits", "value")
+    __slots__ = ("shape", "value")
 
     def __init__(self, expression):
-        self.from_bits = None
+        self.shape = None
         if type(expression) is Signal:
             self.value = expression
             return
@@ -292,11 +294,11 @@ class Sample:
         if isinstance(expression, ValueCastable):
             shape = expression.shape()
             if isinstance(shape, ShapeCastable):
-                self.from_bits = shape.from_bits
+                self.shape = shape
 
     def read(self, state):
         value = read(state, self.value)
-        return value if self.from_bits is None else self.from_bits(value)
+        return value if self.shape is None else from_bits(self.shape, value)
 
 
 class Wait:
@@ -436,7 +438,7 @@ class _Fast:
         if type(expr) is not Signal and isinstance(expr, ValueCastable):
             shape = expr.shape()
             if isinstance(shape, ShapeCastable):
-                value = shape.const(value)
+                value = bits(shape, value)
         if type(value) is not int:
             value = Const.cast(value)._value
         self._engine.set_value(expr, value)
@@ -451,7 +453,12 @@ class _BenchContext(_Fast, TestbenchContext):
     def get(self, expr):
         if type(expr) is Signal:
             return self._engine._state.signal(expr).curr
-        return super().get(expr)
+        value = self._engine.get_value(expr)
+        if isinstance(expr, ValueCastable):
+            shape = expr.shape()
+            if isinstance(shape, ShapeCastable):
+                return from_bits(shape, value)
+        return value
 
     def set(self, expr, value):
         self._assign(expr, value)
