@@ -20,7 +20,7 @@ from amaranth import (
     signed,
 )
 from amaranth.hdl import Assert, DriverConflict, Format, Print
-from amaranth.lib import data, enum, wiring
+from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.sim import BrokenTrigger, DomainReset, Simulator
 
@@ -521,6 +521,36 @@ def test_bits_of_structures_are_amaranths(shape, value):
 
 def test_conversions_of_a_shape_itself_are_used():
     assert from_bits(Own, 3) == "3 bits"
+
+
+class Named(wiring.Component):
+    """A component whose class has a property of a signal's name."""
+
+    inner: wiring.Out(stream.Signature(Pair))
+    ready: wiring.In(1)
+
+    def __init__(self):
+        super().__init__()
+        self.extra = Signal(4)
+
+    @property
+    def doubled(self):
+        return self.ready, self.ready
+
+
+def test_members_of_flipped_interfaces():
+    named = Named()
+    found = wiring.flipped(named)
+    assert found.ready is named.ready and found.extra is named.extra
+    assert found.inner == wiring.flipped(named.inner)
+    assert found.inner.valid is named.inner.valid
+    assert found.inner.payload.eq(named.inner.payload)
+    assert found.doubled == (named.ready, named.ready)
+    # The property goes before an attribute of the object.
+    named.__dict__["doubled"] = Signal()
+    assert found.doubled == (named.ready, named.ready)
+    with pytest.raises(AttributeError, match="nothing"):
+        _ = found.nothing
 
 
 @pytest.mark.parametrize("value", [{"middle": 1}, {"low": "x"}, 5, [1]])

@@ -33,7 +33,7 @@ from amaranth.sim._base import BaseEngine
 from amaranth.sim._pyeval import _eval_assign_inner, _eval_matches
 
 from tests.support.simulation_code import processes
-from tests.support.simulation_layouts import bits, from_bits, keep_sizes
+from tests.support.simulation_layouts import bits, find_flipped, from_bits, keep_sizes
 
 __all__ = ["Engine", "install", "original"]
 
@@ -45,6 +45,7 @@ def install():
     """Makes :class:`Engine` that of every ``Simulator`` that names none."""
     pysim.PySimEngine = Engine
     keep_sizes()
+    find_flipped()
 
 
 class SignalState:

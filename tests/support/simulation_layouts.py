@@ -1,19 +1,20 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Structures and arrays in test benches: their bit patterns, without one of Amaranth's constants
-for every field, and sizes of layouts that are computed once.
+for every field; sizes of layouts, computed once; signals of flipped interfaces, found at once.
 
 A layout does not change once it is made, but Amaranth computes its size from its fields whenever
-one of them is accessed: half of the processor time of benches that set structures.
+one of them is accessed: half of the processor time of benches that set structures. For a signal of
+a flipped interface it looks the name up in four places.
 """
 
 import operator
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from amaranth.hdl import Const, ShapeCastable
-from amaranth.lib import data
+from amaranth.hdl import Const, ShapeCastable, Signal
+from amaranth.lib import data, wiring
 
-__all__ = ["bits", "from_bits", "keep_sizes"]
+__all__ = ["bits", "find_flipped", "from_bits", "keep_sizes"]
 
 
 def _kept(function: Callable) -> Callable:
@@ -35,6 +36,21 @@ def keep_sizes() -> None:
     for layout in (data.StructLayout, data.UnionLayout, data.ArrayLayout):
         layout.size = property(_kept(layout.size.fget))
     data.Layout.as_shape = _kept(data.Layout.as_shape)
+
+
+def find_flipped() -> None:
+    """Has flipped interfaces give members that are signals without a search."""
+    search = wiring.FlippedInterface.__getattr__
+
+    def member(self, name):
+        interface = self.__dict__["_FlippedInterface__unflipped"]
+        found = getattr(interface, "__dict__", {}).get(name)
+        # A class may have a property of that name.
+        if type(found) is Signal and not hasattr(type(interface), name):
+            return found
+        return search(self, name)
+
+    wiring.FlippedInterface.__getattr__ = member
 
 
 class _Field(NamedTuple):
