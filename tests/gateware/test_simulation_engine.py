@@ -361,6 +361,50 @@ def test_processes_and_other_triggers(engine):
     assert seen[4:] == [2, 3]
 
 
+class Late(Elaboratable):
+    """A counter in a domain of falling edges with an asynchronous reset."""
+
+    def __init__(self):
+        self.count = Signal(4)
+        self.clear = Signal()
+
+    def elaborate(self, platform):
+        m = Module()
+        m.domains.late = late = ClockDomain(clk_edge="neg", async_reset=True)
+        m.d.comb += [late.clk.eq(ClockSignal()), late.rst.eq(self.clear)]
+        m.d.late += self.count.eq(self.count + 1)
+        m.d.sync += Signal().eq(1)
+        return m
+
+
+@engines
+def test_falling_edges_and_an_asynchronous_reset(engine):
+    dut = Late()
+
+    async def bench(ctx):
+        assert await ctx.tick("late").sample(dut.count) == (True, False, 0)
+        await ctx.tick("late").repeat(3)
+        assert ctx.get(dut.count) == 4
+        await ctx.tick()
+        assert ctx.get(dut.count) == 4
+
+    async def clear(ctx):
+        await ctx.delay(6.25 * PERIOD)
+        ctx.set(dut.clear, 1)
+
+    async def watch(ctx):
+        await ctx.delay(6.1 * PERIOD)
+        assert await ctx.tick("late").sample(dut.count) == (False, True, 6)
+        assert ctx.get(dut.count) == 0
+        assert await ctx.tick("late") == (True, True)
+
+    sim = Simulator(dut, engine=engine)
+    sim.add_clock(PERIOD)
+    for testbench in (bench, clear, watch):
+        sim.add_testbench(testbench)
+    sim.run()
+
+
 @engines
 def test_a_missed_edge_is_told(engine):
     async def bench(ctx):
