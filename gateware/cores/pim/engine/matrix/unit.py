@@ -78,7 +78,7 @@ class MatrixUnit(wiring.Component):
         m.submodules.steps = steps = MatrixSteps(params=params)
         m.submodules.select = select = InputSelect(params=params)
         m.submodules.lanes = lanes = MatrixLanes(params=params, family=family)
-        m.submodules.post = post = MatrixPost(params=params, sum_width=lanes.width)
+        m.submodules.post = post = MatrixPost(params=params, sum_width=lanes.width, family=family)
         connect(m, flipped(self.weights_write), weights.write)
         connect(m, reader.read, flipped(self.read))
         connect(m, post.write, flipped(self.write))
