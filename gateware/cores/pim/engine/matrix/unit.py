@@ -74,7 +74,7 @@ class MatrixUnit(wiring.Component):
         m.submodules.weights = weights = self.weights
         m.submodules.reader = reader = InputReader(params=params)
         m.submodules.array_ids = array_ids = ArrayIds(params=params)
-        m.submodules.addends = addends = Addends(params=params)
+        m.submodules.addends = addends = Addends(params=params, family=family)
         m.submodules.steps = steps = MatrixSteps(params=params)
         m.submodules.select = select = InputSelect(params=params)
         m.submodules.lanes = lanes = MatrixLanes(params=params, family=family)
