@@ -186,7 +186,7 @@ class MatrixPost(wiring.Component):
                     "upper": self.params["max_biw"],  # bits of a result from its sign on
                     "bytes_less_one": 2,
                     "halves": 1,
-                    "advance_by": range(2 * lanes + 1),
+                    "advance_by": range(max(2 * lanes, 4 * wide) + 1),
                     "relu": 1,
                     "tag": TAG_BITS,
                     "dst": bits,
