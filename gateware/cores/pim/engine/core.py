@@ -75,7 +75,7 @@ class ManyCoreEngine(Engine):
                 raise ValueError(
                     f"parameter {name} must be at most {most} in gateware, not {params[name]}"
                 )
-        self.load = Load(params=params, **sizes)
+        self.load = Load(params=params, family=self.family, **sizes)
         self.processors = [
             Processor(params=params, number=k, family=self.family, **sizes)
             for k in range(params["cores"])

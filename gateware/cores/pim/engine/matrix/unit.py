@@ -76,7 +76,7 @@ class MatrixUnit(wiring.Component):
         m.submodules.array_ids = array_ids = ArrayIds(params=params)
         m.submodules.addends = addends = Addends(params=params, family=family)
         m.submodules.steps = steps = MatrixSteps(params=params)
-        m.submodules.select = select = InputSelect(params=params)
+        m.submodules.select = select = InputSelect(params=params, family=family)
         m.submodules.lanes = lanes = MatrixLanes(params=params, family=family)
         m.submodules.post = post = MatrixPost(params=params, sum_width=lanes.width, family=family)
         connect(m, flipped(self.weights_write), weights.write)
