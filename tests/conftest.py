@@ -90,10 +90,6 @@ def _draw_the_same_everywhere():
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtestloop():
-    # Here, so that collecting alone does not import Amaranth.
-    from tests.support.simulation_engine import install
-
-    install()
     # Test modules and tests live to the end: no later collection has to look through them.
     gc.freeze()
     gc.set_threshold(*COLLECTIONS)

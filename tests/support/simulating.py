@@ -43,11 +43,18 @@ def simulator(dut):
         return Simulator(dut)
     if id(dut) not in _built:
         sim = Simulator(dut)
-        _built[id(dut)] = sim
+        _built[id(dut)] = sim, set(sim._engine._processes), _wakers(sim)
         return sim
-    sim = _built[id(dut)]
-    sim._engine.drop_benches()
+    sim, processes, wakers = _built[id(dut)]
+    engine = sim._engine
+    engine._testbenches.clear()
+    engine._processes.clear()
+    engine._processes.update(processes)
+    engine._active_triggers.clear()
     sim._clocked.clear()
+    for number, slot in enumerate(engine.state.slots):
+        # Signals that only a test bench looked at came later.
+        slot.wakers[:] = wakers[number] if number < len(wakers) else ()
     sim.reset()
     return sim
 
@@ -67,3 +74,7 @@ def simulate(dut, *testbenches, surroundings=(), background=()):
     for testbench in background:
         sim.add_testbench(testbench, background=True)
     sim.run()
+
+
+def _wakers(sim):
+    return [list(slot.wakers) for slot in sim._engine.state.slots]
