@@ -81,7 +81,7 @@ def target_build(
 
 
 #: Options of a virtual board that a plan's target keeps.
-_KEPT = ("on_chip", "run_list")
+_KEPT = ("on_chip", "run_list", "sdram_rate")
 
 
 def _described(name, preset, params):
@@ -92,7 +92,8 @@ def _described(name, preset, params):
     package, size, clock, link, memory = open_core(name.isa), _MODEL_MEMORY, None, None, None
     space = package.params.SPACE
     if name.kind == "sim":
-        board = open_board(name.board)
+        rate = None if (text := name.options.get("sdram_rate")) is None else int(text)
+        board = open_board(name.board).with_sdram_rate(rate)
         preset = preset or board.preset_for(package)
         resolved = space.resolve(preset, params)
         size = board.memory.usable(package, resolved)
@@ -100,7 +101,7 @@ def _described(name, preset, params):
         on_chip, beat = board.on_chip_memory(
             package, preset, params, None if on_chip is None else int(on_chip)
         )
-        memory = board_memory(name.board, size, name.isa, resolved)
+        memory = board_memory(name.board, size, name.isa, resolved, rate)
         if on_chip:
             memory["on_chip"] = {"size": on_chip, "beat_bytes": beat}
         clock, link = round(board.clock_for(package, preset) * 1e6), board.link.info

@@ -52,19 +52,26 @@ def info_ceilings(info: TargetInfo) -> dict[str, Any]:
 
 
 def board_memory(
-    name: str | None, size: int, isa: str | None = None, params: Mapping[str, Any] | None = None
+    name: str | None,
+    size: int,
+    isa: str | None = None,
+    params: Mapping[str, Any] | None = None,
+    sdram_rate: int | None = None,
 ) -> dict[str, Any]:
     """Description of a board's main memory for a build that uses ``size`` bytes: ``size``,
-    ``beat_bytes`` and ``kind``; empty if ``name`` is ``None``. ``isa`` and all ``params``: the
-    core, which may decide the beats."""
+    ``beat_bytes`` and ``kind``, and ``rate`` if its clock is faster than the main clock; empty if
+    ``name`` is ``None``. ``isa`` and all ``params``: the core, which may decide the beats.
+    ``sdram_rate`` as of :meth:`~quintet.boards.board.Board.with_sdram_rate`."""
     if name is None:
         return {}
     from ...boards import open_board
 
-    memory = open_board(name).memory
+    board = open_board(name).with_sdram_rate(sdram_rate)
+    memory, rate = board.memory, board.sdram_rate
     if isa is not None and params is not None:
         memory = memory.suited(cores.open_core(isa), params, size)
-    return {"size": size, "beat_bytes": memory.beat(size), "kind": memory.kind}
+    found = {"size": size, "beat_bytes": memory.beat(size), "kind": memory.kind}
+    return found if rate == 1 else found | {"rate": rate}
 
 
 def moved(counters: Mapping[str, float], ceilings: Mapping[str, Any] | None) -> float:
