@@ -92,7 +92,8 @@ def _described(name, preset, params):
     package, size, clock, link, memory = open_core(name.isa), _MODEL_MEMORY, None, None, None
     space = package.params.SPACE
     if name.kind == "sim":
-        rate = None if (text := name.options.get("sdram_rate")) is None else int(text)
+        given = name.options.get("sdram_rate")
+        rate = None if given is None else int(given)
         board = open_board(name.board).with_sdram_rate(rate)
         preset = preset or board.preset_for(package)
         resolved = space.resolve(preset, params)
