@@ -7,7 +7,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
-from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 from ..gateware.memory.sdram.parts import find_part
@@ -144,13 +143,8 @@ def sdram_clock(
 
 
 @cache
-def _is_feasible(part, rate, family, oscillator_hz, mhz):
-    board = SimpleNamespace(
-        family=family,
-        oscillator_hz=oscillator_hz,
-        sdram_rate=rate,
-        memory=SimpleNamespace(part=part),
-    )
+def _has_sdram_clock(board, mhz):
+    """Whether the board's SDRAM can have its rate at a main clock."""
     try:
         _sdram(board, _settings(board, mhz * 1_000_000, None))
     except ValueError:
@@ -164,9 +158,7 @@ def fastest_mhz(board: Board, most: float) -> float:
     assert board.memory.kind == "SDRAM"
     top = min(most, find_part(board.memory.part).cl3_mhz / board.sdram_rate)
     for mhz in dict.fromkeys((most, *range(int(top), 0, -1))):
-        if _is_feasible(
-            board.memory.part, board.sdram_rate, board.family, board.oscillator_hz, mhz
-        ):
+        if _has_sdram_clock(board, mhz):
             return mhz
     return most
 

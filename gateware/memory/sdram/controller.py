@@ -129,8 +129,8 @@ class SDRAMController(wiring.Component):
         delay = self.timing.cas + self.capture
         if self.rate == 1:
             return delay + 1
-        # The registers of double-rate cells take four cycles out and in, and half a cycle less or
-        # more by the half in which the first word comes.
+        # Five cycles of registers, four of them in double-rate cells, and half a cycle if the first
+        # word comes at a falling edge.
         return (delay + 9) // 2
 
     @property
