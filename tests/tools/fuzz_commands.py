@@ -429,6 +429,7 @@ def _build(m):
         *m.maybe(0.1, "--jobs", lambda: m.number(1, 2, 8)),
         *m.maybe(0.1, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nowhere")),
         *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb", "spi")),
+        *m.maybe(0.2, "--sdram-rate", lambda: m.number(1, 2, 3)),
         *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")),
         *m.maybe(0.2, "--placer", lambda: m.of("heap", "static")),
