@@ -25,6 +25,7 @@ from .graph import (
     TopK,
     Transpose,
 )
+from .passes.curves import substituted
 
 __all__ = [
     "PartitionError",
@@ -111,7 +112,10 @@ class Segment:
 
 
 def separated(graph: Graph, backend: Backend) -> Graph:
-    """Separates the fused activation of every node that the core supports only without it."""
+    """Brings a simplified graph into a form of which the core runs most: hard sigmoid and hard
+    swish by other nodes if it has those, and the fused activation of every node that it supports
+    only without it as a node of its own."""
+    graph = substituted(graph, backend)
     result = Graph(graph.name, graph.inputs, graph.outputs, [], dict(graph.tensors))
     for node in graph.nodes:
         if not isinstance(node, Conv | Dense | Binary | Affine):
