@@ -256,7 +256,8 @@ def merge_reshapes(editor: Editor, node: Node) -> bool:
 def _unit_axes(before: tuple[int, ...], after: tuple[int, ...]) -> list[int | None] | None:
     """For each axis of the shape ``after`` the axis of ``before`` that it is, ``None`` for an axis
     of length one that was inserted; ``None`` if other axes change too."""
-    found, at = [], 0
+    found: list[int | None] = []
+    at = 0
     for length in after:
         if at < len(before) and before[at] == length:
             found.append(at)
