@@ -83,7 +83,8 @@ def test_steps_of_sequences(isa):
     b = Builder("joined", (9, 6))
     b.add(g.Dense, weights=b.normal(10, 6), bias=b.normal(10), steps=True)
     source = b.here
-    late = b.add(g.Slice, source, start=(2, 0), stop=(9, 10), step=(1, 1))
+    # An importer's numbers may be numpy's.
+    late = b.add(g.Slice, source, start=(np.int64(2), 0), stop=(9, 10), step=(1, 1))
     early = b.add(g.Slice, source, start=(0, 0), stop=(2, 10), step=(1, 1))
     b.add(g.Concat, late, early, axis=0)
     b.add(g.Binary, b.here, source, function="add")

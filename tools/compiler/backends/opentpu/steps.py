@@ -541,7 +541,8 @@ class Steps:
 
     def _slice(self, node, sources):
         """Adds the step of a slice of rows and columns: a copy from further down and across."""
-        line, place = self._turned((0, *node.start[:-1])[-2:])
+        # Plain integers, since addresses are shifted beyond 64 bits.
+        line, place = self._turned([int(at) for at in (0, *node.start[:-1])[-2:]])
         channels = self.planes[node.output].channels
         terms = copy_terms(channels, 0, channels, self.n, line=line, place=place)
         self._add(node, sources, terms, shifts=[0] * len(terms))
