@@ -298,6 +298,7 @@ def _compile(m):
         *m.maybe(0.2, "--host-steps"),
         *m.maybe(0.2, "--images", lambda: m.of(1, 3, 0, "auto")),
         *m.maybe(0.1, "--on-host", lambda: m.of("conv1", "none")),
+        *m.maybe(0.2, "--approximate", lambda: m.of(8, 2, 0, 65)),
         *m.maybe(0.2, "--report"),
         *m.maybe(0.1, "--state", lambda: m.of("output=input", "none=x", "x")),
         *m.maybe(0.1, "--no-state"),
