@@ -198,6 +198,11 @@ def _densest(network, params, empty, items, share, program):
     for item in items:
         if not item.is_tensor and _fits(network, params, item.toggled(on_chip), items, program):
             on_chip = item.toggled(on_chip)
+    # Tensors may have what the constants leave, so that fewer overlap the border of another.
+    constants = sum(i.size for i in items if not i.is_tensor and i.within(on_chip))
+    wider = replace(on_chip, first=-(-(constants + program + _SPARE) // 64) * 64)
+    if wider.first < on_chip.first and _fits(network, params, wider, items, program):
+        on_chip = wider
     yield on_chip
     lasting = {tensor.name for tensor in (*network.inputs, *network.results())}
     left = [
