@@ -9,7 +9,13 @@ from hypothesis import strategies as st
 
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import LoweringError
+from quintet.tools.compiler.backends.opentpu.form import (
+    packed_biases,
+    packed_rows,
+    packed_vector,
+)
 from quintet.tools.compiler.backends.opentpu.legalise import StoredError, axes_of, dense_parts
+from quintet.tools.compiler.backends.opentpu.sharing import shared_places
 from tests.tools.compiler.networks import NETWORKS, Builder, autoencoder, graphs
 from tests.tools.compiler.opentpu_networks import (
     backend_of,
@@ -164,6 +170,41 @@ def map_graph(*steps, shape=(5, 6, 3)):
     for step in steps:
         step(b)
     return b.finish()
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_positions_of_few_channels_share_vectors_until_a_stride(turned):
+    """Two columns of two channels share a vector of four: a depthwise convolution takes half the
+    products, and the next one, whose stride separates the columns, finds them in two blocks."""
+    graph = fused(
+        map_graph(
+            lambda b: b.conv(2, (3, 3), relu=True),
+            lambda b: b.conv(2, (3, 3), groups=2, relu=True),
+            lambda b: b.conv(4, (1, 1), relu=True),
+            lambda b: b.conv(4, (3, 3), groups=4, stride=(2, 2), relu=True),
+            shape=(12, 7, 3) if turned else (7, 12, 3),
+        )
+    )
+    backend = backend_of("sim-ext")
+    assert check(graph, backend)
+    legalised = backend.legalise(graph)
+    stored = {node.output: legalised.shape(node.output) for node in legalised.nodes}
+    stored |= {port.tensor: port.shape for port in legalised.inputs}
+    found = shared_places(legalised, stored, 4, turned)
+    assert list(found.values()) == [2, 2, 2]
+    # The other axis has an odd length, which does not share.
+    assert not shared_places(legalised, stored, 4, not turned)
+
+
+def test_a_packed_bias_takes_the_next_size_that_there_is():
+    bias = np.arange(-8, 8) * 100
+    (needed,) = packed_rows(bias, 16)
+    assert needed == 2
+    (packed,) = packed_biases(bias, 16, [4, 8])
+    assert packed.rows == 4
+    vector = packed_vector(16, packed.rows, packed.slot).astype(np.int64)
+    assert np.array_equal(vector @ packed.tile.astype(np.int64), bias)
+    assert packed_biases(bias, 16, []) == [None]
 
 
 def test_steps_of_many_channels_and_a_tensor_added_to_itself():

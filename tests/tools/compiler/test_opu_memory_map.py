@@ -2,11 +2,18 @@
 """The OPU's memory map with on-chip memory: results do not depend on it, and it saves cycles."""
 
 import itertools
+from dataclasses import replace
 
 import pytest
 
 from quintet.gateware.cores.opu.params import SPACE
+from quintet.gateware.cores.opu.types import type_set
 from quintet.tools.compiler.backends.opu import OpuBackend
+from quintet.tools.compiler.backends.opu.codegen.emitter import Emitter
+from quintet.tools.compiler.backends.opu.codegen.tiles import border_pads
+from quintet.tools.compiler.backends.opu.layers import Tensor
+from quintet.tools.compiler.backends.opu.schedule import memory_map
+from quintet.tools.compiler.backends.opu.schedule.memory import Buffer, Maps, OnChip
 from tests.tools.compiler.networks import NETWORKS
 from tests.tools.compiler.opu_runs import check, fused, random_inputs, running_part, whole_numbers
 
@@ -73,3 +80,55 @@ def test_a_program_without_on_chip_memory_does_not_change():
         other.registers,
         other.memory,
     )
+
+
+def test_a_tensor_lies_on_both_sides_of_the_border(monkeypatch):
+    machine = backend_of(64 << 10)
+    quantised = network("mobilenet", machine)
+    layers = machine._layers(quantised, True)[1].network
+    largest = max(
+        (layer.result for layer in layers.layers[:-1]),
+        key=lambda tensor: tensor.height * tensor.width * tensor.maps,
+    )
+    crossing = []
+
+    def place(network, on_chip):
+        buffers = Maps(network, 1, on_chip=on_chip).buffers
+        return next(buffer for tensor, buffer in buffers.items() if tensor.name == largest.name)
+
+    def across(network, params, empty, items, share, program):
+        # The border lies in the middle of the largest tensor.
+        units = place(network, empty).units
+        on_chip = replace(
+            empty, first=empty.size - 64 * (units // 2), crossing=frozenset((largest.name,))
+        )
+        buffer = place(network, on_chip)
+        crossing.append(buffer.base < on_chip.units < buffer.base + buffer.units)
+        yield on_chip
+
+    monkeypatch.setattr(memory_map, "_densest", across)
+    check(quantised, machine, random_inputs(quantised.graph, 2))
+    assert crossing and all(crossing)
+
+
+def test_tensors_with_a_border_lie_at_the_end():
+    machine = backend_of(192 << 10)
+    layers = machine._layers(network("mobilenet", machine), True)[1].network
+    names = frozenset(layer.result.name for layer in layers.layers)
+    on_chip = OnChip(192 << 10, tensors=names, first=16 << 10)
+    buffers = Maps(layers, 1, on_chip=on_chip).buffers
+    bordered = [buffer for buffer in buffers.values() if buffer.border]
+    assert max(buffer.base + buffer.units for buffer in bordered) == on_chip.units
+    assert all(buffer.base >= on_chip.first_unit for buffer in buffers.values())
+
+
+def test_a_border_stays_zero_while_no_data_are_written_to_it():
+    """Of channel blocks that share a map three pads make the border zero. They are emitted once."""
+    tensor = Tensor("x", 6, 6, 64, split=True)
+    pads = border_pads(Buffer(tensor, 0, images=1, border=1, slot_units=1), 0, 0)
+    assert len(pads) == 3
+    emitter = Emitter(type_set({"types": "8-8-16-16"}), 1)
+    emitter.clean_inputs(pads)
+    written = len(emitter.words)
+    emitter.clean_inputs(pads)
+    assert len(emitter.words) == written

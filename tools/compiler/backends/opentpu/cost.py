@@ -48,7 +48,7 @@ class Memory:
 SDRAM16 = Memory(bandwidth=2.0, latency=12, overhead=1.2)
 #: Cycles that a memory split adds to the latency of a chip: the guard, both arbiters, the split,
 #: the width adapter and the registers between them.
-_SPLIT_LATENCY = 24
+_SPLIT_LATENCY = 18
 
 
 def main_memory(info: Mapping[str, Any]) -> Memory:

@@ -243,11 +243,14 @@ class PackedBias:
 
 
 def packed_biases(bias: np.ndarray, n: int, sizes: Collection[int]) -> list[PackedBias | None]:
-    """Packs biases into tiles: the :class:`PackedBias` of each block, ``None`` if its rows
-    (:func:`packed_rows`) are not among ``sizes``. The largest are placed first, so that each begins
-    at a multiple of its rows."""
+    """Packs biases into tiles: the :class:`PackedBias` of each block, in the least of ``sizes``
+    that holds its rows (:func:`packed_rows`), ``None`` if none does. The largest are placed first,
+    so that each begins at a multiple of its rows."""
     quotient, rest = _parts(bias, n)
-    needed = [rows if rows in sizes else None for rows in packed_rows(bias, n)]
+    needed = [
+        None if rows is None else min((size for size in sizes if size >= rows), default=None)
+        for rows in packed_rows(bias, n)
+    ]
     result: list[PackedBias | None] = [None] * len(needed)
     tile, used = np.zeros((n, n), np.int8), 0
     for rows in sorted(sizes, reverse=True):
@@ -327,9 +330,11 @@ def conv_matrices(
     stride: tuple[int, int] = (1, 1),
     dilation: tuple[int, int] = (1, 1),
     groups: int = 1,
+    target: Planes | None = None,
 ) -> tuple[dict[tuple[int, int], np.ndarray], tuple[int, int]]:
     """Matrices by which a convolution multiplies its source, [elements of the source's blocks,
-    out], keyed by (line, position) offset.
+    out], keyed by (line, position) offset; out: output channels or, with a ``target``, elements of
+    its blocks.
 
     Parameters
     ----------
@@ -337,34 +342,41 @@ def conv_matrices(
     planes : Planes of the source
     before : (lines, places) of zeros in front
     stride, dilation : (lines, places)
+    target : Planes of the result, if neighbours along a line share its vectors
 
     Returns
     -------
-    (matrices, stride of them)
+    (matrices, stride of them in vectors)
     """
     out, high, wide, inner = weights.shape
     each, phases = out // groups, planes.phases
+    shared = 1 if target is None else target.phases[1]
+    width = out if target is None or shared == 1 else target.blocks * target.n
     channels = (np.arange(out) // each * inner)[:, None] + np.arange(
         inner
     )  # of the source, for every output
-    if phases != (1, 1) and phases != tuple(stride):
-        raise ValueError(f"phases {phases} are not the stride {stride}")
+    steps = stride[0], stride[1] * shared  # from vector to vector of the result
+    if any(step % phase for step, phase in zip(steps, phases, strict=True)):
+        raise ValueError(f"phases {phases} are not the stride {steps}")
     matrices: dict[tuple[int, int], np.ndarray] = {}
     for r in range(high):
         for c in range(wide):
-            away = (
-                r * dilation[0] - before[0] + planes.shift[0],
-                c * dilation[1] - before[1] + planes.shift[1],
-            )
-            line, line_phase = divmod(away[0], phases[0])
-            place, place_phase = divmod(away[1], phases[1])
-            matrix = matrices.setdefault(
-                (line, place), np.zeros((planes.blocks * planes.n, out), np.int8)
-            )
-            matrix[planes.lane(line_phase, place_phase, 0) + channels, np.arange(out)[:, None]] += (
-                weights[:, r, c].astype(np.int8)
-            )
-    return matrices, (stride[0] // phases[0], stride[1] // phases[1])
+            for neighbour in range(shared):
+                away = (
+                    r * dilation[0] - before[0] + planes.shift[0],
+                    c * dilation[1] - before[1] + planes.shift[1] + neighbour * stride[1],
+                )
+                line, line_phase = divmod(away[0], phases[0])
+                place, place_phase = divmod(away[1], phases[1])
+                matrix = matrices.setdefault(
+                    (line, place), np.zeros((planes.blocks * planes.n, width), np.int8)
+                )
+                first = target.lane(0, neighbour, 0) if target is not None else 0
+                matrix[
+                    planes.lane(line_phase, place_phase, 0) + channels,
+                    first + np.arange(out)[:, None],
+                ] += weights[:, r, c].astype(np.int8)
+    return matrices, (steps[0] // phases[0], steps[1] // phases[1])
 
 
 def cut_phases(

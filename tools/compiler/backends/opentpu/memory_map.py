@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["MemoryMap", "align", "maps_of", "plain_map"]
 
 #: Shares of a layer's time, with everything on chip, that its traffic of the slow memory may take.
-_SHARES = (0.0, 0.5, 0.75, 1.0)
+_SHARES = (0.0, 0.5, 0.75, 1.0, 1.15, 1.3)
 
 
 def align(address: int, step: int = 64) -> int:

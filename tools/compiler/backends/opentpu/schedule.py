@@ -400,7 +400,28 @@ def make_plan(
     KernelError
         A build whose unified buffer or accumulators do not hold what one step needs.
     """
-    plan = Plan(planes=planes, zeroed=zeroed)
+    packings = [{}] if far is None else _packings(steps, planes)
+    found = [
+        _plan(
+            steps,
+            planes,
+            zeroed,
+            packed=packed,
+            inputs=inputs,
+            stored=stored,
+            params=params,
+            least=least,
+            far=far,
+        )
+        for packed in packings
+    ]
+    # Constant vectors must not cost a tensor its place in the unified buffer.
+    return min(found, key=lambda plan: sum(planes[name].size for name in planes.keys() & plan.home))
+
+
+def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
+    """The :class:`Plan` with biases ``packed`` as given; parameters of :func:`make_plan`."""
+    plan = Plan(planes=planes, zeroed=zeroed, packed=packed)
     for step in steps:
         target = planes[step.target]
         if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
@@ -426,8 +447,6 @@ def make_plan(
         if steps
         else 0
     )
-    if far is not None:
-        plan.packed = _packed(steps, planes)
     kernels = {step.target for step in steps if isinstance(step, KernelStep)}
     lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
     plan.bands = [2] * len(steps)
@@ -472,6 +491,17 @@ def _packed(steps, planes):
         for rows in set(packed_rows(bias, target.n)) - {None}:
             found[rows] = max(found.get(rows, 0), target.plane)
     return dict(sorted(found.items()))
+
+
+def _packings(steps, planes):
+    """Choices of the packed biases' rows: all, and without the smallest, whose constant vectors are
+    the most; their biases then take the rows of the next size. The last choice packs none."""
+    found = [_packed(steps, planes)]
+    while found[-1]:
+        (_, positions), *rest = found[-1].items()
+        larger = {rows: max(positions, most) for rows, most in rest[:1]}
+        found.append({**larger, **dict(rest[1:])})
+    return found
 
 
 def _share_placement(plan, names, lives, inputs, stored, far):

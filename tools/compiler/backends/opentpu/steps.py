@@ -41,6 +41,7 @@ from ..base import LoweringError
 from ..rewriting import interleaved
 from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
 from .legalise import nonnegative, stored_shapes
+from .sharing import shared_places
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
@@ -79,6 +80,7 @@ class Steps:
         self.planes: dict[str, Planes] = {}
         self.root: dict[str, str] = {}
         self._made: dict[Any, str] = {}  # (source, phase, stride) -> map of the phase
+        shared = shared_places(graph, self.stored, n, swap) if params["ext_conv"] else {}
         for port in graph.inputs:
             self.root[port.tensor] = port.tensor
             self.planes[port.tensor] = self._map(
@@ -93,7 +95,9 @@ class Steps:
                 self.root[node.output] = self.root[node.inputs[0]]
                 continue
             self.root[node.output] = node.output
-            self.planes[node.output] = self._map(self.stored[node.output])
+            self.planes[node.output] = self._map(
+                self.stored[node.output], (1, shared.get(node.output, 1))
+            )
             make = Steps._interleave if moves else _KINDS[type(node)]
             make(self, node, [self.root[name] for name in node.inputs])
 
@@ -153,7 +157,7 @@ class Steps:
         )
         if limit < 127:
             # limit - relu(limit - x)
-            rest, channels = self._between(node, "rest"), self.planes[out].channels
+            rest, channels = self._between(node, "rest"), self._width(out)
             for source, result, below in ((first, rest, True), (rest, out, False)):
                 self.steps.append(
                     Step(
@@ -186,7 +190,24 @@ class Steps:
         return copy_terms(channels, 0, channels, self.n, source=source, factor=factor)
 
     def _blocks(self, name):
-        return blocks(self.planes[name].channels, self.n)
+        return blocks(self._width(name), self.n)
+
+    def _width(self, name):
+        """Elements of a tensor's vectors: its channels or, where positions share vectors, all."""
+        planes = self.planes[name]
+        return planes.channels if planes.phases == (1, 1) else planes.blocks * self.n
+
+    def _shared(self, name, values):
+        """Values of channels for the elements of a tensor's vectors; ``None`` if there are
+        none."""
+        planes = self.planes[name]
+        if values is None or planes.phases[1] == 1:
+            return values
+        found = np.zeros(planes.blocks * self.n, np.int64)
+        for place in range(planes.phases[1]):
+            first = planes.lane(0, place, 0)
+            found[first : first + planes.channels] = values
+        return found
 
     def _padded(self, bias):
         """Pads a bias to whole blocks; ``None`` if there is none."""
@@ -194,8 +215,8 @@ class Steps:
             return None
         return np.pad(np.asarray(bias, np.int64), (0, -len(bias) % self.n))
 
-    def _shifts(self, integer, out):
-        shift = np.broadcast_to(np.ravel(integer.shift), out)
+    def _shifts(self, shift, out):
+        shift = np.broadcast_to(np.ravel(shift), out)
         each = [np.unique(shift[at : at + self.n]) for at in range(0, out, self.n)]
         if any(len(values) > 1 for values in each):
             raise ValueError(f"shifts {shift.tolist()}: those of {self.n} channels must be equal")
@@ -220,6 +241,7 @@ class Steps:
             stride=self._turned(node.stride),
             dilation=self._turned(node.dilation),
             groups=node.groups,
+            target=self.planes[node.output],
         )
         gathered = (
             gather(matrices, planes, self.planes[node.output], stride) if node.groups == 1 else None
@@ -238,15 +260,16 @@ class Steps:
                 )
             )
             sources = [name]
-        terms = cut(matrices, len(weights), self.n)
+        width = self._width(node.output)
+        terms = cut(matrices, width, self.n)
         if stride[1] > 1 and not self.params["ext_conv"]:
             sources, terms, stride = self._by_phases(node, sources[0], matrices, terms, stride)
         self._add(
             node,
             sources,
             terms,
-            shifts=self._shifts(integer, len(weights)),
-            bias=self._padded(self._bias(node, integer)),
+            shifts=self._shifts(self._shared(node.output, integer.shift), width),
+            bias=self._padded(self._shared(node.output, self._bias(node, integer))),
             stride=stride,
             macs=self.graph.macs(node),
         )
@@ -302,7 +325,7 @@ class Steps:
             node,
             sources,
             terms,
-            shifts=self._shifts(integer, len(integer.weights)),
+            shifts=self._shifts(integer.shift, len(integer.weights)),
             bias=self._padded(self._bias(node, integer)),
             macs=self.graph.macs(node),
         )

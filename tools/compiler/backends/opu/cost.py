@@ -219,6 +219,15 @@ class _EngineModel:
         size = SLOT * self.sequence.types.ifm_bytes / 1024
         return memory.page * (rows * columns * size + (rows if mem_w > columns else 0))
 
+    def _cycles(self, array, cost):
+        """Cycles of the transfer of an array by ``cost`` (memory -> cycles), shared out where it
+        lies in both memories."""
+        first, last = self.t.at(array.address), self.t.at(array.address + array.span - 1)
+        if first is last:
+            return cost(first)
+        share = (self.t.border - array.address % FULL_REGION) / array.span
+        return share * cost(first) + (1 - share) * cost(last)
+
     def _move(self, ready, cycles):
         start = max(self.dma, self.issue, ready)
         self.dma = start + cycles
@@ -231,13 +240,14 @@ class _EngineModel:
             if len(self.ifm_free) > 1:
                 self.ifm_bank ^= 1
             rows, columns = self.sequence.ifm[:2]
-            least = rows * columns * memory.read_slot
-            self._move(
-                self.ifm_free[self.ifm_bank],
-                memory.load
-                + self._pages(memory, rows, columns, self.sequence.ifm_mem_w)
-                + max(step.bytes_read / memory.rate, least),
-            )
+            mem_w = self.sequence.ifm_mem_w
+
+            def cost(memory):
+                least = rows * columns * memory.read_slot
+                pages = self._pages(memory, rows, columns, mem_w)
+                return memory.load + pages + max(step.bytes_read / memory.rate, least)
+
+            self._move(self.ifm_free[self.ifm_bank], self._cycles(step.array, cost))
             self.ifm_ready = self.dma + memory.latency
         elif name == "ld.bias":
             self._move(0, memory.load + step.bytes_read / memory.rate)
@@ -279,19 +289,16 @@ class _EngineModel:
             del self.convs[: self.t.queue]
 
     def _store(self, step):
-        s, p, memory = self.sequence, self.params, self.t.at(step.array.address)
+        s, p = self.sequence, self.params
         rows, columns = s.result_shape()
-        lanes = (
-            rows
-            * columns
-            * max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], memory.slot)
-        )
-        self._move(
-            self.conv + self.t.drain,
-            memory.store
-            + self._pages(memory, rows, columns, s.ofm_mem[1])
-            + max(step.bytes_written / memory.write_rate, lanes),
-        )
+
+        def cost(memory):
+            slot = max(-(-s.ofm[2] // p["out_lanes"]) * s.pool[0] * s.pool[1], memory.slot)
+            pages = self._pages(memory, rows, columns, s.ofm_mem[1])
+            written = max(step.bytes_written / memory.write_rate, rows * columns * slot)
+            return memory.store + pages + written
+
+        self._move(self.conv + self.t.drain, self._cycles(step.array, cost))
         self.ofm_free[self.ofm_bank] = self.dma
         self.stored = True
         if s.res:

@@ -188,8 +188,8 @@ def compile_network(
     quick : bool
         Of a long program each kind of layer is looked at once, by itself: for an estimate.
     on_chip : OnChip, optional
-        What lies in on-chip memory, from address 0: tensors, then constants, then the program if
-        there is space for it. All else lies behind.
+        What lies in on-chip memory, from address 0: constants, then the program if there is space
+        for it, then tensors. All else lies behind.
 
     Returns
     -------
@@ -234,16 +234,15 @@ def _finish_on_chip(writer, emitter, spans, maker, chosen, memory):
     constants of both memories lie in one."""
     maps, on_chip = writer.maps, writer.on_chip
     near, far = maker.constants.data, maker.far.data
-    near_at, far_at = 64 * maps.on_chip_units, 64 * writer.far_start
+    far_at = 64 * writer.far_start
     length = 4 * len(emitter.words)
     extent, end = _align(max(maps.units, emitter.extent) * 64), _align(far_at + far.size)
-    program_at = _align(near_at + near.size)
-    if program_at > on_chip.size:
+    program_at = _align(near.size)
+    if program_at > on_chip.first:
         raise OnChipFullError(
-            f"tensors and constants take {program_at} bytes of on-chip memory, there are "
-            f"{on_chip.size}"
+            f"constants take {program_at} bytes of on-chip memory, there are {on_chip.first}"
         )
-    if program_at + length > on_chip.size:
+    if program_at + length > on_chip.first:
         program_at = end
         end = _align(program_at + length)
     end = max(end, extent)
@@ -253,7 +252,7 @@ def _finish_on_chip(writer, emitter, spans, maker, chosen, memory):
         words=emitter.words,
         program_at=program_at,
         constants=near,
-        constants_at=near_at,
+        constants_at=0,
         maps_at=0,
         network=writer.network,
         buffers=maps.buffers,
@@ -349,7 +348,7 @@ class Writer:
         return JobMaker(
             self.target,
             self.maps,
-            Constants(types, self.maps.on_chip_units, packed),
+            Constants(types, 0, packed),
             Constants(types, self.far_start, packed),
             on_chip.layers,
         )

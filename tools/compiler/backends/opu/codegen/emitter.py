@@ -173,7 +173,8 @@ class Emitter:
                 continue
             self._mem_ofm(pad.mem)
             self.emit("pad", addr=pad.at, p=pad.width)
-            self._forget(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units, ())
+            # Zeros leave borders zero, also the other pads' of the same map.
+            self._forget_loaded(pad.at, pad.at + pad.mem[0] * pad.mem[1] * self.slot_units)
             self.clean[pad.at] = pad
 
     def load_residual(self, job: Job) -> None:
@@ -200,6 +201,17 @@ class Emitter:
     def _forget(self, low, high, borders):
         """Invalidates knowledge of a written memory range, from ``low`` to ``high`` inside of
         ``borders``: copies of it in the buffers, and zero borders of other maps."""
+        self._forget_loaded(low, high)
+        for at, pad in list(self.clean.items()):
+            if (
+                at < high
+                and low < at + pad.mem[0] * pad.mem[1] * self.slot_units
+                and pad not in borders
+            ):
+                del self.clean[at]
+
+    def _forget_loaded(self, low, high):
+        """Invalidates copies of a written memory range in the buffers."""
         if self._ifm is not None:
             a, b = self._ifm.span(self.slot_units)
             if a < high and low < b:
@@ -210,10 +222,3 @@ class Emitter:
             and low < self._ker[0] + self._ker[1] * self.slot_units
         ):
             self._ker = None
-        for at, pad in list(self.clean.items()):
-            if (
-                at < high
-                and low < at + pad.mem[0] * pad.mem[1] * self.slot_units
-                and pad not in borders
-            ):
-                del self.clean[at]

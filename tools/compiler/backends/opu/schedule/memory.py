@@ -38,7 +38,10 @@ class OnChip:
     layers : names of the layers whose kernels and biases lie there
     spent : names of inputs whose memory others may take once they were read
     spread : a tensor avoids the border of another one whose memory is free again, so that it need
-        not be made zero once more
+        not be made zero once more; else tensors with a border lie at the end, where only others
+        with a border overwrite it
+    first : byte address of the first tensor; constants and the program lie before it
+    crossing : names of tensors that begin in on-chip memory if there is space, and end in the other
     """
 
     size: int
@@ -46,11 +49,18 @@ class OnChip:
     layers: frozenset[str] = frozenset()
     spent: frozenset[str] = frozenset()
     spread: bool = False
+    first: int = 0
+    crossing: frozenset[str] = frozenset()
 
     @property
     def units(self) -> int:
         """Size in units of 64 bytes."""
         return self.size // 64
+
+    @property
+    def first_unit(self) -> int:
+        """Unit of the first tensor."""
+        return self.first // 64
 
 
 @dataclass(frozen=True)
@@ -253,15 +263,14 @@ class Maps:
     network : Network
     slot_units : units in a slot
     separate : every tensor keeps its place
-    on_chip : OnChip, optional; its tensors lie below the end of on-chip memory, all others above.
-        A sum may then take the place of its residual, and a tensor that of an input which nobody
-        reads later
+    on_chip : OnChip, optional; its tensors lie below the end of on-chip memory, others above or,
+        the crossing ones, on both sides. A sum may then take the place of its residual, and a
+        tensor that of an input which nobody reads later
 
     Attributes
     ----------
     buffers : dict, Tensor -> Buffer
     units : size of the whole
-    on_chip_units : end of the tensors in on-chip memory
     in_place : names of the layers whose result overwrites their residual, tile by tile
     overwritten : inputs whose memory may hold another tensor after a run
 
@@ -281,7 +290,7 @@ class Maps:
         self._images, self._slot_units = network.batch, slot_units
         self._on_chip = on_chip
         self.buffers: dict[Tensor, Buffer] = {}
-        self.units = self.on_chip_units = 0
+        self.units = 0
         self.in_place: set[str] = set()
         self.overwritten: set[Tensor] = set()
         self._padded = {}  # Tensor -> name of the layer whose padding is its border
@@ -298,6 +307,15 @@ class Maps:
             if max(layer.padding) > borders[layer.source]:
                 borders[layer.source] = max(layer.padding)
                 self._padded[layer.source] = layer.name
+        # Memory behind the border that tensors may reach into which begin before it.
+        self._crossing_units = max(
+            (
+                Buffer(tensor, 0, self._images, borders[tensor], slot_units).units
+                for tensor in borders
+                if on_chip is not None and tensor.name in on_chip.crossing
+            ),
+            default=0,
+        )
         self._free = [(0, 1 << 40)]
         self._shapes: dict[Any, Any] = {}
         self._borders: list[tuple[int, int]] = []
@@ -338,15 +356,19 @@ class Maps:
 
     def _arena(self, tensor):
         """Units between which a tensor may lie, and whether they are those on chip."""
-        if self._on_chip is None:
+        on_chip = self._on_chip
+        if on_chip is None:
             return 0, 1 << 40, False
-        if tensor.name in self._on_chip.tensors:
-            return 0, self._on_chip.units, True
-        return self._on_chip.units, 1 << 40, False
+        if tensor.name in on_chip.tensors:
+            return on_chip.first_unit, on_chip.units, True
+        if tensor.name in on_chip.crossing:
+            return on_chip.first_unit, 1 << 40, False
+        return on_chip.units + self._crossing_units, 1 << 40, False
 
     def _place(self, tensor, border):
         buffer = Buffer(tensor, 0, self._images, border, self._slot_units)
         low, high, within = self._arena(tensor)
+        spread = self._on_chip is not None and self._on_chip.spread
         base = None
         # A free place of the very same geometry keeps its zero border.
         for start, geometry in self._shapes.items():
@@ -357,14 +379,14 @@ class Maps:
             ):
                 base = start
                 break
-        if base is None and self._on_chip is not None and self._on_chip.spread:
+        if base is None and spread:
             base = self._free_place(buffer.units, low, high, self._bordered())
+        if base is None and within and border and not spread:
+            base = self._last_place(buffer.units, low, high)
         if base is None:
             base = self._free_place(buffer.units, low, high)
         if base is None:
             raise OnChipFullError(f"tensor {tensor.name} does not fit on-chip memory")
-        if within:
-            self.on_chip_units = max(self.on_chip_units, base + buffer.units)
         buffer = Buffer(tensor, base, self._images, border, self._slot_units)
         if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
             raise KernelError(
@@ -400,6 +422,15 @@ class Maps:
                 if first < at + size and at < behind:
                     at = behind
             if min(end, high) - at >= size:
+                return at
+        return None
+
+    def _last_place(self, size, low, high):
+        """Last free place of ``size`` units between ``low`` and ``high``; ``None`` if there is
+        none."""
+        for start, end in reversed(self._free):
+            at = min(end, high) - size
+            if at >= max(start, low):
                 return at
         return None
 

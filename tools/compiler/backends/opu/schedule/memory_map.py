@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 __all__ = ["compile_on_chip", "program_cycles"]
 
 #: Shares of on-chip memory that tensors may take.
-_SHARES = (0.0, 0.25, 0.4, 0.55, 0.7, 0.85, 1.0)
-#: Bytes that are left for the program and for kernels that other tilings cut in another way.
-_SPARE = 4096
+_SHARES = (0.0, 0.25, 0.4, 0.55, 0.7, 0.78, 0.85, 0.92, 1.0)
+#: Bytes that are left for a longer program and for kernels that other tilings cut in another way.
+_SPARE = 1024
 #: Programs of more words are not compared for every single tensor and layer.
 _MOST_WORDS = 1200
 #: Times that all tensors and layers are gone through, at most, while it gains.
@@ -105,13 +105,17 @@ def compile_on_chip(
     empty = OnChip(timing.border, spent=frozenset(spent))
     plain = compiled(empty, schedule=False)
     items = _items(network, params, timing, plain.sizes)
+    start = next(_densest(network, params, replace(empty, spread=True), items, 0, 0))
+    best = _fitting(compiled, start, items)
+    found = {best[1]: program_cycles(best[0], timing)}
     maps = dict.fromkeys(
-        _densest(network, params, replace(empty, spread=spread), items, share)
+        on_chip
         for share in _SHARES
         for spread in (True, False)
+        for on_chip in _densest(
+            network, params, replace(empty, spread=spread), items, share, 4 * len(best[0].words)
+        )
     )
-    best = _fitting(compiled, next(iter(maps)), items)
-    found = {best[1]: program_cycles(best[0], timing)}
     for on_chip in maps:
         trial = _fitting(partial(compiled, tilings=best[0].tilings), on_chip, items)
         found[trial[1]] = program_cycles(trial[0], timing)
@@ -166,28 +170,49 @@ def _moved(tensor: Tensor, target: Target) -> int:
     return tensor.height * tensor.width * channels * target.types.ifm_bytes
 
 
-def _fits(network, params, on_chip, items):
-    """Whether on-chip memory holds it all, and the program."""
+def _fits(network, params, on_chip, items, program=0):
+    """Whether on-chip memory holds it all."""
     try:
-        maps = Maps(network, Target(params).slot_units, on_chip=on_chip)
+        Maps(network, Target(params).slot_units, on_chip=on_chip)
     except OnChipFullError:
         return False
     constants = sum(i.size for i in items if not i.is_tensor and i.within(on_chip))
-    return 64 * maps.on_chip_units + constants + _SPARE <= on_chip.size
+    return constants + (program + _SPARE) * (constants > 0) <= on_chip.first
 
 
-def _densest(network, params, empty, items, share):
+def _densest(network, params, empty, items, share, program):
     """The tensors that save most per byte, as many as fit a share of on-chip memory, and the
-    constants beside them."""
-    on_chip = replace(empty, size=int(empty.size * share) // 64 * 64)
+    ``program`` of so many bytes and constants before them; the same with the tensor across the
+    border that would save most."""
+    on_chip = replace(empty, first=empty.size - int(empty.size * share) // 64 * 64)
     for item in items:
         if item.is_tensor and _fits(network, params, item.toggled(on_chip), items):
             on_chip = item.toggled(on_chip)
-    on_chip = replace(on_chip, size=empty.size)
+    step = 1 << 14
+    while step >= 64:  # what the tensors leave of their share
+        smaller = replace(on_chip, first=on_chip.first + step)
+        if smaller.first < smaller.size and _fits(network, params, smaller, items):
+            on_chip = smaller
+        else:
+            step //= 2
     for item in items:
-        if not item.is_tensor and _fits(network, params, item.toggled(on_chip), items):
+        if not item.is_tensor and _fits(network, params, item.toggled(on_chip), items, program):
             on_chip = item.toggled(on_chip)
-    return on_chip
+    # Tensors may have what the constants leave, so that fewer overlap the border of another.
+    constants = sum(i.size for i in items if not i.is_tensor and i.within(on_chip))
+    wider = replace(on_chip, first=-(-(constants + program + _SPARE) // 64) * 64)
+    if wider.first < on_chip.first and _fits(network, params, wider, items, program):
+        on_chip = wider
+    yield on_chip
+    lasting = {tensor.name for tensor in (*network.inputs, *network.results())}
+    left = [
+        item
+        for item in items
+        if item.is_tensor and item.name not in lasting and not item.within(on_chip)
+    ]
+    if left and not empty.spread:
+        most = max(left, key=lambda item: item.saved)
+        yield replace(on_chip, crossing=frozenset((most.name,)))
 
 
 def _fitting(
