@@ -3,6 +3,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -284,8 +285,12 @@ class PIMBackend(Backend):
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into consecutive programs, each with as many layers as the arrays hold."""
         parts, begin = [], 0
+        taken = [self._arrays_of(node, graph) for node in graph.nodes]
+        whole = self.params["cores"] * self.params["arrays"]
         while begin < len(graph.nodes):
-            end = len(graph.nodes)
+            # Layers that take more arrays than there are need no search for their places.
+            sums = list(accumulate(taken[begin:]))
+            end = begin + max(1, sum(arrays <= whole for arrays in sums))
             while end > begin + 1 and not self._held(graph.nodes[begin:end], graph):
                 end -= 1
             parts.append(graph.part(graph.nodes[begin:end]))
@@ -296,6 +301,14 @@ class PIMBackend(Backend):
     def check(self, graph: Graph) -> None:
         needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params)
         assign(unique(needs), self.params)
+
+    def _arrays_of(self, node, graph):
+        """Arrays that a layer takes, infinite if it does not fit by itself."""
+        alone = empty_numbers(replace(graph, nodes=[node]), self.bits[0])
+        try:
+            return sum(need.arrays for need in unique(layer_needs(alone, self.params)))
+        except LoweringError:
+            return float("inf")
 
     def _held(self, nodes, graph):
         try:
