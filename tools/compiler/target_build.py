@@ -97,12 +97,14 @@ def _described(name, preset, params):
         resolved = space.resolve(preset, params)
         size = board.memory.usable(package, resolved)
         on_chip = name.options.get("on_chip")
-        on_chip, beat = board.on_chip_memory(
-            package, preset, params, None if on_chip is None else int(on_chip)
+        memory = board_memory(
+            name.board,
+            size,
+            name.isa,
+            resolved,
+            preset,
+            None if on_chip is None else int(on_chip),
         )
-        memory = board_memory(name.board, size, name.isa, resolved)
-        if on_chip:
-            memory["on_chip"] = {"size": on_chip, "beat_bytes": beat}
         clock, link = round(board.clock_for(package, preset) * 1e6), board.link.info
     else:
         preset = preset or space.default_preset

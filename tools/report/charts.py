@@ -97,8 +97,8 @@ def _step(count):
 def roofline(
     lines: Sequence[Mapping[str, Any]], points: Sequence[Mapping[str, Any]], text: str
 ) -> dict[str, Any]:
-    """Roofline chart. ``lines``: rows ``build``, ``x``, ``y``; ``points``: rows ``build``,
-    ``name``, ``kind``, ``x``, ``y``, and the fields of their tooltip."""
+    """Roofline chart. ``lines``: rows ``build``, ``x``, ``y`` and their ``order``; ``points``: rows
+    ``build``, ``name``, ``kind``, ``x``, ``y``, and the fields of their tooltip."""
     alt, _ = library()
     names = list(dict.fromkeys(row["build"] for row in lines))
     colour = alt.Color(
@@ -120,7 +120,9 @@ def roofline(
         axis=alt.Axis(title="MACs a cycle", format=",", tickCount=6, labelOverlap=True),
     )
     roofs = (
-        alt.Chart(alt.Data(values=lines)).mark_line(strokeWidth=2).encode(x=x, y=y, color=colour)
+        alt.Chart(alt.Data(values=lines))
+        .mark_line(strokeWidth=2)
+        .encode(x=x, y=y, color=colour, order=alt.Order("order:Q"))
     )
     if not points:
         return _finished(roofs, text, _HEIGHT)

@@ -25,6 +25,7 @@ _CEILINGS = {
     "macs?": NUMBER,
     "bytes?": NUMBER,
     "clock_hz?": NUMBER,
+    "on_chip_bytes?": NUMBER,
     "byte_counters?": [TEXT],
     "uncounted?": TEXT,
 }

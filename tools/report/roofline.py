@@ -16,27 +16,56 @@ __all__ = ["Point", "Roof", "above", "describe", "merged_layers", "roof_lines", 
 @dataclass(frozen=True)
 class Roof:
     """Performance ceilings of a build in ``macs`` and ``bytes`` per cycle, ``bytes`` ``None`` if
-    main memory is unknown; ``uncounted``: traffic that the points' bytes omit."""
+    main memory is unknown; ``uncounted``: traffic that the points' bytes omit; ``on_chip``: bytes
+    per cycle of the part of main memory that lies on chip, if there is one."""
 
     name: str
     macs: float
     bytes: float | None
     uncounted: str = ""
+    on_chip: float | None = None
 
     @property
     def ridge(self) -> float | None:
-        """Arithmetic intensity (MACs per byte) from which on the build is compute-bound."""
+        """Arithmetic intensity (MACs per byte) from which on the build is compute-bound, wherever
+        its data lie."""
         return None if not self.bytes else self.macs / self.bytes
 
+    @property
+    def near_ridge(self) -> float | None:
+        """The same with all data on chip; ``None`` without on-chip memory."""
+        return None if not self.on_chip else self.macs / self.on_chip
+
     def bound(self, point: Point) -> str:
-        """Limiting resource of a point: ``memory`` or ``the array``; empty if unknown."""
-        return (
-            "" if self.ridge is None else "memory" if point.intensity < self.ridge else "the array"
-        )
+        """Limiting resource of a point: ``memory``, ``the array``, or, with two memories, ``memory
+        off chip`` where only that one is too slow; empty if unknown."""
+        if self.ridge is None:
+            return ""
+        if point.intensity >= self.ridge:
+            return "the array"
+        if self.near_ridge is not None and point.intensity >= self.near_ridge:
+            return "memory off chip"
+        return "memory"
 
     def at(self, intensity: float) -> float:
-        """Peak MACs per cycle at an arithmetic intensity (MACs per byte)."""
-        return self.macs if self.bytes is None else min(self.macs, self.bytes * intensity)
+        """Peak MACs per cycle at an arithmetic intensity (MACs per byte), with all data on chip if
+        there is such a memory."""
+        if self.bytes is None:
+            return self.macs
+        return min(self.macs, max(self.bytes, self.on_chip or 0.0) * intensity)
+
+    def corners(self, low: float, high: float) -> list[tuple[float, float]]:
+        """Corners (intensity, MACs per cycle) of its line from ``low`` to ``high``. A build with
+        two memories has two slopes: the line begins at ``high`` and turns at ``low``."""
+
+        def line(ridge, rate):
+            inside = [ridge] if ridge and low < ridge < high else []
+            return [(x, min(self.macs, rate * x)) for x in (low, *inside, high)]
+
+        if self.bytes is None:
+            return [(x, self.macs) for x in (low, high)]
+        slope = line(self.ridge, self.bytes)
+        return slope if not self.on_chip else slope[::-1] + line(self.near_ridge, self.on_chip)
 
 
 @dataclass(frozen=True)
@@ -71,17 +100,17 @@ class Point:
 
 
 def roof_lines(roofs: Iterable[Roof], points: Iterable[Point]) -> list[dict[str, Any]]:
-    """Corners of all roofs as rows ``name``, ``x`` and ``y``, wide enough for the points and the
-    ridges."""
+    """Corners of all roofs as rows ``build``, ``x``, ``y`` and ``order``, wide enough for the
+    points and the ridges."""
     places = [point.intensity for point in points if point.shown] + [
-        roof.ridge for roof in roofs if roof.ridge
+        ridge for roof in roofs for ridge in (roof.ridge, roof.near_ridge) if ridge
     ]
     low, high = (min(places) / 3, max(places) * 3) if places else (0.1, 100.0)
-    rows = []
-    for roof in roofs:
-        corners = [low, *([roof.ridge] if roof.ridge and low < roof.ridge < high else []), high]
-        rows += [{"build": roof.name, "x": x, "y": roof.at(x)} for x in corners]
-    return rows
+    corners = ((roof, corner) for roof in roofs for corner in roof.corners(low, high))
+    return [
+        {"build": roof.name, "x": x, "y": y, "order": order}
+        for order, (roof, (x, y)) in enumerate(corners)
+    ]
 
 
 def describe(roof: Roof, point: Point | None = None) -> str:
@@ -94,6 +123,11 @@ def describe(roof: Roof, point: Point | None = None) -> str:
             f"{most} and moves at most {roof.bytes:,.3g} bytes of main memory in one; below "
             f"{roof.ridge:,.3g} MACs a byte memory is the bound, above it the array."
         ]
+        if roof.near_ridge is not None:
+            said.append(
+                f"The part of main memory on chip moves {roof.on_chip:,.3g}: of data there, memory "
+                f"is the bound below {roof.near_ridge:,.3g} MACs a byte."
+            )
     if point is not None and point.shown:
         bound = f", bound by {roof.bound(point)}" if roof.bound(point) else ""
         said.append(

@@ -40,7 +40,11 @@ def roof_of(name: str, ceilings: Mapping[str, Any] | None) -> Roof | None:
         None
         if not ceilings or not ceilings.get("macs")
         else Roof(
-            name, ceilings["macs"], ceilings.get("bytes") or None, ceilings.get("uncounted") or ""
+            name,
+            ceilings["macs"],
+            ceilings.get("bytes") or None,
+            ceilings.get("uncounted") or "",
+            ceilings.get("on_chip_bytes"),
         )
     )
 
@@ -100,6 +104,12 @@ def roofline(pairs: Iterable[tuple[Roof | None, Iterable[Point]]], said: str = "
     )
 
 
+def _both(value, on_chip):
+    """A figure of main memory, and that of its part on chip if there is one."""
+    said = "" if value is None else f"{value:,.3g}"
+    return said if on_chip is None else f"{said}, on chip {on_chip:,.3g}"
+
+
 def _roofs(pairs):
     """Table of several roofs and the first point of each."""
     rows = []
@@ -118,8 +128,8 @@ def _roofs(pairs):
             (
                 roof.name,
                 f"{roof.macs:,.4g}",
-                "" if roof.bytes is None else f"{roof.bytes:,.3g}",
-                "" if roof.ridge is None else f"{roof.ridge:,.3g}",
+                _both(roof.bytes, roof.on_chip),
+                _both(roof.ridge, roof.near_ridge),
                 *did,
                 "" if point is None else roof.bound(point),
             )

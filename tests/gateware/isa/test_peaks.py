@@ -145,3 +145,15 @@ def test_ceilings_as_results_carry_them():
         "byte_counters": [],
         "uncounted": "",
     }
+
+
+@pytest.mark.parametrize("on_chip, bytes_a_cycle", [(None, 8), (1 << 16, 8), (0, None)])
+def test_ceilings_of_two_memories(on_chip, bytes_a_cycle):
+    preset = "85f-p256-fast"
+    params = open_core("opu").params.SPACE.resolve(preset)
+    memory = board_memory("ulx3s-85f", 1 << 25, "opu", params, preset, on_chip)
+    assert memory.get("on_chip", {}).get("size") == (
+        192 << 10 if on_chip is None else on_chip or None
+    )
+    found = ceilings("opu", params, memory, None)
+    assert (found["bytes"], found.get("on_chip_bytes")) == (2, bytes_a_cycle)

@@ -4,15 +4,20 @@
 import numpy as np
 import pytest
 
+from quintet.gateware.cores.cherry.params import SPACE as CHERRY
 from quintet.gateware.cores.opentpu.params import SPACE as OPENTPU
 from quintet.gateware.cores.opu.params import SPACE as OPU
+from quintet.tools.compiler.backends.cherry.backend import Cherry
+from quintet.tools.compiler.backends.cherry.schedule.steps import half_word_cycles
 from quintet.tools.compiler.backends.opentpu import BACKEND as OPENTPU_BACKEND
 from quintet.tools.compiler.backends.opentpu import cost as opentpu_cost
 from quintet.tools.compiler.backends.opu import OpuBackend
 from quintet.tools.compiler.backends.opu import cost as opu_cost
+from quintet.tools.compiler.backends.pim import cost as pim_cost
+from quintet.tools.compiler.quantised import Quantised
 from quintet.tools.targets.names import open_sim_target
 from tests.tools.compiler import opentpu_networks
-from tests.tools.compiler.networks import NETWORKS
+from tests.tools.compiler.networks import NETWORKS, Builder
 from tests.tools.compiler.opu_runs import fused, running_part, whole_numbers
 
 DDR3 = {"kind": "DDR3", "beat_bytes": 8, "size": 1 << 27}
@@ -35,6 +40,15 @@ def opentpu_program(memory):
     return backend.lower(opentpu_networks.quantised_of(graph, backend))
 
 
+def cherry_program(memory):
+    """Three convolutions on Cherry."""
+    backend = Cherry(params=CHERRY.resolve("85f"), memory_size=1 << 24, memory=memory)
+    made = Builder("three", (24, 24, 16))
+    for channels in (32, 64, 64):
+        made.conv(channels, (3, 3))
+    return backend.lower(Quantised(graph=backend.legalise(made.finish())))
+
+
 def measured(target, lowered):
     """Cycles of a program on a virtual board; its maps hold zeros."""
     image = np.zeros(-(-lowered.memory // 64) * 64, np.uint8)
@@ -51,8 +65,12 @@ def measured(target, lowered):
 
 @pytest.mark.parametrize(
     "target, program",
-    [("opu?preset=85f", opu_program), ("opentpu?preset=85f-8x8-conv", opentpu_program)],
-    ids=["opu", "opentpu"],
+    [
+        ("opu?preset=85f", opu_program),
+        ("opentpu?preset=85f-8x8-conv", opentpu_program),
+        pytest.param("cherry?preset=85f", cherry_program, marks=pytest.mark.long),
+    ],
+    ids=["opu", "opentpu", "cherry"],
 )
 def test_estimates_are_near_the_cycles_of_the_virtual_board(target, program):
     with open_sim_target(f"sim:orangecrab-85f/{target}") as board:
@@ -78,6 +96,16 @@ def test_opentpu_knows_ddr3():
     assert opentpu_cost.main_memory({**DDR3, "beat_bytes": 4}).bandwidth <= 4
     split = opentpu_cost.main_memory({**DDR3, "on_chip": ON_CHIP})
     assert split.at(1 << 17).bandwidth == found.bandwidth and split.at(0).bandwidth == 8
+
+
+def test_pim_knows_ddr3():
+    found = pim_cost.main_memory(DDR3)
+    assert 7 < found.rate < 8 and found.latency > pim_cost.SDRAM.latency
+    assert pim_cost.main_memory({"kind": "SDRAM"}) == pim_cost.SDRAM
+
+
+def test_cherry_knows_ddr3():
+    assert half_word_cycles(DDR3) < 0.3 < half_word_cycles({"kind": "SDRAM"})
 
 
 def test_stores_may_be_slower_than_loads_and_answers_late():

@@ -157,12 +157,14 @@ def longest_chains():
         mock.patch.object(
             choose,
             "_cycles",
-            lambda quantised, params, fused: -sum(len(some.nodes) for some in fused),
+            lambda quantised, params, fused, rate: -sum(len(some.nodes) for some in fused),
         ),
         mock.patch.object(
             choose,
             "simulated_cycles",
-            lambda quantised, params, fused, most: any(some.stages is not None for some in fused),
+            lambda quantised, params, fused, most, timing: any(
+                some.stages is not None for some in fused
+            ),
         ),
     ):
         yield

@@ -20,7 +20,7 @@ from quintet.tools.compiler.backends.pim.arrays.matrices import matrices_of
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
 from quintet.tools.compiler.backends.pim.choose import simulated_cycles
 from quintet.tools.compiler.backends.pim.codegen import CoreBuilder
-from quintet.tools.compiler.backends.pim.cost import Clock, simulate
+from quintet.tools.compiler.backends.pim.cost import SDRAM, Clock, Timing, simulate
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
 from quintet.tools.compiler.backends.pim.schedule import Simulation, plan_stages
 from quintet.tools.compiler.backends.pim.stages import Stages
@@ -36,7 +36,7 @@ def side_by_side():
         mock.patch.object(
             choose,
             "simulated_cycles",
-            lambda quantised, params, fused, most: (
+            lambda quantised, params, fused, most, timing: (
                 -sum(len(some.nodes) for some in fused if some.stages is not None)
             ),
         ),
@@ -150,7 +150,10 @@ def test_bands_make_only_what_they_need():
     assert stages.rows[graph.nodes[5].output] == list(range(4, 9))
 
 
-def cycles_of(write, memory=8, params=PARAMS):
+WIDE = Timing(rate=8)
+
+
+def cycles_of(write, memory=WIDE, params=PARAMS):
     core = CoreBuilder(params, 0)
     core.groups.append(Group(64, 64, (0,), 8, 0, 1, np.zeros((64, 64), np.int8), None))
     write(core)
@@ -205,7 +208,7 @@ def test_a_pass_waits_for_the_later_core():
         [[len(core.words)] for core in cores],
         PARAMS,
         0,
-        8,
+        WIDE,
     )
     assert late > 524
 
@@ -216,7 +219,7 @@ def test_moved_bytes_are_those_of_code_and_transfers():
 
     core = CoreBuilder(PARAMS, 0)
     write(core)
-    ((_, moved),) = simulate([core.words], [[]], [[len(core.words)]], PARAMS, 0, 2)
+    ((_, moved),) = simulate([core.words], [[]], [[len(core.words)]], PARAMS, 0, SDRAM)
     names = [ISA.match(int(word)).mnemonic for word in core.words]
     assert moved == 100 + 4 * len(names)
 

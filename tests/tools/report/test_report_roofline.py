@@ -3,6 +3,7 @@
 
 import pytest
 
+from quintet.tools.report import sections
 from quintet.tools.report.roofline import Point, Roof, above, describe, merged_layers, roof_lines
 from quintet.tools.report.sections import in_classes, roof_of, size_text
 from quintet.tools.targets.ceilings import moved
@@ -40,6 +41,30 @@ def test_a_point_says_what_it_did():
         "further left."
     )
     assert "bound by the array" in describe(ROOF, Point("it", "job", 100_000, 1000, 1000))
+
+
+def test_a_build_with_two_memories_has_two_slopes():
+    roof = Roof("fast", 256, 2.0, on_chip=8.0)
+    assert (roof.ridge, roof.near_ridge) == (128, 32)
+    assert roof.at(16) == 128 and roof.at(32) == roof.at(1000) == 256
+    bounds = [roof.bound(Point("it", "job", macs, 1, 1)) for macs in (16, 32, 127, 128)]
+    assert bounds == ["memory", "memory off chip", "memory off chip", "the array"]
+    assert roof.corners(1, 1000) == [
+        (1000, 256),
+        (128, 256),
+        (1, 2),
+        (1, 8),
+        (32, 256),
+        (1000, 256),
+    ]
+    assert describe(roof) == (
+        "This build does at most 256 MACs a cycle and moves at most 2 bytes of main memory in "
+        "one; below 128 MACs a byte memory is the bound, above it the array. The part of main "
+        "memory on chip moves 8: of data there, memory is the bound below 32 MACs a byte."
+    )
+    rows = roof_lines([roof, ROOF], [])
+    assert [row["order"] for row in rows] == list(range(9))
+    assert sections.roofline([(roof, []), (ROOF, [])]).count("2, on chip 8") == 1
 
 
 def test_a_part_above_the_roof_is_told():

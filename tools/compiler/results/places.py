@@ -7,6 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ...targets.ceilings import board_memory, ceilings
+from ...targets.names import parse_target
 
 if TYPE_CHECKING:
     from ...targets.base import TargetInfo
@@ -58,11 +59,18 @@ def build_object(
     info : TargetInfo of the target that it ran on, or ``None``: the board that it was made for
     clock_hz : main clock in Hz, where there is no ``info``
     """
-    memory = (
-        board_memory(plan.board, plan.memory_size, plan.isa, plan.params)
-        if info is None
-        else info.memory
-    )
+    if info is not None:
+        memory = info.memory
+    else:
+        on_chip = parse_target(plan.target).options.get("on_chip") if plan.target else None
+        memory = board_memory(
+            plan.board,
+            plan.memory_size,
+            plan.isa,
+            plan.params,
+            plan.preset,
+            None if on_chip is None else int(on_chip),
+        )
     return {
         "isa": plan.isa,
         "preset": plan.preset if info is None else info.preset,

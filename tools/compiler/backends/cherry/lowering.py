@@ -65,6 +65,8 @@ class Lowering:
         spread: bool,
         segments: Sequence[tuple[int, int, int]],
         states: Sequence[tuple[str, str]] = (),
+        *,
+        half_word: float,
     ):
         self.kernel_graph, self.graph, self.params, self.memory_size, self.keep, self.ahead = (
             kernel_graph,
@@ -74,7 +76,7 @@ class Lowering:
             keep,
             ahead,
         )
-        self._arrays, self._states = arrays, states
+        self._arrays, self._states, self._half_word = arrays, states, half_word
         self._spent: dict[Any, Any] = {}
         self._moved: dict[Any, Any] = {}
         self.main = Main(arrays)
@@ -115,8 +117,9 @@ class Lowering:
             prefetched, deferred = steps.prefetched(number), steps.deferred(number)
             here = timeline.step(
                 self._cycles(step),
-                sum(map(transfer_cycles, coming)) + (program != last) * image_cycles(image.size),
-                sum(map(transfer_cycles, step.outgoing)),
+                self._cycles_of(coming)
+                + (program != last) * image_cycles(image.size, self._half_word),
+                self._cycles_of(step.outgoing),
                 prefetched,
                 deferred,
             )
@@ -138,6 +141,9 @@ class Lowering:
         self._copy_states(timeline)
         return self
 
+    def _cycles_of(self, transfers):
+        return sum(transfer_cycles(transfer, self._half_word) for transfer in transfers)
+
     def _copy_states(self, timeline):
         """Adds steps at the end that copy outputs, through the scratchpad, to where the next run
         reads its inputs; they count as part of the last layer."""
@@ -154,8 +160,8 @@ class Lowering:
                 image = Program([], **self.program).image
                 spent = timeline.step(
                     0,
-                    transfer_cycles(coming) + image_cycles(image.size),
-                    transfer_cycles(going),
+                    self._cycles_of([coming]) + image_cycles(image.size, self._half_word),
+                    self._cycles_of([going]),
                     False,
                     False,
                 )
@@ -207,21 +213,29 @@ class Lowering:
 
     def _steps(self, bodies, joining):
         """Packs the tasks into steps and allocates their buffers; raises Crowded."""
-        steps = Steps(self.made, bodies, self._fits, ahead=self.ahead, joining=joining)
+        steps = self._packed(bodies, self._fits, joining)
         for step in steps.steps:
             Program([body for _, body in step.bodies], **self.program)
         steps.place(self.elements)
         steps.hoist(self.elements, [self._cycles(step) for step in steps.steps])
         return steps
 
+    def _packed(self, bodies, fits, joining):
+        return Steps(
+            self.made,
+            bodies,
+            fits,
+            ahead=self.ahead,
+            joining=joining,
+            half_word=self._half_word,
+        )
+
     def tight(self) -> int | None:
         """Index of the first operation for which the scratchpad is too small with one task per
         step; ``None`` if all fit."""
         bodies: list[list[Body]] = [[] for _ in self.made.tasks]
         try:
-            Steps(self.made, bodies, lambda bodies: True, ahead=self.ahead, joining=False).place(
-                self.elements
-            )
+            self._packed(bodies, lambda bodies: True, False).place(self.elements)
         except Crowded as error:
             return self.made.tasks[error.step].number
         return None
@@ -345,17 +359,21 @@ def lower_kernel_graph(
     params: Mapping[str, Any],
     memory_size: int,
     keep: bool,
+    half_word: float,
     quick: bool = False,
     states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
     """Lowers a :class:`~.kernel_graph.KernelGraph` by the fastest candidate schedule that fits,
-    or, if ``quick``, by the first; raises LoweringError if none fits. ``states``: pairs (input,
-    output) that are copied at the end (:attr:`~..base.Backend.states`)."""
+    or, if ``quick``, by the first; raises LoweringError if none fits. ``half_word``: of
+    :func:`~.schedule.steps.half_word_cycles`; ``states``: pairs (input, output) that are copied at
+    the end (:attr:`~..base.Backend.states`)."""
     arrays = Arrays()
 
     def candidate(most, ahead, spread, segments=(), of=kernel_graph):
         choice = most, ahead, spread, segments
-        return Lowering(of, graph, params, memory_size, keep, arrays, *choice, states)
+        return Lowering(
+            of, graph, params, memory_size, keep, arrays, *choice, states, half_word=half_word
+        )
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
     failed: list[LoweringError] = []
@@ -387,7 +405,9 @@ def lower_kernel_graph(
     except LoweringError:
         pass
     # Whether a close case fits can only be found with the actual program.
-    return lower_kernel_graph(kernel_graph, graph, params, memory_size, keep)
+    return lower_kernel_graph(
+        kernel_graph, graph, params, memory_size, keep, half_word, states=states
+    )
 
 
 def _exceeds(kernel_graph, spread, elements):

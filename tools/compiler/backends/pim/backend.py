@@ -45,6 +45,7 @@ from ..rewriting import join_turned
 from .arrays.assign import assign, empty_numbers, layer_needs, unique
 from .arrays.matrices import split_layers
 from .choose import choose_fused, program_cycles
+from .cost import main_memory
 from .flat import most_repeated
 from .legalise import (
     TABLES,
@@ -152,6 +153,10 @@ class PIMBackend(Backend):
     #: Number of programs of the network; if there are several, each fills the arrays anew.
     _programs = 0
     _choice = None
+
+    @property
+    def _timing(self):
+        return main_memory(self.main_memory)
 
     @property
     def bits(self) -> tuple[int, ...]:
@@ -299,7 +304,7 @@ class PIMBackend(Backend):
         return parts
 
     def check(self, graph: Graph) -> None:
-        needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params)
+        needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params, rate=self._timing.rate)
         assign(unique(needs), self.params)
 
     def _arrays_of(self, node, graph):
@@ -387,7 +392,7 @@ class PIMBackend(Backend):
         choice."""
         if self._choice is None or self._choice[0] is not quantised:
             self._check_layers(quantised)
-            self._choice = quantised, choose_fused(quantised, self.params)
+            self._choice = quantised, choose_fused(quantised, self.params, self._timing)
         return self._choice[1]
 
     def _check_layers(self, quantised):
@@ -436,7 +441,9 @@ class PIMBackend(Backend):
         # Addresses are offsets of instructions: the program's own size is needed first, and does
         # not depend on them.
         for _ in range(4):
-            writer = ProgramWriter(quantised, self.params, fused, self._kept(quantised.graph))
+            writer = ProgramWriter(
+                quantised, self.params, fused, self._kept(quantised.graph), self._timing
+            )
             end = writer.place_all(at + size)
             writer.write()
             laid = Writer(writer.image())

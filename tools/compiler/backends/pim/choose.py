@@ -12,7 +12,7 @@ from ...graph import Conv
 from ..base import LoweringError
 from .arrays.assign import assign, floor, layer_needs, unique
 from .arrays.matrices import matrices_of
-from .cost import BEAT, simulate
+from .cost import SDRAM, Timing, simulate
 from .fused import IN_PLACE, FusedGroup, can_fuse
 from .placement import candidate_placements, stages_of
 from .program import ProgramWriter
@@ -28,8 +28,6 @@ __all__ = ["choose_fused", "load_cycles", "program_cycles", "simulated_cycles", 
 #: Cycles of LOAD: always; for a group whose entry waits among the bursts of all cores' first code,
 #: and for one that is read alone.
 _LOAD, _LOAD_GROUP, _LOAD_ALONE = 600, 500, 150
-#: Share of its peak that main memory gives to bursts in a row.
-_STREAM = 0.985
 
 
 def load_cycles(writer: ProgramWriter, weights: bool = False) -> int:
@@ -39,7 +37,7 @@ def load_cycles(writer: ProgramWriter, weights: bool = False) -> int:
     # The cores fill their buffers of code meanwhile.
     code = (
         sum(min(4 * len(core.words), 8 * writer.params["prefetch_words"]) for core in writer.cores)
-        / BEAT
+        / writer.timing.rate
     )
     waiting = min(len(groups), int(code / _LOAD_GROUP))
     found = _LOAD + _LOAD_GROUP * waiting + _LOAD_ALONE * (len(groups) - waiting)
@@ -50,7 +48,7 @@ def load_cycles(writer: ProgramWriter, weights: bool = False) -> int:
             + (0 if group.bias is None else 4 * group.cols)
             for group in groups
         )
-        found += round(size / BEAT / _STREAM)
+        found += round(size / writer.timing.rate / writer.timing.share)
     return found
 
 
@@ -67,7 +65,7 @@ def program_cycles(
         marks,
         writer.params,
         load_cycles(writer, weights),
-        BEAT,
+        writer.timing,
         most,
     )
     return [
@@ -77,11 +75,14 @@ def program_cycles(
 
 
 def written(
-    quantised: Quantised, params: Mapping[str, Any], fused: Sequence[FusedGroup]
+    quantised: Quantised,
+    params: Mapping[str, Any],
+    fused: Sequence[FusedGroup],
+    timing: Timing = SDRAM,
 ) -> ProgramWriter | None:
     """Writes the program with the fused groups ``fused`` and returns its
     :class:`~.program.ProgramWriter`; ``None`` if that is impossible."""
-    writer = ProgramWriter(quantised, params, fused)
+    writer = ProgramWriter(quantised, params, fused, timing=timing)
     try:
         writer.place_all(1 << 20)
         writer.write()
@@ -95,10 +96,11 @@ def simulated_cycles(
     params: Mapping[str, Any],
     fused: Sequence[FusedGroup],
     most: float = float("inf"),
+    timing: Timing = SDRAM,
 ) -> float:
     """Simulated cycles of the program with the fused groups ``fused``; infinite if it cannot be
     written or takes ``most`` cycles or more."""
-    writer = written(quantised, params, fused)
+    writer = written(quantised, params, fused, timing)
     if writer is None:
         return float("inf")
     stretches = program_cycles(writer, most=most)
@@ -114,17 +116,20 @@ _LOOKED, _TRIED = 3, 3
 _PLACES = 1 << 20
 
 
-def choose_fused(quantised: Quantised, params: Mapping[str, Any]) -> list[FusedGroup]:
+def choose_fused(
+    quantised: Quantised, params: Mapping[str, Any], timing: Timing = SDRAM
+) -> list[FusedGroup]:
     """Chooses the list of :class:`~.fused.FusedGroup` with which the program of
-    :class:`ProgramWriter` ends first, by the timing of its instructions."""
-    writer, matrices = ProgramWriter(quantised, params), _matrices(quantised, params)
+    :class:`ProgramWriter` ends first, by the timing of its instructions and of main memory."""
+    writer = ProgramWriter(quantised, params, timing=timing)
+    matrices = _matrices(quantised, params)
     writer.place_all(_PLACES)
-    finder = _Chains(quantised, params, matrices)
+    finder = _Chains(quantised, params, matrices, timing.rate)
     free_bytes = {core: params["lmem_bytes"] for core in range(params["cores"])}
 
     def bound(fused):
         least = Plan({}, {}, fused[0].stages.busiest())
-        return _cycles(quantised, params, [replace(fused[0], plan=least), *fused[1:]])
+        return _cycles(quantised, params, [replace(fused[0], plan=least), *fused[1:]], timing.rate)
 
     def planned(found):
         """Returns the best of ``found`` after replacing the cores' lower bounds by real plans;
@@ -139,7 +144,7 @@ def choose_fused(quantised: Quantised, params: Mapping[str, Any]) -> list[FusedG
             plan = plan_stages(fused[0].stages, free_bytes)
             if plan is not None:
                 fused = [replace(fused[0], plan=plan), *fused[1:]]
-                best.append((_cycles(quantised, params, fused), number, fused))
+                best.append((_cycles(quantised, params, fused, timing.rate), number, fused))
                 best = sorted(best, key=lambda entry: entry[:2])[:_TRIED]
         return [fused for _, _, fused in best]
 
@@ -154,10 +159,10 @@ def choose_fused(quantised: Quantised, params: Mapping[str, Any]) -> list[FusedG
     if len(candidates) == 1:
         # Nothing to compare it with: it is enough that it can be written.
         (fused,) = candidates
-        return fused if fused and written(quantised, params, fused) is not None else []
+        return fused if fused and written(quantised, params, fused, timing) is not None else []
     best, lowest = [], float("inf")
     for fused in candidates:
-        cycles = simulated_cycles(quantised, params, fused, lowest)
+        cycles = simulated_cycles(quantised, params, fused, lowest, timing)
         if cycles < lowest:
             best, lowest = fused, cycles
     return best
@@ -184,10 +189,12 @@ class _Chains:
     quantised : Quantised
     params : build parameters
     matrices : node name -> list of Matrix
+    rate : bytes a cycle of main memory
     """
 
-    def __init__(self, quantised, params, matrices):
+    def __init__(self, quantised, params, matrices, rate):
         self.quantised, self.params, self.matrices = quantised, params, matrices
+        self.rate = rate
         self.nodes = [node for node in quantised.graph.nodes if not isinstance(node, IN_PLACE)]
         self._chain_of, self._cycles_of = {}, {}
 
@@ -205,7 +212,7 @@ class _Chains:
     def _cycles(self, chains):
         key = tuple(id(chain) for chain in chains)
         if key not in self._cycles_of:
-            self._cycles_of[key] = _cycles(self.quantised, self.params, chains)
+            self._cycles_of[key] = _cycles(self.quantised, self.params, chains, self.rate)
         return self._cycles_of[key]
 
     def chains(self, others):
@@ -257,7 +264,8 @@ def _side_by_side(finder, writer, free_bytes):
                     stages = stages_of(graph, some, placement, writer.size, matrices, params)
                     if stages.fits(stages.least(), free_bytes):
                         fused = [FusedGroup(some, stages, Plan({}, {}, cycles)), *chains]
-                        found.append((_cycles(quantised, params, fused), len(found), fused))
+                        cycles = _cycles(quantised, params, fused, finder.rate)
+                        found.append((cycles, len(found), fused))
                 yield from (
                     fused for cycles, _, fused in sorted(found)[:_LOOKED] if cycles < float("inf")
                 )
@@ -287,11 +295,11 @@ def _holds(quantised, params, chain, matrices):
     )
 
 
-def _cycles(quantised, params, fused):
+def _cycles(quantised, params, fused, rate):
     """Cycle estimate of the whole program before it is written; infinite if the arrays cannot hold
     it."""
     try:
-        needs = layer_needs(quantised, params, fused)
+        needs = layer_needs(quantised, params, fused, rate)
         assign(unique(needs), params)
     except LoweringError:
         return float("inf")
@@ -309,5 +317,5 @@ def _cycles(quantised, params, fused):
             and not isinstance(node, IN_PLACE)
             and not any(n.name in weighted for n in nodes)
         ):
-            total += floor(quantised, nodes)
+            total += floor(quantised, nodes, rate)
     return total

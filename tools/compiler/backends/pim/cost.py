@@ -11,17 +11,48 @@ later one.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from heapq import heappop, heappush
 from typing import Any
 
 from .....gateware.cores.pim.isa import ISA
 
-__all__ = ["BEAT", "Clock", "Memory", "simulate"]
+__all__ = ["SDRAM", "Clock", "Memory", "Timing", "main_memory", "simulate"]
 
 
-#: Bytes a cycle of a 16-bit SDRAM.
-BEAT = 2
+@dataclass(frozen=True)
+class Timing:
+    """Timing of main memory.
+
+    Attributes
+    ----------
+    rate : bytes a cycle inside a burst
+    latency : cycles from a request, through arbiters and guard to an open row and back, until its
+        first beat is where it belongs
+    turn : cycles that a burst costs beside its beats: another row, or another direction
+    share : of the cycles, those that refreshes and their rows leave
+    """
+
+    rate: float = 2.0
+    latency: int = 30
+    turn: int = 3
+    share: float = 0.985
+
+
+#: 16-bit SDRAM.
+SDRAM = Timing()
+#: 16-bit DDR3 in beats of 8 bytes, fitted to programs of four networks on the OrangeCrab.
+DDR3 = Timing(rate=7.7, latency=40, share=0.97)
+
+
+def main_memory(info: Mapping[str, Any]) -> Timing:
+    """Timing of a build's main memory, from its info text (``kind``, ``beat_bytes``). Memories
+    other than DDR3 are taken for a 16-bit SDRAM."""
+    if info.get("kind") == "DDR3":
+        return DDR3
+    return SDRAM
+
 
 _OP = ISA.opcodes
 _TWO = {_OP[name] for name in ("vvadd", "vvsub", "vvmul", "vvmax", "vvsll", "vvsra", "vvdmul")}
@@ -39,20 +70,17 @@ _WORD, _BURST, _FLYING, _BEATS = 8, 64, 4, 64
 
 
 class Memory:
-    """Timing of main memory: time slices of a fixed number of beats, granted in the order of
+    """Queue at main memory: time slices of a fixed number of cycles, granted in the order of
     requests.
 
-    ``LATENCY``: cycles from a request, through arbiters and guard to an open row and back, until
-    its first beat is where it belongs. ``TURN``: cycles that a burst costs beside its beats:
-    another row, or another direction. A request waits behind those of others, the longer the busier
-    the memory is: as a queue of bursts of one length does on average.
+    A request waits behind those of others, the longer the busier the memory is: as a queue of
+    bursts of one length does on average.
     """
 
-    LATENCY, TURN = 30, 3
     _SLICE, _RECENT, _LONGEST = 64, 16, 6
 
-    def __init__(self, beat: float):
-        self.beat = beat
+    def __init__(self, timing: Timing):
+        self.rate, self._timing = timing.rate, timing
         self._used: dict[int, Any] = {}
 
     def wait(self, now: float) -> float:
@@ -62,20 +90,19 @@ class Memory:
             self._RECENT * self._SLICE
         )
         return min(busy / (2 * max(1 - busy, 0.01)), self._LONGEST) * (
-            _BURST / self.beat + self.TURN
+            _BURST / self.rate + self._timing.turn
         )
 
     def ask(self, now: float, size: int) -> tuple[float, float]:
         """Grants a transfer of ``size`` bytes requested at ``now``: (cycle at which it moves, cycle
         at which its last byte has arrived)."""
-        left = size / self.beat
-        left += self.TURN * -(-left // _BEATS)
+        left = size / self.rate
+        left += self._timing.turn * -(-left // _BEATS)
         begin = now + self.wait(now)
         at = int(begin) // self._SLICE
         first = at
         while True:
-            # A refresh and its rows take the rest.
-            space = 0.985 * self._SLICE - self._used.get(at, 0)
+            space = self._timing.share * self._SLICE - self._used.get(at, 0)
             if at == first:
                 space = min(space, (at + 1) * self._SLICE - begin)
             if space > 0:
@@ -84,10 +111,10 @@ class Memory:
                 left -= taken
                 if left <= 0:
                     moved = max(
-                        begin + size / self.beat,
+                        begin + size / self.rate,
                         at * self._SLICE + min(self._used[at], self._SLICE),
                     )
-                    return moved, moved + self.LATENCY
+                    return moved, moved + self._timing.latency
             at += 1
 
 
@@ -270,7 +297,7 @@ class Clock:
             span = (place, place + d)
             if op == _OP["ld"]:
                 at = self._offer("transfer", 4, span, [], self.load_next, True)
-                self.load_next = at + 2 + d // self.memory.beat // _BEATS
+                self.load_next = at + 2 + d // self.memory.rate // _BEATS
                 done = self.memory.ask(at, d)[1] + 6
                 self.flight.append(("transfer", span, [], done, done))
             else:
@@ -280,7 +307,7 @@ class Clock:
                 # Its words go out as memory takes them; until then no move begins.
                 moved, done = self.memory.ask(at + 8, d)
                 self.move_next = self.load_next = max(
-                    at + d / self.memory.beat * self._slow(at) + 4, moved
+                    at + d / self.memory.rate * self._slow(at) + 4, moved
                 )
                 done = max(done, self.move_next + 10)
                 self.flight.append(("transfer", None, [span], done, done))
@@ -375,7 +402,7 @@ def simulate(
     marks: Sequence[Sequence[int]],
     params: Mapping[str, Any],
     load: float,
-    beat: float,
+    timing: Timing,
     most: float = float("inf"),
 ) -> list[tuple[float, int]]:
     """Simulates a program: (cycle of the run at which it ends, bytes of main memory it moves) of
@@ -388,10 +415,10 @@ def simulate(
     marks : of every core, numbers of instructions at which stretches end
     params : build parameters
     load : cycles of LOAD
-    beat : bytes that main memory gives in a cycle
+    timing : of main memory
     most : cycles from which on nothing is given, and the rest not looked at
     """
-    memory = Memory(beat)
+    memory = Memory(timing)
     cores = [
         Clock(n, words, own, ends, params, memory, load)
         for n, (words, own, ends) in enumerate(zip(codes, groups, marks, strict=True))

@@ -19,6 +19,7 @@ from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
 from ..base import LoweringError, copyable_states
 from .arrays.assign import assign, layer_needs, unique
 from .codegen import CoreBuilder
+from .cost import SDRAM, Timing
 from .flat import DenseColumns, add_rows, clipped, copy_rows
 from .fused import IN_PLACE, FusedGroup
 from .layers import emit_layer
@@ -48,6 +49,7 @@ class ProgramWriter:
         layer by layer
     states : pairs (input, output) of tensors; the program ends with copies of the outputs to the
         places of the inputs
+    timing : of main memory, by which layers are assigned to cores
 
     Attributes
     ----------
@@ -61,12 +63,13 @@ class ProgramWriter:
         params: Mapping[str, Any],
         fused: Sequence[FusedGroup] = (),
         states: Sequence[tuple[str, str]] = (),
+        timing: Timing = SDRAM,
     ):
         self.q, self.graph, self.params = quantised, quantised.graph, params
         self.cores = [CoreBuilder(params, n) for n in range(params["cores"])]
         self.places: dict[str, int] = {}
         self.stretches: list[tuple[Any, ...]] = []
-        self.fused, self._states = fused, states
+        self.fused, self._states, self.timing = fused, states, timing
 
     # Where tensors lie
 
@@ -113,7 +116,7 @@ class ProgramWriter:
 
     def write(self) -> None:
         """Emits all layers; after :meth:`place_all`."""
-        needs = layer_needs(self.q, self.params, self.fused)
+        needs = layer_needs(self.q, self.params, self.fused, self.timing.rate)
         assign(unique(needs), self.params)
         held: dict[str, list[tuple[Any, list[int]]]] = {}
         for node, what, need in needs:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from ...graph import Conv
 from .codegen import CoreBuilder
-from .cost import BEAT, Clock, Memory
+from .cost import Clock, Memory
 from .schedule import Plan, Simulation
 from .stages import Stages, StepEmitter
 
@@ -62,7 +62,7 @@ class _Scratch:
 
 class _Refinement(Simulation):
     def __init__(self, stages, slots, writer):
-        self._writer, self._memory = writer, Memory(BEAT)
+        self._writer, self._memory = writer, Memory(writer.timing)
         super().__init__(stages, slots)
 
     def _core(self, number):

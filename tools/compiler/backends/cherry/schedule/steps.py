@@ -4,7 +4,7 @@ buffers with lifetimes in steps and their addresses, and the estimated cycles of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -33,6 +33,7 @@ __all__ = [
     "borders",
     "edges",
     "geometry",
+    "half_word_cycles",
     "image_cycles",
     "transfer_cycles",
 ]
@@ -206,24 +207,29 @@ def _peak(buffers):
     return step, int(needed[step]), there
 
 
-#: Cycles for 16 bits of main memory, of a descriptor, of a row, of a list's entry and end, of a
-#: step's begin.
-_HALF_WORD, _DESCRIPTOR, _ROW, _ENTRY, _BEGIN = 1.04, 120, 2, 60, 20
+#: Cycles of a descriptor, of a row, of a list's entry and end, of a step's begin.
+_DESCRIPTOR, _ROW, _ENTRY, _BEGIN = 120, 2, 60, 20
 
 
-def transfer_cycles(transfer: Transfer) -> float:
-    """DMA cycles of a descriptor."""
+def half_word_cycles(info: Mapping[str, Any]) -> float:
+    """Cycles that a build's main memory takes for 16 bits, from its info text (``kind``). Memories
+    other than DDR3 are taken for a 16-bit SDRAM."""
+    return 0.27 if info.get("kind") == "DDR3" else 1.04
+
+
+def transfer_cycles(transfer: Transfer, half_word: float) -> float:
+    """DMA cycles of a descriptor; ``half_word``: of :func:`half_word_cycles`."""
     if transfer.op == "fill":
         return _DESCRIPTOR + transfer.rows * transfer.cols
     words = row_words(transfer.fmt, transfer.cols)
     return _DESCRIPTOR + transfer.rows * max(
-        2 * words * _HALF_WORD + _ROW * (transfer.rows > 1), transfer.cols
+        2 * words * half_word + _ROW * (transfer.rows > 1), words
     )
 
 
-def image_cycles(words: int) -> float:
-    """DMA cycles to load a program's image."""
-    return 40 + 2 * words * _HALF_WORD
+def image_cycles(words: int, half_word: float) -> float:
+    """DMA cycles to load a program's image; ``half_word``: of :func:`half_word_cycles`."""
+    return 40 + 2 * words * half_word
 
 
 class Timeline:
@@ -275,11 +281,6 @@ class Arrival:
     at: int
     used: int
 
-    @property
-    def cycles(self) -> float:
-        """DMA cycles of the transfers."""
-        return transfer_cycles(self.transfer)
-
 
 @dataclass(eq=False)
 class Step:
@@ -312,6 +313,7 @@ class Steps:
     fits : callable(list of bodies), whether a program holds them
     ahead : bool, DMA brings things beside the program before
     joining : bool, tasks that need little join the step before
+    half_word : of :func:`half_word_cycles`
     """
 
     def __init__(
@@ -322,8 +324,9 @@ class Steps:
         *,
         ahead: bool,
         joining: bool,
+        half_word: float,
     ):
-        self.made, self.ahead = made, ahead
+        self.made, self.ahead, self._half_word = made, ahead, half_word
         self.steps: list[Step] = []
         self.arrivals: list[Arrival] = []
         for task, mine in zip(made.tasks, bodies, strict=True):
@@ -336,6 +339,9 @@ class Steps:
                     self.arrivals += [
                         Arrival(transfer, number, number) for transfer in task.incoming
                     ]
+
+    def _cycles(self, arrival):
+        return transfer_cycles(arrival.transfer, self._half_word)
 
     def _pack(self, task, mine, fits, joining):
         last = self.steps[-1] if self.steps else None
@@ -444,13 +450,13 @@ class Steps:
             coming = [a for a in self.arrivals if a.at == number]
             if not coming:
                 continue
-            over = sum(a.cycles for a in coming) - cycles[number - 1]
+            over = sum(map(self._cycles, coming)) - cycles[number - 1]
             moved = []
-            for arrival in sorted(coming, key=lambda a: (-a.used, -a.cycles)):
+            for arrival in sorted(coming, key=lambda a: (-a.used, -self._cycles(a))):
                 if over <= 0:
                     break
                 arrival.at -= 1
-                over -= arrival.cycles
+                over -= self._cycles(arrival)
                 moved.append(arrival)
             come(moved)
             while moved:

@@ -12,7 +12,7 @@ import numpy as np
 from ....graph import Binary, Conv, Dense, Graph, Gru, Lstm, MatMul, Node
 from ....quantised import Integer, Quantised, Scale
 from ...base import LoweringError
-from ..cost import BEAT
+from ..cost import SDRAM
 from ..recurrent import need_of
 from ..stages import needed_rows
 from .matrices import MOST_ARRAYS, MOST_ROWS, Need, demand, dense_splits, matrices_of
@@ -154,27 +154,31 @@ def assign(needs: list[Need], params: Mapping[str, Any]) -> list[Need]:
 
 
 def layer_needs(
-    quantised: Quantised, params: Mapping[str, Any], fused: Sequence[FusedGroup] = ()
+    quantised: Quantised,
+    params: Mapping[str, Any],
+    fused: Sequence[FusedGroup] = (),
+    rate: float = SDRAM.rate,
 ) -> list[tuple[Any, Any, Need]]:
     """Demand of every layer with weights: (node, matrices or columns, Need). Layers of a chain
     share one Need; pipeline stages share that of their core.
 
-    ``fused``: list of :class:`~..fused.FusedGroup`, the fused nodes.
+    ``fused``: list of :class:`~..fused.FusedGroup`, the fused nodes; ``rate``: bytes a cycle of
+    main memory.
     """
-    found = _each(quantised, params, {id(node) for some in fused for node in some.nodes})
+    found = _each(quantised, params, {id(node) for some in fused for node in some.nodes}, rate)
     for some in fused:
         own = [k for k, (node, _, _) in enumerate(found) if any(node is n for n in some.nodes)]
         if some.stages is not None:
             for k in own:
                 found[k][2].placement = some.stages.placement[found[k][0].name]
         elif own:
-            need = _chain_need(quantised, params, some, [found[k] for k in own])
+            need = _chain_need(quantised, params, some, [found[k] for k in own], rate)
             for k in own:
                 found[k] = *found[k][:2], need
     return found
 
 
-def _chain_need(quantised, params, chain, own):
+def _chain_need(quantised, params, chain, own, rate):
     graph, nodes, needs = quantised.graph, chain.nodes, [need for _, _, need in own]
     height = graph.shape(nodes[-1].output)[0]
     # Rows that a band makes only because others have theirs: what a quarter of the map takes above
@@ -191,13 +195,13 @@ def _chain_need(quantised, params, chain, own):
         sum(n.biases for n in needs),
         sum(n.groups for n in needs),
         round(whole),
-        floor(quantised, nodes),
+        floor(quantised, nodes, rate),
         min(height, params["cores"]),
         max(0, round(part - whole * (band[1] - band[0]) / height)),
     )
 
 
-def _each(quantised, p, together):
+def _each(quantised, p, together, rate):
     """Demand of every layer as in :func:`layer_needs`, but with a Need per layer; ``together``: ids
     of the nodes that are fused with others."""
     graph, found = quantised.graph, []
@@ -227,7 +231,7 @@ def _each(quantised, p, together):
                             node.name,
                             *demand(some, p),
                             cycles,
-                            floor(quantised, [node]),
+                            floor(quantised, [node], rate),
                             min(height, p["cores"]),
                         ),
                     )
@@ -261,12 +265,12 @@ def _each(quantised, p, together):
     return found
 
 
-def floor(quantised: Quantised, nodes: Sequence[Node]) -> float:
+def floor(quantised: Quantised, nodes: Sequence[Node], rate: float) -> float:
     """Least cycles of main memory traffic for the maps that nodes (a layer or a chain) read and
-    store."""
+    store; ``rate``: bytes a cycle."""
     graph, made = quantised.graph, {node.output for node in nodes}
     names = {name for node in nodes for name in node.inputs} - made | {nodes[-1].output}
-    return sum(graph.tensors[name].size * quantised.scales[name].bits // 8 for name in names) / BEAT
+    return sum(graph.tensors[name].size * quantised.scales[name].bits // 8 for name in names) / rate
 
 
 def unique(needs: Iterable[tuple[Any, Any, Need]]) -> list[Need]:
