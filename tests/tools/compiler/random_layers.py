@@ -16,23 +16,20 @@ def _window(m, shape, largest=3, strides=(1, 1, 2, 3), dilations=(1, 1, 1, 2)):
     size = [m.chance.randint(1, largest) for _ in sides]
     dilation = [m.chance.choice(dilations) for _ in sides]
     reach = [(k - 1) * d + 1 for k, d in zip(size, dilation, strict=True)]
-    attributes = {"strides": [m.chance.choice(strides) for _ in sides]}
-    if m.maybe(0.2):
+    strides = [m.chance.choice(strides) for _ in sides]
+    # Otherwise the padding would be negative, which evaluators take for different things.
+    whole = all(s <= r <= n for s, r, n in zip(strides, reach, sides, strict=True))
+    attributes = {"strides": strides, "dilations": dilation}
+    if whole and m.maybe(0.3):
         attributes["auto_pad"] = m.one_of("SAME_UPPER", "SAME_LOWER")
-    else:
-        before = [m.chance.randint(0, max(min(2, r - 1), 0)) for r in reach]
-        after = [m.chance.randint(0, max(min(2, r - 1), 0)) for r in reach]
-        for at, (n, r) in enumerate(zip(sides, reach, strict=True)):
-            if n + before[at] + after[at] < r:
-                size[at] = dilation[at] = 1
-                before[at] = after[at] = 0
-        attributes["pads"] = [*before, *after]
-    if (
-        any((k - 1) * d + 1 > n for k, d, n in zip(size, dilation, sides, strict=True))
-        and "auto_pad" in attributes
-    ):
-        size = dilation = [1] * len(size)
-    return {**attributes, "dilations": dilation}, size
+        return attributes, size
+    before, after = ([m.chance.randint(0, max(min(2, r - 1), 0)) for r in reach] for _ in range(2))
+    for at, (n, r) in enumerate(zip(sides, reach, strict=True)):
+        if n + before[at] + after[at] < r:
+            size[at] = dilation[at] = 1
+            before[at] = after[at] = 0
+    attributes["pads"] = [*before, *after]
+    return attributes, size
 
 
 def _groups(m, channels):

@@ -3,7 +3,6 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -290,12 +289,14 @@ class PIMBackend(Backend):
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into consecutive programs, each with as many layers as the arrays hold."""
         parts, begin = [], 0
-        taken = [self._arrays_of(node, graph) for node in graph.nodes]
-        whole = self.params["cores"] * self.params["arrays"]
+        taken = np.array([self._taken(node, graph) for node in graph.nodes]).reshape(-1, 3)
+        whole = self.params["cores"] * np.array(
+            [self.params["arrays"], self.params["bias_words"], self.params["groups"]]
+        )
         while begin < len(graph.nodes):
-            # Layers that take more arrays than there are need no search for their places.
-            sums = list(accumulate(taken[begin:]))
-            end = begin + max(1, sum(arrays <= whole for arrays in sums))
+            # Layers that take more than there is need no search for their places.
+            fitting = (taken[begin:].cumsum(axis=0) <= whole).all(axis=1)
+            end = begin + max(1, int(fitting.sum()))
             while end > begin + 1 and not self._held(graph.nodes[begin:end], graph):
                 end -= 1
             parts.append(graph.part(graph.nodes[begin:end]))
@@ -307,13 +308,14 @@ class PIMBackend(Backend):
         needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params, rate=self._timing.rate)
         assign(unique(needs), self.params)
 
-    def _arrays_of(self, node, graph):
-        """Arrays that a layer takes, infinite if it does not fit by itself."""
+    def _taken(self, node, graph):
+        """Arrays, biases and groups that a layer takes, infinite if it does not fit by itself."""
         alone = empty_numbers(replace(graph, nodes=[node]), self.bits[0])
         try:
-            return sum(need.arrays for need in unique(layer_needs(alone, self.params)))
+            needs = unique(layer_needs(alone, self.params))
         except LoweringError:
-            return float("inf")
+            return (np.inf,) * 3
+        return [sum(getattr(n, what) for n in needs) for what in ("arrays", "biases", "groups")]
 
     def _held(self, nodes, graph):
         try:
