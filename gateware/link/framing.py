@@ -73,9 +73,12 @@ class FrameReceiver(wiring.Component):
         write = Signal(range(self._depth))
         base = Signal(range(self._depth))  # first byte of the frame
         cursor = Signal(range(self._depth))  # next byte to be decoded
-        behind = Signal(range(self._depth))
+        # The block RAM may be far away, so that a fast clock leaves no time for an adder before it.
+        registered = buffer.latency == 2
+        behind = Signal(range(self._depth), init=1 if registered else 0)
+        if not registered:
+            m.d.comb += behind.eq(write + 1)
         m.d.comb += [
-            behind.eq(write + 1),
             buffer.write_addr.eq(write),
             buffer.write_data.eq(self.i.payload),
             buffer.write_en.eq(self.i.valid & self.i.ready),
@@ -83,6 +86,8 @@ class FrameReceiver(wiring.Component):
         ]
         with m.If(buffer.write_en):
             m.d.sync += write.eq(behind)
+            if registered:
+                m.d.sync += behind.eq(behind + 1)
 
         # A byte is fetched, and decoded when it has come out of the buffer. A byte fetched in the
         # cycle of its write is not used.
