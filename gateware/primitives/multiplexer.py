@@ -1,13 +1,16 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Multiplexer of many values in few LUTs."""
 
+from collections.abc import Sequence
+
 from amaranth import Instance, Module, Mux, Signal, Value
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
+from amaranth.utils import ceil_log2
 
 from ..arguments import check_family, check_integer
 
-__all__ = ["Multiplexer"]
+__all__ = ["Multiplexer", "selected"]
 
 
 def _table(function):
@@ -91,3 +94,23 @@ class Multiplexer(wiring.Component):
                     o_Z=output[bit],
                 )
         return second
+
+
+def selected(
+    m: Module, name: str, values: Sequence[Value], select: Value, family: str | None = None
+) -> Value:
+    """Element of ``values`` that ``select`` names, by a :class:`Multiplexer` that becomes submodule
+    ``name``; any element if there are fewer.
+
+    Parameters
+    ----------
+    values : Sequence
+        Of one width.
+    select : Value
+        Of as many bits as their number needs; one bit for a single element.
+    """
+    inputs = max(2, 1 << ceil_log2(len(values)))
+    m.submodules[name] = mux = Multiplexer(width=len(values[0]), inputs=inputs, family=family)
+    m.d.comb += [mux.i[k].eq(values[k % len(values)]) for k in range(inputs)]
+    m.d.comb += mux.select.eq(select)
+    return mux.o

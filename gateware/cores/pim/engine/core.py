@@ -16,9 +16,10 @@ on to their end, send and recv are given up, and when nothing is outstanding the
 Registers, events and LMem stay as they are, for the debug registers and the next run.
 """
 
-from amaranth import Array, Cat, Module, Mux, ResetInserter, Signal
+from amaranth import Cat, Module, Mux, ResetInserter, Signal
 from amaranth.lib.wiring import connect, flipped
 
+from ....primitives.multiplexer import selected
 from ....shell.activity import Activity, Row
 from ....shell.engine import Engine, EngineControl
 from ..isa import EVENTS, ISA, REGISTERS_PER_CORE
@@ -74,7 +75,7 @@ class ManyCoreEngine(Engine):
                 raise ValueError(
                     f"parameter {name} must be at most {most} in gateware, not {params[name]}"
                 )
-        self.load = Load(params=params, **sizes)
+        self.load = Load(params=params, family=self.family, **sizes)
         self.processors = [
             Processor(params=params, number=k, family=self.family, **sizes)
             for k in range(params["cores"])
@@ -91,7 +92,7 @@ class ManyCoreEngine(Engine):
         m.submodules.crossbar = ResetInserter(clear)(bar := Crossbar(params=p))
         m.submodules.events = events = Events(params=p)
         m.submodules.deadlock = deadlock = DeadlockDetector(cores=p["cores"])
-        m.submodules.end = end = RunEnd(params=p)
+        m.submodules.end = end = RunEnd(params=p, family=self.family)
         m.submodules.ports = ports = self.ports
         for inner, outer in zip(ports.memory, self.memory, strict=True):
             connect(m, inner, flipped(outer))
@@ -111,13 +112,14 @@ class ManyCoreEngine(Engine):
             ),
             events.clear.eq(clear),
         ]
-        ready = Signal()
-        all_ready = Signal()
-        m.d.comb += ready.eq(
-            Cat(processor.start.ready for processor in processors).all() & events.ready & ~clear
-        )
-        m.d.sync += all_ready.eq(ready)
-        m.d.comb += load.ready.eq(all_ready & ready)
+        # Each core's readiness has a register of its own, and so has that of all: the cores are far
+        # apart. It falls three cycles after LOAD has cleared them, long before LOAD looks at it.
+        ready_of, all_ready = Signal(p["cores"]), Signal()
+        m.d.sync += [
+            ready_of.eq(Cat(processor.start.ready for processor in processors)),
+            all_ready.eq(ready_of.all() & events.ready & ~clear),
+        ]
+        m.d.comb += load.ready.eq(all_ready)
 
         # Processors; stopped from the end of a run to the beginning of the next one.
         stopped = Signal(init=1)
@@ -197,7 +199,7 @@ class ManyCoreEngine(Engine):
         with m.If(loading):
             m.d.sync += cycles.eq(cycles + 1)
         m.d.comb += [
-            control.ready.eq(~active & ready),
+            control.ready.eq(~active & all_ready),
             control.finish.eq(end.finish),
             control.fault_code.eq(end.code),
             control.fault_pc.eq(end.pc),
@@ -271,10 +273,8 @@ class ManyCoreEngine(Engine):
         if cores > 1:
             m.d.comb += control.view.eq(Mux(one, which + 1, 0))
         pc, value = Signal(32), Signal(32)
-        m.d.sync += [
-            pc.eq(Array(s.pc for s in states)[which]),
-            value.eq(Array(s.debug_value for s in states)[which]),
-        ]
+        shown = selected(m, "shown", [Cat(s.pc, s.debug_value) for s in states], which, self.family)
+        m.d.sync += Cat(pc, value).eq(shown)
         m.d.comb += [events.look_core.eq(which), events.look.eq(index)]
         with m.If((index >= REGISTERS_PER_CORE) & (index < REGISTERS_PER_CORE + EVENTS)):
             m.d.sync += value.eq(events.value)

@@ -2,11 +2,13 @@
 """End-of-run detection: the first fault, deadlock, abort, or the end of every program
 (specification, sections 2, 6 and 7)."""
 
-from amaranth import Array, Cat, Module, Mux, Signal
+from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
+from ....arguments import check_family
 from ....isa.parameters import Params
+from ....primitives.multiplexer import selected
 from ..isa import ISA
 from .links import core_bits
 
@@ -33,6 +35,7 @@ class RunEnd(wiring.Component):
     Parameters
     ----------
     params : dict of ``SPACE.resolve``
+    family : as the primitives'
 
     Members
     -------
@@ -46,8 +49,9 @@ class RunEnd(wiring.Component):
         hold still until the next run (``done``, ``stuck``: bitmaps)
     """
 
-    def __init__(self, *, params: Params) -> None:
-        self.params = params
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
+        check_family(family)
+        self.params, self.family = params, family
         n = self.cores = params["cores"]
         super().__init__(
             {
@@ -96,7 +100,10 @@ class RunEnd(wiring.Component):
         for k in reversed(range(n)):
             with m.If(which[k]):
                 m.d.comb += first.eq(k)
-        culprit = Array(self.core)[self.fault_core]
+        cores = [core.as_value() for core in self.core]
+        culprit = data.View(
+            trouble_layout(), selected(m, "culprit", cores, self.fault_core, self.family)
+        )
         offset = Signal(32)  # still to be added to `pc`: choice and sum are a cycle each
         own = Signal()  # the core's own fault
         settle = Signal(range(_SETTLE + 1))

@@ -73,13 +73,17 @@ class Processor(wiring.Component):
         family: str | None = None,
     ) -> None:
         self.params = params
-        self.prefetch = Prefetch(params=params, beat_bytes=beat_bytes, family=family)
+        self.prefetch = Prefetch(
+            params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+        )
         self.issue = Issue(params=params, number=number, memory_size=memory_size, family=family)
         self.groups = GroupStore(params=params, family=family)
         self.local = LocalMemory(params=params, family=family)
         self.matrix = MatrixUnit(params=params, family=family)
         self.vector = VectorUnit(params=params, family=family)
-        self.transfer = TransferUnit(params=params, beat_bytes=beat_bytes, memory_size=memory_size)
+        self.transfer = TransferUnit(
+            params=params, beat_bytes=beat_bytes, memory_size=memory_size, family=family
+        )
         self.load = WordLoad(beat_bytes=beat_bytes)
         super().__init__(
             {

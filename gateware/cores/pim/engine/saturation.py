@@ -7,7 +7,16 @@ from collections.abc import Iterable
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.hdl import ValueLike
 
-__all__ = ["above", "byte_sources", "choose_bytes", "gathered", "pick", "saturate", "thermometer"]
+__all__ = [
+    "above",
+    "byte_sources",
+    "choose_bytes",
+    "clamped",
+    "gathered",
+    "pick",
+    "saturate",
+    "thermometer",
+]
 
 
 def thermometer(m: Module, value: Value, bits: int, name: str) -> Value:
@@ -47,6 +56,15 @@ def above(m: Module, biw: Value, bits: int, name: str) -> Value:
     return ~(thermometer(m, biw, bits + 1, name)[1:])
 
 
+def clamped(value: Value, mask: Value, first: Value, second: Value) -> Value:
+    """Result of a clamp that two bits decide, a LUT of four inputs for each of its bits.
+
+    ``first`` and not ``second``: the greatest number, the inverse of ``mask`` (see :func:`above`);
+    both: the least one, ``mask``; neither: ``value``; ``second`` alone: 0.
+    """
+    return Cat(Mux(first, ~(mask[b] ^ second), value[b] & ~second) for b in range(len(value)))
+
+
 def saturate(
     m: Module,
     value: Value,
@@ -54,28 +72,20 @@ def saturate(
     bits: int,
     name: str,
     *,
-    floor: ValueLike = 0,
     wrap: Value | None = None,
     top: Value | None = None,
 ) -> Value:
     """Clamps ``value`` (signed) to the width that ``mask`` stands for (see :func:`above`, of the
     value's width); result in ``bits`` bits.
 
-    Where ``floor`` is true, negative values become 0 (not together with ``wrap``). Where ``wrap``
-    is, the value is not clamped but taken modulo 2**width, its sign extended; ``top`` has the one
-    bit at ``width - 1``.
+    Where ``wrap`` is true, the value is not clamped but taken modulo 2**width, its sign extended;
+    ``top`` has the one bit at ``width - 1``.
     """
     clamp = (mask & value).any() & (mask & ~value).any()
     if wrap is None:
-        # A value within the width is its own result; one beyond becomes the mask, or its inverse.
-        # Two bits choose, so that a bit of the result is a LUT of four inputs.
-        negative, first, second = (
-            value[-1],
-            Signal(name=f"{name}_first"),
-            Signal(name=f"{name}_second"),
-        )
-        m.d.comb += [first.eq(clamp & ~(floor & negative)), second.eq((clamp | floor) & negative)]
-        return Cat(Mux(first, ~(mask[b] ^ second), value[b] & ~second) for b in range(bits))
+        first, second = Signal(name=f"{name}_first"), Signal(name=f"{name}_second")
+        m.d.comb += [first.eq(clamp), second.eq(clamp & value[-1])]
+        return clamped(value[:bits], mask, first, second)
     sign, beyond = Signal(name=f"{name}_sign"), Signal(name=f"{name}_beyond")
     m.d.comb += [sign.eq(Mux(wrap, (top & value).any(), value[-1])), beyond.eq(clamp & ~wrap)]
     return Cat(Mux(mask[b], sign, Mux(beyond, ~sign, value[b])) for b in range(bits))

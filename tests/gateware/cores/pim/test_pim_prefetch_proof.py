@@ -234,6 +234,12 @@ class SupplyProperty(Property):
                 Assert(bank.known & (bank.shown == value))
                 for bank, value in zip(dut.banks, (low, high), strict=True)
             ]
+        for there, word, wide in (
+            (dut._valid, dut._low, dut._low_wide),
+            (dut._valid, dut._high, dut._high_wide),
+            (dut._holds, dut._held, dut._held_wide),
+        ):
+            m.d.comb += Assert(~there | (wide == dut.is_wide(word)))
         with m.If(dut._valid & (fetched == row + 1)):
             m.d.comb += [Assert(dut._low == low), Assert(dut._high == high)]
         with m.If(dut._holds & (fetched == row + 1 + dut._valid)):

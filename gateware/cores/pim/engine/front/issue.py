@@ -143,13 +143,15 @@ class Issue(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
         params = self.params
-        m.submodules.operands = operands = Operands(params=params, memory_size=self.memory_size)
+        m.submodules.operands = operands = Operands(
+            params=params, memory_size=self.memory_size, family=self.family
+        )
         m.submodules.board = board = Scoreboard(params=params)
         m.submodules.registers = registers = Registers(family=self.family)
         m.submodules.ledger = ledger = Ledger(
             depth=len(board.slots["transfer"]), index_bits=self.index_bits
         )
-        m.submodules.mac_count = mac_count = MacCount()
+        m.submodules.mac_count = mac_count = MacCount(family=self.family)
 
         # The current instruction
         s.here, advance, op = Signal(), Signal(), Signal(operation_layout(), reset_less=True)
@@ -367,7 +369,7 @@ class Issue(wiring.Component):
             self.debug_value.eq(Mux(looked[6], Mux(looked[0], s.obiw, s.ibiw), registers.a)),
         ]
         s.a, s.b = registers.a, registers.b
-        result = alu(m, op, s.a, s.b)
+        result = alu(m, op, s.a, s.b, self.family)
         late_result = Signal(32)
         m.d.comb += [
             late_result.eq(Mux(op.sld, self.load_word, self.product)),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from amaranth import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
+from .....primitives.multiplexer import selected
 from .....shell.engine import Stall
 from .....shell.layouts import fields_of
 from ...isa import ISA
@@ -178,12 +179,12 @@ def faults(
         for k, (condition, name, where, value) in enumerate(causes):
             with m.If(condition) if k == 0 else m.Elif(condition):
                 m.d.sync += [code.eq(_CODE[name]), source.eq(numbers[where]), small.eq(value)]
+    details = [small if value is None else value for value in sources.values()]
+    shown = selected(
+        m, "detail", [Cat(value, Const(0, 32))[:32] for value in details], source, self.family
+    )
     with m.If(judged & ~found):
-        m.d.sync += found.eq(1)
-        with m.Switch(source):
-            for name, value in sources.items():
-                with m.Case(numbers[name]):
-                    m.d.sync += detail.eq(small if value is None else value)
+        m.d.sync += [found.eq(1), detail.eq(shown)]
     with m.If(self.late & ~late):
         m.d.sync += [
             late.eq(1),

@@ -23,8 +23,9 @@ from amaranth import Cat, Module, Mux, Signal
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .....arguments import check_memory_size
+from .....arguments import check_family, check_memory_size
 from .....isa.parameters import Params
+from .....primitives.adders import FunctionAdder
 from ..commands import address_bits
 from .decode import operation_layout
 from .scoreboard import at_most, ranges_layout
@@ -39,16 +40,19 @@ _MOST_BYTES = 2048
 def _scaled(code, once, thrice, fill=0):
     """Product of ``once`` and 1 to 4, by ``code`` 0 to 3; ``fill`` is shifted in. ``thrice`` is
     three times ``once``, or that minus one."""
+    return Mux(code[1], *_multiples(code[0], once, thrice, fill))
+
+
+def _multiples(odd, once, thrice, fill=0):
+    """Products of :func:`_scaled` if the upper bit of the code is 1, and if it is 0; ``odd`` is the
+    lower bit."""
     bits = len(thrice) + 1
     sign = once[-1] if once.shape().signed else 0
     one = Cat(once, *[sign] * (bits - len(once)))
     two = Cat(fill, once, *[sign] * (bits - len(once) - 1))
     four = Cat(fill, fill, once, *[sign] * (bits - len(once) - 2))
-    return Mux(
-        code[1],
-        Mux(code[0], four[:bits], Cat(thrice, thrice[-1] if thrice.shape().signed else 0)),
-        Mux(code[0], two, one),
-    )
+    three = Cat(thrice, thrice[-1] if thrice.shape().signed else 0)
+    return Mux(odd, four[:bits], three), Mux(odd, two, one)
 
 
 class Operands(wiring.Component):
@@ -59,6 +63,7 @@ class Operands(wiring.Component):
     params : dict of ``SPACE.resolve``
     memory_size : int
         Bytes of main memory: a transfer that might leave it may meet a bus error.
+    family : as the primitives'
 
     Members
     -------
@@ -79,9 +84,10 @@ class Operands(wiring.Component):
     risky : Out, the global range might not be in memory
     """
 
-    def __init__(self, *, params: Params, memory_size: int) -> None:
+    def __init__(self, *, params: Params, memory_size: int, family: str | None = None) -> None:
         check_memory_size(memory_size)
-        self.params, self.memory_size = params, memory_size
+        check_family(family)
+        self.params, self.memory_size, self.family = params, memory_size, family
         super().__init__(
             {
                 "operation": In(operation_layout()),
@@ -152,20 +158,35 @@ class Operands(wiring.Component):
                 single.eq(op.single),
                 self._has_g.eq(op.has_g),
             ]
-        d_move, s_move, d_sum, s_sum = Signal(32), Signal(32), Signal(32), Signal(33)
+        d_sum, s_sum = Signal(32), Signal(33)
         far = Mux(op.st, self.b, self.a)  # of a pair: upper half with step 0, lower with step 1
-        m.d.comb += [
-            d_move.eq(
-                _scaled(Mux(step[1], self.in_code, d_code), offset, offset_3)
-                & Mux(step[1], op.offset_t, op.offset_d).replicate(32)
+        for total, name, base, code, moves in (
+            (
+                d_sum,
+                "d_adder",
+                self.b,
+                Mux(step[1], self.in_code, d_code),
+                Mux(step[1], op.offset_t, op.offset_d),
             ),
-            d_sum.eq(self.b + d_move),
-            s_move.eq(
-                _scaled(s_code, offset, offset_3)
-                & Mux(step[1], op.offset_g, op.offset_s).replicate(32)
+            (
+                s_sum,
+                "s_adder",
+                Mux(step[1], far, self.a),
+                s_code,
+                Mux(step[1], op.offset_g, op.offset_s),
             ),
-            s_sum.eq(Mux(step[1], far, self.a) + s_move),
-        ]
+        ):
+            m.submodules[name] = adder = FunctionAdder(
+                width=len(total), function="mux", family=self.family
+            )
+            upper, lower = _multiples(code[0], offset, offset_3)
+            m.d.comb += [
+                adder.a.eq(base),
+                adder.b.eq(code[1].replicate(len(total))),
+                adder.c.eq(upper & moves.replicate(32)),
+                adder.d.eq(lower & moves.replicate(32)),
+                total.eq(adder.total),
+            ]
         with m.If(step[0]):
             m.d.sync += [self.dst.eq(d_sum), self.src.eq(s_sum)]
         with m.If(step[1]):
@@ -274,7 +295,13 @@ class Operands(wiring.Component):
             self.third[_STRIDE_BITS - 1 :].any() & ~self.third[_STRIDE_BITS - 1 :].all()
         )
         last = Signal(bits)
+        m.submodules.stride_adder = adder = FunctionAdder(
+            width=32, function="and", family=self.family
+        )
         m.d.comb += [
+            adder.a.eq(sum_),
+            adder.b.eq(step_by),
+            adder.c.eq(factor[0].replicate(32)),
             ready.eq(busy & ~factor.any()),
             self.stride_done.eq(ready),
             last.eq(Mux(back, self.src, sum_)),
@@ -303,7 +330,7 @@ class Operands(wiring.Component):
             m.d.sync += [
                 factor.eq(factor >> 1),
                 step_by.eq(step_by << 1),
-                sum_.eq(sum_ + (step_by & factor[0].replicate(32))),
+                sum_.eq(adder.total),
             ]
         return far
 

@@ -7,12 +7,12 @@ burst is one aligned block of 64 bytes (the first and the last may be shorter). 
 puts instructions of one or two words together.
 """
 
-from amaranth import Cat, Module, Mux, Signal, unsigned
+from amaranth import Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
-from amaranth.utils import exact_log2
+from amaranth.utils import bits_for, exact_log2
 
-from .....arguments import check_beat_bytes
+from .....arguments import check_beat_bytes, check_memory_size
 from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....primitives.bram import BlockRAM
@@ -52,6 +52,8 @@ class Prefetch(wiring.Component):
     ----------
     params : dict of ``SPACE.resolve``
     beat_bytes : int, 1, 2, 4 or 8
+    memory_size : int
+        Bytes of main memory, which holds all code: the width of counters.
     family : ``"ecp5"``, ``"ice40"`` or ``None``
 
     Members
@@ -69,8 +71,16 @@ class Prefetch(wiring.Component):
     memory : Out(MemoryPort); answers are taken as they come
     """
 
-    def __init__(self, *, params: Params, beat_bytes: int, family: str | None = None) -> None:
+    def __init__(
+        self,
+        *,
+        params: Params,
+        beat_bytes: int,
+        memory_size: int = 1 << 32,
+        family: str | None = None,
+    ) -> None:
         check_beat_bytes(beat_bytes)
+        check_memory_size(memory_size)
         self.rows = params["prefetch_words"]
         self.beat_bytes, self.family = beat_bytes, family
         super().__init__(
@@ -90,7 +100,8 @@ class Prefetch(wiring.Component):
         )
         # State, which the proof looks at: requests, rows in the ring and after it, words and
         # instructions not yet shown.
-        self._next_row, self._left = Signal(29, reset_less=True), Signal(30)
+        row_bits = min(29, bits_for(memory_size // _ROW))
+        self._next_row, self._left = Signal(row_bits, reset_less=True), Signal(row_bits + 1)
         self._room, self._flying = (
             Signal(range(self.rows // _ROWS + 1), init=self.rows // _ROWS),
             Signal(range(_FLYING + 1)),
@@ -113,7 +124,14 @@ class Prefetch(wiring.Component):
             Signal(33, reset_less=True),
         )
         self._holds, self._held = Signal(), Signal(33, reset_less=True)
-        self._words_left, self._due, self._begun = Signal(31), Signal(32), Signal()
+        # Of each of these words: an instruction that begins with it takes two words. Known from
+        # the cycle in which the word comes, since the address in the ring depends on it.
+        self._low_wide, self._high_wide, self._held_wide = (
+            Signal(name=f"{word}_wide", reset_less=True) for word in ("low", "high", "held")
+        )
+        # Code has fewer words than the counter of instructions can count.
+        self._words_left, self._due = Signal(row_bits + 2), Signal(row_bits + 3)
+        self._begun = Signal()
         self._none, self._one, self._last = Signal(init=1), Signal(), Signal(init=1)
         self._spare, self._spare_valid = Signal(fetched_layout(), reset_less=True), Signal()
         self.banks = [
@@ -160,7 +178,10 @@ class Prefetch(wiring.Component):
             m.d.sync += [asking.eq(0), next_row.eq(next_row + length), left.eq(left - length)]
         m.d.sync += room.eq(room - begin + self._freed)
         with m.If(self.start):
-            m.d.sync += [next_row.eq(self.code[3:]), left.eq((self.code_bytes + 7)[3:])]
+            m.d.sync += [
+                next_row.eq(self.code[3:]),
+                left.eq((self.code_bytes[: len(left) + 3] + 7)[3:]),
+            ]
 
         # Beats to words of 32 bits, words to rows
         filled = self._filled
@@ -230,10 +251,21 @@ class Prefetch(wiring.Component):
         free, take = Signal(), Signal()
         m.d.comb += [free.eq(~valid | take), taken.eq(shown & free)]
         with m.If(free):
-            m.d.sync += [valid.eq(shown), low.eq(banks[0].read_data), high.eq(banks[1].read_data)]
+            m.d.sync += [
+                valid.eq(shown),
+                low.eq(banks[0].read_data),
+                high.eq(banks[1].read_data),
+                self._low_wide.eq(self.is_wide(banks[0].read_data)),
+                self._high_wide.eq(self.is_wide(banks[1].read_data)),
+            ]
         with m.If(self.start):  # rows of the run before may have come here since the reset
             m.d.sync += [row.eq(self.code[3:]), shown.eq(0), valid.eq(0)]
         return valid, low, high, take
+
+    def is_wide(self, word: Value) -> Value:
+        """Whether an instruction that begins with ``word`` takes two words of 32 bits."""
+        packed = self.mode == CODE_MODES["packed"]
+        return packed & word[5] & word[:5].any() | (self.mode == CODE_MODES["64"])
 
     def _align(self, m, valid, low, high, take):
         """Aligns words to instructions. ``held`` is the upper word of a row whose lower word was
@@ -248,11 +280,10 @@ class Prefetch(wiring.Component):
             self._one,
             self._last,
         )  # no word is left, one; no instruction is due
-        packed, marked, wide = Signal(), Signal(), Signal()
+        marked, wide = Signal(), Signal()
         m.d.comb += [
-            packed.eq(self.mode == CODE_MODES["packed"]),
-            marked.eq(packed & first[5] & first[:5].any()),
-            wide.eq(marked | (self.mode == CODE_MODES["64"])),
+            wide.eq(Mux(holds, self._held_wide, self._low_wide)),
+            marked.eq(wide & (self.mode == CODE_MODES["packed"])),
         ]
         beyond, there, show, free = Signal(), Signal(), Signal(), Signal()
         spare, spare_valid, new = self._spare, self._spare_valid, Signal(fetched_layout())
@@ -266,10 +297,10 @@ class Prefetch(wiring.Component):
         with m.If(show & ~beyond):
             with m.If(wide):
                 m.d.comb += take.eq(1)
-                m.d.sync += held.eq(high)
+                m.d.sync += [held.eq(high), self._held_wide.eq(self._high_wide)]
             with m.Elif(~holds):
                 m.d.comb += take.eq(1)
-                m.d.sync += [holds.eq(1), held.eq(high)]
+                m.d.sync += [holds.eq(1), held.eq(high), self._held_wide.eq(self._high_wide)]
             with m.Else():
                 m.d.sync += holds.eq(0)
             m.d.sync += [
@@ -310,14 +341,16 @@ class Prefetch(wiring.Component):
             m.d.sync += [spare_valid.eq(1), spare.eq(new)]
         with m.If(show & beyond):
             m.d.sync += begun.eq(0)
+        words = self.code_bytes[2:][: len(left)]
         with m.If(self.start):
             m.d.sync += [
                 begun.eq(1),
                 holds.eq(0),
-                left.eq(self.code_bytes[2:]),
-                due.eq(self.count),
+                left.eq(words),
+                # A greater number is as much too great for its code as the greatest one is.
+                due.eq(self.count[: len(due)] | self.count[len(due) :].any().replicate(len(due))),
                 last.eq(self.count == 0),
-                none.eq(self.code_bytes[2:] == 0),
-                one.eq(self.code_bytes[2:] == 1),
+                none.eq(words == 0),
+                one.eq(words == 1),
             ]
         m.d.comb += self.ended.eq(last & none & ~out.valid & ~spare_valid)

@@ -6,6 +6,7 @@ from amaranth import Module, Mux, Signal, Value
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....primitives.adders import FunctionAdder
 from ...isa import REGISTERS_PER_CORE
 
 __all__ = ["Registers", "alu"]
@@ -75,19 +76,21 @@ class Registers(wiring.Component):
         return m
 
 
-def alu(m: Module, operation: data.View, a: Value, b: Value) -> Signal:
-    """Result of ``sldi``, ``sadd``, ``ssub``, ``saddi``: a Signal of 32 bits.
+def alu(m: Module, operation: data.View, a: Value, b: Value, family: str | None = None) -> Value:
+    """Result of ``sldi``, ``sadd``, ``ssub``, ``saddi``, 32 bits.
 
     Parameters
     ----------
     m : Module
     operation : view of :func:`~.decode.operation_layout`
     a, b : values of rs1 and rs2
+    family : as the primitives'
     """
-    result, left, right = Signal(32, name="result"), Signal(32), Signal(32)
+    m.submodules.alu = adder = FunctionAdder(width=32, function="and", family=family)
     m.d.comb += [
-        left.eq(Mux(operation.constant, 0, a)),
-        right.eq(Mux(operation.immediate, operation.high, b) ^ operation.subtracts.replicate(32)),
-        result.eq(left + right + operation.subtracts),
+        adder.a.eq(Mux(operation.immediate, operation.high, b) ^ operation.subtracts.replicate(32)),
+        adder.b.eq(a),
+        adder.c.eq(~operation.constant.replicate(32)),
+        adder.carry.eq(operation.subtracts),
     ]
-    return result
+    return adder.total

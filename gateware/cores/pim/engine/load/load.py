@@ -10,10 +10,11 @@ from amaranth.lib import enum, stream, wiring
 from amaranth.lib.wiring import In, Out, connect
 from amaranth.utils import exact_log2
 
-from .....arguments import check_beat_bytes
+from .....arguments import check_beat_bytes, check_family
 from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....parts.queues import ShiftQueue, StreamBuffer
+from .....primitives.multiplexer import selected
 from ...isa import ISA
 from ..commands import (
     CHUNK_BYTES,
@@ -53,6 +54,7 @@ class Load(wiring.Component):
     params : dict of ``SPACE.resolve``
     beat_bytes : int, 1, 2, 4 or 8
     memory_size : int, bytes of main memory
+    family : as the primitives'
 
     Members
     -------
@@ -72,9 +74,13 @@ class Load(wiring.Component):
     memory : Out(MemoryPort); answers are taken as fast as the weights are
     """
 
-    def __init__(self, *, params: Params, beat_bytes: int, memory_size: int) -> None:
+    def __init__(
+        self, *, params: Params, beat_bytes: int, memory_size: int, family: str | None = None
+    ) -> None:
         check_beat_bytes(beat_bytes)
+        check_family(family)
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
+        self.family = family
         super().__init__(
             {
                 "start": In(1),
@@ -130,9 +136,8 @@ class Load(wiring.Component):
             Signal()
         )  # there is a group after this one; a cycle late, its table is still to be read then
         m.d.sync += s.another.eq(s.number + 1 != s.groups)
-        table = Array(
-            Signal(26, name=f"table_{k}") for k in range(p["cores"])
-        )  # group tables, in units of 64 bytes
+        # Group tables, in units of 64 bytes
+        table = [Signal(26, name=f"table_{k}") for k in range(p["cores"])]
         s.at = Signal(32)  # address of the chunk in the register
         s.take = Signal()
 
@@ -402,10 +407,16 @@ class Load(wiring.Component):
         """States of each core's groups: entries go to the group store, weights to the arrays,
         biases to the bias store."""
         p = self.params
+        entered = selected(
+            m,
+            "entered",
+            [Cat(start.groups, at) for start, at in zip(self.starts, table, strict=True)],
+            s.core[: len(self.target)],
+            self.family,
+        )
         with state("CORE"):
             m.d.sync += [
-                s.groups.eq(Array(s.groups for s in self.starts)[s.core]),
-                held.table.eq(table[s.core]),
+                Cat(s.groups, held.table).eq(entered),
                 s.number.eq(0),
                 held.bias_total.eq(0),
                 s.kind.eq(_Table.GROUP),

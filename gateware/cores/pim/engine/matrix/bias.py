@@ -7,7 +7,9 @@ from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import ceil_log2, exact_log2
 
+from .....arguments import check_family
 from .....isa.parameters import Params
+from .....primitives.adders import FunctionAdder
 from ..commands import bias_bits
 from .weights import lane_groups
 
@@ -27,6 +29,7 @@ class Addends(wiring.Component):
     Parameters
     ----------
     params : dict of ``SPACE.resolve``
+    family : as the primitives'
 
     Members
     -------
@@ -39,8 +42,9 @@ class Addends(wiring.Component):
         take : In: the next one, please
     """
 
-    def __init__(self, *, params: Params) -> None:
-        self.params = params
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
+        check_family(family)
+        self.params, self.family = params, family
         groups, self.lanes = lane_groups(params)
         # Two tiles where the ring is distributed RAM, one where it is registers.
         self.depth = max(2, 1 << ceil_log2(2 * groups if self.lanes > 1 else groups))
@@ -104,7 +108,15 @@ class Addends(wiring.Component):
             stages.append(later)
             state = later
         addend = Signal(SUM_BITS, reset_less=True)
-        m.d.sync += addend.eq(half + Mux(has_bias, self.bias.as_signed(), 0))
+        m.submodules.adder = adder = FunctionAdder(
+            width=SUM_BITS, function="and", family=self.family
+        )
+        m.d.comb += [
+            adder.a.eq(half),
+            adder.b.eq(self.bias.as_signed()),
+            adder.c.eq(has_bias.replicate(SUM_BITS)),
+        ]
+        m.d.sync += addend.eq(adder.total)
         write, complete, at_bank, at_slot = stages[-1]
         get = Signal(range(self.depth))
         for k in range(self.lanes):

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Input stream of a ``mvmul``: prefetched words of LMem, delivered one element per cycle."""
 
-from amaranth import Array, Cat, Module, Mux, Signal, signed
+from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import memory, wiring
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import exact_log2
 
+from .....arguments import check_family
 from .....isa.parameters import Params
+from .....primitives.multiplexer import selected
 from ..commands import LMemRead, address_bits, lmem_word_bytes
 from ..saturation import thermometer
 
@@ -124,6 +126,7 @@ class InputSelect(wiring.Component):
     Parameters
     ----------
     params : dict of ``SPACE.resolve``
+    family : as the primitives'
 
     Members
     -------
@@ -131,8 +134,9 @@ class InputSelect(wiring.Component):
     x : Out, one cycle later, of one cycle's logic: to be registered
     """
 
-    def __init__(self, *, params: Params) -> None:
-        self.params = params
+    def __init__(self, *, params: Params, family: str | None = None) -> None:
+        check_family(family)
+        self.params, self.family = params, family
         layout = input_element_layout(params)
         super().__init__(
             {
@@ -149,12 +153,12 @@ class InputSelect(wiring.Component):
         data = [self.word.word_select(k, 8) for k in range(step)]
         element = Signal(bits, reset_less=True)
         if bits == 8:
-            m.d.sync += element.eq(Array(data)[self.index] if step > 1 else data[0])
+            m.d.sync += element.eq(self._selected(m, "low", data, self.index))
         else:
             wide = self.width[3]
             low = Mux(wide, (self.index << 1)[: len(self.index)], self.index)
-            high = data[1] if step == 2 else Array(data[1::2])[self.index[:-1]]
-            m.d.sync += [element[:8].eq(Array(data)[low]), element[8:].eq(high)]
+            high = self._selected(m, "high", data[1::2], self.index[:-1])
+            m.d.sync += [element[:8].eq(self._selected(m, "low", data, low)), element[8:].eq(high)]
         keep, sign = Signal(bits, reset_less=True), Signal(bits, reset_less=True)
         m.d.sync += [
             keep.eq(Cat(1, thermometer(m, Cat(self.width, 0), bits - 1, "width"))),
@@ -166,3 +170,6 @@ class InputSelect(wiring.Component):
             Cat(Mux(keep[b], element[b], negative) for b in range(bits)).as_signed()
         )
         return m
+
+    def _selected(self, m, name, values, select):
+        return selected(m, name, values, select, self.family) if len(values) > 1 else values[0]

@@ -5,6 +5,9 @@ from amaranth import Module, Mux, Signal
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
+from .....arguments import check_family
+from .....primitives.adders import FunctionAdder
+
 __all__ = ["Ledger", "MacCount", "entry_layout"]
 
 
@@ -60,6 +63,10 @@ class MacCount(wiring.Component):
     """MAC count of each instruction: rows times columns, multiplied bit-serially, or a vector's
     length.
 
+    Parameters
+    ----------
+    family : as the primitives'
+
     Members
     -------
     matrix : In, one cycle, while not ``busy``: rows, cols : In(10), less one
@@ -67,7 +74,9 @@ class MacCount(wiring.Component):
     busy : Out; macs : Out(21), of this cycle
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, family: str | None = None) -> None:
+        check_family(family)
+        self.family = family
         super().__init__(
             {
                 "matrix": In(1),
@@ -84,7 +93,11 @@ class MacCount(wiring.Component):
         m = Module()
         left, factor, total = Signal(11), Signal(21, reset_less=True), Signal(21, reset_less=True)
         report = Signal()
+        m.submodules.adder = adder = FunctionAdder(width=21, function="and", family=self.family)
         m.d.comb += [
+            adder.a.eq(total),
+            adder.b.eq(factor),
+            adder.c.eq(left[0].replicate(21)),
             self.busy.eq(left.any() | report),
             self.macs.eq(Mux(self.vector, self.length, Mux(report, total, 0))),
         ]
@@ -92,7 +105,7 @@ class MacCount(wiring.Component):
             m.d.sync += [
                 left.eq(left >> 1),
                 factor.eq(factor << 1),
-                total.eq(total + (factor & left[0].replicate(21))),
+                total.eq(adder.total),
                 report.eq(left == 1),
             ]
         with m.Elif(~self.vector):

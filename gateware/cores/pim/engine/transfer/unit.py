@@ -25,10 +25,11 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 from amaranth.utils import exact_log2
 
-from .....arguments import check_beat_bytes
+from .....arguments import check_beat_bytes, check_family
 from .....isa.parameters import Params
 from .....memory.port import MemoryPort
 from .....parts.queues import StreamBuffer
+from .....primitives.multiplexer import selected
 from ...isa import ISA
 from ..commands import (
     TAG_BITS,
@@ -63,6 +64,7 @@ class TransferUnit(wiring.Component):
     params : dict of ``SPACE.resolve``
     beat_bytes : int, 1, 2, 4 or 8
     memory_size : int, bytes of main memory
+    family : as the primitives'
 
     Members
     -------
@@ -77,9 +79,13 @@ class TransferUnit(wiring.Component):
         st and send that pass in this cycle
     """
 
-    def __init__(self, *, params: Params, beat_bytes: int, memory_size: int) -> None:
+    def __init__(
+        self, *, params: Params, beat_bytes: int, memory_size: int, family: str | None = None
+    ) -> None:
         check_beat_bytes(beat_bytes)
+        check_family(family)
         self.params, self.beat_bytes, self.memory_size = params, beat_bytes, memory_size
+        self.family = family
         super().__init__(
             {
                 "command": In(stream.Signature(transfer_layout(params))),
@@ -171,28 +177,30 @@ class TransferUnit(wiring.Component):
             m.d.sync += [met.eq(1), broken.eq(bar.differs), peer_size.eq(bar.peer_size)]
 
         # Words: where from, where to
-        last_word = Signal()
-        m.d.comb += last_word.eq(now.short)
-        data_in, valid = Signal(8 * word), Signal()
-        m.d.comb += [data_in.eq(words.word), valid.eq(active & words.valid)]
+        last_word, valid = Signal(), Signal()
+        m.d.comb += [last_word.eq(now.short), valid.eq(active & words.valid)]
         with m.If(now.fill):
-            m.d.comb += [data_in.eq(now.imm.replicate(word)), valid.eq(active)]
+            m.d.comb += valid.eq(active)
         with m.If(is_recv):
-            m.d.comb += [
-                data_in.eq(arrived.o.payload),
-                valid.eq(active & arrived.o.valid & ~self.stop),
-            ]
+            m.d.comb += valid.eq(active & arrived.o.valid & ~self.stop)
         progress_free, load_free = Signal(), Signal()  # the sink may report, a load may
         go = Signal()
         request = self.write.request
         into = Signal.like(request.payload)
         m.d.comb += [
             into.address.eq(now.place),
-            into.data.eq(data_in),
             into.mask.eq(Cat((now.left > k) | ~last_word for k in range(word))),
         ]
         writes = Signal()  # the sink wants to write
-        may_write, written = self._leave(m, loads, ends, load_free, into, writes)
+        loaded = loads.write.request.payload.data
+        data_in = selected(
+            m,
+            "data_in",
+            [words.word, now.imm.replicate(word), arrived.o.payload, loaded],
+            Cat(now.fill, is_recv) | loads.write.request.valid.replicate(2),
+            self.family,
+        )
+        may_write, written = self._leave(m, loads, ends, load_free, into, data_in, writes)
         m.d.comb += [
             bar.word_out.eq(words.word),
             bar.out_valid.eq(active & is_send & met & ~sent & words.valid & ~away),
@@ -329,7 +337,7 @@ class TransferUnit(wiring.Component):
         ]
         return sinks, taken, waits
 
-    def _leave(self, m, loads, ends, load_free, into, writes):
+    def _leave(self, m, loads, ends, load_free, into, data_in, writes):
         """Buffered words for LMem, so that the LMem arbiter and this unit do not depend on each
         other combinationally. A load's answer has priority, since it blocks the memory. Returns
         whether the sink may write, and whether the last word of a command was written."""
@@ -337,13 +345,15 @@ class TransferUnit(wiring.Component):
         m.submodules.leaving = leaving = StreamBuffer(
             shape=data.StructLayout({"request": into.shape(), "ending": 1})
         )
-        may_write, given_up = Signal(), leaving.i.payload
+        may_write, given_up, load = Signal(), leaving.i.payload, loads.write.request
         m.d.comb += [
             leaving.i.valid.eq(Mux(loads.write.request.valid, load_free, writes)),
             loads.write.request.ready.eq(leaving.i.ready & load_free),
             may_write.eq(leaving.i.ready & ~loads.write.request.valid),
             given_up.ending.eq(loads.done | ends),
-            given_up.request.eq(Mux(loads.write.request.valid, loads.write.request.payload, into)),
+            given_up.request.address.eq(Mux(load.valid, load.payload.address, into.address)),
+            given_up.request.mask.eq(Mux(load.valid, load.payload.mask, into.mask)),
+            given_up.request.data.eq(data_in),
             request.valid.eq(leaving.o.valid),
             request.payload.eq(leaving.o.payload.request),
             leaving.o.ready.eq(request.ready),

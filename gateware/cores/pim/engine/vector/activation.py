@@ -6,7 +6,8 @@ from amaranth import Array, Cat, Const, Module, Mux, Signal, signed
 from amaranth.lib import data, memory, wiring
 from amaranth.lib.wiring import In, Out
 
-from .....arguments import check_integer
+from .....arguments import check_family, check_integer
+from .....primitives.adders import FunctionAdder
 from .....primitives.multipliers import PipelinedMultipliers
 from ...tables import STEPS, TANH
 from ..saturation import thermometer
@@ -22,6 +23,7 @@ class Activation(wiring.Component):
     ----------
     bits : int
         Of an input element.
+    family : as the primitives'
 
     Members
     -------
@@ -36,9 +38,10 @@ class Activation(wiring.Component):
     MULTIPLY = 3
     LATENCY = MULTIPLY + PipelinedMultipliers.LATENCY + 2
 
-    def __init__(self, *, bits: int) -> None:
+    def __init__(self, *, bits: int, family: str | None = None) -> None:
         check_integer("Bits of an input element", bits, 1, 32)
-        self.bits = bits
+        check_family(family)
+        self.bits, self.family = bits, family
         super().__init__(
             {
                 "fi": In(5),
@@ -61,7 +64,15 @@ class Activation(wiring.Component):
             past.eq(Cat(Const(0, 3), ~thermometer(m, places, max(1, self.bits - 2), "places"))),
         ]
         negative, size = self.x[-1], Signal(self.bits + 1)
-        m.d.comb += size.eq((self.x.as_unsigned() ^ negative.replicate(self.bits)) + negative)
+        m.submodules.absolute = absolute = FunctionAdder(
+            width=self.bits + 1, function="xor", family=self.family
+        )
+        m.d.comb += [
+            absolute.b.eq(self.x),
+            absolute.c.eq(negative.replicate(self.bits + 1)),
+            absolute.carry.eq(negative),
+            size.eq(absolute.total),
+        ]
         shifted = Cat(Const(0, 16), size, Const(0, 64))
         coarse, big = Signal(26, reset_less=True), Signal(reset_less=True)
         m.d.sync += [
@@ -108,9 +119,13 @@ class Activation(wiring.Component):
         m.d.comb += product.eq(Array(fine << 8 * k for k in range(4))[self.fo[3:]])
         invert = later(minus & ~self.sigmoid, 1, "invert")
         # -(high + half) is ~high + 1 - half: one carry chain for either sign.
-        high = Signal(signed(34))
+        m.submodules.rounded = rounded = FunctionAdder(
+            width=len(self.y), function="xor", family=self.family
+        )
         m.d.comb += [
-            high.eq(Cat(product[17:] ^ invert.replicate(32), invert, invert)),
-            self.y.eq(high + (product[16] ^ invert)),
+            rounded.b.eq(product[17:]),
+            rounded.c.eq(invert.replicate(len(self.y))),
+            rounded.carry.eq(product[16] ^ invert),
+            self.y.eq(rounded.total),
         ]
         return m

@@ -6,7 +6,8 @@ from amaranth import Cat, Module, Mux, Signal, signed
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from .....arguments import check_integer
+from .....arguments import check_family, check_integer
+from .....primitives.adders import FunctionAdder
 
 __all__ = ["AverageDivider"]
 
@@ -21,6 +22,7 @@ class AverageDivider(wiring.Component):
     ----------
     bits : int
         Of an element; the sum of ``count`` elements fits ``bits + 11``.
+    family : as the primitives'
 
     Members
     -------
@@ -30,9 +32,10 @@ class AverageDivider(wiring.Component):
         18 where it is ``short``
     """
 
-    def __init__(self, *, bits: int) -> None:
+    def __init__(self, *, bits: int, family: str | None = None) -> None:
         check_integer("Bits of an element", bits, 1, 64)
-        self.bits = bits
+        check_family(family)
+        self.bits, self.family = bits, family
         super().__init__(
             {
                 "start": In(1),
@@ -55,10 +58,16 @@ class AverageDivider(wiring.Component):
         sign = self.total[-1]
         # |total| + count / 2: its upper bits are below count, since the quotient fits its bits.
         dividend = Signal(self.bits + 11)
-        m.d.comb += dividend.eq(
-            (self.total.as_unsigned() ^ sign.replicate(len(self.total)))
-            + ((self.count >> 1) + sign)
+        m.submodules.absolute = absolute = FunctionAdder(
+            width=len(dividend), function="xor", family=self.family
         )
+        m.d.comb += [
+            absolute.a.eq(self.count >> 1),
+            absolute.b.eq(self.total),
+            absolute.c.eq(sign.replicate(len(dividend))),
+            absolute.carry.eq(sign),
+            dividend.eq(absolute.total),
+        ]
         # A short quotient is that of the dividend's lower bits: they begin where the last steps
         # take them.
         aligned, steps_now = Signal.like(dividend), Signal.like(steps)
@@ -86,10 +95,15 @@ class AverageDivider(wiring.Component):
                 divisor.eq(self.count),
                 Cat(low, rest).eq(aligned),
             ]
-        m.d.sync += [
-            self.done.eq(finish),
-            self.quotient.eq((low ^ negative.replicate(self.bits)) + negative),
+        m.submodules.negated = negated = FunctionAdder(
+            width=self.bits, function="xor", family=self.family
+        )
+        m.d.comb += [
+            negated.b.eq(low),
+            negated.c.eq(negative.replicate(self.bits)),
+            negated.carry.eq(negative),
         ]
+        m.d.sync += [self.done.eq(finish), self.quotient.eq(negated.total)]
         # -low in one bit more: of the complement's bits the topmost is the sign, which is not there
         # where low is 0.
         m.d.sync += self.quotient[-1].eq(negative & low.any())

@@ -8,6 +8,7 @@ from amaranth.lib.wiring import In, Out
 
 from .....arguments import check_family
 from .....isa.parameters import Params
+from .....primitives.adders import FunctionAdder
 from .....primitives.multipliers import PipelinedMultipliers
 from ..matrix.lanes import multiplier_kind
 from ..saturation import gathered
@@ -189,7 +190,19 @@ class VectorProducts(wiring.Component):
         if wide:
             with m.If(before):
                 m.d.sync += outer.eq(Cat(p[0][:32], p[3][:32]))
-        m.d.sync += total.eq(outer + (Mux(is_long, inner << 16, inner) if wide else inner))
+        if wide:
+            m.submodules.sum = adder = FunctionAdder(
+                width=len(total), function="mux", family=self.family
+            )
+            m.d.comb += [
+                adder.a.eq(outer),
+                adder.b.eq(is_long.replicate(len(total))),
+                adder.c.eq(inner << 16),
+                adder.d.eq(inner),
+            ]
+            m.d.sync += total.eq(adder.total)
+        else:
+            m.d.sync += total.eq(outer + inner)
         m.d.comb += self.total.eq(total)
         if wide:
             m.d.comb += self.shifted.eq(Mux(plan.left, total[:32], total[32:]))

@@ -95,7 +95,7 @@ class VectorUnit(wiring.Component):
         m.submodules.unpack = unpack = VectorUnpack(params=params)
         m.submodules.adders = adders = VectorAdders(params=params)
         m.submodules.products = products = VectorProducts(params=params, family=self.family)
-        m.submodules.divider = divider = AverageDivider(bits=bits)
+        m.submodules.divider = divider = AverageDivider(bits=bits, family=self.family)
         m.submodules.store = store = VectorStore(params=params)
         connect(m, fetch.read, flipped(self.read))
         connect(m, store.write, flipped(self.write))
@@ -172,7 +172,7 @@ class VectorUnit(wiring.Component):
 
         y = 0
         if tables:
-            m.submodules.table = table = Activation(bits=bits)
+            m.submodules.table = table = Activation(bits=bits, family=self.family)
             m.d.comb += [
                 table.fi.eq(plan.fi),
                 table.fo.eq(plan.fo),
