@@ -52,7 +52,7 @@ from tests.tools.compiler.random_models import Maker  # noqa: E402
 PRESETS = {
     "cherry": ("25f", "sim", "up5k"),
     "imagine": ("sim", "up5k", "25f"),
-    "opentpu": ("sim-ext", "85f-8x8-conv", "25f-4x4", "up5k-4x4"),
+    "opentpu": ("sim-ext", "85f-8x8-conv", "25f-4x4", "85f-12x12"),
     "opu": ("sim", "85f", "25f", "up5k", "85f-p64"),
     "pim": ("25f", "sim", "up5k"),
 }
