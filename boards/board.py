@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from .memories import DDR3, SDRAM, SPRAM, SRAM, BlockRAM, MainMemory, takes_beats
@@ -192,6 +192,38 @@ class Board:
         return FPGA_FAMILY[self.fpga]
 
     @property
+    def sdram_rate(self) -> int:
+        """Cycles of its SDRAM for each of the main clock; 1 without one."""
+        return self.memory.rate if isinstance(self.memory, SDRAM) else 1
+
+    def with_sdram_rate(self, rate: int | None) -> Board:
+        """This board with an SDRAM clock of ``rate`` times the main clock, 1 or 2; ``None``: as it
+        is.
+
+        Raises
+        ------
+        BoardError
+            Another number, or the board's memory or FPGA cannot have it.
+        """
+        from ..gateware.memory.sdram.parts import find_part
+        from . import BoardError
+
+        if rate is None or (rate == 1 and self.sdram_rate == 1):
+            return self
+        memory, where = self.memory, f"SDRAM rate of {self.name} = {rate}"
+        if rate not in (1, 2):
+            raise BoardError(f"{where}: expected 1 or 2")
+        if not isinstance(memory, SDRAM):
+            raise BoardError(f"{where}: expected 1, its main memory is {memory.kind}")
+        if rate > 1 and self.family != "ecp5":
+            raise BoardError(f"{where}: expected 1, which is all that an {self.fpga} can make")
+        try:
+            find_part(memory.part).at_rate(rate)
+        except ValueError as error:
+            raise BoardError(f"{where}: {error}") from None
+        return replace(self, memory=replace(memory, rate=rate))
+
+    @property
     def links(self) -> tuple[str, ...]:
         """Kinds of link that the board can be built with, the default first."""
         serial = ("uart", "uartbone") if self.link.kind == "uart" else ()
@@ -258,11 +290,17 @@ class Board:
         return getattr(importlib.import_module(module), name)
 
     def clock_for(self, package: CorePackage | None = None, preset: str | None = None) -> float:
-        """Default main clock in MHz: the preset's, else the board's."""
+        """Default main clock in MHz: the preset's, else the board's, or the greatest whole number
+        below at which its SDRAM can have its rate."""
         asked = None
         if package is not None and preset is not None:
             asked = package.params.SPACE.presets[preset].clock_mhz
-        return asked or self.clock_mhz
+        asked = asked or self.clock_mhz
+        if self.sdram_rate == 1:
+            return asked
+        from .clocking import fastest_mhz
+
+        return fastest_mhz(self, asked)
 
     def makes_beside_main(self, ratio: Fraction | int) -> bool:
         """Whether the PLL can generate a second clock of ``ratio`` times the main clock: an ECP5

@@ -6,16 +6,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import TYPE_CHECKING
 
 from ..gateware.memory.sdram.parts import find_part
-from ..gateware.memory.sdram.phase import PADS, SDRAMClock, choose_phase
+from ..gateware.memory.sdram.phase import DOUBLE_RATE_PADS, PADS, SDRAMClock, choose_phase
 from ..gateware.primitives.pll import PLLError, PLLSettings, ecp5_settings, ice40_settings
 
 if TYPE_CHECKING:
     from .board import Board
 
-__all__ = ["DDR3_MHZ", "USB_HZ", "Clocking", "clocking", "sdram_clock"]
+__all__ = ["DDR3_MHZ", "USB_HZ", "Clocking", "clocking", "fastest_mhz", "sdram_clock"]
 
 #: Frequency of the USB device's fast domain.
 USB_HZ = 48_000_000
@@ -66,8 +67,11 @@ class Clocking:
 
 
 def _settings(board, asked_hz, further_hz):
-    make = ecp5_settings if board.family == "ecp5" else ice40_settings
-    return make(board.oscillator_hz, asked_hz, further_hz=further_hz)
+    if board.family == "ecp5":
+        return ecp5_settings(
+            board.oscillator_hz, asked_hz, further_hz=further_hz, multiple=board.sdram_rate
+        )
+    return ice40_settings(board.oscillator_hz, asked_hz, further_hz=further_hz)
 
 
 def _beside(board, asked_hz, ratio, link):
@@ -85,14 +89,19 @@ def _beside(board, asked_hz, ratio, link):
 
 
 def _sdram(board, settings):
+    rate = board.sdram_rate
+    if rate > 1:
+        # Names the main clock if the chip is too slow.
+        find_part(board.memory.part).timing(settings.output_hz, rate)
+    pads = PADS[board.family] if rate == 1 else DOUBLE_RATE_PADS
     if board.family == "ecp5":
-        shifts = [(degrees, (late, late)) for degrees, late in settings.phases()]
+        shifts = [(degrees, (late, late)) for degrees, late in settings.phases(rate)]
     else:
         # No output of another phase: the clock is inverted. Its high time is 40 to 50 per cent of
         # the period (iCE40 LP/HX data sheet, tDT).
         period = 1e9 / settings.output_hz
         shifts = [(180, (0.4 * period, 0.5 * period))]
-    return choose_phase(board.memory.part, settings.output_hz, PADS[board.family], shifts)
+    return choose_phase(board.memory.part, rate * settings.output_hz, pads, shifts)
 
 
 def sdram_clock(
@@ -125,11 +134,33 @@ def sdram_clock(
         raise
     except ValueError as error:
         assert board.memory.kind == "SDRAM"
-        mhz, top = asked_hz // 1_000_000, int(find_part(board.memory.part).cl3_mhz)
+        mhz = asked_hz // 1_000_000
+        top = int(find_part(board.memory.part).cl3_mhz / board.sdram_rate)
         below = next((n for n in range(min(mhz, top), 0, -1) if is_feasible(n)), None)
         above = next((n for n in range(mhz + 1, top + 1) if is_feasible(n)), None)
         near = " and ".join(f"{n} MHz" for n in (below, above) if n is not None)
         raise ValueError(f"{error}; the nearest that work: {near or 'none'}") from None
+
+
+@cache
+def _has_sdram_clock(board, mhz):
+    """Whether the board's SDRAM can have its rate at a main clock."""
+    try:
+        _sdram(board, _settings(board, mhz * 1_000_000, None))
+    except ValueError:
+        return False
+    return True
+
+
+def fastest_mhz(board: Board, most: float) -> float:
+    """The greatest main clock in MHz, at most ``most``, that the board's SDRAM can have at its
+    rate: ``most`` itself or a whole number; ``most`` if there is none."""
+    assert board.memory.kind == "SDRAM"
+    top = min(most, find_part(board.memory.part).cl3_mhz / board.sdram_rate)
+    for mhz in dict.fromkeys((most, *range(int(top), 0, -1))):
+        if _has_sdram_clock(board, mhz):
+            return mhz
+    return most
 
 
 def clocking(

@@ -63,10 +63,11 @@ class _Memory:
 @dataclass(frozen=True)
 class SDRAM(_Memory):
     """SDR SDRAM chip: ``part`` of ``gateware/memory/sdram/parts.py``, on the platform's
-    ``resource``."""
+    ``resource``. ``rate``: its clock is that many times the main clock, 1 or, on an ECP5, 2."""
 
     part: str
     resource: str = "sdram"
+    rate: int = 1
     kind: Literal["SDRAM"] = "SDRAM"
 
     @property
@@ -81,7 +82,7 @@ class SDRAM(_Memory):
         """Beat size in bytes."""
         from ..gateware.memory.sdram.parts import find_part
 
-        return find_part(self.part).beat_bytes
+        return self.rate * find_part(self.part).beat_bytes
 
     def backing(self, *, clocking: Clocking, family: str | None, size: int) -> SDRAMController:
         """Builds the memory controller (docs/how/contracts.md, section 2); ``size`` is ignored,
@@ -89,7 +90,12 @@ class SDRAM(_Memory):
         from ..gateware.memory.sdram.controller import SDRAMController
 
         assert clocking.sdram is not None
-        return SDRAMController(part=self.part, clock_hz=clocking.hz, capture=clocking.sdram.capture)
+        return SDRAMController(
+            part=self.part,
+            clock_hz=clocking.hz,
+            capture=clocking.sdram.capture,
+            rate=self.rate,
+        )
 
     @property
     def width(self) -> int:

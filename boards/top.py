@@ -165,6 +165,7 @@ class BoardTop(Elaboratable):
             input_hz=self.board.oscillator_hz,
             wanted_hz=clocks.pll_hz,
             phase=clocks.sdram.degrees if shifted else None,
+            shifted_rate=self.board.sdram_rate,
             further_hz=clocks.further_hz,
             pad=pad,
         )
@@ -317,7 +318,10 @@ class BoardTop(Elaboratable):
     def _sdram(self, m, platform, pll):
         ports = platform.request(self.board.memory.resource, dir="-")
         phy = m.submodules.phy = SDRAMPhy(
-            part=self.board.memory.part, ports=ports, family=self.board.family
+            part=self.board.memory.part,
+            ports=ports,
+            family=self.board.family,
+            rate=self.board.sdram_rate,
         )
         wiring.connect(m, self.soc.memory_pins, phy.controller)
         if self.board.family == "ice40":

@@ -128,7 +128,8 @@ class SoC(wiring.Component):
     on_chip : int, bytes of main memory in block RAM below another memory, from address 0
     memory_info : dict, its description of main memory: ``size``, ``beat_bytes``, ``kind``;
         with ``on_chip`` these are the other memory's, and ``on_chip`` has the ``size`` and
-        ``beat_bytes`` of what is on chip
+        ``beat_bytes`` of what is on chip; with an SDRAM whose clock is faster, also its ``rate``
+    sdram_rate : int, cycles of an SDRAM for each of the main clock
     run_list : bool
     boot : FlashBoot or None
     domain : DomainRequest or None, the core's own clock domain, which the design around must drive
@@ -190,6 +191,7 @@ class SoC(wiring.Component):
             )
         self.domain = self.core.domain if self.core is not None else None
         self.on_chip = getattr(memory, "on_chip", 0)
+        self.sdram_rate = getattr(memory, "rate", 1)
         self.memory_info = {
             "size": memory.size,
             "beat_bytes": memory.beat_bytes,
@@ -200,6 +202,8 @@ class SoC(wiring.Component):
                 "beat_bytes": memory.rest_beat_bytes,
                 "on_chip": {"size": self.on_chip, "beat_bytes": memory.beat_bytes},
             }
+        if self.sdram_rate > 1:
+            self.memory_info["rate"] = self.sdram_rate
         text = {
             "board": board_name,
             "isa": package.name if package else None,

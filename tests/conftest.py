@@ -32,7 +32,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 #: generation come before one of the next. Python's own 700, 10, 10 are meant for programs that keep
 #: little: a design under test is hundreds of thousands of objects that live until their test ends,
 #: and looking through them time and again took a seventh of all processor time.
-COLLECTIONS = (50_000, 10, 10)
+COLLECTIONS = (200_000, 10, 10)
 
 #: Tests that take more than a second of processor time, one a line: a test, or a whole function
 #: with its parameters. `python -m pytest --times FILE` writes what each takes.

@@ -3,7 +3,8 @@
 measurements (docs/start/install.md)."""
 
 import argparse
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Collection, Mapping
 
 __all__ = ["complete", "parser"]
 
@@ -84,17 +85,22 @@ _VALUES = {
 
 
 def parser(
-    commands: Mapping[str, str], make: Callable[[str, argparse.ArgumentParser], None]
+    commands: Mapping[str, str],
+    make: Callable[[str, argparse.ArgumentParser], None],
+    detailed: Collection[str] | None = None,
 ) -> argparse.ArgumentParser:
     """One argument parser with every command as a subcommand.
 
     ``commands`` maps names to help lines; ``make(name, parser)`` adds the arguments of one
-    command."""
+    command. Only commands of ``detailed`` get theirs, which imports their modules; all by
+    default."""
     whole = argparse.ArgumentParser(prog="quintet", allow_abbrev=False)
     whole.add_argument("--version", action="store_true")
     subparsers = whole.add_subparsers()
     for name, text in commands.items():
         one = subparsers.add_parser(name, help=text, allow_abbrev=False)
+        if detailed is not None and name not in detailed:
+            continue
         make(name, one)
         for action in one._actions:
             values = _VALUES.get((name, action.dest), _VALUES.get(action.dest))
@@ -113,4 +119,6 @@ def complete(
         import argcomplete
     except ImportError:
         return
-    argcomplete.autocomplete(parser(commands, make))
+    # The command is a word of the line that the shell completes.
+    typed = os.environ.get("COMP_LINE", "").split()
+    argcomplete.autocomplete(parser(commands, make, typed))

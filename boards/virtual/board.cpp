@@ -85,6 +85,24 @@ struct Board : Simulation {
 	UartLine line;
 #if BOARD_SDRAM
 	std::unique_ptr<SdrSdram> chip;
+#if BOARD_SDRAM == 2
+	// The two edges of a chip whose clock is twice as fast. Each half of a cycle has one of two words; a command stands in
+	// the first half only.
+	void sdram_halves() {
+		static constexpr unsigned WORD = 16, MASKS = WORD / 8;
+		const uint32_t a = address(chunks(top.p_pads____a)[0], flag(top.p_pads____ras__n));
+		uint32_t seen = 0;
+		for (unsigned half = 0; half < 2; half++) {
+			const bool rest = half != 0;
+			chip->edge(flag(top.p_pads____cke), flag(top.p_pads____cs__n), rest || flag(top.p_pads____ras__n),
+			           rest || flag(top.p_pads____cas__n), rest || flag(top.p_pads____we__n), chunks(top.p_pads____ba)[0], a,
+			           chunks(top.p_pads____dqm)[0] >> MASKS * half, wires.data(chunks(top.p_pads____dq____o)[0] >> WORD * half),
+			           flag(top.p_pads____dq____oe));
+			seen |= uint32_t(uint16_t(wires.data(chip->dq()))) << WORD * half;
+		}
+		chunks(top.p_pads____dq____i)[0] = seen;
+	}
+#endif
 #elif BOARD_SRAM
 	std::unique_ptr<AsyncSram> chip;
 #elif BOARD_DDR3
@@ -174,7 +192,9 @@ struct Board : Simulation {
 	}
 
 	inline void cycle_once() {
-#if BOARD_SDRAM
+#if BOARD_SDRAM == 2
+		sdram_halves();
+#elif BOARD_SDRAM
 		// The chip's edge of this cycle; the pads are registers, so they stand already.
 		chip->edge(flag(top.p_pads____cke), flag(top.p_pads____cs__n), flag(top.p_pads____ras__n),
 		           flag(top.p_pads____cas__n), flag(top.p_pads____we__n), chunks(top.p_pads____ba)[0],

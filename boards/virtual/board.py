@@ -108,7 +108,7 @@ def describe_chip(config: BoardConfig, soc: SoC, part: SDRAMPart, path: ClockPat
     for name in ("rises", "returns"):
         setattr(config, f"{name}_ps", (_I64 * 2)(*(round(1000 * ns) for ns in getattr(path, name))))
     # Rounded up: a period a fraction of a picosecond short must not break a rule.
-    config.period_ps = -int(-1e12 // soc.clock_hz)
+    config.period_ps = -int(-1e12 // (soc.sdram_rate * soc.clock_hz))
     config.cl2_period_ps, config.cl3_period_ps = int(1e6 / part.cl2_mhz), int(1e6 / part.cl3_mhz)
     config.powerup_ps = int(soc.backing.powerup_ns * 1000)
     config.refresh_ps = int(part.t_refi * 1000)
@@ -378,7 +378,8 @@ class VirtualBoard(SimulatedBoard):
                 f"for {board.name}"
             ),
             defines={
-                "BOARD_SDRAM": int(soc.backing.kind == "SDRAM"),
+                # Edges of the chip's clock in a cycle of the main clock.
+                "BOARD_SDRAM": soc.sdram_rate if soc.backing.kind == "SDRAM" else 0,
                 "BOARD_WIRE": int(baud is not None),
                 "BOARD_SRAM": int(soc.backing.kind == "SRAM"),
                 "BOARD_DDR3": int(soc.backing.kind == "DDR3"),

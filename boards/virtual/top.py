@@ -11,6 +11,7 @@ from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
 from ...gateware.link.spi import SPILink, SPIPins
+from ...gateware.memory.sdram.phy import register_double_rate
 from ...gateware.standalone.flash import FlashPins
 from .activity import ActivityProbe
 from .clocks import SECOND_CLOCK, drive_second
@@ -86,23 +87,7 @@ class VirtualTop(wiring.Component):
             # The model stands for LiteDRAM's controller, not for the chip behind its I/O cells.
             wiring.connect(m, soc.memory_pins, wiring.flipped(self.pads))
         elif self.part is not None:
-            # The registers of the I/O cells, as SDRAMPhy's. They stand here and not in a submodule,
-            # so that the top's ports are the registers themselves: the chip model looks at them
-            # between two edges.
-            lines, pads = soc.memory_pins, self.pads
-            for path, member, line in lines.signature.flatten(lines):
-                pad = pads
-                for name in path:
-                    pad = getattr(pad, name)
-                if member.flow is Out:
-                    m.d.sync += pad.eq(line)
-                else:
-                    # Those of inputs have no reset.
-                    seen = Signal(len(line), name="__".join((*path, "seen")), reset_less=True)
-                    m.d.sync += seen.eq(pad)
-                    m.d.comb += line.eq(seen)
-            if not getattr(self.part, "masks", True):
-                m.d.sync += pads.dqm.eq(0)  # tied low on the board
+            self._register_pads(m)
         if self._spi is not None:
             link = m.submodules.spi_link = self._spi
             wiring.connect(m, link.pins, wiring.flipped(self.spi))
@@ -119,3 +104,29 @@ class VirtualTop(wiring.Component):
             wiring.connect(m, soc.tx, link.tx)
             m.d.comb += [link.rx_line.eq(self.rx_line), self.tx_line.eq(link.tx_line)]
         return m
+
+    def _register_pads(self, m):
+        """The registers of the I/O cells, as SDRAMPhy's. They stand here and not in a submodule, so
+        that the top's ports are the registers themselves: the chip model looks at them between two
+        edges."""
+        lines, pads = self.soc.memory_pins, self.pads
+        if self.soc.sdram_rate > 1:
+            register_double_rate(m, lines, pads)
+        else:
+            self._register_each(m, lines, pads)
+        if not getattr(self.part, "masks", True):
+            m.d.sync += pads.dqm.eq(0)  # tied low on the board
+
+    @staticmethod
+    def _register_each(m, lines, pads):
+        for path, member, line in lines.signature.flatten(lines):
+            pad = pads
+            for name in path:
+                pad = getattr(pad, name)
+            if member.flow is Out:
+                m.d.sync += pad.eq(line)
+            else:
+                # Those of inputs have no reset.
+                seen = Signal(len(line), name="__".join((*path, "seen")), reset_less=True)
+                m.d.sync += seen.eq(pad)
+                m.d.comb += line.eq(seen)

@@ -36,6 +36,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--board", help="table of times on this board")
     parser.add_argument("--preset", help="this build of one core (with --isa)")
     parser.add_argument(
+        "--sdram-rate",
+        type=int,
+        choices=(1, 2),
+        metavar="RATE",
+        help="cycles of the board's SDRAM for each of the main clock (with --preset)",
+    )
+    parser.add_argument(
         "--limit",
         type=int,
         default=400,
@@ -66,6 +73,8 @@ def _measure(args, isa, preset, network, progress):
     x, y = data.x[: args.limit], None if data.y is None else data.y[: args.limit]
     began = time.monotonic()
     target = isa + (f"?preset={preset}" if preset else "")
+    if args.sdram_rate:
+        target += f"&sdram_rate={args.sdram_rate}"
     found = compare_network(
         graph,
         args.board or _BOARD,
@@ -112,6 +121,8 @@ def _command(args, console):
         raise InputError(f"--limit {args.limit}: expected at least 1")
     if args.preset and len(args.isa or BARS) != 1:
         raise InputError(f"--preset {args.preset}: expected one --isa that it is a preset of")
+    if args.sdram_rate and not args.preset:
+        raise InputError(f"--sdram-rate {args.sdram_rate}: expected --preset, too")
     if args.board:
         open_board(args.board)
     cells = []

@@ -70,7 +70,7 @@ class OnChipMemory(wiring.Component):
             getattr(rest, "kind", type(rest).__name__),
             rest.beat_bytes,
         )
-        for name in ("part", "powerup_ns"):
+        for name in ("part", "powerup_ns", "rate"):
             if hasattr(rest, name):
                 setattr(self, name, getattr(rest, name))
         self._split = MemorySplit(

@@ -1,11 +1,21 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Registers in I/O cells whose pads have known levels before the first clock."""
+"""Registers in I/O cells; pads of plain ones have known levels before the first clock."""
 
 from amaranth import ClockSignal, Const, Instance, Module, Signal
 from amaranth.lib import io, wiring
 from amaranth.lib.wiring import In, Out
 
-__all__ = ["RegisteredOutput", "RegisteredPads"]
+__all__ = [
+    "DOUBLE_LATENCY",
+    "DoubleRateOutput",
+    "DoubleRatePads",
+    "RegisteredOutput",
+    "RegisteredPads",
+]
+
+#: Cycles from the input of an ``ODDRX1F`` to its pad: two more than of a plain output register, by
+#: the vendor's simulation model, which Amaranth's ``DDRBuffer`` was tried on hardware against.
+DOUBLE_LATENCY = 3
 
 
 def _register(m, name, d, q, level):
@@ -13,6 +23,18 @@ def _register(m, name, d, q, level):
     kind, reset = ("OFS1P3BX", "i_PD") if level else ("OFS1P3DX", "i_CD")
     m.submodules[name] = Instance(
         kind, **{reset: Const(0)}, i_SCLK=ClockSignal("sync"), i_SP=Const(1), i_D=d, o_Q=q
+    )
+
+
+def _double_output(m, bit, words, q):
+    """An ECP5 double-rate output register of a bit of two words."""
+    m.submodules[f"o_{bit}"] = Instance(
+        "ODDRX1F",
+        i_SCLK=ClockSignal("sync"),
+        i_RST=Const(0),
+        i_D0=words[0],
+        i_D1=words[1],
+        o_Q=q,
     )
 
 
@@ -103,6 +125,77 @@ class RegisteredPads(wiring.Component):
                 i_SP=Const(1),
                 i_D=i,
                 o_Q=self.i[bit],
+            )
+            m.submodules[f"pad_{bit}"] = Instance(
+                "BB", i_I=o, i_T=t, o_O=i, io_B=self._port.io[bit]
+            )
+        return m
+
+
+class DoubleRateOutput(wiring.Component):
+    """Double-rate output registers of domain ``sync`` in the I/O cells of an ECP5's ``port``.
+
+    The pads are low, and those that invert high, until the first words have come through, after
+    :data:`DOUBLE_LATENCY` cycles.
+
+    Parameters
+    ----------
+    port : object, as of ``amaranth.lib.io``
+
+    Members
+    -------
+    o : In, one word for each half of a cycle
+    """
+
+    def __init__(self, *, port: io.PortLike) -> None:
+        self._port = port
+        super().__init__({"o": In(len(port)).array(2)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for bit, inverted in enumerate(self._port.invert):
+            pad = Signal(name=f"pad_{bit}")
+            _double_output(m, bit, [word[bit] ^ inverted for word in self.o], pad)
+            m.submodules[f"pad_{bit}"] = Instance("OB", i_I=pad, o_O=self._port.io[bit])
+        return m
+
+
+class DoubleRatePads(wiring.Component):
+    """Double-rate input and output registers, and an output-enable register, of domain ``sync`` in
+    the I/O cells of an ECP5's ``port``, which does not invert. The pads are released before the
+    first clock.
+
+    Parameters
+    ----------
+    port : object, as of ``amaranth.lib.io``
+
+    Members
+    -------
+    o : In, one word for each half of a cycle
+    oe : In(1), for a whole cycle. The output follows in a cycle, that of ``o`` in
+        :data:`DOUBLE_LATENCY`
+    i : Out, the words at a rising edge and at the falling edge behind it, a cycle after the former
+    """
+
+    def __init__(self, *, port: io.PortLike) -> None:
+        if any(port.invert):
+            raise ValueError(f"Port must not invert, and this one does: {port!r}")
+        self._port = port
+        super().__init__({"o": In(len(port)).array(2), "oe": In(1), "i": Out(len(port)).array(2)})
+
+    def elaborate(self, platform: object) -> Module:
+        m = Module()
+        for bit in range(len(self._port)):
+            o, t, i = (Signal(name=f"{name}_{bit}") for name in "oti")
+            _double_output(m, bit, [word[bit] for word in self.o], o)
+            _register(m, f"t_{bit}", ~self.oe, t, 1)
+            m.submodules[f"i_{bit}"] = Instance(
+                "IDDRX1F",
+                i_SCLK=ClockSignal("sync"),
+                i_RST=Const(0),
+                i_D=i,
+                o_Q0=self.i[0][bit],
+                o_Q1=self.i[1][bit],
             )
             m.submodules[f"pad_{bit}"] = Instance(
                 "BB", i_I=o, i_T=t, o_O=i, io_B=self._port.io[bit]

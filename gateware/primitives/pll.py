@@ -41,10 +41,12 @@ class PLLSettings:
         """Frequency of the further clock in Hz."""
         return self.vco_hz / self.further
 
-    def phases(self) -> list[tuple[float, float]]:
-        """Phase shifts of another output of an ``EHXPLLL`` relative to the first at the same
-        frequency, (degrees, nanoseconds): multiples of an eighth of the VCO period."""
-        return [(45 * n / self.output, 1e9 * n / (8 * self.vco_hz)) for n in range(8 * self.output)]
+    def phases(self, rate: int = 1) -> list[tuple[float, float]]:
+        """Phase shifts of another output of an ``EHXPLLL`` relative to the first at ``rate`` times
+        its frequency, (degrees of the faster clock, nanoseconds): multiples of an eighth of the VCO
+        period."""
+        divider = self.output // rate
+        return [(45 * n / divider, 1e9 * n / (8 * self.vco_hz)) for n in range(8 * divider)]
 
 
 #: Largest relative error of a further clock.
@@ -117,14 +119,19 @@ def _search(
 
 @cache
 def ecp5_settings(
-    input_hz: float, wanted_hz: float, tolerance: float = 0.01, further_hz: float | None = None
+    input_hz: float,
+    wanted_hz: float,
+    tolerance: float = 0.01,
+    further_hz: float | None = None,
+    multiple: int = 1,
 ) -> PLLSettings:
     """Settings of an ``EHXPLLL`` with feedback from its first output or, for intermediate
     frequencies, its second.
 
     The phase detector works at 3.125 to 400 MHz, the oscillator at 400 to 800 MHz (nearest to 600
     is taken, or what suits ``further_hz``, a second frequency from the same oscillator, within 5
-    %).
+    %). The divider of the output is a multiple of ``multiple``, so that another output can make
+    that many times its frequency.
 
     Raises
     ------
@@ -144,7 +151,7 @@ def ecp5_settings(
     def settings(reference, detector):
         for feedback in range(1, 81):
             out = detector * feedback
-            usable = [n for n in range(1, 129) if 400e6 <= out * n <= 800e6]
+            usable = [n for n in range(multiple, 129, multiple) if 400e6 <= out * n <= 800e6]
             if usable and further_hz is None:
                 usable = [min(usable, key=lambda n: abs(out * n - 600e6))]
             for output in usable:
@@ -154,7 +161,7 @@ def ecp5_settings(
         for factor in range(-int(-400e6 // detector), int(800e6 // detector) + 1):
             # At 400 MHz or below, as all outputs.
             loop = next((n for n in range(2, 129) if factor % n == 0 and factor // n <= 80), None)
-            output = round(detector * factor / wanted_hz)
+            output = multiple * round(detector * factor / (wanted_hz * multiple))
             if loop is not None and 1 <= output <= 128:
                 vco = detector * factor
                 yield PLLSettings(
@@ -233,8 +240,10 @@ class PLL(wiring.Component):
     tolerance : float
         Largest relative error of the output.
     phase : number or None
-        Degrees, less than 360, by which ``shifted`` follows ``output`` (ECP5 only; rounded to an
-        eighth of the oscillator's period); ``None``: there is no such output.
+        Degrees of its own period, less than 360, by which ``shifted`` follows ``output`` (ECP5
+        only; rounded to an eighth of the oscillator's period); ``None``: there is no such output.
+    shifted_rate : int
+        ``shifted`` is that many times as fast as ``output``.
     further_hz : number or None
         Frequency of ``further``: on an ECP5 any, within 5 %; on an iCE40 twice ``wanted_hz``.
         ``None``: there is no such output.
@@ -246,7 +255,7 @@ class PLL(wiring.Component):
     -------
     input : In, clock
     output : Out, clock
-    shifted : Out, clock of the same frequency, with ``phase`` only
+    shifted : Out, clock of ``shifted_rate`` times the frequency, with ``phase`` only
     further : Out, clock, with ``further_hz`` only
     locked : Out, asynchronous
 
@@ -264,11 +273,14 @@ class PLL(wiring.Component):
         wanted_hz: float,
         tolerance: float = 0.01,
         phase: float | None = None,
+        shifted_rate: int = 1,
         further_hz: float | None = None,
         pad: ValueLike | None = None,
     ) -> None:
         if family == "ecp5":
-            self.settings = ecp5_settings(input_hz, wanted_hz, tolerance, further_hz)
+            self.settings = ecp5_settings(
+                input_hz, wanted_hz, tolerance, further_hz, multiple=shifted_rate
+            )
         elif family == "ice40":
             self.settings = ice40_settings(input_hz, wanted_hz, tolerance, further_hz)
         elif family is None:
@@ -291,7 +303,7 @@ class PLL(wiring.Component):
             self.settings.output_hz,
             pad,
         )
-        self._phase = phase
+        self._phase, self._shifted_rate = phase, shifted_rate
         optional = {"shifted": phase, "further": further_hz}
         super().__init__(
             {
@@ -334,10 +346,11 @@ class PLL(wiring.Component):
             )
         if self._phase is not None:
             # Periods of the oscillator, in eighths, behind the output itself.
-            eighths = round(self._phase * s.output / 45) + 8 * (s.output // 2)
+            divider = s.output // self._shifted_rate
+            eighths = round(self._phase * divider / 45) + 8 * (s.output // 2)
             closing |= dict(
                 p_CLKOS2_ENABLE="ENABLED",
-                p_CLKOS2_DIV=s.output,
+                p_CLKOS2_DIV=divider,
                 p_CLKOS2_CPHASE=eighths // 8,
                 p_CLKOS2_FPHASE=eighths % 8,
                 o_CLKOS2=self.shifted,

@@ -57,6 +57,67 @@ def test_every_clock_from_10_to_150_mhz_has_margins_or_is_refused(name):
     assert board.family == "ice40" or set(range(20, 125)) <= set(built)
 
 
+#: Boards whose SDRAM can have twice the main clock.
+DOUBLE = ["ulx3s-12f", "ulx3s-85f", "icesugar-pro", "icepi-zero"]
+
+
+@pytest.mark.parametrize("part, most", [(None, 58), ("AS4C16M16SA-6", 61)])
+def test_twice_the_main_clock_has_margins_or_is_refused(part, most):
+    board = open_board("ulx3s-85f").with_sdram_rate(2)
+    if part is not None:
+        board = replace(board, memory=replace(board.memory, part=part))
+    built = []
+    for mhz in range(10, 90):
+        try:
+            clocks = clocking(board, mhz * 1_000_000)
+        except ValueError as error:
+            assert str(error).endswith(f"the nearest that work: {most} MHz"), (mhz, error)
+            continue
+        built.append(mhz)
+        sdram, chip_hz = clocks.sdram, 2 * clocks.settings.output_hz
+        assert clocks.settings.output % 2 == 0 and min(asdict(sdram.margins).values()) >= 0
+        assert margins(board.memory.part, chip_hz, sdram.path, sdram.capture) == sdram.margins
+    assert built == [*range(10, most + 1)]
+
+
+@pytest.mark.parametrize("name", DOUBLE)
+def test_the_default_clock_is_one_that_the_faster_sdram_can_have(name):
+    board = open_board(name).with_sdram_rate(2)
+    assert board.clock_for() == 58
+    soc = board.make_soc(family=None)
+    assert soc.sdram_rate == soc.memory_info["rate"] == 2
+    assert soc.memory_info["beat_bytes"] == 2 * open_board(name).memory.beat_bytes == 4
+
+
+def test_boards_without_an_sdram_at_twice_the_main_clock():
+    for name, words in {
+        "colorlight-i5": "SDRAM part 'EM638325' at a rate of 2: expected at most 16 bits and at "
+        "least 512 columns, found 32 and 256$",
+        "blackice-mx": "expected 1, which is all that an hx8k can make$",
+        "upduino": "expected 1, its main memory is SPRAM$",
+        "orangecrab-85f": "expected 1, its main memory is DDR3$",
+    }.items():
+        with pytest.raises(BoardError, match=f"^SDRAM rate of {name} = 2: {words}"):
+            open_board(name).with_sdram_rate(2)
+    with pytest.raises(BoardError, match="^SDRAM rate of ulx3s-85f = 3: expected 1 or 2$"):
+        open_board("ulx3s-85f").with_sdram_rate(3)
+    board = open_board("ulx3s-85f")
+    assert board.with_sdram_rate(None) is board.with_sdram_rate(1) is board
+    assert board.with_sdram_rate(2).with_sdram_rate(1) == board
+    assert "rate" not in board.make_soc(family=None).memory_info
+
+
+def test_the_refusal_of_a_clock_that_is_too_fast_for_twice_as_much():
+    board = open_board("ulx3s-85f").with_sdram_rate(2)
+    with pytest.raises(
+        BoardError,
+        match="^ulx3s-85f cannot be built with a main clock of 80 MHz: SDRAM part 'W9825G6' at "
+        "twice the main clock of 80 MHz: expected at most 143 MHz, found 160; the nearest that "
+        "work: 58 MHz$",
+    ):
+        board.make_soc(clock_hz=80_000_000)
+
+
 def test_the_refusal_of_a_clock_names_those_that_work():
     with pytest.raises(
         BoardError,

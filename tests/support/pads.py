@@ -35,6 +35,8 @@ def start_levels(module, family):
         if bit in ("0", "1"):
             return bit
         cell = drivers[bit]
+        if cell["type"] == "ODDRX1F":
+            return "0"
         assert cell["type"] == "TRELLIS_FF" and cell["attributes"]["syn_useioff"], (
             "a pad's level comes from the register in its I/O cell"
         )
@@ -77,6 +79,10 @@ class PadSimulation:
     """Simulation of a netlist with one clock: LUTs, flip-flops and I/O cells by the chips'
     libraries, two-state.
 
+    Double-rate cells of an ECP5 are as in the vendor's simulation models: three stages out, and in,
+    the levels at a rising edge and at the falling edge behind it, at the next rising edge.
+    :attr:`outside` holds a level for each pad, or a pair of them, one for the end of each half.
+
     Parameters
     ----------
     module : dict, as of :func:`netlist`
@@ -90,6 +96,9 @@ class PadSimulation:
         self._state = {}  # net -> level of what registers drive
         # pad -> levels of its output registers: data, data of the second half, enable
         self._pad_state = {}
+        # Of double-rate cells: net of the output -> inputs and stages; inputs and the last level at
+        # a rising edge.
+        self._double_outputs, self._double_inputs = {}, []
         for cell in cells:
             c, p, kind = cell["connections"], cell["parameters"], cell["type"]
             if kind in ("LUT4", "SB_LUT4"):
@@ -111,6 +120,14 @@ class PadSimulation:
                 self.outside[pad], self._pad_state[pad] = 0, (0, 0, 0)
                 if kind == "SB_IO" and "D_IN_0" in c:
                     self._state[c["D_IN_0"][0]] = 0
+            elif kind == "ODDRX1F":
+                assert c["RST"] == ["0"]
+                self._double_outputs[c["Q"][0]] = [c["D0"][0], c["D1"][0]], [(0, 0)] * 3
+            elif kind == "IDDRX1F":
+                assert c["RST"] == ["0"]
+                outputs = c["Q0"][0], c["Q1"][0]
+                self._double_inputs.append([c["D"][0], outputs, 0])
+                self._state |= dict.fromkeys(outputs, 0)
             else:
                 assert kind in ("SB_GB", "SB_GB_IO", "DCCA", "$scopeinfo"), (
                     f"a cell that is not known: {kind}"
@@ -143,7 +160,12 @@ class PadSimulation:
         c, p = cell["connections"], cell["parameters"]
         if cell["type"] == "TRELLIS_IO":
             drives = p["DIR"] != "INPUT" and not ("T" in c and self.net(c["T"][0]))
-            return (self.net(c["I"][0]) if drives else self.outside[pad]), drives
+            if drives and c["I"][0] in self._double_outputs:
+                return self._double_outputs[c["I"][0]][1][-1][half], drives
+            outside = self.outside[pad]
+            if isinstance(outside, tuple):
+                outside = outside[half]
+            return (self.net(c["I"][0]) if drives else outside), drives
         kind, (first, second, enable) = int(p["PIN_TYPE"], 2) >> 2, self._pad_state[pad]
         if kind == 0b1010:
             return self.net(c["D_OUT_0"][0]), bool(self.net(c["OUTPUT_ENABLE"][0]))
@@ -156,6 +178,17 @@ class PadSimulation:
     def clock(self):
         """Simulates a rising edge, and the falling one after it."""
         state = {q: self.net(d) for d, q in self._flops}
+        for each in self._double_inputs:
+            bit, outputs, rising = each
+            pad = next(
+                pad for pad, cell in self.pads.items() if cell["connections"].get("O") == [bit]
+            )
+            state |= zip(outputs, (rising, self.pad(pad, 0)[0]), strict=True)
+            each[2] = self.pad(pad, 1)[0]
+        outputs = {
+            q: (inputs, [tuple(map(self.net, inputs)), *stages[:-1]])
+            for q, (inputs, stages) in self._double_outputs.items()
+        }
         pads = {}
         for pad, cell in self.pads.items():
             c = cell["connections"]
@@ -168,6 +201,7 @@ class PadSimulation:
                 if c.get("D_IN_0"):
                     state[c["D_IN_0"][0]] = self.pad(pad, 1)[0]
         self._state |= state
+        self._double_outputs = outputs
         self._pad_state |= pads
         for pad, (first, _, enable) in pads.items():
             c = self.pads[pad]["connections"]

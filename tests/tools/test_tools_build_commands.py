@@ -393,6 +393,7 @@ def test_build_report(quintet, monkeypatch):
         "placer": None,
         "run_list": False,
         "boot": False,
+        "sdram_rate": None,
     }
     ran = quintet("build", "icebreaker", "opentpu")
     assert (
@@ -559,6 +560,28 @@ def test_on_chip_memory_of_a_preset_and_of_the_command(quintet, tmp_path, monkey
             package=package, preset="85f-16x16-fast", family=None, on_chip=0
         ).memory_info
     )
+
+
+def test_the_rate_of_an_sdram(quintet, tmp_path, monkeypatch):
+    seen = []
+
+    def told(*args, **kwargs):
+        seen.append(kwargs["sdram_rate"])
+        raise logs.BuildError("no tools")
+
+    monkeypatch.setattr(flow, "build", told)
+    out = tmp_path / "b"
+    for more in ((), ("--sdram-rate", "1"), ("--sdram-rate", "2")):
+        quintet("build", "ulx3s-85f", "opentpu", "-o", out, *more)
+    assert seen == [None, 1, 2]
+    refused(
+        quintet("build", "icebreaker", "opentpu", "--sdram-rate", "2", "-o", out),
+        2,
+        "SDRAM rate of icebreaker = 2",
+        "expected 1, its main memory is SPRAM",
+    )
+    with pytest.raises(TargetError, match="sdram_rate = 3: expected 1 or 2"):
+        parse_target("sim:ulx3s-85f/opentpu?sdram_rate=3")
 
 
 def test_boards_says_which_presets_have_on_chip_memory(quintet):

@@ -153,6 +153,7 @@ def build(
     detail: Callable[[str, str], object] = lambda stage, text: None,
     run_list: bool = False,
     boot: bool = False,
+    sdram_rate: int | None = None,
 ) -> dict[str, Any]:
     """Builds a bitstream: synthesis, place and route, packing, and a report.
 
@@ -190,6 +191,8 @@ def build(
         The SoC walks lists of runs.
     boot : bool
         The SoC starts from a plan image in flash memory.
+    sdram_rate : int, optional
+        Cycles of the board's SDRAM for each of the main clock, 1 or 2; else the board's.
 
     Returns
     -------
@@ -237,6 +240,7 @@ def build(
         placer,
         run_list,
         boot,
+        sdram_rate,
     )
     with job.locked():
         return _build_in(job, progress, detail, limit)
@@ -301,6 +305,7 @@ def begin(
     placer: str | None = None,
     run_list: bool = False,
     boot: bool = False,
+    sdram_rate: int | None = None,
 ) -> Job:
     """Elaborates a build without running a tool; arguments and errors as of :func:`build`."""
     from ...boards import open_board
@@ -309,7 +314,7 @@ def begin(
     if not isinstance(seed, int) or isinstance(seed, bool) or seed < 0:
         raise BuildError(f"seed = {seed!r}: expected a number of 0 or more")
     started = time.monotonic()
-    board = open_board(board)
+    board = open_board(board).with_sdram_rate(sdram_rate)
     package = open_core(isa) if isa else None
     if package is not None and preset is None and not params:
         _check_fits(board, package)

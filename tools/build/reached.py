@@ -148,7 +148,7 @@ def time_clock(build: _Build) -> TimeClock:
 
 def _is_preset(build):
     """Whether the parameters are those of the preset, and the on-chip memory, if its size is known,
-    has the preset's size."""
+    has the preset's size, and the SDRAM the main clock."""
     from ...boards import open_board
     from ...gateware.cores import open_core
 
@@ -158,6 +158,8 @@ def _is_preset(build):
         return False
     if build.memory is None:
         return True
+    if build.memory.get("rate", 1) > 1:
+        return False
     default, _ = open_board(build.board).on_chip_memory(package, build.preset, {})
     return (build.memory.get("on_chip") or {}).get("size", 0) == default
 

@@ -72,6 +72,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--sdram-rate",
+        type=int,
+        choices=(1, 2),
+        metavar="RATE",
+        help="cycles of the board's SDRAM for each of the main clock, 1 or 2 (default: 1)",
+    )
+    parser.add_argument(
         "--run-list",
         action="store_true",
         help="the SoC walks lists of runs: several inputs in a row without the host",
@@ -130,7 +137,8 @@ def run(args: argparse.Namespace, console: Console) -> int:
     from ...boards import open_board
     from ...gateware.cores import open_core
 
-    board, package = open_board(args.board), open_core(args.isa)
+    board = open_board(args.board).with_sdram_rate(args.sdram_rate)
+    package = open_core(args.isa)
     package.params.SPACE.resolve(args.preset or board.preset_for(package), given)
     board.on_chip_memory(package, args.preset, given, args.on_chip)
     from ..build.bitstream import build
@@ -166,6 +174,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             "detail": detail,
             "run_list": args.run_list,
             "boot": args.boot,
+            "sdram_rate": args.sdram_rate,
         }
         if args.seeds is None:
             report = build(args.board, args.isa, seed=args.seed, **options)
@@ -311,6 +320,8 @@ def _show(report, console):
             f"{on_chip['beat_bytes']} bytes, the rest "
             f"{report['memory']['kind']} in beats of {report['memory']['beat_bytes']}"
         )
+    if rate := report.get("memory", {}).get("rate"):
+        console.out(f"SDRAM's clock: {rate} times the main clock")
     if "seeds" in report:
         _show_seeds(report, console)
     if tools := report.get("tools"):

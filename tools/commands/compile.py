@@ -106,6 +106,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="this node must run on the host, and others may; may be given several times",
     )
     parser.add_argument(
+        "--approximate",
+        metavar="N",
+        type=int,
+        help="elementwise functions that the core lacks (hard swish, silu, gelu, sigmoid) become "
+        "sums of N relus, which fit the calibration inputs; 8 to 12 suit 8 bits",
+    )
+    parser.add_argument(
         "--report",
         action="store_true",
         help="rank the layers by what their quantisation costs at the outputs, with advice",
@@ -125,9 +132,11 @@ def run(args: argparse.Namespace, console: Console) -> None:
         raise InputError(f"--images {args.images}: expected a number from 1 on, or auto")
     given, stream = _pairs(args), _stream(args)
     from ..compiler.onnx_import import import_onnx
+    from ..compiler.passes.curves import check_relus
     from ..compiler.planning import Options, compile_graph
     from ..compiler.target_build import target_build
 
+    check_relus(args.approximate)
     build = target_build(args.target, args.preset, sizes(args))
     graph = import_onnx(args.model)
     from ..compiler.streams import stream_of
@@ -149,6 +158,7 @@ def run(args: argparse.Namespace, console: Console) -> None:
         args.dry_run,
         pairs,
         steps,
+        args.approximate,
     )
     noise = None
     with console.progress() as progress:

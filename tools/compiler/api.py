@@ -70,6 +70,7 @@ def compile_model(
     initial: Mapping[str, np.ndarray] | None = None,
     stream: Mapping[str, int] | None = None,
     frames: int | None = None,
+    approximate: int | None = None,
 ) -> Compiled:
     """Compiles a trained network for a target.
 
@@ -82,7 +83,8 @@ def compile_model(
         note among those of the plan. Of a network with states it is one sequence, [steps, ...], or
         several, [sequences, steps, ...], and states are left out
     preset, params : sizes, where the target leaves them open
-    bits, equalise, percentile, host_steps, images, on_host : see :class:`~.planning.Options`
+    bits, equalise, percentile, host_steps, images, on_host, approximate :
+        see :class:`~.planning.Options`
     states : dict, name of an output -> name of the input that it is in the next inference, beside
         those that are found by themselves (:func:`~.streams.states.found_states`); ``False``:
         none at all
@@ -131,5 +133,6 @@ def compile_model(
         tuple(on_host),
         states=pairs,
         steps=steps,
+        approximate=approximate,
     )
     return Compiled(compile_graph(graph, build, calibration, options))

@@ -14,17 +14,20 @@ from .graph import (
     Activation,
     Affine,
     Binary,
+    Concat,
     Conv,
     Dense,
     Graph,
     Node,
     Reduce,
     Reshape,
+    Slice,
     Softmax,
     Tensor,
     TopK,
     Transpose,
 )
+from .passes.curves import substituted
 
 __all__ = [
     "PartitionError",
@@ -38,6 +41,8 @@ __all__ = [
 ]
 
 _LAYOUT = (Reshape, Transpose)
+#: Kinds that only join or choose elements: the host does them with outputs, as those of _LAYOUT.
+_JOINS = (Concat, Slice)
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,10 @@ class Segment:
 
 
 def separated(graph: Graph, backend: Backend) -> Graph:
-    """Separates the fused activation of every node that the core supports only without it."""
+    """Brings a simplified graph into a form of which the core runs most: hard sigmoid and hard
+    swish by other nodes if it has those, and the fused activation of every node that it supports
+    only without it as a node of its own."""
+    graph = substituted(graph, backend)
     result = Graph(graph.name, graph.inputs, graph.outputs, [], dict(graph.tensors))
     for node in graph.nodes:
         if not isinstance(node, Conv | Dense | Binary | Affine):
@@ -163,8 +171,8 @@ def partition(
     graph : Graph, after the passes
     backend : Backend of the core
     host_steps : bool, the host may run any node;
-        without it only what stands last (an activation, softmax, argmax) or moves elements of an
-        input or output
+        without it only what stands last (an activation, softmax, argmax), moves elements of an
+        input or output, or joins and cuts outputs
     others : bool, ask the other instruction sets about refused nodes
 
     Raises
@@ -231,6 +239,12 @@ def _would_run(backend, graph, node):
 def _segments(graph, answers):
     """Splits a network into segments; ``answers`` says which nodes run on the core."""
     places = {node.name: not answers[node.name].runs for node in graph.nodes}
+    # What only the end of the network reads does not go back to the core from the host.
+    made, ending = {node.output: node.name for node in graph.nodes}, _ending(graph)
+    for node in graph.nodes:
+        sources = [made[name] for name in node.inputs if name in made]
+        if node.name in ending and any(places[name] and name in ending for name in sources):
+            places[node.name] = True
     groups = _grouped(graph, places)
     if len(groups) > 1:
         # A segment that only moves elements does not run on the core between two of the host's.
@@ -244,28 +258,36 @@ def _segments(graph, answers):
     return [Segment(on_host, graph.part(nodes)) for on_host, nodes in groups]
 
 
-def _edge(graph, off):
-    """Names of the nodes in ``off`` (which the core does not run) that the host runs without
-    ``host_steps``: an activation, softmax, argmax or top-k at the end, and layout changes of inputs
-    and outputs."""
-    made = {node.output: node for node in graph.nodes}
-    readers = {}
+def _is_final(node):
+    """Whether the host may do a node that stands last."""
+    return (
+        isinstance(node, (Activation, Softmax, TopK, *_LAYOUT, *_JOINS))
+        or isinstance(node, Reduce)
+        and node.function in INDEX_FUNCTIONS
+    )
+
+
+def _ending(graph):
+    """Names of the nodes behind which there is nothing but nodes that the host may do last, as they
+    are themselves."""
+    readers: dict[str, list[Node]] = {}
     for node in graph.nodes:
         for name in node.inputs:
             readers.setdefault(name, []).append(node)
-    last, first = set(), set()
+    last: set[str] = set()
     for node in reversed(graph.nodes):
-        final = (
-            isinstance(node, (Activation, Softmax, TopK, *_LAYOUT))
-            or isinstance(node, Reduce)
-            and node.function in INDEX_FUNCTIONS
-        )
-        if (
-            node.name in off
-            and final
-            and all(reader.name in last for reader in readers.get(node.output, ()))
-        ):
+        behind = readers.get(node.output, ())
+        if _is_final(node) and all(reader.name in last for reader in behind):
             last.add(node.name)
+    return last
+
+
+def _edge(graph, off):
+    """Names of the nodes in ``off`` (which the core does not run) that the host runs without
+    ``host_steps``: an activation, softmax, argmax or top-k at the end, layout changes of inputs and
+    outputs, and outputs that are joined or cut."""
+    made = {node.output: node for node in graph.nodes}
+    first: set[str] = set()
     for node in graph.nodes:
         if (
             node.name in off
@@ -273,7 +295,7 @@ def _edge(graph, off):
             and all(name not in made or made[name].name in first for name in node.inputs)
         ):
             first.add(node.name)
-    return last | first
+    return (_ending(graph) & off) | first
 
 
 def neighbours_of(isa: str) -> dict[str, Backend]:

@@ -19,6 +19,7 @@ from .graph import State
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
 from .passes.centring import branches_scaled, centred, results_centred
+from .passes.curves import Approximation, approximated, check_relus
 from .plan import CoreStep, HostStep, Plan, drop_unread
 from .quantise import check_bits, quantise
 from .quantise.calibration import check_calibration, collect
@@ -37,6 +38,8 @@ __all__ = ["Options", "Outline", "compile_graph", "outline", "random_calibration
 #: where programs depend on values at all; those that a dry run computes in floating point, to find
 #: tensors that are no finite numbers.
 MOST_CALIBRATION, FEW, LOOKED = 256, 2, 1
+#: Inputs whose values functions are approximated for.
+CURVED = 32
 #: Of main memory, by which placeholder numbers may take more or less than those of the quantiser.
 _MARGIN = 1.25
 
@@ -54,7 +57,9 @@ class Options:
     (:func:`~.quantise.quantiser.placeholder`), and then of few inputs, with weights rounded to
     the nearest; and no program has a double-buffered copy. ``states``: outputs that are inputs of
     the next inference; ``steps``: inferences of a sequence of calibration inputs, behind which
-    states begin anew, ``None``: all inputs are one sequence.
+    states begin anew, ``None``: all inputs are one sequence. ``approximate``: relus that an
+    elementwise function which the core lacks is approximated with
+    (:mod:`~.passes.curves`), ``None``: none is.
     """
 
     bits: int | None = None
@@ -66,6 +71,7 @@ class Options:
     dry: bool = False
     states: tuple[StatePair, ...] = ()
     steps: int | None = None
+    approximate: int | None = None
 
 
 @dataclass
@@ -226,6 +232,7 @@ def compile_graph(
         given = carried(graph, options.states, few, options.steps)
     near = graph
     held: dict[str, str] = {}
+    check_relus(options.approximate)
     if calibration is not None:
         # A state's offset or factor would have to be that of its other end.
         fixed = {name for pair in options.states for name in (pair.input, pair.output)}
@@ -233,6 +240,7 @@ def compile_graph(
         near, held = centred(simplify(graph), few, fixed)
         if not options.dry and _backend(build).is_narrow(options.bits):
             near = branches_scaled(results_centred(near, few, fixed), few, fixed)
+    near, curves = _with_curves(near, build, given, options)
     exact = False  # whether placeholder numbers have been found too rough
     on_board = True  # whether states may share one scale
     while True:
@@ -303,6 +311,7 @@ def compile_graph(
         choices=[
             *_offsets(made.graph),
             *_factors(made.graph),
+            *_curve_entries(curves),
             *_clip_entries(parts, unfused_clips),
             *(choice for part in parts for choice in part.choices),
         ],
@@ -315,6 +324,35 @@ def compile_graph(
             progress("measure accuracy")
         _judge(plan, graph, given, "random" if calibration is None else "calibration", held)
     return plan
+
+
+def _with_curves(graph, build, calibration, options):
+    """The network with functions approximated that the core lacks, if the user allows it: the graph
+    and a list of :class:`Approximation`."""
+    if options.approximate is None:
+        return graph, []
+    graph, backend = simplify(graph), _backend(build)
+    check_names(graph, options.on_host)
+    backend.forced_to_host = dict.fromkeys(options.on_host, "")
+    few = {
+        port.tensor: to_graph(port, np.asarray(calibration[port.name])[:CURVED])
+        for port in graph.inputs
+    }
+    return approximated(graph, backend, few, options.approximate)
+
+
+def _curve_entries(curves: list[Approximation]):
+    """Report entries of approximated functions."""
+    return [
+        {
+            "name": curve.name,
+            "what": "approximated",
+            "value": curve.fit.error,
+            "why": f"{curve.origin} is a sum of {len(curve.fit.slopes)} relus, as --approximate "
+            f"allows: greatest error over the values seen",
+        }
+        for curve in curves
+    ]
 
 
 def _without(ports, names):

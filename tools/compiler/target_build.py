@@ -81,7 +81,7 @@ def target_build(
 
 
 #: Options of a virtual board that a plan's target keeps.
-_KEPT = ("on_chip", "run_list")
+_KEPT = ("on_chip", "run_list", "sdram_rate")
 
 
 def _described(name, preset, params):
@@ -92,7 +92,9 @@ def _described(name, preset, params):
     package, size, clock, link, memory = open_core(name.isa), _MODEL_MEMORY, None, None, None
     space = package.params.SPACE
     if name.kind == "sim":
-        board = open_board(name.board)
+        given = name.options.get("sdram_rate")
+        rate = None if given is None else int(given)
+        board = open_board(name.board).with_sdram_rate(rate)
         preset = preset or board.preset_for(package)
         resolved = space.resolve(preset, params)
         size = board.memory.usable(package, resolved)
@@ -104,6 +106,7 @@ def _described(name, preset, params):
             resolved,
             preset,
             None if on_chip is None else int(on_chip),
+            rate,
         )
         clock, link = round(board.clock_for(package, preset) * 1e6), board.link.info
     else:

@@ -104,6 +104,11 @@ def _report(folder):
             f"{path}: link {report['link']}; only builds with link uart can be checked, since "
             f"the host is simulated at a serial line's pins"
         )
+    if (report.get("memory") or {}).get("rate", 1) > 1:
+        raise InputError(
+            f"{path}: the SDRAM's clock is a multiple of the main clock, and the netlist of such a "
+            f"build cannot be checked: the double-rate cells of its pads have no model"
+        )
     if (report.get("memory") or {}).get("kind") == "DDR3":
         raise InputError(
             f"{path}: main memory is DDR3, and the netlist of such a build cannot be checked: "

@@ -89,8 +89,6 @@ EXAMPLES = {
     "Clip, Relu6": _act("clip", low=0.0, high=6.0),
     "Sigmoid": _act("sigmoid"),
     "Tanh": _act("tanh"),
-    "HardSigmoid": _act("hard_sigmoid", alpha=0.2, beta=0.5),
-    "HardSwish": _act("hard_swish", alpha=1 / 6, beta=0.5),
     "Exp": _act("exp"),
     "Log": _act("log"),
     "MaxPool": (g.MaxPool, [_MAP], {"window": (2, 2), "stride": (2, 2)}),
@@ -175,6 +173,8 @@ REWRITTEN = {
         "PRelu", constants=(np.linspace(0, 1, 16, dtype=np.float32).reshape(16, 1, 1),)
     ),
     "Max, Min of two tensors": _Rewritten("Max", constants=("x",)),
+    "HardSigmoid": _Rewritten("HardSigmoid"),
+    "HardSwish": _Rewritten("HardSwish"),
     "Mish": _Rewritten("Mish"),
     "Elu, Selu, Celu": _Rewritten("Elu"),
     "Gelu, Erf": _Rewritten("Gelu"),

@@ -242,13 +242,14 @@ def _plan(folder):
     from ..compiler.plan import load_plan
     from ..compiler.results.report import plan_object
     from ..compiler.target_build import TargetBuild
+    from ..targets.names import parse_target
 
     plan = load_plan(folder)
-    clock = (
-        None
-        if plan.board is None
-        else round(open_board(plan.board).clock_for(open_core(plan.isa), plan.preset) * 1e6)
-    )
+    clock = None
+    if plan.board is not None:
+        rate = parse_target(plan.target).options.get("sdram_rate") if plan.target else None
+        board = open_board(plan.board).with_sdram_rate(None if rate is None else int(rate))
+        clock = round(board.clock_for(open_core(plan.isa), plan.preset) * 1e6)
     build = TargetBuild(
         isa=plan.isa,
         preset=plan.preset,

@@ -42,7 +42,8 @@ class _Region:
 
 def _regions(info):
     size, memory = info.memory_size, info.memory
-    lanes = 8 * int(memory.get("beat_bytes") or 2)
+    # A beat passes the lines of a faster SDRAM in several of its cycles.
+    lanes = 8 * int(memory.get("beat_bytes") or 2) // int(memory.get("rate") or 1)
     on_chip = memory.get("on_chip")
     if not on_chip:
         return [_Region(0, size, lanes)]

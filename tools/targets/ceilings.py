@@ -65,22 +65,24 @@ def board_memory(
     params: Mapping[str, Any] | None = None,
     preset: str | None = None,
     on_chip: int | None = None,
+    sdram_rate: int | None = None,
 ) -> dict[str, Any]:
     """Description of a board's main memory for a build that uses ``size`` bytes: ``size``,
-    ``beat_bytes``, ``kind``, and ``on_chip`` (``size`` and ``beat_bytes``) if part of it lies in
-    block RAM; empty if ``name`` is ``None``.
+    ``beat_bytes``, ``kind``, ``rate`` if its clock is faster than the main clock, and ``on_chip``
+    (``size`` and ``beat_bytes``) if part of it lies in block RAM; empty if ``name`` is ``None``.
 
     Parameters
     ----------
     isa, params : the core and all its parameters, which may decide the beats
     preset : of the core; without it nothing lies on chip
     on_chip : bytes on chip, else the preset's
+    sdram_rate : as of :meth:`~quintet.boards.board.Board.with_sdram_rate`
     """
     if name is None:
         return {}
     from ...boards import open_board
 
-    board = open_board(name)
+    board = open_board(name).with_sdram_rate(sdram_rate)
     memory = board.memory
     if isa is not None and params is not None:
         memory = memory.suited(cores.open_core(isa), params, size)
@@ -89,6 +91,8 @@ def board_memory(
         "beat_bytes": memory.beat(size),
         "kind": memory.kind,
     }
+    if board.sdram_rate > 1:
+        found["rate"] = board.sdram_rate
     if isa is not None and preset is not None:
         on_chip, beat = board.on_chip_memory(cores.open_core(isa), preset, params, on_chip)
         if on_chip:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["TargetName", "open_sim_target", "open_target", "parse_target", "public_name"]
 
 #: Words of a virtual board's query that are no build parameters.
-SIM_OPTIONS = ("boot", "link", "load", "on_chip", "run_list", "trace", "trace_from")
+SIM_OPTIONS = ("boot", "link", "load", "on_chip", "run_list", "sdram_rate", "trace", "trace_from")
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,8 @@ def _parse_sim(text):
         raise _refused(text, f"load = {options['load']}: expected link or direct")
     if "on_chip" in options and not options["on_chip"].isdecimal():
         raise _refused(text, f"on_chip = {options['on_chip']}: expected a number of bytes")
+    if options.get("sdram_rate", "1") not in ("1", "2"):
+        raise _refused(text, f"sdram_rate = {options['sdram_rate']}: expected 1 or 2")
     _check_run_list(text, options)
     if "trace_from" in options and not options["trace_from"].isdigit():
         raise _refused(text, f"trace_from = {options['trace_from']}: expected a number of cycles")

@@ -164,7 +164,9 @@ def open_board_of(
     from ...gateware.cores import open_core
 
     assert parsed.board is not None and parsed.isa is not None
-    board, package = open_board(parsed.board), open_core(parsed.isa)
+    rate = parsed.options.get("sdram_rate")
+    board = open_board(parsed.board).with_sdram_rate(None if rate is None else int(rate))
+    package = open_core(parsed.isa)
     space = package.params.SPACE
     preset = parsed.preset or board.preset_for(package)
     space.resolve(preset, parsed.params)  # before anything that takes time

@@ -13,6 +13,9 @@
 // from this call to the next: a READ given to call n of edge() reaches it with the call n + CL - 1 + d, where d is the one number of
 // cycles for which the data are in time, the controller's `capture` (docs/how/memory.md). If there is none, dq() never shows any data.
 //
+// A chip whose clock is twice as fast gets two calls in a cycle of sync, one for each half; all of the above holds for halves then.
+// Bursts have one or two words, as the mode register says. A command within a burst is not modelled and breaks a rule.
+//
 // Bytes lie in data() in the order of the controller's addresses: row, bank, column, byte.
 #pragma once
 #include <cstdint>
@@ -57,16 +60,23 @@ struct SdrSdram {
         if (!cke && started) fail("CKE low");
         uint32_t mask = dqm_before;
         dqm_before = dqm;
+        const bool within_burst = busy, writes_second = second;
+        busy = second = false;
         if (!cs_n && cke) {
             unsigned command = (ras_n ? 4 : 0) | (cas_n ? 2 : 0) | (we_n ? 1 : 0);
-            if (command != 7) execute(command, ba & (banks.size() - 1), a, dqm, dq, dq_oe);
+            if (command != 7) {
+                if (within_burst) fail("a command within a burst is not modelled");
+                execute(command, ba & (banks.size() - 1), a, dqm, dq, dq_oe);
+            }
         }
+        if (writes_second) write_word(second_bank, second_column, dqm, dq, dq_oe);
         // Data of a READ of CL edges ago are valid at this edge; drive[] describes the interval that begins here.
         drive[1] = drive[0];
         Slot due = pipe[0];
         pipe[0] = pipe[1];
         pipe[1] = pipe[2];
-        pipe[2] = Slot();
+        pipe[2] = pipe[3];
+        pipe[3] = Slot();
         drive[0] = due.valid;
         uint32_t value = due.value;
         for (unsigned i = 0; i < config.data_bits / 8; i++)
@@ -116,7 +126,12 @@ private:
     bool precharged_all = false, started = false;
     unsigned init_count = 0, cas_latency = 0;
     unsigned seen_after = 4;        // calls until data are in time; 4: never
-    Slot pipe[3];
+    unsigned burst = 1;             // words of a READ or WRITE
+    bool busy = false;              // the next edge belongs to a burst
+    bool second = false;            // the next edge writes the second word of a burst, there:
+    unsigned second_bank = 0;
+    uint32_t second_column = 0;
+    Slot pipe[4];
     bool drive[2] = {false, false};
     uint32_t late[4] = {0, 0, 0, 0};
     uint32_t dqm_before = 0;
@@ -153,6 +168,14 @@ private:
         return &bytes[word * (config.data_bits / 8)];
     }
 
+    void write_word(unsigned ba, uint32_t a, uint32_t dqm, uint32_t dq, bool dq_oe) {
+        if (!dq_oe) fail("WRITE without data");
+        uint8_t *at = cell(ba, a);
+        for (unsigned i = 0; i < config.data_bits / 8; i++)
+            if (!(dqm >> i & 1)) at[i] = uint8_t(dq >> 8 * i);
+        banks[ba].written = now;
+    }
+
     void execute(unsigned command, unsigned ba, uint32_t a, uint32_t dqm, uint32_t dq, bool dq_oe) {
         Bank &bank = banks[ba];
         if (config.rises_ps[0] < config.t_is_ps) fail("set-up time of the lines");
@@ -178,22 +201,20 @@ private:
             if (within(bank.activated, config.t_rcd_ps)) fail("tRCD");
             if (a >> 10 & 1) fail("auto-precharge is not modelled");
             if ((a & ~(1u << 10)) >> (config.column_bits > 10 ? 12 : config.column_bits)) fail("column out of range");
+            busy = burst > 1;
             if (command == 5) {
-                uint8_t *at = cell(ba, a);
-                uint32_t value = 0;
-                for (unsigned i = 0; i < config.data_bits / 8; i++) value |= uint32_t(at[i]) << 8 * i;
-                if (cas_latency) {
-                    pipe[cas_latency - 1].valid = true;
-                    pipe[cas_latency - 1].value = value;
+                for (unsigned n = 0; n < burst && cas_latency; n++) {
+                    // A burst of two stays within a pair of columns.
+                    uint8_t *at = cell(ba, a ^ n);
+                    Slot &slot = pipe[cas_latency - 1 + n];
+                    slot.valid = true, slot.value = 0;
+                    for (unsigned i = 0; i < config.data_bits / 8; i++) slot.value |= uint32_t(at[i]) << 8 * i;
                 }
                 bank.read = now;
                 reads++;
             } else {
-                if (!dq_oe) fail("WRITE without data");
-                uint8_t *at = cell(ba, a);
-                for (unsigned i = 0; i < config.data_bits / 8; i++)
-                    if (!(dqm >> i & 1)) at[i] = uint8_t(dq >> 8 * i);
-                bank.written = now;
+                write_word(ba, a, dqm, dq, dq_oe);
+                second = burst > 1, second_bank = ba, second_column = a ^ 1;
                 writes++;
             }
             break;
@@ -225,7 +246,8 @@ private:
             if (!precharged_all) fail("MODE REGISTER SET before PRECHARGE ALL");
             if (init_count < config.init_refreshes) fail("MODE REGISTER SET before the initial refreshes");
             all_idle("MODE REGISTER SET with an open bank");
-            if (a & 7 || ba) fail("only bursts of one beat are modelled");
+            if (a & 14 || ba) fail("only bursts of one or two words are modelled");
+            burst = a & 1 ? 2 : 1;
             cas_latency = a >> 4 & 7;
             if (cas_latency != 2 && cas_latency != 3) {
                 fail("CAS latency");

@@ -30,19 +30,22 @@ class SDRAMSystem(wiring.Component):
     :class:`~.controller.SDRAMController`.
     """
 
-    def __init__(self, *, part: SDRAMPart | str, clock_hz: float, capture: int = 1) -> None:
+    def __init__(
+        self, *, part: SDRAMPart | str, clock_hz: float, capture: int = 1, rate: int = 1
+    ) -> None:
         self.controller = SDRAMController(
-            part=part, clock_hz=clock_hz, capture=capture, powerup_ns=500
+            part=part, clock_hz=clock_hz, capture=capture, powerup_ns=500, rate=rate
         )
-        self.phy = SDRAMPhy(part=part)
+        self.phy = SDRAMPhy(part=part, rate=rate)
         self.beat_bytes, self.size = self.controller.beat_bytes, self.controller.size
         self.domain = ClockDomain("sync")
         self.chip = SDRAMChip(
             part=part,
-            clock_hz=clock_hz,
+            clock_hz=rate * clock_hz,
             pins=self.phy.pads,
             powerup_ns=500,
-            path=ClockPath.centred(part, clock_hz, capture),
+            path=ClockPath.centred(part, rate * clock_hz, capture),
+            rate=rate,
         )
         super().__init__({"port": In(MemoryPort(self.beat_bytes))})
 
@@ -62,6 +65,7 @@ class SDRAMSystem(wiring.Component):
 
 
 def _patterns(part):
+    """Bursts of each pattern; ``part`` as the controller sees it."""
     beat, row = part.beat_bytes, part.beat_bytes << part.column_bits
     around = row << part.bank_bits  # the next row of the same bank
 
@@ -105,13 +109,18 @@ PATTERNS = tuple(_patterns(find_part("W9825G6")))
 
 
 def measure(
-    *, pattern: str, part: SDRAMPart | str = "W9825G6", clock_hz: float = 100e6, cycles: int = 8000
+    *,
+    pattern: str,
+    part: SDRAMPart | str = "W9825G6",
+    clock_hz: float = 100e6,
+    cycles: int = 8000,
+    rate: int = 1,
 ) -> tuple[float, float]:
     """Fraction of the pins' peak bandwidth that a burst pattern reaches after initialisation.
 
     Returns (fraction, refreshes made over refreshes due).
     """
-    system = SDRAMSystem(part=part, clock_hz=clock_hz)
+    system = SDRAMSystem(part=part, clock_hz=clock_hz, rate=rate)
     port = system.port
     result = {}
 
@@ -120,7 +129,7 @@ def measure(
         ctx.set(port.ack.ready, 1)
         ctx.set(port.w.valid, 1)
         ctx.set(port.w.payload, {"data": 0x5AA5, "mask": -1 & (1 << system.beat_bytes) - 1})
-        for address, beats, write in _patterns(system.controller.part)[pattern]():
+        for address, beats, write in _patterns(system.controller.part.at_rate(rate))[pattern]():
             ctx.set(port.req.payload, {"address": address, "beats": beats - 1, "write": write})
             ctx.set(port.req.valid, 1)
             taken = False
@@ -145,9 +154,9 @@ def measure(
             counts["refresh"],
             system.chip.now,
         )
-        while system.chip.now - start < cycles:
+        while system.chip.now - start < cycles * rate:
             await next_batch()
-        length = system.chip.now - start
+        length = (system.chip.now - start) / rate
         result["fraction"] = (counts["read"] + counts["write"] - before) / length
         result["refreshes"] = (counts["refresh"] - refreshes) / (
             length / system.controller.timing.t_refi

@@ -35,10 +35,12 @@ class SDRAMChip:
     """Behavioural SDRAM model: one chip (or two side by side) on the lines of an
     :class:`~.phy.SDRAMPins`.
 
-    Its edges are looked at in the middle of the main clock's cycles; when they really come, and
-    when data are back, ``path`` says. Lines that change within the set-up or hold time break a
-    rule. Data that are in time for no edge of the main clock are never seen, only rubbish. Bytes
-    lie in :attr:`data` in the order of the controller's addresses: row, bank, column, byte.
+    Its edges are looked at in the middle of the main clock's cycles (with a ``rate`` of 2, of the
+    halves of these cycles); when they really come, and when data are back, ``path`` says. Lines
+    that change within the set-up or hold time break a rule. Data that are in time for no edge of
+    the main clock are never seen, only rubbish. Bytes lie in :attr:`data` in the order of the
+    controller's addresses: row, bank, column, byte. Bursts have one or two words; a command within
+    one breaks a rule.
 
     Parameters
     ----------
@@ -47,6 +49,8 @@ class SDRAMChip:
     pins : interface of SDRAMPins, or None when :meth:`edge` is called by hand
     path : ClockPath
         By default data are in time for a ``capture`` of 1.
+    rate : int
+        Cycles of the chip for each of the main clock. ``clock_hz`` is the chip's.
     powerup_ns : float
         Time that must pass before the first command.
     init_refreshes : int
@@ -68,11 +72,13 @@ class SDRAMChip:
         clock_hz: float,
         pins: SDRAMPins | None = None,
         path: ClockPath | None = None,
+        rate: int = 1,
         powerup_ns: int = 200_000,
         init_refreshes: int = 8,
         postponed: int = 8,
     ) -> None:
         self.part = part = find_part(part)
+        self.rate = rate
         self.period = 1e9 / clock_hz
         self.clock_mhz = clock_hz / 1e6
         self.pins = pins
@@ -84,6 +90,9 @@ class SDRAMChip:
         self.now = 0
         self.start: int | None = None
         self.cas = 0
+        self.burst = 1  # words of a READ or WRITE
+        self.busy = False  # the next edge belongs to a burst
+        self.second = None  # bank and column of the word that the next edge writes
         self.seen_after = None  # edges until data of the chip are in time
         self.banks = [
             SimpleNamespace(row=None, activated=NEVER, precharged=NEVER, written=NEVER)
@@ -92,7 +101,7 @@ class SDRAMChip:
         self.refreshed = self.mode_set = self.activated = NEVER
         self.precharged_all = False
         self.init_count = 0
-        self.pipe = deque([None] * 3, maxlen=3)
+        self.pipe = deque([None] * 4, maxlen=4)
         self.driven = deque([False] * 2, maxlen=2)  # last two intervals between edges, newest first
         self.late = deque([None] * 4, maxlen=4)
         self.dqm_before = 0
@@ -133,8 +142,13 @@ class SDRAMChip:
             self.require(not self.driven[1], "DQ driven without a turn-around cycle after a read")
         self.require(cke or self.start is None, "CKE low")
         command = ras_n << 2 | cas_n << 1 | we_n
+        second, self.second = self.second, None
+        busy, self.busy = self.busy, False
         if not cs_n and cke and command != NOP:
+            self.require(not busy, "a command within a burst is not modelled")
             self._execute(command, ba, a, dqm, dq, dq_oe)
+        if second is not None:
+            self._write(*second, dqm, dq, dq_oe)
         due = self.pipe.popleft()
         self.pipe.append(None)
         self.driven.appendleft(due is not None)
@@ -162,6 +176,21 @@ class SDRAMChip:
             ),
             None,
         )
+
+    def _place(self, ba, column):
+        """Index of the first byte of a column of an open row."""
+        part = self.part
+        row = self.banks[ba].row << part.bank_bits | ba
+        return (row << part.column_bits | column) * part.beat_bytes
+
+    def _write(self, ba, column, dqm, dq, dq_oe):
+        """Writes a word and notes when."""
+        self.require(dq_oe, "WRITE without data")
+        at = self._place(ba, column)
+        for i in range(self.part.beat_bytes):
+            if not dqm >> i & 1:
+                self.data[at + i] = dq >> 8 * i & 0xFF
+        self.banks[ba].written = self.now
 
     def _idle(self, rule):
         for bank in self.banks:
@@ -194,19 +223,18 @@ class SDRAMChip:
             self.passed(bank.activated, part.t_rcd, "tRCD")
             self.require(not a >> 10 & 1, "auto-precharge is not modelled")
             self.require(not (a & ~(1 << 10)) >> part.column_bits, "column out of range")
-            size = part.beat_bytes
-            at = ((bank.row << part.bank_bits | ba) << part.column_bits | a) * size
+            self.busy = self.burst > 1
             if command == READ:
-                self.pipe[self.cas - 1] = int.from_bytes(
-                    self.data[at : at + size].tobytes(), "little"
-                )
+                for n in range(self.burst):
+                    # A burst of two stays within a pair of columns.
+                    at, size = self._place(ba, a ^ n), part.beat_bytes
+                    self.pipe[self.cas - 1 + n] = int.from_bytes(
+                        self.data[at : at + size].tobytes(), "little"
+                    )
                 self.counts["read"] += 1
             else:
-                self.require(dq_oe, "WRITE without data")
-                for i in range(size):
-                    if not dqm >> i & 1:
-                        self.data[at + i] = dq >> 8 * i & 0xFF
-                bank.written = self.now
+                self._write(ba, a, dqm, dq, dq_oe)
+                self.second = (ba, a ^ 1) if self.burst == 2 else None
                 self.counts["write"] += 1
         elif command == PRECHARGE:
             for i, each in enumerate(self.banks):
@@ -239,7 +267,8 @@ class SDRAMChip:
                 "MODE REGISTER SET before the initial refreshes",
             )
             self._idle("MODE REGISTER SET with an open bank")
-            self.require(not a & 7 and not ba, "only bursts of one beat are modelled")
+            self.require(not a & 0xE and not ba, "only bursts of one or two words are modelled")
+            self.burst = 1 << (a & 1)
             self.cas = a >> 4 & 7
             self.require(self.cas in (2, 3), "CAS latency")
             self.seen_after = self._find_seen_after()
@@ -258,20 +287,27 @@ class SDRAMChip:
         pins = self.pins
 
         async def process(ctx):
+            bits = self.part.data_bits
             while True:
                 await ctx.edge(clock, 0)
-                dq = self.edge(
-                    cke=ctx.get(pins.cke),
-                    cs_n=ctx.get(pins.cs_n),
-                    ras_n=ctx.get(pins.ras_n),
-                    cas_n=ctx.get(pins.cas_n),
-                    we_n=ctx.get(pins.we_n),
-                    ba=ctx.get(pins.ba),
-                    a=ctx.get(pins.a),
-                    dqm=ctx.get(pins.dqm),
-                    dq=ctx.get(pins.dq.o),
-                    dq_oe=ctx.get(pins.dq.oe),
-                )
-                ctx.set(pins.dq.i, 0xA5A5A5A5 if dq is None else dq)
+                seen = 0
+                for half in range(self.rate):
+                    # The command lines rest in the second half.
+                    rest = int(half > 0)
+                    dq = self.edge(
+                        cke=ctx.get(pins.cke),
+                        cs_n=ctx.get(pins.cs_n),
+                        ras_n=ctx.get(pins.ras_n) | rest,
+                        cas_n=ctx.get(pins.cas_n) | rest,
+                        we_n=ctx.get(pins.we_n) | rest,
+                        ba=ctx.get(pins.ba),
+                        a=ctx.get(pins.a),
+                        dqm=ctx.get(pins.dqm) >> half * bits // 8 & (1 << bits // 8) - 1,
+                        dq=ctx.get(pins.dq.o) >> half * bits & (1 << bits) - 1,
+                        dq_oe=ctx.get(pins.dq.oe),
+                    )
+                    word = (0xA5A5A5A5 if dq is None else dq) & (1 << bits) - 1
+                    seen |= word << half * bits
+                ctx.set(pins.dq.i, seen)
 
         return process

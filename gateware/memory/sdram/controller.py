@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""SDR SDRAM controller: keeps rows open, one command per cycle."""
+"""SDR SDRAM controller: keeps rows open, one command per cycle of its clock."""
 
 from types import SimpleNamespace
 
-from amaranth import Array, Cat, Module, Mux, Signal, unsigned
+from amaranth import Array, C, Cat, Module, Mux, Signal, Value, unsigned
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out, connect, flipped
 
@@ -35,11 +35,12 @@ def _arm(timer, cycles):
 
 
 class SDRAMController(wiring.Component):
-    """SDR SDRAM controller: a memory port for a chip of 16 or 32 bits; a beat is as wide as the
-    chip.
+    """SDR SDRAM controller: a memory port for a chip of 16 or 32 bits; a beat is ``rate`` times as
+    wide as the chip.
 
-    Every beat is a command of its own (the chip's burst length is 1), so that bursts of any length
-    and any write masks run at one beat a cycle, and a port may stall at any beat. Rows stay open.
+    Every beat is a command of its own (the chip's burst length is ``rate``), so that bursts of any
+    length and any write masks run at one beat a cycle, and a port may stall at any beat. Rows stay
+    open.
     While one segment (the part of a request in one row) is read or written, the rows of the next
     two are opened, in whatever cycles it takes: each costs the stream one cycle for PRECHARGE and
     one for ACTIVATE, and nothing else. Refreshes wait for a change of row (four at a time), for a
@@ -49,12 +50,13 @@ class SDRAMController(wiring.Component):
     whose data are not there waits, and lets nothing pass but refreshes. Requests are answered
     strictly in order; a write is acknowledged when its last beat is on its way to the chip. Latency
     of a read in an open row: 10 cycles, the CAS latency and ``capture``, from the cycle that the
-    request is taken in to that of the first beat.
+    request is taken in to that of the first beat. With a ``rate`` of 2 these two are in cycles of
+    the chip, and it is 13 cycles and half of their sum, rounded up.
 
-    Clock of the chip: the board drives it, with the frequency of ``sync``. Commands and data leave
-    the I/O registers of
-    :class:`~.phy.SDRAMPhy` at a rising edge of ``sync``; docs/how/memory.md says which phase the
-    chip's clock takes, and which
+    Clock of the chip: the board drives it, with ``rate`` times the frequency of ``sync``. Commands
+    and data leave the I/O registers of
+    :class:`~.phy.SDRAMPhy` at a rising edge of ``sync`` (with a ``rate`` of 2, the second word at a
+    falling edge); docs/how/memory.md says which phase the chip's clock takes, and which
     ``capture`` belongs to it.
 
     Parameters
@@ -63,10 +65,12 @@ class SDRAMController(wiring.Component):
     clock_hz : float
         Frequency of ``sync``.
     capture : int
-        Cycles (0 to 3) by which read data reach the input registers later than in a chip and board
-        without delay and with the clock inverted.
+        Cycles of the chip (0 to 3) by which read data reach the input registers later than in a
+        chip and board without delay and with the clock inverted.
     powerup_ns : float
         Wait before the first command; shorten it in simulation only.
+    rate : int
+        The chip's clock is that many times as fast as ``sync``: 1 or 2.
 
     Members
     -------
@@ -84,12 +88,19 @@ class SDRAMController(wiring.Component):
     kind = "SDRAM"
 
     def __init__(
-        self, *, part: SDRAMPart | str, clock_hz: float, capture: int = 1, powerup_ns: int = 200_000
+        self,
+        *,
+        part: SDRAMPart | str,
+        clock_hz: float,
+        capture: int = 1,
+        powerup_ns: int = 200_000,
+        rate: int = 1,
     ) -> None:
         self.part = find_part(part)
         if self.part.data_bits not in (16, 32):
             raise ValueError(f"SDRAM part must be 16 or 32 bits wide, not {self.part.data_bits}")
-        self.timing = self.part.timing(clock_hz)
+        self._seen = self.part.at_rate(rate)
+        self.timing = self.part.timing(clock_hz, rate)
         check_integer("Capture delay", capture, 0, 3, unit="cycles")
         if (
             not isinstance(powerup_ns, (int, float))
@@ -100,36 +111,65 @@ class SDRAMController(wiring.Component):
         self.clock_hz = clock_hz
         self.capture = capture
         self.powerup_ns = powerup_ns
-        self.beat_bytes = self.part.beat_bytes
+        self.rate = rate
+        self.beat_bytes = self._seen.beat_bytes
         self.size = self.part.size
         self.masks = self.part.masks
         super().__init__(
             {
                 "port": In(MemoryPort(self.beat_bytes)),
-                "pins": Out(SDRAMPins(self.part)),
+                "pins": Out(SDRAMPins(self.part, rate)),
                 "ready": Out(1),
             }
         )
 
+    @property
+    def _latency(self) -> int:
+        """Cycles from an access to its data at the answer queue, less one."""
+        delay = self.timing.cas + self.capture
+        if self.rate == 1:
+            return delay + 1
+        # Five cycles of registers, four of them in double-rate cells, and half a cycle if the first
+        # word comes at a falling edge.
+        return (delay + 9) // 2
+
+    @property
+    def _turn(self) -> int:
+        """Cycles from a READ to a WRITE: the last word, and a cycle of the chip in which neither
+        side drives DQ."""
+        return -(-(self.timing.cas + 1 + self.rate) // self.rate)
+
+    def _read_data(self, m: Module) -> Value:
+        """A beat as the chip gave it. Of two words the first may be the second of a cycle."""
+        words = self.pins.dq.i
+        if self.rate == 1 or (self.timing.cas + self.capture) % 2 == 0:
+            return words
+        before = Signal(self.part.data_bits)
+        m.d.sync += before.eq(words[self.part.data_bits :])
+        return Cat(before, words[: self.part.data_bits])
+
     def elaborate(self, platform: object) -> Module:
         m, s = Module(), SimpleNamespace()  # `s`: signals that several steps use
-        part, timing, pins = self.part, self.timing, self.pins
+        part, timing = self._seen, self.timing
         s.banks = range(1 << part.bank_bits)
 
         split = m.submodules.split = SegmentSplitter(part=part)
         writes = m.submodules.writes = StreamBuffer(shape=self.port.w.payload.shape())
         answers = m.submodules.answers = AnswerQueue(
-            beat_bytes=self.beat_bytes, latency=timing.cas + self.capture + 1
+            beat_bytes=self.beat_bytes, latency=self._latency
         )
         refresh = m.submodules.refresh = RefreshTimer(interval=timing.t_refi)
         sequencer = m.submodules.sequencer = RefreshSequencer(
-            part=part, timing=timing, powerup=int(self.powerup_ns * self.clock_hz / 1e9) + 1
+            part=part,
+            timing=timing,
+            powerup=int(self.powerup_ns * self.clock_hz / 1e9) + 1,
+            burst=self.rate,
         )
         connect(m, flipped(self.port.req), split.i)
         connect(m, flipped(self.port.w), writes.i)
         connect(m, answers.r, flipped(self.port.r))
         connect(m, answers.ack, flipped(self.port.ack))
-        m.d.comb += [answers.dq.eq(pins.dq.i), self.ready.eq(sequencer.ready)]
+        m.d.comb += [answers.dq.eq(self._read_data(m)), self.ready.eq(sequencer.ready)]
 
         s.run = sequencer.run  # nothing but the sequencer's own commands while low
 
@@ -143,7 +183,7 @@ class SDRAMController(wiring.Component):
         ]
         s.no_access = [_wait(m, f"no_access_{b}", timing.t_rcd) for b in s.banks]
         s.no_activate = _wait(m, "no_activate", max(timing.t_rp, timing.t_rrd))
-        s.no_write = _wait(m, "no_write", timing.cas + 2)
+        s.no_write = _wait(m, "no_write", self._turn)
 
         self._prepare(m, s, split, refresh, sequencer)
         self._serve(m, s, writes, answers, sequencer)
@@ -166,7 +206,7 @@ class SDRAMController(wiring.Component):
     def _prepare(self, m, s, split, refresh, sequencer):
         """Prepares the next segments: compares the row of the next one while it is loaded, and
         closes and opens rows."""
-        part, timing = self.part, self.timing
+        part, timing = self._seen, self.timing
         s.coming = split.o
         s.prepared = Signal(SegmentLayout(part))
         s.prepared_valid, hit, s.conflict = Signal(), Signal(), Signal(name="conflict")
@@ -305,7 +345,7 @@ class SDRAMController(wiring.Component):
                 s.final.eq(s.current.left == 1),
             ]
             with m.If(~s.write & ~s.current.error):
-                m.d.sync += _arm(s.no_write, timing.cas + 2)
+                m.d.sync += _arm(s.no_write, self._turn)
         with m.If(s.ahead.o.ready):
             m.d.sync += [
                 s.current.eq(s.ahead.o.payload),
@@ -359,6 +399,11 @@ class SDRAMController(wiring.Component):
                 pins.a.eq(Mux(s.conflict, 0, s.prepared.row)),
             ]
         with m.Else():
-            m.d.sync += [pins.ba.eq(s.current.bank), pins.a.eq(s.current.column)]
+            column = s.current.column
+            # A beat begins at every second column if the chip moves two words for it.
+            m.d.sync += [
+                pins.ba.eq(s.current.bank),
+                pins.a.eq(column if self.rate == 1 else Cat(C(0, 1), column)),
+            ]
             with m.If(s.access & ~s.current.error):
                 m.d.sync += [command.eq(Mux(s.write, WRITE, READ)), pins.dq.oe.eq(s.write)]

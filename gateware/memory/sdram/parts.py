@@ -5,7 +5,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-__all__ = ["PARTS", "SDRAMPart", "SDRAMTiming", "find_part"]
+from ...arguments import is_integer
+
+__all__ = ["PARTS", "RATES", "SDRAMPart", "SDRAMTiming", "find_part"]
+
+#: Possible ratios of the chip's clock to the controller's.
+RATES = (1, 2)
 
 
 @dataclass(frozen=True)
@@ -127,11 +132,36 @@ class SDRAMPart:
         """Access time from the clock in nanoseconds, by CAS latency."""
         return self.t_ac2 if cas == 2 else self.t_ac3
 
-    def timing(self, clock_hz: float) -> SDRAMTiming:
+    def at_rate(self, rate: int) -> SDRAMPart:
+        """The part as a controller sees it whose clock is ``rate`` times slower than the chip's: a
+        beat has ``rate`` words of neighbouring columns.
+
+        Raises
+        ------
+        ValueError
+            The rate is neither 1 nor 2, or a row has fewer than 256 beats.
+        """
+        if not is_integer(rate) or rate not in RATES:
+            raise ValueError(f"SDRAM rate = {rate!r}: expected 1 or 2")
+        if rate == 1:
+            return self
+        if self.data_bits > 16 or self.column_bits < 9:
+            raise ValueError(
+                f"SDRAM part {self.name!r} at a rate of 2: expected at most 16 bits and at least "
+                f"512 columns, found {self.data_bits} and {1 << self.column_bits}"
+            )
+        return replace(self, data_bits=2 * self.data_bits, column_bits=self.column_bits - 1)
+
+    def timing(self, clock_hz: float, rate: int = 1) -> SDRAMTiming:
         """The :class:`SDRAMTiming` at a clock; raises ``ValueError`` if the part does not support
-        it."""
+        it. ``rate``: the chip's clock is that many times ``clock_hz``."""
         if not isinstance(clock_hz, (int, float)) or isinstance(clock_hz, bool) or not clock_hz > 0:
             raise ValueError(f"Clock must be a positive number of Hz, not {clock_hz!r}")
+        if rate > 1 and rate * clock_hz > self.cl3_mhz * 1e6:
+            raise ValueError(
+                f"SDRAM part {self.name!r} at twice the main clock of {clock_hz / 1e6:g} MHz: "
+                f"expected at most {self.cl3_mhz:g} MHz, found {rate * clock_hz / 1e6:g}"
+            )
         if clock_hz > self.cl3_mhz * 1e6:
             raise ValueError(
                 f"Clock of {clock_hz / 1e6:g} MHz is above the {self.cl3_mhz:g} MHz of SDRAM "
@@ -144,15 +174,16 @@ class SDRAMPart:
             return max(1, -int(-(nanoseconds * clock_hz / 1e9 - 0.001) // 1))
 
         timing = SDRAMTiming(
-            cas=2 if clock_hz <= self.cl2_mhz * 1e6 else 3,
+            cas=2 if rate * clock_hz <= self.cl2_mhz * 1e6 else 3,
             t_rcd=cycles(self.t_rcd),
             t_rp=cycles(self.t_rp),
-            t_wr=cycles(self.t_wr),
+            # A burst's last word is written as many cycles of the chip later.
+            t_wr=cycles(self.t_wr + (rate - 1) * 1e9 / (rate * clock_hz)),
             t_ras=cycles(self.t_ras),
             t_rc=cycles(self.t_rc),
             t_rfc=cycles(self.t_rfc),
             t_rrd=cycles(self.t_rrd),
-            t_mrd=self.t_mrd,
+            t_mrd=-(-self.t_mrd // rate),
             # Room for the refreshes that a row change may postpone, so that each row keeps its 64
             # ms.
             t_refi=int(self.t_refi * clock_hz / 1e9 * self.refreshes / (self.refreshes + 16)),
@@ -166,8 +197,8 @@ class SDRAMPart:
 
 @dataclass(frozen=True)
 class SDRAMTiming:
-    """Timing parameters of a part in cycles of one clock; ``cas`` is the CAS latency, ``t_refi``
-    the refresh interval."""
+    """Timing parameters of a part in cycles of the controller's clock; ``t_refi`` is the refresh
+    interval. Only ``cas``, the CAS latency, is in cycles of the chip."""
 
     cas: int
     t_rcd: int
@@ -194,6 +225,8 @@ PARTS = {
         _W9825G6,
         replace(_W9825G6, name="MT48LC16M16A2"),
         replace(_W9825G6, name="AS4C16M16SA"),
+        # Its 6-ns grade (AS4C16M16SA data sheet, revision 3.0, features).
+        replace(_W9825G6, name="AS4C16M16SA-6", cl3_mhz=166, t_ac3=5.0),
         replace(_W9825G6, name="IS42S16160G"),
         replace(_W9825G6, name="IS42S16160B"),
         # 2 MB, 16 bits, two banks: BlackIce Mx. Its data stay shorter (W9816G6JH, AC

@@ -5,12 +5,13 @@ them (docs/how/memory.md, "Clock and phase")."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TypeAlias
 
 from .parts import SDRAMPart, find_part
 
 __all__ = [
+    "DOUBLE_RATE_PADS",
     "FLIGHT_NS",
     "PADS",
     "ClockPath",
@@ -39,6 +40,8 @@ class PadTiming:
         both driven by one edge
     setup, hold : of an input register, seen at its pad
     jitter : of the PLL, and the skew of its outputs' networks
+    half : by how much the falling edge of the PLL's clock may be away from the middle of its
+        period, seen at pads; 0 where nothing happens at falling edges
     """
 
     clock: tuple[float, float]
@@ -47,6 +50,7 @@ class PadTiming:
     setup: float
     hold: float
     jitter: float
+    half: float = 0.0
 
 
 #: By family of primitives.
@@ -63,6 +67,11 @@ PADS = {
     # 0.45.
     "ice40": PadTiming(clock=(0, 2.68), early=0.59, late=0.59, setup=4.16, hold=-0.53, jitter=0.45),
 }
+
+#: Of an ECP5's double-rate cells, by the same tables: IDDRX1F 0.401 and 0.235. The falling edge of
+#: the main clock follows a rising edge of the PLL's oscillator, since the divider is even. ``half``
+#: is an allowance for what the clock networks add, an estimate.
+DOUBLE_RATE_PADS = replace(PADS["ecp5"], setup=1.54, hold=-0.26, half=0.37)
 
 #: Least and most of a time in nanoseconds.
 Interval: TypeAlias = tuple[float, float]
@@ -117,6 +126,8 @@ class Margins:
 def clock_path(pads: PadTiming, shift: Interval, flight: Interval = FLIGHT_NS) -> ClockPath:
     """The :class:`ClockPath` of a clock that follows ``sync`` by ``shift``, (least, greatest) in
     nanoseconds, inside the FPGA."""
+    # Edges of a clock twice as fast follow both edges of `sync`.
+    shift = shift[0] - pads.half, shift[1] + pads.half
     return ClockPath(
         rises=(shift[0] - pads.early - pads.jitter, shift[1] + pads.late + pads.jitter),
         returns=(
@@ -148,7 +159,7 @@ class SDRAMClock:
 
     Attributes
     ----------
-    degrees : float, by which it follows the main clock
+    degrees : float, by which it follows the main clock, of its own period
     capture : int, of the controller
     path : ClockPath
     margins : Margins
@@ -170,14 +181,17 @@ class SDRAMClock:
 
 
 def choose_phase(
-    part: SDRAMPart, clock_hz: float, pads: PadTiming, shifts: Iterable[tuple[float, Interval]]
+    part: SDRAMPart | str,
+    clock_hz: float,
+    pads: PadTiming,
+    shifts: Iterable[tuple[float, Interval]],
 ) -> SDRAMClock:
     """Chooses the :class:`SDRAMClock` whose smallest margin is largest.
 
     Parameters
     ----------
     part : SDRAMPart or str
-    clock_hz : float
+    clock_hz : float, of the chip
     pads : PadTiming
     shifts : iterable of (degrees, (least, most)), the phases that the FPGA can make,
         each with its nanoseconds

@@ -74,6 +74,8 @@ class RefreshTimer(wiring.Component):
 class RefreshSequencer(wiring.Component):
     """Command sequencer of initialisation and refresh; reopens the rows that a refresh closed.
 
+    ``burst``: words that the chip moves for each READ or WRITE.
+
     Members
     -------
     run : Out(1), the controller may give commands of its own; ready : Out(1), initialised
@@ -85,8 +87,10 @@ class RefreshSequencer(wiring.Component):
     command : Out(3), we_n, cas_n, ras_n; bank : Out; a : Out
     """
 
-    def __init__(self, *, part: SDRAMPart, timing: SDRAMTiming, powerup: int) -> None:
-        self.part, self.timing, self.powerup = part, timing, powerup
+    def __init__(
+        self, *, part: SDRAMPart, timing: SDRAMTiming, powerup: int, burst: int = 1
+    ) -> None:
+        self.part, self.timing, self.powerup, self._burst = part, timing, powerup, burst
         super().__init__(
             {
                 "run": Out(1),
@@ -107,6 +111,8 @@ class RefreshSequencer(wiring.Component):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         timing = self.timing
+        # Mode register: CAS latency, and the burst length as a power of two.
+        mode = timing.cas << 4 | (self._burst.bit_length() - 1)
         wait = Signal(
             range(max(self.powerup, timing.t_rfc, timing.t_rp, timing.t_mrd, timing.t_rrd) + 1),
             init=self.powerup,
@@ -141,7 +147,7 @@ class RefreshSequencer(wiring.Component):
                     with m.Else():
                         m.next = "OPEN"
             with m.State("MODE"):
-                m.d.comb += [self.command.eq(0b000), self.a.eq(timing.cas << 4)]
+                m.d.comb += [self.command.eq(0b000), self.a.eq(mode)]
                 m.d.sync += [wait.eq(timing.t_mrd - 1), self.ready.eq(1)]
                 m.next = "OPEN"
             with m.State("OPEN"):

@@ -4,6 +4,7 @@
 import numpy as np
 import pytest
 
+from quintet.boards import open_board
 from quintet.boards.virtual.board import open_virtual
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opu.model.model import Model as OpuModel
@@ -32,6 +33,12 @@ BUILDS = {
     "16x16": {"board": "ulx3s-85f", "preset": "85f-16x16-fast"},
     "8x8": {"board": "ulx3s-85f", "preset": "85f-8x8-fast"},
     "small": {"board": "ulx3s-25f", "preset": "sim-ext", "params": {"n": 8}, "on_chip": BORDER},
+    "SDRAM at twice the clock": {
+        "board": open_board("ulx3s-25f").with_sdram_rate(2),
+        "preset": "sim-ext",
+        "params": {"n": 8},
+        "on_chip": BORDER,
+    },
 }
 
 

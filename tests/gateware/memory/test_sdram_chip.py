@@ -53,6 +53,11 @@ def write(ba, column, value=0, dqm=0, oe=1):
     return command(0, 1, 1, ba=ba, a=column, dq=value, dqm=dqm, dq_oe=oe)
 
 
+def word(value, dqm=0, oe=1):
+    """The second word of a burst."""
+    return [dict(dq=value, dqm=dqm, dq_oe=oe)]
+
+
 def pre(ba=0, everything=False):
     return command(1, 0, 1, ba=ba, a=everything << 10)
 
@@ -65,13 +70,13 @@ def mode(value=0x20, ba=0):
     return command(1, 1, 1, a=value, ba=ba)
 
 
-def init(refreshes=8, wait=50, cl=2):
+def init(refreshes=8, wait=50, cl=2, burst=1):
     return (
         nop(wait)
         + pre(everything=True)
         + nop(1)
         + (refresh() + nop(6)) * refreshes
-        + mode(cl << 4)
+        + mode(cl << 4 | burst - 1)
         + nop(1)
     )
 
@@ -114,6 +119,19 @@ LEGAL = {
     + refresh()
     + nop(6)
     + act(0, 2),
+    "bursts of two words": init(burst=2)
+    + act(1, 5)
+    + nop()
+    + write(1, 6, 0xBEEF)
+    + word(0xCAFE)
+    + write(1, 9, 0x1111)
+    + word(0x2222, dqm=1)
+    + read(1, 6)
+    + nop()
+    + read(1, 9)
+    + nop()
+    + read(1, 8)
+    + nop(5),
 }
 
 BROKEN = {
@@ -122,7 +140,7 @@ BROKEN = {
     "REFRESH before PRECHARGE ALL": nop(50) + refresh(),
     "MODE REGISTER SET before PRECHARGE ALL": nop(50) + mode(),
     "MODE REGISTER SET before the initial refreshes": init(refreshes=7),
-    "only bursts of one beat are modelled": init()[:-2] + mode(0x23),
+    "only bursts of one or two words are modelled": init()[:-2] + mode(0x23),
     "CAS latency": init(cl=4),
     "tMRD": init()[:-1] + act(0, 0),
     "tRFC": init() + refresh() + nop(5) + act(0, 0),
@@ -152,6 +170,22 @@ BROKEN = {
     "refresh overdue": init() + nop(9 * 782),
     "CKE low": init() + [dict(cke=0)],
     "command is not modelled": init() + command(0, 0, 1),
+    "a command within a burst is not modelled": init(burst=2)
+    + act(0, 0)
+    + nop()
+    + read(0, 0)
+    + read(0, 2),
+}
+#: A rule that another way breaks, too.
+ALSO_BROKEN = {
+    "WRITE without data": init(burst=2) + act(0, 0) + nop() + write(0, 0) + nop(),
+    "tWR": init(burst=2) + act(0, 0) + nop(6) + write(0, 0) + word(0) + pre(0),
+    "a command within a burst is not modelled": init(burst=2)
+    + act(0, 0)
+    + nop(6)
+    + write(0, 0)
+    + pre(1),
+    "both sides drive DQ": init(burst=2) + act(0, 0) + nop() + read(0, 0) + nop(2) + write(0, 0),
 }
 # tRC takes a part whose tRAS and tRP together are shorter than it; tRP of one cycle does that.
 PARTS = {"tRC": dict(t_rp=10)}
@@ -259,6 +293,13 @@ def test_broken(rule, cpp):
     assert cpp(BROKEN[rule], part)[0] == violation, json.dumps(rule)
 
 
+@pytest.mark.parametrize("rule", ALSO_BROKEN)
+def test_broken_by_bursts(rule, cpp):
+    violation, _ = run_python(ALSO_BROKEN[rule])
+    assert violation is not None and violation.startswith(f"SDRAM: {rule} (edge ")
+    assert cpp(ALSO_BROKEN[rule])[0] == violation
+
+
 def test_clock_too_fast_for_the_latency():
     chip = SDRAMChip(part=PART, clock_hz=133e6, powerup_ns=0)
     with pytest.raises(SDRAMViolation, match="clock too fast for the CAS latency"):
@@ -269,6 +310,9 @@ def test_clock_too_fast_for_the_latency():
 def test_data_of_legal_sequences():
     assert run_python(LEGAL["write and read"])[1].count(0xBEEF) == 1
     assert run_python(LEGAL["masked write"])[1].count(0x12CD) == 1
+    words = [word for word in run_python(LEGAL["bursts of two words"])[1] if word is not None]
+    # A burst that begins at the odd column of a pair goes on with the even one.
+    assert words == [0xBEEF, 0xCAFE, 0x1111, 0x2200, 0x2200, 0x1111]
     script = LEGAL["latency of 3"]
     seen = run_python(script)[1]
     # Driven from the edge before that of the CAS latency on.

@@ -15,12 +15,12 @@ from quintet.gateware.memory.sdram.parts import PARTS, SDRAMPart
 from tests.support.memory_model import PortDriver
 
 
-def traffic(*, part, clock_hz, capture, seed, stall, requests, pauses=True):
+def traffic(*, part, clock_hz, capture, seed, stall, requests, pauses=True, rate=1):
     rnd = random.Random(seed)
-    system = SDRAMSystem(part=part, clock_hz=clock_hz, capture=capture)
+    system = SDRAMSystem(part=part, clock_hz=clock_hz, capture=capture, rate=rate)
     beat, size = system.beat_bytes, system.size
     driver = PortDriver(system.port, seed=seed, stall=stall, early_data=bool(seed & 1))
-    row = beat << system.controller.part.column_bits
+    row = beat << system.controller.part.at_rate(rate).column_bits
     shadow, checks = {}, []
     # A few places, ends of rows and of the memory among them, so that what is written is read
     # again.
@@ -96,12 +96,44 @@ def test_random_traffic(part, mhz, capture, stall):
     assert system.chip.counts["refresh"] >= 1
 
 
-@pytest.mark.parametrize("seed", [1, 2])
-def test_refreshes_in_any_state(seed):
-    """A part that wants a refresh every 64 cycles: they interrupt bursts, stalls and changes of row
-    at every point."""
+@pytest.mark.parametrize(
+    "part,mhz,capture,stall",
+    [
+        ("W9825G6", 50, 0, 0.0),  # CAS latency 2, the words of a beat in one cycle
+        ("W9825G6", 48, 1, 0.3),  # 2, in two cycles
+        ("W9825G6", 58, 1, 0.1),  # 3, in one cycle
+        ("AS4C16M16SA-6", 83, 2, 0.0),  # 3, in two cycles
+        ("AS4C32M16SB", 71, 3, 0.5),
+    ],
+)
+def test_random_traffic_at_twice_the_clock(part, mhz, capture, stall):
+    system = traffic(
+        part=PARTS[part],
+        clock_hz=mhz * 1e6,
+        capture=capture,
+        seed=mhz,
+        stall=stall,
+        requests=150,
+        rate=2,
+    )
+    assert system.chip.burst == 2 and system.beat_bytes == 4
+    assert system.chip.counts["refresh"] >= 1
+
+
+@pytest.mark.parametrize("seed, rate", [(1, 1), (2, 1), (3, 2)])
+def test_refreshes_in_any_state(seed, rate):
+    """A part that wants a refresh every 64 cycles of its clock: they interrupt bursts, stalls and
+    changes of row at every point."""
     part = replace(PARTS["W9825G6"], refreshes=100_000)
-    system = traffic(part=part, clock_hz=100e6, capture=1, seed=seed, stall=0.0, requests=200)
+    system = traffic(
+        part=part,
+        clock_hz=100e6 / rate,
+        capture=1,
+        seed=seed,
+        stall=0.0,
+        requests=200,
+        rate=rate,
+    )
     assert system.chip.counts["refresh"] > 60
 
 
@@ -112,12 +144,13 @@ def test_random_traffic_campaign():
     runs = 0
     while time.monotonic() < end:
         rnd = random.Random(seed)
+        rate = rnd.choice((1, 2))
         part = SDRAMPart(
             "random",
-            data_bits=rnd.choice((16, 32)),
+            data_bits=rnd.choice((16, 32)) if rate == 1 else 16,
             bank_bits=2,
             row_bits=rnd.choice((11, 12, 13)),
-            column_bits=rnd.choice((8, 9, 10)),
+            column_bits=rnd.choice((8, 9, 10) if rate == 1 else (9, 10)),
             t_rcd=rnd.choice((15, 18, 20)),
             t_rp=rnd.choice((15, 18, 20)),
             t_wr=rnd.choice((12, 15, 20)),
@@ -129,11 +162,12 @@ def test_random_traffic_campaign():
         )
         traffic(
             part=part,
-            clock_hz=rnd.choice((50e6, 75e6, 100e6, 125e6, 143e6)),
+            clock_hz=rnd.choice((50e6, 75e6, 100e6, 125e6, 143e6)) / rate,
             capture=rnd.randrange(4),
             seed=seed,
             stall=rnd.choice((0.0, 0.1, 0.5)),
             requests=100,
+            rate=rate,
         )
         seed += 1
         runs += 1
@@ -195,8 +229,33 @@ def test_throughput(pattern, bar, mhz):
     assert 0.95 <= refreshes <= 1.1, "the figure counts too few refreshes"
 
 
-def test_latency_of_an_open_row():
-    system = SDRAMSystem(part="W9825G6", clock_hz=100e6)
+@pytest.mark.parametrize(
+    "pattern, bar, mhz",
+    [
+        ("sequential read", 0.97, 58),
+        ("sequential write", 0.97, 71),
+        ("64-beat bursts, read and write in turn, different banks, new rows", 0.92, 50),
+        ("64-beat bursts, read and write in turn, one bank, another row", 0.85, 58),
+    ],
+)
+def test_throughput_at_twice_the_clock(pattern, bar, mhz):
+    """Of 4 bytes in each cycle of the controller, refreshes and changes of row included."""
+    fraction, refreshes = measure(pattern=pattern, clock_hz=mhz * 1e6, cycles=6000, rate=2)
+    assert fraction >= bar
+    assert 0.95 <= refreshes <= 1.1, "the figure counts too few refreshes"
+
+
+@pytest.mark.parametrize(
+    "mhz, capture, rate, cycles",
+    [
+        (100, 1, 1, 10 + 2 + 1),
+        (50, 0, 2, 13 + (2 + 0) // 2),
+        (50, 1, 2, 13 + (2 + 1 + 1) // 2),
+        (58, 1, 2, 13 + (3 + 1) // 2),
+    ],
+)
+def test_latency_of_an_open_row(mhz, capture, rate, cycles):
+    system = SDRAMSystem(part="W9825G6", clock_hz=mhz * 1e6, capture=capture, rate=rate)
     driver = PortDriver(system.port)
     done = []
 
@@ -206,8 +265,8 @@ def test_latency_of_an_open_row():
         start = driver.cycles
         answer = driver.read(64, 1)
         await driver.drain(ctx)
-        # One cycle for the driver to offer the request, 10 + CAS latency + capture to the answer.
-        assert answer.time - start == 1 + 10 + 2 + 1
+        # One cycle for the driver to offer the request.
+        assert answer.time - start == 1 + cycles
         done.append(True)
 
     sim = Simulator(system)
@@ -223,6 +282,22 @@ def test_latency_of_an_open_row():
     [
         (dict(part="W9825"), "SDRAM part must be one of W9825G6, .* or a SDRAMPart, not 'W9825'"),
         (dict(clock_hz=200e6), "Clock of 200 MHz is above the 143 MHz of SDRAM part 'W9825G6'"),
+        (
+            dict(clock_hz=72e6, rate=2),
+            "SDRAM part 'W9825G6' at twice the main clock of 72 MHz: expected at most 143 MHz, "
+            "found 144$",
+        ),
+        (
+            dict(part="AS4C16M16SA-6", clock_hz=84e6, rate=2),
+            "'AS4C16M16SA-6' at twice the main clock of 84 MHz: expected at most 166 MHz, "
+            "found 168$",
+        ),
+        (dict(rate=3), "SDRAM rate = 3: expected 1 or 2"),
+        (
+            dict(part="M12L64322A", clock_hz=50e6, rate=2),
+            "SDRAM part 'M12L64322A' at a rate of 2: expected at most 16 bits and at least 512 "
+            "columns, found 32 and 256",
+        ),
         (dict(clock_hz=4e5), "Clock of 0.4 MHz is too slow to refresh SDRAM part 'W9825G6'"),
         (dict(clock_hz=0), "Clock must be a positive number of Hz, not 0"),
         (dict(capture=4), "Capture delay must be an integer from 0 to 3 cycles, not 4"),

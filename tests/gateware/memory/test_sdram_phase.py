@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from quintet.gateware.memory.sdram.chip import SDRAMChip, SDRAMViolation
 from quintet.gateware.memory.sdram.parts import PARTS, find_part
 from quintet.gateware.memory.sdram.phase import (
+    DOUBLE_RATE_PADS,
     FLIGHT_NS,
     PADS,
     ClockPath,
@@ -44,15 +45,23 @@ def test_the_formula():
     assert (early.read_setup, early.read_hold) == pytest.approx((5.5 - 12.5, -1.5 + 12.5))
 
 
+def test_both_edges_of_the_main_clock_cost_all_margins_alike():
+    pads = replace(PADS_OF_TEST, half=0.25)
+    one, both = (margins(PART, 80e6, clock_path(each, (6, 7)), 1) for each in (PADS_OF_TEST, pads))
+    assert [a - b for a, b in zip(asdict(one).values(), asdict(both).values(), strict=True)] == (
+        pytest.approx([0.25] * 4)
+    )
+
+
 @given(
     mhz=st.integers(20, 143),
     capture=st.integers(0, 3),
     shift=st.floats(0, 1),
-    family=st.sampled_from(sorted(PADS)),
+    pads=st.sampled_from([*PADS.values(), DOUBLE_RATE_PADS]),
 )
-def test_the_chip_model_takes_what_has_margins_and_nothing_else(mhz, capture, shift, family):
+def test_the_chip_model_takes_what_has_margins_and_nothing_else(mhz, capture, shift, pads):
     late = shift * 1e3 / mhz
-    path = clock_path(PADS[family], (late, late))
+    path = clock_path(pads, (late, late))
     left = margins(PART, mhz * 1e6, path, capture)
     chip = SDRAMChip(part=PART, clock_hz=mhz * 1e6, path=path, powerup_ns=0)
     chip.cas = PART.timing(mhz * 1e6).cas
@@ -157,4 +166,8 @@ def test_pads_of_an_ecp5_are_those_of_project_trellis():
     assert pads.late == pytest.approx(clock[1] - min(least for least, _ in lines), abs=0.01)
     assert pads.setup == pytest.approx(arrives[1] + register["setup"][0] / 1000, abs=0.01)
     assert pads.hold == pytest.approx(register["hold"][0] / 1000 - arrives[0] / 2, abs=0.01)
+    double = next(e for e in cells["IOLOGIC:MODE=IDDRX1F"] if e.get("pin") == "DI")
+    setup, hold = DOUBLE_RATE_PADS.setup, DOUBLE_RATE_PADS.hold
+    assert setup == pytest.approx(arrives[1] + double["setup"][0] / 1000, abs=0.01)
+    assert hold == pytest.approx(double["hold"][0] / 1000 - arrives[0] / 2, abs=0.01)
     assert FLIGHT_NS[0] < FLIGHT_NS[1]

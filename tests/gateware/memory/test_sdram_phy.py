@@ -86,6 +86,40 @@ def test_ports_and_twin_agree():
     assert done
 
 
+def test_double_rate_registers():
+    """Lines reach the pads after three cycles; a word at a rising edge comes with that at the
+    falling edge behind it."""
+    phy = SDRAMPhy(part=PART, rate=2)
+    rnd = random.Random(2)
+    widths = dict(cke=1, cs_n=1, ras_n=1, cas_n=1, we_n=1, ba=2, a=13, dqm=4)
+    given, stood, done = [], [(0, 0)] * 2, []
+
+    async def bench(ctx):
+        pads = phy.pads
+        assert ctx.get(pads.cs_n) == ctx.get(pads.cke) == ctx.get(pads.ras_n) == 1
+        for cycle in range(100):
+            lines = {name: rnd.getrandbits(width) for name, width in widths.items()}
+            o, oe, words = rnd.getrandbits(32), rnd.getrandbits(1), (rnd.getrandbits(16),) * 2
+            for name, value in lines.items():
+                ctx.set(getattr(phy.controller, name), value)
+            ctx.set(phy.controller.dq.o, o)
+            ctx.set(phy.controller.dq.oe, oe)
+            ctx.set(pads.dq.i, words[0] | words[1] << 16)
+            given.append((lines, o, oe))
+            stood.append(words)
+            await ctx.tick()
+            assert ctx.get(phy.controller.dq.i) == stood[-2][1] | stood[-1][0] << 16, cycle
+            if cycle < 2:
+                continue
+            lines, o, oe = given[-3]
+            assert {name: ctx.get(getattr(pads, name)) for name in widths} == lines, cycle
+            assert (ctx.get(pads.dq.o), ctx.get(pads.dq.oe)) == (o, oe), cycle
+        done.append(True)
+
+    simulate(phy, bench)
+    assert done
+
+
 def test_pins_of_another_width():
     with pytest.raises(ValueError, match="Port dq has 32 pins, but SDRAM part 'W9825G6' has 16"):
         SDRAMPhy(part=PART, ports=board_ports(32))
@@ -93,4 +127,5 @@ def test_pins_of_another_width():
 
 def test_pins_signature():
     assert SDRAMPins("W9825G6") == SDRAMPins(PART) != SDRAMPins("M12L64322A")
+    assert SDRAMPins(PART, 2) == SDRAMPins(PART, 2) != SDRAMPins(PART)
     assert isinstance(SDRAMPins(PART).create(), wiring.PureInterface)

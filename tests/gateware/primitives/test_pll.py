@@ -55,6 +55,15 @@ def test_a_further_clock_from_one_oscillator(mhz, further):
     assert ecp5_settings(25e6, mhz * 1e6).further == 0
 
 
+@pytest.mark.parametrize("mhz", [10, 33, 50, 58, 60, 62.5, 71, 83])
+def test_a_divider_that_another_output_can_halve(mhz):
+    s = ecp5_settings(25e6, mhz * 1e6, multiple=2)
+    assert s.output % 2 == 0 and s.output_hz == pytest.approx(mhz * 1e6, rel=0.01)
+    assert s.vco_hz == pytest.approx(25e6 / s.reference * s.feedback * (s.loop or s.output))
+    assert 400e6 <= s.vco_hz <= 800e6 and 2 <= s.output <= 128
+    assert len(s.phases(2)) == 4 * s.output
+
+
 def test_an_ice40_makes_its_double():
     s = ice40_settings(12e6, 24e6, further_hz=48e6)
     assert s.output_hz == 24e6 and s.further_hz == 48e6 and s.vco_hz == 48e6 * s.output
@@ -225,6 +234,29 @@ def test_phases_are_those_that_the_output_takes():
             name: int(re.search(rf"parameter \\{name} (\d+)$", text, re.M)[1])
             for name in ("CLKOP_CPHASE", "CLKOS2_CPHASE", "CLKOS2_FPHASE")
         }
+        assert 8 * (made["CLKOS2_CPHASE"] - made["CLKOP_CPHASE"]) + made["CLKOS2_FPHASE"] == n
+
+
+def test_phases_of_an_output_twice_as_fast():
+    from amaranth.back import rtlil
+
+    settings = ecp5_settings(25e6, 58e6, multiple=2)
+    for n in (0, 5, 4 * settings.output - 1):
+        degrees, late = settings.phases(2)[n]
+        assert degrees < 360 and late == pytest.approx(degrees / 360 / (2 * 58e6) * 1e9, rel=0.01)
+        pll = PLL(family="ecp5", input_hz=25e6, wanted_hz=58e6, phase=degrees, shifted_rate=2)
+        text = rtlil.convert(pll)
+        made = {
+            name: int(re.search(rf"parameter \\{name} (\d+)$", text, re.M)[1])
+            for name in (
+                "CLKOP_DIV",
+                "CLKOS2_DIV",
+                "CLKOP_CPHASE",
+                "CLKOS2_CPHASE",
+                "CLKOS2_FPHASE",
+            )
+        }
+        assert made["CLKOP_DIV"] == 2 * made["CLKOS2_DIV"] == settings.output
         assert 8 * (made["CLKOS2_CPHASE"] - made["CLKOP_CPHASE"]) + made["CLKOS2_FPHASE"] == n
 
 

@@ -233,3 +233,45 @@ def test_a_last_activation_is_the_hosts_and_one_between_layers_is_not():
     b.conv(2, (1, 1))
     with pytest.raises(PartitionError, match="sigmoid; the host does it with --host-steps"):
         partition(b.finish(), machine)
+
+
+def heads(b):
+    """Two maps that become rows of one output, as detectors have them."""
+    source, found = b.here, []
+    for _ in range(2):
+        b.conv(6, (1, 1), source)
+        rows = b.shape()[0] * b.shape()[1]
+        b.add(g.Reshape, shape=(rows, 2, 3))
+        b.add(g.Transpose, order=(1, 0, 2))
+        found.append(b.add(g.Reshape, shape=(2 * rows, 3)))
+    b.add(g.Concat, *found, axis=0)
+
+
+@pytest.mark.parametrize("more", [(), ("concat",), ("concat", "activation", "reshape")])
+def test_joined_outputs_are_the_hosts_with_all_that_stands_behind(more):
+    b = Builder("n", (4, 4, 4))
+    heads(b)
+    b.act("sigmoid")
+    graph = b.finish()
+    machine = Machine(
+        {kind: Support(HOST, "no movement") for kind in ("reshape", "transpose", "concat")}
+        | {"activation": Support(HOST, "no sigmoid")}
+        | {kind: YES for kind in ("conv", *more)}
+    )
+    segments = partition(graph, machine)
+    assert [segment.on_host for segment in segments] == [False, True]
+    assert {node.kind for node in segments[0].graph.nodes} <= {"conv", "reshape"}
+
+
+def test_a_join_that_a_layer_reads_is_refused():
+    b = Builder("n", (4, 4, 4))
+    heads(b)
+    b.add(g.Dense, weights=b.normal(2, 3), steps=True)
+    with pytest.raises(PartitionError, match="no joins"):
+        partition(
+            b.finish(),
+            Machine(
+                {kind: YES for kind in ("conv", "reshape", "transpose", "dense")}
+                | {"concat": Support(HOST, "no joins")}
+            ),
+        )

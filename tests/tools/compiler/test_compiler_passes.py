@@ -463,3 +463,85 @@ def test_an_activation_behind_joined_phases_goes_into_their_convolutions():
     assert [node.kind for node in after.nodes] == ["conv", "conv", "concat", "reshape"]
     assert all(node.activation is not None for node in after.nodes[:2])
     check_equal(graph, after)
+
+
+def test_a_pad_over_time_goes_into_the_convolution():
+    """As a causal convolution is exported: Pad of the sequence, then a convolution of one row."""
+    b = Builder("n", (10, 4))
+    b.add(g.Affine, scale=b.normal(4), shift=b.normal(4))
+    b.act("tanh")
+    b.add(g.Pad, before=(2, 0), after=(0, 0), value=0.0)
+    b.add(g.Reshape, shape=(1, 12, 4))
+    b.conv(6, (1, 3), padding=(0, 0, 0, 0))
+    graph = b.finish()
+    simple = simplify(graph)
+    check_equal(graph, simple)
+    assert [node.kind for node in simple.nodes] == ["reshape", "affine", "activation", "conv"]
+    assert simple.nodes[-1].padding == (0, 2, 0, 0)
+
+
+def test_a_slice_over_time_is_one_of_the_map():
+    b = Builder("n", (10, 4))
+    b.add(g.Slice, start=(1, 0), stop=(9, 4), step=(2, 1))
+    b.add(g.Reshape, shape=(1, 4, 4))
+    b.conv(6, (1, 3), padding=(0, 0, 0, 0))
+    graph = b.finish()
+    simple = simplify(graph)
+    check_equal(graph, simple)
+    assert [node.kind for node in simple.nodes] == ["reshape", "slice", "conv"]
+
+
+def test_a_reshape_that_makes_other_channels_stays():
+    b = Builder("n", (10, 1))
+    b.act("tanh")
+    b.add(g.Reshape, shape=(10, 1, 1))
+    b.conv(2, (3, 1), padding=(0, 0, 0, 0))
+    graph = b.finish()
+    check_equal(graph, simplify(graph))
+    b = Builder("n", (10,))
+    b.act("tanh")
+    b.add(g.Reshape, shape=(10, 1))
+    b.add(g.LayerNorm, scale=np.ones(1), shift=np.zeros(1))
+    graph = b.finish()
+    check_equal(graph, simplify(graph))
+    assert [node.kind for node in simplify(graph).nodes][:2] == ["activation", "reshape"]
+
+
+def test_heads_of_one_product_are_slices_of_it():
+    """Queries, keys and values of one product: Reshape to (steps, 3, heads, width), Transpose and
+    Gather, as vision transformers are exported."""
+    b = Builder("n", (5, 8))
+    b.add(g.Dense, weights=b.normal(24, 8), bias=b.normal(24), steps=True)
+    split = b.add(g.Reshape, b.here, shape=(5, 3, 2, 4))
+    parts = []
+    for at in range(3):
+        b.add(g.Slice, split, start=(0, at, 0, 0), stop=(5, at + 1, 2, 4), step=(1, 1, 1, 1))
+        b.add(g.Transpose, order=(1, 2, 0, 3))
+        parts.append(b.add(g.Reshape, shape=(2, 5, 4)))
+    b.add(g.Transpose, parts[1], order=(0, 2, 1))
+    b.add(g.MatMul, parts[0], b.here)
+    b.add(g.MatMul, b.here, parts[2])
+    graph = b.finish()
+    simple = simplify(graph)
+    check_equal(graph, simple)
+    assert max(len(tensor.shape) for tensor in simple.tensors.values()) == 3
+
+
+@pytest.mark.parametrize(
+    "shape, split, start, stop",
+    [
+        ((6, 8), (2, 3, 8), (0, 1, 0), (2, 2, 8)),
+        ((6, 8), (6, 2, 2, 2), (0, 0, 1, 0), (6, 2, 2, 2)),
+        ((4, 6), (2, 2, 6), (1, 0, 0), (2, 2, 6)),
+        ((4, 6), (2, 12), (0, 3), (2, 9)),
+        ((24,), (4, 6), (1, 0), (3, 6)),
+    ],
+)
+def test_slices_behind_a_split_axis(shape, split, start, stop):
+    b = Builder("n", shape)
+    b.act("tanh")
+    b.add(g.Reshape, shape=split)
+    b.add(g.Slice, start=start, stop=stop, step=(1,) * len(split))
+    b.act("sigmoid")
+    graph = b.finish()
+    check_equal(graph, simplify(graph))

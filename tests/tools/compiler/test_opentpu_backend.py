@@ -421,8 +421,8 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
         ),
         (
             "host",
-            "axis 0: expected the last one (channels)",
-            lambda b: b.add(g.Concat, b.here, b.here, axis=0),
+            "slice by steps (2, 1, 1): expected 1",
+            lambda b: b.add(g.Slice, start=(0, 0, 0), stop=(5, 6, 3), step=(2, 1, 1)),
             {},
         ),
         (

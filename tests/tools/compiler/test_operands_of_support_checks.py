@@ -224,8 +224,11 @@ def test_operands_that_are_refused(tmp_path, operator, inputs, constant, message
 def test_a_concat_with_a_constant_is_refused_by_name(quintet, tmp_path):
     save(
         tmp_path / "net.onnx",
-        [helper.make_node("Concat", ["x", "k"], ["y"], axis=1)],
-        {"k": np.ones((1, 8))},
+        [
+            helper.make_node("Concat", ["x", "k"], ["a"], axis=1),
+            helper.make_node("MatMul", ["a", "w"], ["y"]),
+        ],
+        {"k": np.ones((1, 8)), "w": np.ones((16, 3))},
     )
     ran = quintet("compile", tmp_path / "net.onnx", "--for", "model:opentpu", "--dry-run")
     assert ran.code == 2 and "joins the constant" in ran.err and "cherry would run it" in ran.err

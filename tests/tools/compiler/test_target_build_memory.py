@@ -21,6 +21,17 @@ SDRAM = {"size": 32 << 20, "beat_bytes": 2, "kind": "SDRAM"}
             "sim:ulx3s-85f/opentpu?on_chip=65536",
             {**SDRAM, "on_chip": {"size": 65536, "beat_bytes": 8}},
         ),
+        ("sim:ulx3s-85f/opentpu?sdram_rate=2", {**SDRAM, "beat_bytes": 4, "rate": 2}),
+        ("sim:ulx3s-85f/opentpu?sdram_rate=1", SDRAM),
+        (
+            "sim:ulx3s-85f/opu?preset=85f-p256-fast&sdram_rate=2",
+            {
+                **SDRAM,
+                "beat_bytes": 4,
+                "rate": 2,
+                "on_chip": {"size": 192 << 10, "beat_bytes": 8},
+            },
+        ),
         ("model:opentpu", None),
     ],
 )

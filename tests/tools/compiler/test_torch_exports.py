@@ -32,7 +32,7 @@ CORES = {
     "efficientnet_lite_block": ("cherry", "opentpu", "opu", "pim"),
     "unet": ("cherry", "imagine", "opentpu", "opu", "pim"),
     "super_resolution": ("cherry", "imagine", "opentpu", "opu", "pim"),
-    "tcn": ("cherry", "imagine", "opu", "pim"),
+    "tcn": ("cherry", "imagine", "opentpu", "opu", "pim"),
     "crnn": ("cherry", "imagine", "pim"),
     "keyword_transformer": ("cherry", "imagine"),
     "tiny_yolo": ("cherry", "opentpu", "opu", "pim"),

@@ -42,6 +42,11 @@ REPORT = {
             json.dumps({**REPORT, "link": "usb"}),
             "report.json: link usb; only builds with link uart can be checked",
         ),
+        (
+            json.dumps({**REPORT, "memory": {"kind": "SDRAM", "rate": 2}}),
+            "the SDRAM's clock is a multiple of the main clock, and the netlist of such a build "
+            "cannot be checked: the double-rate cells",
+        ),
         (json.dumps(REPORT), "no top.json; expected the folder of a build"),
     ],
 )

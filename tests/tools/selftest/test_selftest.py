@@ -126,6 +126,17 @@ def test_wires_of_the_memory(fault, name, found):
         assert "pins" in findings["memory", name].advice
 
 
+def test_wires_of_a_memory_at_twice_the_clock():
+    board = powered(open_board("ulx3s-12f").with_sdram_rate(2))
+    with target_of(board) as target:
+        test = SelfTest(target)
+        test.run()
+        (lines,) = [each for each in test.findings if each.name == "data lines"]
+        assert test.ok and lines.found.startswith("16 lines")
+        board.spoil_wires(stuck_at_0=1 << 5)
+        assert "D5 is always 0" in sick(target)["memory", "data lines"].found
+
+
 ON_CHIP = 32 << 10
 
 

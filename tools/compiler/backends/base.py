@@ -293,6 +293,11 @@ class Backend(ABC):
         """Support check: the :class:`Support` on one node of an imported graph, after the passes
         that all cores share."""
 
+    def suits(self, graph: Graph, node: Node) -> bool:
+        """Whether the core runs a node, and not by more work than sums of padded maps, which states
+        and streams may have in place of joined and cut rows."""
+        return self.check_support(graph, node).runs
+
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph (returns a new one): decomposes nodes and fuses residuals into
         convolutions where that changes the arithmetic. All nodes must run by :meth:`check_support`.

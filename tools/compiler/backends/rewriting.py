@@ -21,6 +21,7 @@ __all__ = [
     "interleaved",
     "is_interleaving",
     "join_turned",
+    "joins_rows",
     "turns",
 ]
 
@@ -32,6 +33,15 @@ def turns(graph: Graph, node: Transpose) -> bool:
         isinstance(node, Transpose)
         and tuple(node.order) in ((1, 0), (0, 2, 1))
         and len(node.order) == len(graph.shape(node.inputs[0]))
+    )
+
+
+def joins_rows(graph: Graph, node: Node) -> bool:
+    """Whether a Concat joins rows or columns, and does not interleave them."""
+    return (
+        isinstance(node, Concat)
+        and node.axis % len(graph.shape(node.output)) != len(graph.shape(node.output)) - 1
+        and not is_interleaving(graph, node)
     )
 
 

@@ -18,10 +18,12 @@ from ...examples import user_path
 from .errors import OnnxError
 from .external import external_bytes
 from .formats import other_format
+from .older import modernise
 
 __all__ = ["OLDEST_OPSET", "Model", "Node", "Value", "read_model"]
 
-OLDEST_OPSET = 11
+#: Earlier ones broadcast by an attribute.
+OLDEST_OPSET = 7
 #: Size limit of protobuf for one file.
 _MOST_BYTES = 2**31 - 1
 _MOST_NODES = 5000
@@ -170,6 +172,7 @@ def _checked(path: Path, onnx: ModuleType, proto: Any) -> Model:
         # Of a whole model the checker tells its first fault alone; nodes at fault are listed with
         # whatever else is refused.
         _check(path, onnx, proto, model)
+    modernise(model)
     return model
 
 

@@ -383,25 +383,68 @@ def _renamed(editor, tensor):
     return name
 
 
+def _hard_sigmoid(editor, tensor):
+    """A hard sigmoid by the tensor that it makes: (source, alpha, beta, factor), as
+    factor * clip(alpha x + beta, 0, 1), or ``None``. It may be written as a clip of a scaled and
+    shifted tensor, with a factor behind it."""
+    gate = editor.maker(tensor, Activation | Affine)
+    if isinstance(gate, Activation):
+        if gate.function != "hard_sigmoid":
+            return None
+        return gate.inputs[0], gate.alpha, gate.beta, 1.0
+    factor = 1.0
+    if gate is not None and gate.activation is None and not np.any(gate.shift):
+        factor, gate = gate.scale, editor.maker(gate.inputs[0], Affine)
+    clip = None if gate is None else gate.activation
+    if (
+        clip is None
+        or clip.function != "clip"
+        or clip.low != 0
+        or not 0 < clip.high < np.inf
+        or any(np.ptp(values) for values in (factor, gate.scale, gate.shift))
+    ):
+        return None
+    scale, shift, factor = (float(np.ravel(v)[0]) for v in (gate.scale, gate.shift, factor))
+    return gate.inputs[0], scale / clip.high, shift / clip.high, factor * clip.high
+
+
 def recognise_hard_swish(editor: Editor, node: Node) -> bool:
-    """Recognises x times the hard sigmoid of x as hard swish."""
+    """Recognises x times the hard sigmoid of x as hard swish, with a factor behind it if the gate
+    has one."""
     if not isinstance(node, Binary) or node.function != "mul" or node.activation is not None:
         return False
     for source, other in (node.inputs, node.inputs[::-1]):
-        gate = editor.maker(other, Activation)
-        if gate is not None and gate.function == "hard_sigmoid" and gate.inputs[0] == source:
-            editor.put(
-                Activation(
-                    name=node.name,
-                    inputs=[source],
-                    output=node.output,
-                    origin=f"{gate.origin}+{node.origin}",
-                    function="hard_swish",
-                    alpha=gate.alpha,
-                    beta=gate.beta,
-                )
-            )
+        found = _hard_sigmoid(editor, other)
+        if found is None or found[0] != source:
+            continue
+        _, alpha, beta, factor = found
+        swish = Activation(
+            name=node.name,
+            inputs=[source],
+            output=node.output,
+            origin=f"{editor.maker(other).origin}+{node.origin}",
+            function="hard_swish",
+            alpha=alpha,
+            beta=beta,
+        )
+        if np.isclose(factor, 1, rtol=1e-6, atol=0):
+            editor.put(swish)
             return True
+        name = editor.unused(f"{node.name}_swish", editor.nodes)
+        plain = editor.unused(f"{node.output}_swish", editor.tensors)
+        editor.put_before(node, replace(swish, name=name, output=plain))
+        channels = editor.shape(node.output)[-1]
+        editor.put(
+            Affine(
+                name=node.name,
+                inputs=[plain],
+                output=node.output,
+                origin=node.origin,
+                scale=np.full(channels, factor),
+                shift=np.zeros(channels),
+            )
+        )
+        return True
     return False
 
 

@@ -6,18 +6,21 @@ single one per result channel, which are then folded into their neighbours."""
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..graph import (
     Activation,
+    Affine,
     AveragePool,
     Binary,
     Conv,
     Dense,
     MaxPool,
     Node,
+    Pad,
     Reshape,
     Slice,
     Tensor,
@@ -29,14 +32,17 @@ if TYPE_CHECKING:
 
 __all__ = [
     "cut_into_padding",
+    "drop_units",
     "merge_reshapes",
     "merge_selections",
     "merge_transposes",
     "move_into_dense",
     "move_into_ports",
+    "raise_units",
     "recognise_shuffle",
     "rows_to_channels",
     "sink_transposes",
+    "slice_before_split",
     "split_channels",
 ]
 
@@ -244,6 +250,140 @@ def merge_reshapes(editor: Editor, node: Node) -> bool:
     if first is None:
         return False
     editor.swallow(first, node)
+    return True
+
+
+def _unit_axes(before: tuple[int, ...], after: tuple[int, ...]) -> list[int | None] | None:
+    """For each axis of the shape ``after`` the axis of ``before`` that it is, ``None`` for an axis
+    of length one that was inserted; ``None`` if other axes change too."""
+    found: list[int | None] = []
+    at = 0
+    for length in after:
+        if at < len(before) and before[at] == length:
+            found.append(at)
+            at += 1
+        elif length == 1:
+            found.append(None)
+        else:
+            return None
+    return found if at == len(before) else None
+
+
+def raise_units(editor: Editor, node: Node) -> bool:
+    """Moves a Reshape that inserts axes of length one (as for a convolution over time) in front of
+    an elementwise node, a Pad or a Slice, towards the layer or input that gives the map."""
+    if not isinstance(node, Reshape):
+        return False
+    first = editor.sole_source(node, Activation | Affine | Pad | Slice)
+    if first is None or editor.data(first.inputs[0]) is not None:
+        return False
+    before, after = editor.shape(first.output), editor.shape(node.output)
+    places = _unit_axes(before, after)
+    # The channels stay the last axis.
+    if not before or places is None or len(after) <= len(before) or places[-1] is None:
+        return False
+
+    def spread(values, unit):
+        return tuple(unit if place is None else values[place] for place in places)
+
+    changes = {}
+    if isinstance(first, Pad):
+        changes = {"before": spread(first.before, 0), "after": spread(first.after, 0)}
+    elif isinstance(first, Slice):
+        changes = {
+            "start": spread(first.start, 0),
+            "stop": spread(first.stop, 1),
+            "step": spread(first.step, 1),
+        }
+    shape = spread(editor.shape(first.inputs[0]), 1)
+    source = editor.unused(f"{first.output}_units", editor.tensors)
+    editor.tensors[source] = Tensor(source, shape)
+    editor.remove(first)
+    editor.put(replace(node, inputs=list(first.inputs), output=source, shape=shape))
+    editor.put_behind(
+        editor.nodes[node.name],
+        replace(first, inputs=[source], output=node.output, **changes),
+    )
+    return True
+
+
+def drop_units(editor: Editor, node: Node) -> bool:
+    """Removes axes of length one from a Transpose between two Reshapes, so that it has as few axes
+    as it needs."""
+    if not isinstance(node, Transpose) or editor.kept(node.output):
+        return False
+    shape, readers = editor.shape(node.inputs[0]), editor.readers(node.output)
+    long = [axis for axis, length in enumerate(shape) if length > 1]
+    if (
+        len(long) in (0, len(shape))
+        or editor.maker(node.inputs[0], Reshape) is None
+        or not readers
+        or not all(isinstance(reader, Reshape) for reader in readers)
+    ):
+        return False
+    before = editor.unused(f"{node.inputs[0]}_long", editor.tensors)
+    editor.put_before(
+        node,
+        Reshape(
+            name=editor.unused(f"{node.name}_long", editor.nodes),
+            inputs=list(node.inputs),
+            output=before,
+            origin=node.origin,
+            shape=tuple(shape[axis] for axis in long),
+        ),
+    )
+    order = tuple(long.index(axis) for axis in node.order if axis in long)
+    output = editor.unused(f"{node.output}_long", editor.tensors)
+    editor.tensors[output] = Tensor(output, tuple(shape[long[axis]] for axis in order))
+    editor.put(replace(node, inputs=[before], output=output, order=order))
+    for reader in readers:
+        editor.put(replace(reader, inputs=[output]))
+    return True
+
+
+def slice_before_split(editor: Editor, node: Node) -> bool:
+    """Moves a Slice in front of a Reshape that splits an axis, of which it takes a part: queries,
+    keys and values of one product, as transformers have them."""
+    if not isinstance(node, Slice):
+        return False
+    split = editor.maker(node.inputs[0], Reshape)
+    if split is None or editor.data(split.inputs[0]) is not None:
+        return False
+    before, after = editor.shape(split.inputs[0]), editor.shape(split.output)
+    cut = [axis for axis, length in enumerate(editor.shape(node.output)) if length != after[axis]]
+    if len(cut) != 1 or min(node.step) < 1 or node.step[cut[0]] != 1 or len(before) >= len(after):
+        return False
+    (axis,) = cut
+    front, inner = prod(after[:axis]), prod(after[axis + 1 :])
+    at = next((at for at in range(len(before)) if prod(before[:at]) == front), None)
+    if at is None or inner % prod(before[at + 1 :]):
+        return False
+    scale = inner // prod(before[at + 1 :])
+    stops = list(before)
+    starts = [0] * len(before)
+    starts[at], stops[at] = node.start[axis] * scale, node.stop[axis] * scale
+    source = editor.unused(f"{node.output}_part", editor.tensors)
+    part = Slice(
+        name=editor.unused(f"{node.name}_part", editor.nodes),
+        inputs=list(split.inputs),
+        output=source,
+        origin=node.origin,
+        start=tuple(starts),
+        stop=tuple(stops),
+        step=(1,) * len(before),
+    )
+    editor.put_before(node, part)
+    editor.put(
+        Reshape(
+            name=node.name,
+            inputs=[source],
+            output=node.output,
+            origin=split.origin,
+            shape=editor.shape(node.output),
+        )
+    )
+    if not editor.readers(split.output) and not editor.kept(split.output):
+        editor.remove(split)
     return True
 
 

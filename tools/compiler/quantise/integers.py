@@ -23,6 +23,7 @@ __all__ = [
     "mean_error",
     "neighbourhoods",
     "of_rows",
+    "on_grid",
     "round_nearest",
     "round_with_feedback",
     "rows_of",
@@ -188,6 +189,16 @@ def _most_shift(bias, result_step, numbers):
     return int(np.clip(np.floor(np.log2(room)), *numbers.shifts))
 
 
+def on_grid(values: np.ndarray, step: float, low: int, high: int) -> np.ndarray:
+    """Values rounded to ``low`` to ``high`` times ``step``, as a new array."""
+    rounded = np.asarray(values / step)
+    np.rint(rounded, out=rounded)
+    np.maximum(rounded, low, out=rounded)
+    np.minimum(rounded, high, out=rounded)
+    rounded *= step
+    return rounded
+
+
 def fit_shifts(
     rows: np.ndarray,
     bias: np.ndarray,
@@ -238,8 +249,11 @@ def fit_shifts(
 
         def cost(places, weights=weights, here=here):
             step = result_step * 2.0**-places / source_step
-            error = np.square(np.clip(np.rint(weights / step), low, high) * step - weights)
-            return float(np.sum(error * here))
+            error = on_grid(weights, step, low, high)
+            error -= weights
+            error *= error
+            error *= here
+            return float(np.sum(error))
 
         costs = {places: cost(places) for places in range(finest, min(finest + 1, ceiling) + 1)}
         best = min(costs, key=lambda places: costs[places])
@@ -251,7 +265,7 @@ def fit_shifts(
             allowed = costs[best] + _NOTHING * len(weights) * result_step**2 / 12
             while best > max(least, numbers.shifts[0]) and cost(best - 1) <= allowed:
                 best -= 1
-        lost += cost(best)
+        lost += costs[best] if best in costs else cost(best)
         shift[mine] = best
     return shift, lost / len(flat)
 

@@ -18,7 +18,7 @@ from ..graph import Activation, Binary, Conv, Graph, Gru, Lstm, MatMul, Node
 from ..quantised import Arithmetic, Scale
 from .calibration import SAMPLES, batches, evenly
 from .groups import Groups, widths
-from .integers import fit_shifts
+from .integers import fit_shifts, on_grid
 
 if TYPE_CHECKING:
     from .calibration import Seen, Walk
@@ -116,11 +116,13 @@ class Wish:
 
     def rounding(self, step: float) -> float:
         """Mean squared error of rounding and clipping the tensors' elements."""
-        low, high = -self.top - 1, self.top
-        return sum(
-            float(np.mean(np.square(sample - step * np.clip(np.rint(sample / step), low, high))))
-            for sample in self.samples
-        )
+        total = 0.0
+        for sample in self.samples:
+            error = on_grid(sample, step, -self.top - 1, self.top)
+            error -= sample
+            error *= error
+            total += float(np.mean(error))
+        return total
 
     def cost(self, step: float) -> float:
         """Mean squared error of the tensors with scale ``step``."""

@@ -62,7 +62,8 @@ def build_object(
     if info is not None:
         memory = info.memory
     else:
-        on_chip = parse_target(plan.target).options.get("on_chip") if plan.target else None
+        options = parse_target(plan.target).options if plan.target else {}
+        on_chip, rate = options.get("on_chip"), options.get("sdram_rate")
         memory = board_memory(
             plan.board,
             plan.memory_size,
@@ -70,6 +71,7 @@ def build_object(
             plan.params,
             plan.preset,
             None if on_chip is None else int(on_chip),
+            None if rate is None else int(rate),
         )
     return {
         "isa": plan.isa,

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Caches of rows, as of keys and values, on cores that join and cut channels alone: a row that
-enters and the rows that stay are zero-padded maps, which are added."""
+"""Caches of rows, as of keys and values, on cores that do not join and cut rows by address: a row
+that enters and the rows that stay are zero-padded maps, which are added."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def with_caches(graph: Graph, backend: Backend) -> Graph:
 
 
 def _refused(graph, backend):
-    """Number of nodes that the core does not run."""
-    return sum(not backend.check_support(graph, node).runs for node in graph.nodes)
+    """Number of nodes that do not suit the core."""
+    return sum(not backend.suits(graph, node) for node in graph.nodes)
 
 
 def _is_of_rows(graph, node):

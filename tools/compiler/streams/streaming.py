@@ -201,13 +201,13 @@ def _in_form(stream, graph):
 
 
 def _refused(graph: Graph, backend: Backend) -> int:
-    """Number of nodes of a network that a core does not run itself. If all layers of the core end
+    """Number of nodes of a network that do not suit a core. If all layers of the core end
     on the host, only nodes count that the host may not run either."""
     graph = separated(simplify(graph), backend)
-    answers = [backend.check_support(graph, node) for node in graph.nodes]
     if backend.host_free:
-        return sum(support.answer in (HOST, NO) for support in answers)
-    return sum(not support.runs for support in answers)
+        answers = [backend.check_support(graph, node).answer for node in graph.nodes]
+        return sum(answer in (HOST, NO) for answer in answers)
+    return sum(not backend.suits(graph, node) for node in graph.nodes)
 
 
 #: Nodes that work on each element of the axis of time by itself, wherever that lies.

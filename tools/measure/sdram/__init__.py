@@ -9,6 +9,6 @@ MEASURES = {
         "per cent of the pins' peak, refreshes and changes of row included",
         pattern_rows,
         names=tuple(PATTERNS),
-        settings={"part": "W9825G6", "mhz": "60 80 100", "cycles": 8000},
+        settings={"part": "W9825G6", "mhz": "60 80 100", "cycles": 8000, "rate": 1},
     )
 }

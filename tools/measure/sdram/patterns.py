@@ -24,7 +24,7 @@ PATTERNS: dict[str, tuple[str, int | None]] = {
 def pattern_rows(choice: Choice) -> Iterator[Row]:
     """Measured rows of the patterns at each clock."""
     from ....gateware.memory.sdram.bench import measure
-    from ....gateware.memory.sdram.parts import PARTS
+    from ....gateware.memory.sdram.parts import PARTS, RATES
 
     if choice.settings["part"] not in PARTS:
         raise no_such("--set part", choice.settings["part"], PARTS)
@@ -34,6 +34,9 @@ def pattern_rows(choice: Choice) -> Iterator[Row]:
         raise InputError(
             f"--set mhz={choice.settings['mhz']}: expected numbers of MHz with blanks between"
         ) from None
+    rate = choice.settings["rate"]
+    if rate not in RATES:
+        raise InputError(f"--set rate={rate}: expected 1 or 2")
     for name, (pattern, bound) in PATTERNS.items():
         for mhz in clocks if choice.takes(name) else ():
             fraction, _ = measure(
@@ -41,5 +44,6 @@ def pattern_rows(choice: Choice) -> Iterator[Row]:
                 part=choice.settings["part"],
                 clock_hz=mhz * 1e6,
                 cycles=choice.settings["cycles"],
+                rate=rate,
             )
             yield Row(pattern, 100 * fraction, "% of the peak", bound, True, {"MHz": mhz})

@@ -67,21 +67,17 @@ def round_value(
     """Bit pattern of (-1)^sign * magnitude * 2^exponent, rounded to nearest, ties to even, with
     unbounded exponent; then overflow to infinity and flush to zero (section 4.1, step 5).
     ``magnitude`` is 1 to 2^53 - 1."""
-    sign, magnitude, exponent = np.broadcast_arrays(
-        *(np.asarray(v, np.int64) for v in (sign, magnitude, exponent))
-    )
+    sign, magnitude, exponent = (np.asarray(v, np.int64) for v in (sign, magnitude, exponent))
     drop = bit_length(magnitude) - (frac + 1)
     right = np.maximum(drop, 0)
-    kept = np.where(drop >= 0, magnitude >> right, magnitude << np.maximum(-drop, 0))
-    rest = magnitude & (np.int64(1) << right) - 1
-    half = np.where(drop > 0, np.int64(1) << np.maximum(drop - 1, 0), np.int64(1) << 60)
-    kept = kept + ((rest > half) | ((rest == half) & (kept & 1 == 1)))
-    carried = kept >> frac + 1
-    kept, drop = kept >> carried, drop + carried
-    unbiased = exponent + drop + frac
-    result = pack(sign, unbiased + BIAS, kept & (1 << frac) - 1, frac)
-    result = np.where(unbiased > 127, pack(sign, 255, 0, frac), result)
-    return np.where(unbiased < -126, pack(sign, 0, 0, frac), result)
+    ones = np.int64(1) << right
+    kept = magnitude << right - drop >> right
+    # Up if more than half of a unit is dropped, or half of one and the unit is odd.
+    kept = kept + ((magnitude & ones - 1) * 2 + (kept & 1) > ones)
+    # The hidden one, or a carry out of the fraction, counts in the exponent.
+    result = (exponent + drop + (frac + BIAS - 1) << frac) + kept
+    result = np.minimum(result, 255 << frac)
+    return np.where(result < 1 << frac, 0, result) | sign << frac + 8
 
 
 def widen(x: np.ndarray, frac: int) -> np.ndarray:
@@ -129,57 +125,65 @@ def dot(
     -------
     int64 array of shape (...)
     """
-    a, b = np.broadcast_arrays(np.asarray(a, np.int64), np.asarray(b, np.int64))
-    (sa, ea, _), (sb, eb, _) = split(a), split(b)
-    sign = sa ^ sb
-    infinite = (ea == 255) | (eb == 255)
-    nan = is_nan(a) | is_nan(b) | (infinite & ((ea == 0) | (eb == 0)))
-    magnitude = significand(a) * significand(b)
-    exponent = ea + eb - 2 * BIAS
+    a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
+    (ea, ma), (eb, mb) = _scaled(a, FRAC), _scaled(b, FRAC)
+    sign = (a ^ b) >> FRAC + 8 & 1
+    magnitude, exponent = ma * mb, ea + eb - 2 * BIAS
+    top = np.where(magnitude != 0, exponent, _LOWEST).max(-1)
+    negative = (sign == 1).all(-1)
+    special = (ea == 255).any() or (eb == 255).any()
     if addend is not None:
-        c = np.asarray(addend, np.int64)[..., None]
-        sc, ec, _ = split(c, frac)
+        c = np.asarray(addend, np.int64)
+        ec, mc = _scaled(c, frac)
+        sc = c >> frac + 8 & 1
         # The same scale as a product: 2^(E - 18).
-        mc = significand(c, frac) << 2 * FRAC - frac
-        terms = [
-            (sign, sc),
-            (infinite, ec == 255),
-            (nan, is_nan(c, frac)),
-            (magnitude, mc),
-            (exponent, ec - BIAS),
-        ]
-        sign, infinite, nan, magnitude, exponent = (
-            _join(products, further) for products, further in terms
-        )
-    plus, minus = (infinite & (sign == 0)).any(-1), (infinite & (sign == 1)).any(-1)
+        ec, mc = ec - BIAS, mc << 2 * FRAC - frac
+        top = np.maximum(top, np.where(mc != 0, ec, _LOWEST))
+        negative = negative & (sc == 1)
+        special = special or (ec == 255 - BIAS).any()
+    total = _aligned(sign, magnitude, exponent, top[..., None]).sum(-1)
+    if addend is not None:
+        total = total + _aligned(sc, mc, ec, top)
+    rounded = round_value(total < 0, np.maximum(np.abs(total), 1), top - 2 * FRAC - GUARD, frac)
+    zero = np.where((top == _LOWEST) & negative, 1 << frac + 8, 0)
+    result = np.where(total == 0, zero, rounded)
+    return _with_specials(result, a, b, addend, frac) if special else result
 
-    present = magnitude != 0
-    top = np.where(present, exponent, -1 << 20).max(-1)
-    shift = np.minimum(np.where(present, top[..., None] - exponent, 0), 62)
+
+#: Exponent in place of that of a term that is zero.
+_LOWEST = -1 << 20
+
+
+def _scaled(x, frac):
+    """Exponent fields and significands."""
+    exponent = x >> frac & 0xFF
+    return exponent, np.where(exponent == 0, 0, x & (1 << frac) - 1 | 1 << frac)
+
+
+def _aligned(sign, magnitude, exponent, top):
+    """Terms with their signs at the scale of the greatest exponent; one bit lost anywhere sets the
+    lowest bit of its term."""
+    shift = np.minimum(np.maximum(top - exponent, 0), 62)
     raised = magnitude << GUARD
-    # One bit lost anywhere sets the lowest bit of that term.
     shifted = raised >> shift
     shifted = shifted | (shifted << shift != raised)
-    total = np.where(sign == 1, -shifted, shifted).sum(-1)
-    rounded = round_value(
-        (total < 0).astype(np.int64), np.maximum(np.abs(total), 1), top - 2 * FRAC - GUARD, frac
-    )
+    return np.where(sign == 1, -shifted, shifted)
 
-    zero = pack((sign == 1).all(-1).astype(np.int64), 0, 0, frac)
-    result = np.where(total == 0, 0, rounded)
-    result = np.where(present.any(-1), result, zero)
+
+def _with_specials(result, a, b, addend, frac):
+    """Sums of which a term is infinite or no number, else ``result``."""
+    (sa, ea, _), (sb, eb, _) = split(a), split(b)
+    infinite = (ea == 255) | (eb == 255)
+    nan = (is_nan(a) | is_nan(b) | (infinite & ((ea == 0) | (eb == 0)))).any(-1)
+    sign = sa ^ sb
+    plus, minus = (infinite & (sign == 0)).any(-1), (infinite & (sign == 1)).any(-1)
+    if addend is not None:
+        sc, ec, _ = split(addend, frac)
+        nan = nan | is_nan(addend, frac)
+        plus, minus = plus | (ec == 255) & (sc == 0), minus | (ec == 255) & (sc == 1)
     result = np.where(plus, INF << frac - FRAC, result)
     result = np.where(minus, (INF | 1 << 17) << frac - FRAC, result)
-    return np.where(nan.any(-1) | (plus & minus), NAN << frac - FRAC, result)
-
-
-def _join(terms, further):
-    """Appends the addend's values to those of the products."""
-    shape = np.broadcast_shapes(terms.shape[:-1], further.shape[:-1])
-    return np.concatenate(
-        [np.broadcast_to(terms, (*shape, terms.shape[-1])), np.broadcast_to(further, (*shape, 1))],
-        axis=-1,
-    )
+    return np.where(nan | (plus & minus), NAN << frac - FRAC, result)
 
 
 def add(x: int | np.ndarray, y: int | np.ndarray) -> np.ndarray:

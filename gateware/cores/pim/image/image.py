@@ -40,12 +40,20 @@ class CodeError(ValueError):
         self.index = index
 
 
+def _with_immediates(words):
+    """Where words have an immediate that may be short, and its lowest bit in the 32-bit form; kinds
+    of which there is none are left out. Programs are short and many: ``np.isin`` takes four times
+    as long."""
+    op = words & np.uint64(63)
+    for some, shift in ((op == 1, 11), ((op == 6) | (op == 7), 16)):
+        if some.any():
+            yield some, shift
+
+
 def expand_words(low: np.ndarray) -> np.ndarray:
     """Expands 32-bit forms to 64-bit words; ``low`` and the result are uint64 arrays."""
-    op = low & np.uint64(63)
     wide = low.copy()
-    for opcodes, shift in (((1,), 11), ((6, 7), 16)):
-        some = np.isin(op, opcodes)
+    for some, shift in _with_immediates(low):
         value = low[some].astype(np.uint32).view(np.int32) >> shift
         wide[some] = (value.view(np.uint32).astype(np.uint64) << _HALF) | low[some] & np.uint64(
             (1 << shift) - 1
@@ -56,10 +64,9 @@ def expand_words(low: np.ndarray) -> np.ndarray:
 def narrow_words(words: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Narrows 64-bit words to 32-bit forms where possible: ``(low, fits)``, arrays of uint64 and
     bool."""
-    op, low, high = words & np.uint64(63), words & _LOW, words >> _HALF
+    low, high = words & _LOW, words >> _HALF
     fits = high == 0
-    for opcodes, shift in (((1,), 11), ((6, 7), 16)):
-        some = np.isin(op, opcodes)
+    for some, shift in _with_immediates(words):
         candidate = (low[some] | high[some] << np.uint64(shift)) & _LOW
         low[some] = candidate
         fits[some] = expand_words(candidate) == words[some]

@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...graph import Slice
 from ..base import Backend, Lowered, Support, moved
+from ..rewriting import joins_rows
 from .arithmetic import arithmetic
 from .legalise import legalise
 from .lower import lower, most_images
@@ -34,6 +36,10 @@ class OpenTpu(Backend):
     def check_support(self, graph: Graph, node: Node) -> Support:
         """Support check of one node."""
         return check_support(graph, node, self.params)
+
+    def suits(self, graph: Graph, node: Node) -> bool:
+        slow = isinstance(node, Slice) or joins_rows(graph, node)
+        return super().suits(graph, node) and not slow
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""

@@ -19,6 +19,7 @@ from ...graph import (
     MaxPool,
     Node,
     Reshape,
+    Slice,
 )
 from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
 
@@ -168,6 +169,10 @@ def _concat(quantised, node, *sources):
     return np.concatenate(sources, axis=node.axis % axes - axes)
 
 
+def _slice(quantised, node, source):
+    return node.run(source)
+
+
 def _reshape(quantised, node, source):
     return source
 
@@ -182,4 +187,5 @@ _KINDS: dict[type[Node], Callable[..., np.ndarray]] = {
     Concat: _concat,
     MatMul: _matmul,
     Reshape: _reshape,
+    Slice: _slice,
 }

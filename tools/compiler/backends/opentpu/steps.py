@@ -25,7 +25,18 @@ from quintet.tools.compiler.backends.opentpu.form import (
 )
 from quintet.tools.compiler.backends.opentpu.layout import Planes, blocks
 
-from ...graph import Activation, AveragePool, Binary, Concat, Conv, Dense, MatMul, MaxPool, Reshape
+from ...graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    MatMul,
+    MaxPool,
+    Reshape,
+    Slice,
+)
 from ..base import LoweringError
 from ..rewriting import interleaved
 from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
@@ -508,18 +519,33 @@ class Steps:
 
     def _concat(self, node, sources):
         unique = list(dict.fromkeys(sources))
-        total, first = self.planes[node.output].channels, 0
+        planes = self.planes[node.output]
+        axis = node.axis % len(self.graph.shape(node.output)) - len(self.graph.shape(node.output))
+        first = [0, 0, 0]
         terms = [[] for _ in range(self._blocks(node.output))]
-        for name in sources:
-            channels = self.planes[name].channels
-            for all_, new in zip(
-                terms,
-                copy_terms(channels, first, total, self.n, source=unique.index(name)),
-                strict=True,
-            ):
+        for name, root in zip(node.inputs, sources, strict=True):
+            line, place = self._turned((-first[0], -first[1]))
+            copied = copy_terms(
+                self.planes[root].channels,
+                first[2],
+                planes.channels,
+                self.n,
+                source=unique.index(root),
+                line=line,
+                place=place,
+            )
+            for all_, new in zip(terms, copied, strict=True):
                 all_ += new
-            first += channels
+            first[axis] += self.graph.shape(name)[axis]
         self._add(node, unique, terms, shifts=[0] * len(terms))
+
+    def _slice(self, node, sources):
+        """Adds the step of a slice of rows and columns: a copy from further down and across."""
+        # Plain integers, since addresses are shifted beyond 64 bits.
+        line, place = self._turned([int(at) for at in (0, *node.start[:-1])[-2:]])
+        channels = self.planes[node.output].channels
+        terms = copy_terms(channels, 0, channels, self.n, line=line, place=place)
+        self._add(node, sources, terms, shifts=[0] * len(terms))
 
 
 _KINDS = {
@@ -531,4 +557,5 @@ _KINDS = {
     Activation: Steps._activate,
     Concat: Steps._concat,
     MatMul: Steps._matmul,
+    Slice: Steps._slice,
 }

@@ -12,6 +12,7 @@ from .legalise import (
     FUNCTIONS,
     REWRITINGS,
     StoredError,
+    as_map,
     axes_of,
     dense_parts,
     nonnegative,
@@ -136,15 +137,31 @@ def _interleaves(params):
 def _concat(graph, node, params):
     if is_interleaving(graph, node):
         return _interleaves(params)
-    if node.axis % len(graph.shape(node.output)) != len(graph.shape(node.output)) - 1:
-        return Support(HOST, f"axis {node.axis}: expected the last one (channels)")
     constants = [name for name in node.inputs if graph.tensors[name].data is not None]
     if constants:
         return Support(HOST, f"joins the constant {constants[0]}: expected computed tensors only")
     stored = stored_shapes(graph, params["n"])
+    axes = len(graph.shape(node.output))
+    if node.axis % axes != axes - 1:
+        # Rows or columns: each is where its own axes have it.
+        moved = [name for name in node.inputs if stored[name] != as_map(graph.shape(name))]
+        if moved:
+            return Support(HOST, f"{moved[0]}: a map that was made of another shape's elements")
+        return Support(DECOMPOSED, "unit tiles, shifted")
     positions = {stored[name][:2] for name in node.inputs}
     if len(positions) > 1 or any(graph.shape(name)[-1] != stored[name][2] for name in node.inputs):
         return Support(HOST, "a map that was reshaped to a vector")
+    return Support(DECOMPOSED, "unit tiles, shifted")
+
+
+def _slice(graph, node, params):
+    name, shape = node.inputs[0], graph.shape(node.inputs[0])
+    if len(shape) == 1 or graph.shape(node.output)[-1] != shape[-1] or node.step[-1] != 1:
+        return Support(HOST, "slice of channels: expected rows and columns")
+    if any(step != 1 for step in node.step):
+        return Support(HOST, f"slice by steps {node.step}: expected 1")
+    if stored_shapes(graph, params["n"])[name] != as_map(shape):
+        return Support(HOST, "a map that was made of another shape's elements")
     return Support(DECOMPOSED, "unit tiles, shifted")
 
 
@@ -193,6 +210,7 @@ _KINDS = {
     g.Activation: _activation,
     g.Concat: _concat,
     g.Reshape: _reshape,
+    g.Slice: _slice,
     g.MatMul: _matmul,
     g.Transpose: _transpose,
     **{kind: rewriting.support for kind, rewriting in REWRITINGS.items()},
@@ -201,7 +219,6 @@ _KINDS = {
 _HOST = {
     g.Softmax: "this core has no exponential function",
     g.TopK: "this core does not sort",
-    g.Slice: "this core moves whole rows, no single elements",
     g.Lstm: "this core has no sigmoid and tanh, which the gates need",
     g.Gru: "this core has no sigmoid and tanh, which the gates need",
     g.LayerNorm: "this core has no division and no root",

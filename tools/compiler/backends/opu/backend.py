@@ -12,6 +12,7 @@ from .....gateware.cores.opu.types import type_set
 from ...graph import Conv, Dense, Graph, Node, Tensor
 from ...quantised import Arithmetic, Quantised
 from ..base import Backend, Lowered, Support, moved
+from ..rewriting import joins_rows
 from .arithmetic import arithmetic_of, partial_sums
 from .codegen.emitter import REGION_MAPS
 from .cost import main_memory
@@ -52,6 +53,9 @@ class OpuBackend(Backend):
     def check_support(self, graph: Graph, node: Node) -> Support:
         """Support check of one node."""
         return check_support(graph, node)
+
+    def suits(self, graph: Graph, node: Node) -> bool:
+        return super().suits(graph, node) and not joins_rows(graph, node)
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""

@@ -31,7 +31,7 @@ from ...graph import (
 )
 from ..base import LoweringError
 from .layers import Network
-from .support import slice_kernel, window_strides
+from .support import MOST_PADDING, slice_kernel, window_strides
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
@@ -424,19 +424,40 @@ class Lowering:
         self._equal(node)
         if node.name in self.form.interleaved:
             return self._interleave(node)
-        axes = len(self.graph.shape(node.output))
-        if node.axis % axes != axes - 1:
-            raise LoweringError(
-                f"concat along axis {node.axis % axes} without the reshape behind it: expected "
-                "both in one program",
-                node.name,
-            )
+        if node.axis % len(self.graph.shape(node.output)) != len(self.graph.shape(node.output)) - 1:
+            return self._join_rows(node)
         at, result = 0, None
         for name in node.inputs:
             each = np.arange(self.values[name].channels)
             options: dict[str, Any] = {} if result is None else {"residual": result, "order": 0}
             result = self._ones(node, (at + each, each), source=self.values[name], **options)
             at += len(each)
+        return result
+
+    def _join_rows(self, node):
+        """Adds the layers of a Concat of rows or columns: each part, with zeros where the others
+        are, is added to those before it."""
+        axis = node.axis % len(self.graph.shape(node.output))
+        result, at = None, 0
+        total = self.graph.shape(node.output)[axis]
+        for name in node.inputs:
+            source, length = self.values[name], self.graph.shape(name)[axis]
+            before, after = at, total - at - length
+            each = np.arange(source.channels)
+            # As many layers as the greatest padding asks for.
+            while max(before, after) > MOST_PADDING:
+                some = min(before, MOST_PADDING), min(after, MOST_PADDING)
+                source = self._ones(node, (each, each), source=source, padding=_along(axis, some))
+                before, after = before - some[0], after - some[1]
+            options: dict[str, Any] = {} if result is None else {"residual": result, "order": 0}
+            result = self._ones(
+                node,
+                (each, each),
+                source=source,
+                padding=_along(axis, (before, after)),
+                **options,
+            )
+            at += length
         return result
 
     @_make.register
@@ -457,3 +478,8 @@ class Lowering:
         return self._ones(
             node, (each, node.start[-1] + each * node.step[-1]), taps, tap, stride=stride
         )
+
+
+def _along(axis, padding):
+    """Padding (rows before, behind, columns before, behind) along one axis."""
+    return (*padding, 0, 0) if axis == 0 else (0, 0, *padding)

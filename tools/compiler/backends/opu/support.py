@@ -32,9 +32,16 @@ from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
 from ..rewriting import against_product, is_interleaving, turns
 from .form import map_shape
 
-__all__ = ["constant_of", "is_positive", "slice_kernel", "check_support", "window_strides"]
+__all__ = [
+    "MOST_PADDING",
+    "constant_of",
+    "is_positive",
+    "slice_kernel",
+    "check_support",
+    "window_strides",
+]
 
-_MOST_STRIDE, _MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION = (
+_MOST_STRIDE, MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION = (
     7,
     15,
     1023,
@@ -121,7 +128,7 @@ def _judge(node: Node, graph):
 def _(node: Conv, graph):
     reasons = _limits(
         ("stride", node.stride, 1, _MOST_STRIDE),
-        ("padding", node.padding, 0, _MOST_PADDING),
+        ("padding", node.padding, 0, MOST_PADDING),
         ("kernel", node.weights.shape[1:3], 1, _MOST_TAPS),
         ("dilation", node.dilation, 1, _MOST_DILATION),
     )
@@ -256,7 +263,7 @@ def _(node: MaxPool, graph):
     reasons = _limits(
         ("window", node.window, 1, _MOST_POOL),
         ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
-        ("padding", node.padding, 0, _MOST_PADDING),
+        ("padding", node.padding, 0, MOST_PADDING),
         ("dilation", node.dilation, 1, 1),
     )
     if any(node.padding) and not is_positive(graph, node.inputs[0]):
@@ -271,7 +278,7 @@ def _(node: AveragePool, graph):
     reasons = _limits(
         ("window", node.window, 1, _MOST_TAPS),
         ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
-        ("padding", node.padding, 0, _MOST_PADDING),
+        ("padding", node.padding, 0, MOST_PADDING),
     )
     if any(node.padding) and not node.include_padding:
         reasons.append(f"padding {node.padding} that does not count, this core counts it")
@@ -333,14 +340,10 @@ def _(node: Concat, graph):
     shape = graph.shape(node.output)
     if is_interleaving(graph, node):
         return _INTERLEAVED
-    if node.axis % len(shape) != len(shape) - 1:
-        return Support(
-            HOST,
-            f"concat along axis {node.axis % len(shape)} of {len(shape)}, this core joins "
-            f"channels (axis {len(shape) - 1})",
-        )
     if any(graph.tensors[name].data is not None for name in node.inputs):
         return Support(HOST, "concat with a constant, this core joins tensors that flow")
+    if node.axis % len(shape) != len(shape) - 1:
+        return Support(DECOMPOSED, "as convolutions with one on padded maps, added up")
     return Support(DECOMPOSED, "as convolutions that put channels in their places, added up")
 
 
@@ -348,7 +351,7 @@ def _(node: Concat, graph):
 def _(node: Pad, graph):
     reasons = [] if node.value == 0 else [f"pad with {node.value:g}, this core pads with 0"]
     sides = (*node.before[:-1], *node.after[:-1])
-    reasons += _limits(("pad", sides, 0, _MOST_PADDING)) + _limits(
+    reasons += _limits(("pad", sides, 0, MOST_PADDING)) + _limits(
         ("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20)
     )
     return _answer(reasons, Support(DECOMPOSED, "as a convolution with one on a padded map"))

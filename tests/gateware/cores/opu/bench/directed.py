@@ -8,6 +8,7 @@ fault is meant, ``notes["fault"]`` is (name, detail), written down by hand.
 """
 
 import random
+from functools import cache
 
 import numpy as np
 
@@ -36,6 +37,11 @@ def registers_of(more=None, size=SIZE):
     return {**found, "program_address": 0, **(more or {})}
 
 
+@cache
+def _random_memory(seed, size):
+    return np.random.default_rng(seed).integers(0, 256, size).astype(np.uint8)
+
+
 def case_of(name, params, text, arrays=(), *, registers=None, fault=None, size=SIZE, end=True):
     """A :class:`Case` of assembly ``text`` and pairs (address, array); memory elsewhere is random,
     the same every time."""
@@ -43,8 +49,7 @@ def case_of(name, params, text, arrays=(), *, registers=None, fault=None, size=S
         text += "\nend"
     words = ISA.load(assemble_text(SOFTWARE, text + ("" if end else "\nend"), name=name).data)
     words = words if end else words[:-1]
-    rng = np.random.default_rng(len(name))
-    memory = rng.integers(0, 256, size).astype(np.uint8)
+    memory = _random_memory(len(name), size).copy()
     for at, array in arrays:
         raw = np.frombuffer(array.tobytes(), np.uint8)
         memory[at : at + raw.size] = raw

@@ -28,8 +28,11 @@ class Stop(Exception):
     pass
 
 
+HALF = Fraction(1, 2)
+
+
 def kappa(x, bits):
-    return max(-(1 << bits - 1), min((1 << bits - 1) - 1, floor(x + Fraction(1, 2))))
+    return max(-(1 << bits - 1), min((1 << bits - 1) - 1, floor(x + HALF)))
 
 
 def power(e):
@@ -252,19 +255,17 @@ class Slow:
         ):
             if bad:
                 raise Stop("range", number)
-        f, b = reg["shift"]
+        # As fractions once: 2^f of the sums and 2^b of the biases.
+        sums, biases = map(power, reg["shift"])
+        kernel, ifm = buf["ker"], buf["ifm"]
         new = {}
         for i in range(oh):
             for j in range(ow):
                 for k in range(oc):
-                    total = Fraction(
-                        sum(
-                            buf["ker"][n, k, l] * buf["ifm"][h + sh * i, w + sw * j, l]
-                            for l in range(ic)
-                        )
-                    ) * power(f)
+                    at = h + sh * i, w + sw * j
+                    total = sums * sum([kernel[n, k, l] * ifm[(*at, l)] for l in range(ic)])
                     if op == 5:
-                        total += buf["bias"][k] * power(b)
+                        total += buf["bias"][k] * biases
                     if op == 6:
                         total += buf["ofm"][i, j, k]
                     new[i, j, k] = kappa(total, self.widths[3])
@@ -291,7 +292,8 @@ class Slow:
                     raise Stop("range", 7 + axis)
         m = reg["ofm_mem"][1]
         at = self.place(reg["ofm_a"], addr, ((bh - 1) * m + bw - 1) * 64 * s + oc * s)
-        x = {e: kappa(v * power((wi - 1) - (wo - 1)), wi) for e, v in buf["ofm"].items()}
+        unit = power((wi - 1) - (wo - 1))
+        x = {e: kappa(v * unit, wi) for e, v in buf["ofm"].items()}
 
         def do_act(x):
             if act == 0:
@@ -302,7 +304,7 @@ class Slow:
             }
 
         def do_res(x):
-            return {e: kappa(Fraction(v + buf["ifm"][e]), wi) for e, v in x.items()} if res else x
+            return {e: kappa(v + buf["ifm"][e], wi) for e, v in x.items()} if res else x
 
         def do_pool(x):
             return {
