@@ -79,6 +79,26 @@ class _Maker:
         most = half if kind < 0.4 else max(1, half >> self.chance.randint(1, bits - 2))
         return self.numbers.integers(-most, most, shape)
 
+    def weights(self, *shape):
+        """Weights [out, in, rows, columns], some with zeros that a program may leave out: whole
+        taps, channels, taps of a block of output channels, or all of them."""
+        weights = self.array(self.network.set.ker, *shape)
+        if self.chance.random() < 0.7:
+            return weights
+        blocks = -(-shape[0] // 16)
+        masks = {
+            "taps": (1, 1, *shape[2:]),
+            "in": (1, shape[1], 1, 1),
+            "out": (shape[0], 1, 1, 1),
+            "blocks": (blocks, 1, *shape[2:]),
+            "each": shape,
+            "all": (1, 1, 1, 1),
+        }
+        mask = self.numbers.integers(0, 2, masks[kind := self.chance.choice(sorted(masks))])
+        if kind == "blocks":
+            mask = np.repeat(mask, 16, axis=0)[: shape[0]]
+        return weights * mask
+
     def shift(self):
         """A shift of the instruction set, rarely one that leaves nothing of the numbers."""
         kind = self.chance.random()
@@ -159,9 +179,7 @@ class _Maker:
             groups = groups if out % groups == 0 else 1
         elif groups == 1:
             out = chance.choice(self.channels)
-        weights = self.array(self.network.set.ker, out, channels // groups, *taps)
-        if chance.random() < 0.1:  # programs leave out taps without weights
-            weights *= self.numbers.integers(0, 2, taps)
+        weights = self.weights(out, channels // groups, *taps)
         return self.network.conv(
             name, source, weights, groups=groups, **window, **after, **self.scaled(out, split)
         )
@@ -185,7 +203,7 @@ class _Maker:
         source, out = self.chance.choice(self.tensors), self.chance.choice(self.channels)
         rows, columns, channels = source.shape
         out = max(1, min(out, 200_000 // (rows * columns * channels)))
-        weights = self.array(self.network.set.ker, out, channels, rows, columns)
+        weights = self.weights(out, channels, rows, columns)
         split = self.chance.random() < 0.3
         return self.network.conv(name, source, weights, **self.scaled(out, split))
 

@@ -35,10 +35,11 @@ class Scale:
         return (1 << self.bits - 1) - 1
 
     def quantise(self, values: np.ndarray) -> np.ndarray:
-        """Rounds to the nearest integers (ties to even) and saturates; int64."""
-        return np.clip(
-            np.rint(np.asarray(values, np.float64) / self.step), self.low, self.high
-        ).astype(np.int64)
+        """Rounds to the nearest integers (ties to even) and saturates; int64. A value that is not a
+        number, as the logarithm of a negative one on the host, becomes zero."""
+        numbers = np.clip(np.rint(np.asarray(values, np.float64) / self.step), self.low, self.high)
+        # Without this, the result would depend on the processor.
+        return np.where(np.isnan(numbers), 0, numbers).astype(np.int64)
 
     def value(self, numbers: np.ndarray) -> np.ndarray:
         """Dequantises ``numbers`` to real values, float64."""

@@ -48,7 +48,8 @@ def to_graph(port: Port, values: np.ndarray) -> np.ndarray:
 
 
 def from_graph(port: Port, values: np.ndarray) -> np.ndarray:
-    """Converts the graph's tensor into the user's array for the output ``port``."""
+    """Converts the graph's tensor into the user's array for the output ``port``; of whole numbers,
+    a value that is not a number becomes the zero point."""
     values = np.asarray(values)
     if port.factor is not None:
         values = values * np.asarray(port.factor)
@@ -60,6 +61,7 @@ def from_graph(port: Port, values: np.ndarray) -> np.ndarray:
     if port.scale is None:
         return values
     low = -(1 << port.bits - 1) if port.signed else 0
+    values = np.where(np.isnan(values), 0.0, values)
     return np.clip(
         np.rint(values / port.scale) + port.zero_point, low, low + (1 << port.bits) - 1
     ).astype(f"{'' if port.signed else 'u'}int{port.bits}")

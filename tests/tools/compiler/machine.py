@@ -7,7 +7,22 @@ from quintet.gateware.cores import open_core
 from quintet.tools.compiler.graph import Conv, Dense
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
 
-__all__ = ["random_numbers", "random_quantised", "run_lowered"]
+__all__ = ["pruned", "random_numbers", "random_quantised", "run_lowered"]
+
+
+def pruned(rng, weights):
+    """Weights [out, ..., in], at times with zeros that programs may leave out: of output channels,
+    of input channels, of the taps in between, of single weights, or of blocks of 8 channels."""
+    axes = [(), (0,), (weights.ndim - 1,), range(1, weights.ndim - 1), range(weights.ndim)]
+    kind = rng.integers(0, 2 * len(axes) + 1)
+    if kind == 2 * len(axes):
+        block = np.arange(len(weights)) // 8
+        kept = rng.integers(0, 2, (block[-1] + 1, *weights.shape[1:-1], 1))
+        return weights * kept[block]
+    if kind >= len(axes):
+        return weights
+    shape = [n if at in axes[kind] else 1 for at, n in enumerate(weights.shape)]
+    return weights * rng.integers(0, 2, shape)
 
 
 def random_quantised(graph, backend, seed, bits=None, most=None, shift=None):
@@ -21,7 +36,7 @@ def random_quantised(graph, backend, seed, bits=None, most=None, shift=None):
             scales.setdefault(name, Scale(2.0**-4, width))
         if isinstance(node, Conv | Dense):
             limit = most or (1 << arithmetic.weight_bits - 1)
-            weights = rng.integers(-limit, limit, node.weights.shape)
+            weights = pruned(rng, rng.integers(-limit, limit, node.weights.shape))
             out = node.weights.shape[0]
             low, high = arithmetic.shifts
             most_bias = min(limit << 4, 1 << arithmetic.bias_bits - 1)

@@ -8,6 +8,7 @@ from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.compiler.backends.opentpu import BACKEND
 from quintet.tools.compiler.graph import AveragePool, Binary, Conv, Dense, Graph, Softmax
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
+from tests.tools.compiler.machine import pruned
 
 __all__ = ["backend_of", "differences", "fused", "quantised_of", "run_model", "whole_inputs"]
 
@@ -62,6 +63,7 @@ def quantised_of(graph, backend, seed=0):
             weights = np.where(
                 node.weights == 0, 0, random.integers(-128, 128, node.weights.shape)
             ).astype(np.int64)
+            weights = pruned(random, weights)
             usual = max(0, int(np.log2(70 * 20 * np.sqrt(terms) / 30)))
             shift = np.repeat(random.integers(max(0, usual - 1), usual + 2, -(-out // n)), n)[:out]
             bias = None if node.bias is None else random.integers(-40 << usual, 41 << usual, out)

@@ -10,6 +10,7 @@ from quintet.gateware.cores.opu.params import SPACE
 from quintet.tools.compiler.backends.opu import OpuBackend
 from quintet.tools.compiler.graph import Activation, Conv, Dense, Graph, Port, Reshape
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
+from tests.tools.compiler.machine import pruned
 
 __all__ = [
     "backend",
@@ -71,7 +72,7 @@ def whole_numbers(graph, machine, seed=0):
         bias_shift = random.integers(0, 7, of[-1] + 1)[of]
         bias = None if node.bias is None else random.integers(-(1 << 9), 1 << 9, out)
         layers[node.name] = Integer(
-            weights=random.integers(-most, most, node.weights.shape),
+            weights=pruned(random, random.integers(-most, most, node.weights.shape)),
             bias=bias,
             shift=shift,
             bias_shift=bias_shift,

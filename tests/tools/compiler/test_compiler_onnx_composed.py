@@ -12,7 +12,14 @@ from quintet.tools.compiler.planning import Options, compile_graph, random_calib
 from quintet.tools.compiler.target_build import target_build  # noqa: E402
 from quintet.tools.compiler.verification import random_inputs, verify_plan  # noqa: E402
 from quintet.tools.targets import open_target  # noqa: E402
-from tests.tools.compiler.onnx_models import check, import_model, make_model, node  # noqa: E402
+from tests.tools.compiler.onnx_models import (  # noqa: E402
+    check,
+    feeds_of,
+    import_model,
+    make_model,
+    node,
+    run_here,
+)
 
 
 def one(operator, shape, constants=(), opset=20, **attributes):
@@ -207,3 +214,37 @@ def test_on_machines(tmp_path, isa, name):
         plan, random_inputs(plan), "model", lambda: open_target(f"model:{isa}"), "reference", None
     )
     assert found.equal, found.difference
+
+
+@pytest.mark.parametrize("gate", ["flows", "constant", "twice"])
+@pytest.mark.parametrize("alpha", [None, 0.5])
+def test_swiglu(tmp_path, gate, alpha):
+    """The swish of the first operand times the second one."""
+    constant = np.linspace(-3, 3, 12).astype(np.float32).reshape(1, 3, 4)
+    first = {"flows": "a", "constant": "c", "twice": "b"}[gate]
+    attributes = {} if alpha is None else {"alpha": alpha}
+    model = make_model(
+        [node("Relu", ["x"], ["a"]), node("SwiGLU", [first, "b"], ["y"], name="n", **attributes)],
+        {"x": (1, 3, 4), "b": (1, 3, 4)},
+        {"y": None, "a": None},
+        {"c": constant},
+        opset=28,
+    )
+    graph = import_model(model, tmp_path)
+    feeds = feeds_of(graph)
+    gates = {"a": np.maximum(feeds["x"], 0), "c": constant, "b": feeds["b"]}
+    swish = gates[first] / (1 + np.exp(-(alpha or 1) * gates[first]))
+    for made in (graph, simplify(graph)):
+        np.testing.assert_allclose(run_here(made, feeds)["y"], swish * feeds["b"], atol=1e-6)
+
+
+def test_swiglu_of_other_shapes_is_refused(tmp_path):
+    model = make_model(
+        [node("SwiGLU", ["a", "c"], ["y"], name="n")],
+        {"a": (1, 3, 4)},
+        {"y": None},
+        {"c": np.ones((1, 3, 1))},
+        opset=28,
+    )
+    with pytest.raises(OnnxError, match=r"n \(SwiGLU\)"):
+        import_model(model, tmp_path)

@@ -13,6 +13,7 @@ from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.evaluate import run_graph
+from quintet.tools.compiler.graph import Port
 from quintet.tools.compiler.quantise import quantise
 from quintet.tools.compiler.quantise.groups import Groups, channel_classes
 from quintet.tools.compiler.quantise.integers import (
@@ -22,7 +23,8 @@ from quintet.tools.compiler.quantise.integers import (
     round_with_feedback,
     rows_of,
 )
-from quintet.tools.compiler.quantised import Arithmetic
+from quintet.tools.compiler.quantised import Arithmetic, Scale
+from quintet.tools.compiler.values import from_graph
 from tests.tools.compiler.ideal_machines import (
     Exact,
     Fractions,
@@ -338,3 +340,11 @@ def test_a_clip_cuts_nothing_else_that_shares_its_scale(others):
     assert snr > 35
     top = quantised.scales[source].value(quantised.scales[source].high)
     assert top > 2 and len({quantised.scales[name].step for name in (source, clipped)}) == 1
+
+
+def test_a_value_that_is_not_a_number_becomes_zero():
+    """On every processor: their conversions of it to integers differ."""
+    values = np.array([[np.nan, np.inf, -np.inf, 1.0]])
+    assert Scale(0.5, 8).quantise(values).tolist() == [[0, 127, -128, 2]]
+    port = Port("y", "y", (0,), (4,), scale=0.5, zero_point=3, signed=False)
+    assert from_graph(port, values).tolist() == [[3, 255, 0, 5]]

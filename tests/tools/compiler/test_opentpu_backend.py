@@ -658,3 +658,15 @@ def test_zeros_between_lines_are_no_padding_of_a_maximum(shape, padding):
     )
     graph = b.finish()
     assert all(check(graph, backend_of("sim-ext"), seed) for seed in range(6))
+
+
+@pytest.mark.parametrize("stride, padding", [((2, 3), (0, 0, 1, 0)), ((1, 1), (0, 1, 1, 1))])
+def test_windows_do_not_reach_into_the_next_input(stride, padding):
+    """Inputs of a run lie side by side where all maps have one element."""
+    made = Builder("window", (1, 1), 1)
+    made.add(g.Reshape, shape=(1, 1, 1))
+    made.conv(3, (2, 1 + sum(padding[1::2])), stride=stride, padding=padding)
+    graph, backend = made.finish(), backend_of("sim-ext")
+    assert backend.most_images(backend.legalise(graph)) == 1
+    for images in range(1, backend.most_images(graph) + 1):
+        assert not differences(graph, backend, images=images)[0]

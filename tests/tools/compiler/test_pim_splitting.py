@@ -165,3 +165,30 @@ def test_convolutions_of_any_size(channels, outputs, window, stride, dilation):
             ("conv", outputs, (window, 3), {"stride": (stride, 1), "dilation": (1, dilation)}),
         )
     )
+
+
+@pytest.mark.parametrize("preset", ["sim", "25f", "up5k"])
+def test_programs_of_many_layers_are_the_longest_that_fit(preset, monkeypatch):
+    """And those that take more arrays than there are have not been tried."""
+    sizes = np.random.default_rng(7).integers(1, 160, 20)
+    made = Builder("deep", (9,), 1)
+    for size in sizes:
+        made.dense(int(size))
+    build = target_build("model:pim", preset)
+    backend = PIMBackend(params=build.params, memory_size=build.memory_size)
+    graph = backend.legalise(made.finish())
+    tried = []
+    held = backend._held
+    monkeypatch.setattr(
+        backend, "_held", lambda nodes, of: tried.append(len(nodes)) or held(nodes, of)
+    )
+    parts = backend.split(graph)
+    count = len(graph.nodes)
+    assert [node.name for part in parts for node in part.nodes] == [n.name for n in graph.nodes]
+    assert 1 < len(parts) and len(tried) < count
+    begin = 0
+    for part in parts:
+        end = begin + len(part.nodes)
+        assert len(part.nodes) == 1 or held(graph.nodes[begin:end], graph)
+        assert not any(held(graph.nodes[begin:more], graph) for more in range(end + 1, count + 1))
+        begin = end

@@ -196,3 +196,14 @@ def test_a_transpose_goes_to_the_host_with_the_product_that_reads_it(isa):
     graph.outputs.append(g.Port("y", "y", (0, 1), (2, 4)))
     check(graph, isa, seen := {})
     assert seen in ({"host alone": 1}, {"equal": 1})
+
+
+@pytest.mark.parametrize("isa", ("opu", "pim"))
+def test_what_is_no_number_comes_back_from_the_host_as_zero(isa):
+    """The inverse hyperbolic cosine of a number that quantisation has moved beyond one."""
+    made = Builder("acosh", (65,), 1)
+    size = made.act("abs")
+    made.add(g.Binary, size, made.constant(1.0), function="add")
+    made.add(g.Binary, made.act("acosh"), size, function="add")
+    check(made.finish(), isa, seen := {})
+    assert seen == {"equal": 1}

@@ -13,7 +13,7 @@ import numpy as np
 
 from .....gateware.cores.opentpu.isa import ISA
 from ...common.inputs import KernelError
-from ...graph import Graph, MatMul
+from ...graph import AveragePool, Conv, Graph, MatMul, MaxPool
 from ...layout import Digit, Layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
 from .codegen.emit import Emitter
@@ -151,12 +151,19 @@ _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ex
 
 
 def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
-    """Greatest batch size of a run: more than one if every tensor is a vector, so that each tile is
-    read once for all."""
+    """Greatest batch size of a run: more than one if every tensor is a vector and no window slides,
+    so that each tile is read once for all."""
     vectors = all(
         shape[:2] == (1, 1) for shape in stored_shapes(graph, params["n"]).values()
-    ) and not _multiplies(graph)
+    ) and not (_multiplies(graph) or any(map(_slides, graph.nodes)))
     return min(_IMAGES, slot_rows(params)) if vectors else 1
+
+
+def _slides(node):
+    """Whether a node's window reaches or steps beyond its element, where the next input lies."""
+    return isinstance(node, Conv | MaxPool | AveragePool) and not (
+        tuple(node.window) == tuple(node.stride) == (1, 1) and not any(node.padding)
+    )
 
 
 def _multiplies(graph):

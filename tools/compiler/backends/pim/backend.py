@@ -289,8 +289,14 @@ class PIMBackend(Backend):
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into consecutive programs, each with as many layers as the arrays hold."""
         parts, begin = [], 0
+        taken = np.array([self._taken(node, graph) for node in graph.nodes]).reshape(-1, 3)
+        whole = self.params["cores"] * np.array(
+            [self.params["arrays"], self.params["bias_words"], self.params["groups"]]
+        )
         while begin < len(graph.nodes):
-            end = len(graph.nodes)
+            # Layers that take more than there is need no search for their places.
+            fitting = (taken[begin:].cumsum(axis=0) <= whole).all(axis=1)
+            end = begin + max(1, int(fitting.sum()))
             while end > begin + 1 and not self._held(graph.nodes[begin:end], graph):
                 end -= 1
             parts.append(graph.part(graph.nodes[begin:end]))
@@ -301,6 +307,15 @@ class PIMBackend(Backend):
     def check(self, graph: Graph) -> None:
         needs = layer_needs(empty_numbers(graph, self.bits[0]), self.params, rate=self._timing.rate)
         assign(unique(needs), self.params)
+
+    def _taken(self, node, graph):
+        """Arrays, biases and groups that a layer takes, infinite if it does not fit by itself."""
+        alone = empty_numbers(replace(graph, nodes=[node]), self.bits[0])
+        try:
+            needs = unique(layer_needs(alone, self.params))
+        except LoweringError:
+            return (np.inf,) * 3
+        return [sum(getattr(n, what) for n in needs) for what in ("arrays", "biases", "groups")]
 
     def _held(self, nodes, graph):
         try:

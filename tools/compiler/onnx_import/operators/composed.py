@@ -225,14 +225,20 @@ def _of_several(step):
 
 @operator("SwiGLU")
 def _swiglu(step):
-    """Translates SwiGLU: one half of an axis times the swish of the other half."""
-    chain, x = Chain(step), step.flowing()
-    (axis,) = step.counted("axis", [step.attribute("axis", -1)], len(x.lengths))
-    half = x.lengths[axis] // 2
-    if x.lengths[axis] % 2:
-        raise Refused(f"an axis of {x.lengths[axis]}: expected an even length")
-    first = chain.cut("first", x, {axis: (0, half, 1)})
-    second = chain.cut("second", x, {axis: (half, 2 * half, 1)})
-    inside = chain.times("scaled", first, float(step.attribute("alpha", 1.0)))
+    """Translates SwiGLU: the swish of its first operand times its second one."""
+    first, second = (
+        step.fixed(at, name) if isinstance(step.operand(at), Constant) else step.flowing(at, name)
+        for at, name in enumerate("AB")
+    )
+    if tuple(first.lengths) != tuple(second.lengths):
+        raise Refused(
+            f"A of shape {tuple(first.lengths)} and B of {tuple(second.lengths)}: expected equal "
+            f"shapes"
+        )
+    chain, alpha = Chain(step), float(step.attribute("alpha", 1.0))
+    if isinstance(first, Constant):
+        gate = step.finite("A", first.data)
+        return chain.of_two("", "mul", second, Constant(gate / (1 + np.exp(-alpha * gate))))
+    inside = chain.times("scaled", first, alpha)
     gate = chain.of_two("gate", "mul", first, chain.act("sigmoid", inside, "sigmoid"))
     return chain.of_two("", "mul", gate, second)
