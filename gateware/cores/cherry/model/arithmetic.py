@@ -115,7 +115,7 @@ def dot(
 
     Parameters
     ----------
-    a, b : int arrays of elements, shape (..., 1 to 4), broadcast against each other
+    a, b : int arrays of elements, shape (..., 0 to 4), broadcast against each other
     addend : int array of shape (...), or None where it is absent
         Pattern with ``frac`` fraction bits.
     frac : int
@@ -129,7 +129,7 @@ def dot(
     (ea, ma), (eb, mb) = _scaled(a, FRAC), _scaled(b, FRAC)
     sign = (a ^ b) >> FRAC + 8 & 1
     magnitude, exponent = ma * mb, ea + eb - 2 * BIAS
-    top = np.where(magnitude != 0, exponent, _LOWEST).max(-1)
+    top = np.where(magnitude != 0, exponent, _LOWEST).max(-1, initial=_LOWEST)
     negative = (sign == 1).all(-1)
     special = (ea == 255).any() or (eb == 255).any()
     if addend is not None:
