@@ -181,12 +181,14 @@ def test_eight_bits_where_a_program_holds_a_table_alone():
     b.dense(5)
     b.act("exp")  # a host step between two programs
     b.act("sigmoid")
+    b.act("exp")
+    b.dense(4)  # behind the last layer all would be the host's
     graph, name = b.finish(), "model:pim?preset=85f"
     plan = compile_graph(
         graph, target_build(name), random_calibration(graph), Options(bits=8, host_steps=True)
     )
     widths = [{scale.bits for scale in step.part.scales.values()} for step in plan.core_steps]
-    assert widths == [{8}, {16}]
+    assert widths == [{8}, {16}, {8}]
     assert verify_plan(
         plan, random_inputs(plan), name, lambda: open_target(name), "reference", None
     ).equal
