@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Digest of all sources of a virtual board's or core bench's design. It identifies a cached design
-without elaboration, which would take most of the time of opening it."""
+"""Digest of all sources of a virtual board's or core bench's design, without those of other cores.
+It identifies a cached design without elaboration, which would take most of the time of opening
+it."""
 
 from __future__ import annotations
 
@@ -28,16 +29,21 @@ _OWN = {Board, SDRAM, SRAM, DDR3, SPRAM, BlockRAM, UARTLink, USBPort}
 _SLACK = 2
 
 
-def source_digest(folders: Iterable[Path], before: float) -> str | None:
-    """Digest of names and contents of all files of ``folders``, except Python's caches.
+def source_digest(
+    folders: Iterable[Path], before: float, without: Iterable[Path] = ()
+) -> str | None:
+    """Digest of names and contents of all files of ``folders``, except Python's caches and what
+    lies in the folders ``without``.
 
     ``None`` if one of them was modified after ``before`` (seconds since 1970): the imported code
     may be an older version.
     """
-    total = hashlib.sha256()
+    total, apart = hashlib.sha256(), set(without)
     for folder in folders:
         for path in sorted(Path(folder).rglob("*")):
-            if "__pycache__" in path.parts or not path.is_file():
+            if "__pycache__" in path.parts or not apart.isdisjoint(path.parents):
+                continue
+            if not path.is_file():
                 continue
             data, state = path.read_bytes(), path.stat()
             # Copying tools cannot set the change time (ctime).
@@ -82,7 +88,10 @@ def made_from(
         versions = _versions()
     except metadata.PackageNotFoundError:
         return None
-    sources = source_digest((_ROOT / "gateware", _ROOT / "boards"), LOADED_AT)
+    # A core imports no other, and nothing else imports one but by its name.
+    own = None if package is None else package.import_name.rpartition(".")[2]
+    others = [path for path in (_ROOT / "gateware/cores").glob("*/") if path.name != own]
+    sources = source_digest((_ROOT / "gateware", _ROOT / "boards"), LOADED_AT, others)
     if versions is None or sources is None:
         return None
     return "\n".join(

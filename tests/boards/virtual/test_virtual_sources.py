@@ -142,6 +142,25 @@ def test_configuration_and_versions_are_part_of_it(tree, trusted, monkeypatch):
     assert len(seen) == 8 + len(sources._PACKAGES)
 
 
+def test_sources_of_other_cores_are_no_part_of_it(tree, trusted):
+    other = tree / "gateware/cores/opu/core.py"
+    other.parent.mkdir()
+
+    def change(path):
+        """Whether the texts of PIM, of the OPU and of a board alone change with a file."""
+        designs = PACKAGE, open_core("opu"), None
+        before = [sources.made_from(BOARD, package) for package in designs]
+        path.write_text("changed")
+        return [
+            sources.made_from(BOARD, package) != text
+            for package, text in zip(designs, before, strict=True)
+        ]
+
+    assert change(other) == [False, True, False]
+    assert change(tree / "gateware/cores/pim/core.py") == [True, False, False]
+    assert change(tree / "gateware/cores/__init__.py") == [True, True, True]
+
+
 def test_what_is_not_known_for_certain_has_no_name(tree, trusted, monkeypatch):
     class OwnBoard(type(BOARD)):
         pass
