@@ -17,13 +17,13 @@ from quintet.gateware.cores.pim.storage import MODES
 from ...common.inputs import KernelError
 from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
 from ..base import LoweringError, copyable_states
+from .arithmetic import TABLES
 from .arrays.assign import assign, layer_needs, unique
 from .codegen import CoreBuilder
 from .cost import SDRAM, Timing
 from .flat import DenseColumns, add_rows, clipped, copy_rows
 from .fused import IN_PLACE, FusedGroup
 from .layers import emit_layer
-from .legalise import TABLES
 from .maps import clip_bounds, share
 from .recurrent import Cell
 from .stages import emit_stages
