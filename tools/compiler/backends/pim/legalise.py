@@ -5,6 +5,7 @@ their tables require."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -24,19 +25,22 @@ from ...graph import (
     Slice,
     Tensor,
 )
+from ..base import DECOMPOSED, HOST, Support
 from ..rewriting import join_turned
 from .arithmetic import TABLES
 from .arrays.matrices import split_layers
-from .support import (
-    as_map,
-    is_whole,
-    most_averaged,
-    shared_scales,
-    slice_window,
-    support_of_rewritten,
-)
 
-__all__ = ["legalise"]
+__all__ = ["is_whole", "legalise", "most_averaged", "shared_scales", "support_of_rewritten"]
+
+#: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
+_MOST_AVERAGED = 2047
+#: Most taps of the kernel with a single nonzero weight that computes a slice.
+_MOST_TAPS = 64
+_FUNCTIONS = {
+    "leaky": "alpha x + (1 - alpha) relu(x)",
+    "neg": "a convolution of each channel by itself",
+    "abs": "relu(x) + relu(-x)",
+}
 
 
 def legalise(
@@ -68,6 +72,17 @@ def legalise(
         nodes.append(node)
     graph = replace(graph, nodes=nodes, tensors=tensors)
     return split_layers(_with_rescaling(graph), params, fits)
+
+
+def most_averaged(params: Mapping[str, Any]) -> int:
+    """Greatest number of elements that one ``vavg`` averages: 16 bits each, held in local memory
+    with the result."""
+    return min(_MOST_AVERAGED, params["lmem_bytes"] // 2 - 4)
+
+
+def is_whole(graph: Graph, node: AveragePool) -> bool:
+    """Whether an average covers the whole map and has no other operations fused."""
+    return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
 
 
 def _first_window(rows, columns, limit):
@@ -122,6 +137,22 @@ def _is_table(node):
     return isinstance(node, Lstm | Gru) or isinstance(node, Activation) and node.function in TABLES
 
 
+def shared_scales(graph: Graph, node: Node) -> tuple[bool, bool]:
+    """Whether the source and the result of a table lookup share their scales with other tensors;
+    each that does needs a product with one in between."""
+    source, outputs = node.inputs[0], {port.tensor for port in graph.outputs}
+    maker = graph.maker(source)
+    before = not isinstance(node, Lstm | Gru) and (
+        len(graph.readers(source)) > 1
+        or source in outputs
+        or not (maker is None or isinstance(maker, Conv | Dense))
+    )
+    after = any(
+        not isinstance(reader, Conv | Dense | Lstm | Gru) for reader in graph.readers(node.output)
+    )
+    return before, after
+
+
 def _with_rescaling(graph):
     """Inserts products with one as rescaling beside each table lookup whose neighbours cannot have
     the required scales; returns a new graph."""
@@ -153,6 +184,24 @@ def _with_rescaling(graph):
     return replace(graph, nodes=nodes, tensors=tensors)
 
 
+def _map(shape):
+    """Interprets a tensor's axes as rows, columns and channels."""
+    return (*(1,) * (3 - len(shape)), *shape)
+
+
+def _window(graph: Graph, node: Slice) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
+    """Kernel (rows, columns), single tap and strides of a convolution that computes a slice; the
+    kernel is large enough to leave exactly the slice's rows and columns."""
+    (rows, columns, _), (high, wide, _) = (
+        _map(graph.shape(name)) for name in (node.inputs[0], node.output)
+    )
+    fill = 3 - len(node.start)
+    start, step = (*(0,) * fill, *node.start), (*(1,) * fill, *node.step)
+    stride = tuple(s if count > 1 else 1 for s, count in zip(step, (high, wide), strict=False))
+    size = rows - (high - 1) * stride[0], columns - (wide - 1) * stride[1]
+    return size, start[:2], stride
+
+
 class _Writer:
     """A graph under construction, in which new nodes replace the rewritten ones."""
 
@@ -178,9 +227,9 @@ class _Writer:
         """Adds a convolution of a tensor with any number of axes; ``output``: name of the result,
         which has the node's own shape."""
         name = f"{node.name}:{part}" if part else node.name
-        taken = self.reshaped(f"{name}:map", source, None, as_map(self.graph.shape(source)))
+        taken = self.reshaped(f"{name}:map", source, None, _map(self.graph.shape(source)))
         shape = self.graph.shape(node.output)
-        result = as_map(shape)
+        result = _map(shape)
         plain = result == tuple(shape)
         conv = Conv(
             name=name,
@@ -236,7 +285,7 @@ def _affine(writer, node):
 
 def _slice(writer, node):
     graph = writer.graph
-    size, (row, column), stride = slice_window(graph, node)
+    size, (row, column), stride = _window(graph, node)
     channels = graph.shape(node.inputs[0])[-1]
     chosen = np.arange(channels)[node.start[-1] : node.stop[-1] : node.step[-1]]
     whole = len(chosen) == channels
@@ -268,6 +317,52 @@ def _activation(writer, node):
         writer.added(node, bent, rest)
 
 
+def _activation_support(graph, node):
+    how = _FUNCTIONS.get(node.function)
+    return None if how is None else Support(DECOMPOSED, how)
+
+
+def _slice_support(graph, node):
+    if len(node.start) < 2:
+        # Splits of dense layers are read in place.
+        return None
+    if len(node.start) > 3:
+        return Support(HOST, f"{len(node.start)} axes: expected at most 3")
+    if min(node.step) < 1:
+        return Support(HOST, f"steps {node.step}: expected positive ones")
+    size, _, _ = _window(graph, node)
+    if prod(size) > _MOST_TAPS:
+        return Support(
+            HOST,
+            f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends: "
+            f"expected at most {_MOST_TAPS} of (rows + 1) * (columns + 1)",
+        )
+    return Support(DECOMPOSED, "a convolution with a single one")
+
+
+#: Kind -> (support check or ``None`` for a node that stays, writer of the nodes instead). A kind
+#: that is added here needs no other place of this back end.
+_REWRITINGS: dict[type[Node], tuple[Callable[..., Support | None], Callable[..., None]]] = {
+    Activation: (_activation_support, _activation),
+    Affine: (
+        lambda *_: Support(DECOMPOSED, "a convolution of each channel by itself"),
+        _affine,
+    ),
+    Slice: (_slice_support, _slice),
+}
+
+
+def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
+    """Support check of a node that is rewritten as convolutions; ``None`` for any other node."""
+    if type(node) not in _REWRITINGS:
+        return None
+    answer = _REWRITINGS[type(node)][0](graph, node)
+    shapes = [graph.shape(name) for name in (*node.inputs, node.output)]
+    if answer is not None and not all(1 <= len(shape) <= 3 for shape in shapes):
+        return Support(HOST, f"{len(shapes[0])} axes: expected at most 3")
+    return answer
+
+
 def _as_convolutions(graph):
     """Rewrites the nodes that :func:`support_of_rewritten` accepts."""
     if not any(support_of_rewritten(graph, node) for node in graph.nodes):
@@ -276,10 +371,6 @@ def _as_convolutions(graph):
     for node in graph.nodes:
         if support_of_rewritten(graph, node) is None:
             writer.graph.nodes.append(replace(node))
-        elif isinstance(node, Affine):
-            _affine(writer, node)
-        elif isinstance(node, Slice):
-            _slice(writer, node)
         else:
-            _activation(writer, node)
+            _REWRITINGS[type(node)][1](writer, node)
     return writer.graph

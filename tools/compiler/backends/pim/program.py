@@ -22,10 +22,10 @@ from .arrays.assign import assign, layer_needs, unique
 from .codegen import CoreBuilder
 from .cost import SDRAM, Timing
 from .flat import DenseColumns, add_rows, clipped, copy_rows
-from .fused import IN_PLACE, FusedGroup
 from .layers import emit_layer
 from .maps import clip_bounds, share
 from .recurrent import Cell
+from .schedule import IN_PLACE, FusedGroup
 from .stages import emit_stages
 
 if TYPE_CHECKING:

@@ -12,15 +12,12 @@ from ...graph import (
     Activation,
     AveragePool,
     Binary,
-    Concat,
     Conv,
     Dense,
     Gru,
     Lstm,
     MatMul,
     MaxPool,
-    Slice,
-    Transpose,
 )
 from .arithmetic import SUM_BITS, TABLES, places_before, run_table, saturated
 from .arrays.matrices import dense_splits
@@ -156,14 +153,7 @@ def _run_node(quantised, node, sources, params):
         return _recurrent(node, numbers, sources[0])
     if isinstance(node, MatMul):
         return _matmul(quantised, node, *sources)
-    if isinstance(node, Transpose):
-        return sources[0].transpose(0, *(axis + 1 for axis in node.order))
-    if isinstance(node, Slice):
-        index = (slice(None), *map(slice, node.start, node.stop, node.step))
-        return sources[0][index]
-    if isinstance(node, Concat):
-        return np.concatenate(sources, axis=node.axis + 1)
-    return sources[0].reshape(len(sources[0]), *shape)
+    return node.run(*sources)
 
 
 def _max_pool(node, x, shape):

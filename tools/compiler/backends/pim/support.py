@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Support checks of PIM: which nodes a build runs, by what other nodes, and why not."""
 
-from collections.abc import Mapping, Sequence
-from math import prod
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from ...graph import (
     Activation,
-    Affine,
     AveragePool,
     Binary,
     Concat,
@@ -22,7 +20,6 @@ from ...graph import (
     MaxPool,
     Node,
     Reshape,
-    Slice,
     Transpose,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, Support
@@ -30,16 +27,9 @@ from ..rewriting import against_product, turns
 from .arithmetic import SUM_BITS, TABLES
 from .arrays.matrices import MOST_ROWS
 from .flat import most_repeated
+from .legalise import is_whole, most_averaged, shared_scales, support_of_rewritten
 
-__all__ = [
-    "as_map",
-    "check_support",
-    "is_whole",
-    "most_averaged",
-    "shared_scales",
-    "slice_window",
-    "support_of_rewritten",
-]
+__all__ = ["check_support"]
 
 #: Reasons by kind of a node.
 _HOST = {
@@ -47,19 +37,10 @@ _HOST = {
     "layernorm": "this core has no division and no root",
     "topk": "this core does not sort",
 }
-#: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
-_MOST_AVERAGED = 2047
 #: Elements of a vector that a matrix of ones turns into other units, at most.
 _MOST_UNITS = 256
 #: Elements that one ``vvdmul`` takes.
 _MOST_INNER = 2047
-#: Most taps of the kernel with a single nonzero weight that computes a slice.
-_MOST_TAPS = 64
-_FUNCTIONS = {
-    "leaky": "alpha x + (1 - alpha) relu(x)",
-    "neg": "a convolution of each channel by itself",
-    "abs": "relu(x) + relu(-x)",
-}
 
 
 def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Support:
@@ -164,86 +145,10 @@ def _repeats(shape, result, most):
     )
 
 
-def most_averaged(params: Mapping[str, Any]) -> int:
-    """Greatest number of elements that one ``vavg`` averages: 16 bits each, held in local memory
-    with the result."""
-    return min(_MOST_AVERAGED, params["lmem_bytes"] // 2 - 4)
-
-
-def is_whole(graph: Graph, node: AveragePool) -> bool:
-    """Whether an average covers the whole map and has no other operations fused."""
-    return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
-
-
-def shared_scales(graph: Graph, node: Node) -> tuple[bool, bool]:
-    """Whether the source and the result of a table lookup share their scales with other tensors;
-    each that does needs a product with one in between."""
-    source, outputs = node.inputs[0], {port.tensor for port in graph.outputs}
-    maker = graph.maker(source)
-    before = not isinstance(node, Lstm | Gru) and (
-        len(graph.readers(source)) > 1
-        or source in outputs
-        or not (maker is None or isinstance(maker, Conv | Dense))
-    )
-    after = any(
-        not isinstance(reader, Conv | Dense | Lstm | Gru) for reader in graph.readers(node.output)
-    )
-    return before, after
-
-
 def _wants_too_much(graph: Graph, node: Node) -> bool:
     """Whether a vector is too long to be rescaled by a product with one."""
     shape = graph.shape(node.output)
     return any(shared_scales(graph, node)) and len(shape) < 3 and shape[-1] > _MOST_UNITS
-
-
-def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
-    """Support check of a node that is rewritten as convolutions; ``None`` for any other node."""
-    if isinstance(node, Activation):
-        how = _FUNCTIONS.get(node.function)
-    elif isinstance(node, Affine):
-        how = "a convolution of each channel by itself"
-    elif isinstance(node, Slice) and len(node.start) > 1:
-        # Slices of vectors are left: splits of dense layers are read in place.
-        how = "a convolution with a single one"
-    else:
-        return None
-    if how is None:
-        return None
-    shapes = [graph.shape(name) for name in (*node.inputs, node.output)]
-    if not all(1 <= len(shape) <= 3 for shape in shapes):
-        return Support(HOST, f"{len(shapes[0])} axes: expected at most 3")
-    if isinstance(node, Slice):
-        if min(node.step) < 1:
-            return Support(HOST, f"steps {node.step}: expected positive ones")
-        size, _, _ = slice_window(graph, node)
-        if prod(size) > _MOST_TAPS:
-            return Support(
-                HOST,
-                f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends: "
-                f"expected at most {_MOST_TAPS} of (rows + 1) * (columns + 1)",
-            )
-    return Support(DECOMPOSED, how)
-
-
-def as_map(shape: Sequence[int]) -> tuple[int, ...]:
-    """Interprets a tensor's axes as rows, columns and channels."""
-    return (*(1,) * (3 - len(shape)), *shape)
-
-
-def slice_window(
-    graph: Graph, node: Slice
-) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
-    """Kernel (rows, columns), single tap and strides of a convolution that computes a slice; the
-    kernel is large enough to leave exactly the slice's rows and columns."""
-    (rows, columns, _), (high, wide, _) = (
-        as_map(graph.shape(name)) for name in (node.inputs[0], node.output)
-    )
-    fill = 3 - len(node.start)
-    start, step = (*(0,) * fill, *node.start), (*(1,) * fill, *node.step)
-    stride = tuple(s if count > 1 else 1 for s, count in zip(step, (high, wide), strict=False))
-    size = rows - (high - 1) * stride[0], columns - (wide - 1) * stride[1]
-    return size, start[:2], stride
 
 
 def _product(graph, node, params):

@@ -18,7 +18,7 @@ from ..stages import needed_rows
 from .matrices import MOST_ARRAYS, MOST_ROWS, Need, demand, dense_splits, matrices_of
 
 if TYPE_CHECKING:
-    from ..fused import FusedGroup
+    from ..schedule import FusedGroup
 
 __all__ = ["assign", "empty_numbers", "floor", "layer_needs", "unique"]
 
