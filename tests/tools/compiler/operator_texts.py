@@ -8,7 +8,7 @@ import numpy as np
 import onnx
 from onnx.reference.op_run import OpRun
 
-__all__ = ["OPERATORS_BY_TEXT", "without_ambiguities"]
+__all__ = ["OPERATORS_BY_TEXT", "in_double", "without_ambiguities"]
 
 
 class BatchNormalization(OpRun):
@@ -90,3 +90,17 @@ def same_pads(lengths, auto_pad, kernel_shape, dilations, strides, **_):
         before.append(less if auto_pad == b"SAME_UPPER" else more)
         after.append(more if auto_pad == b"SAME_UPPER" else less)
     return [*before, *after]
+
+
+def in_double(model):
+    """The model with float64 for float32: sums of large numbers whose differences count lose up to
+    all digits in float32."""
+    model = copy.deepcopy(model)
+    for tensor in model.graph.initializer:
+        if tensor.data_type == onnx.TensorProto.FLOAT:
+            data = onnx.numpy_helper.to_array(tensor).astype(np.float64)
+            tensor.CopyFrom(onnx.numpy_helper.from_array(data, tensor.name))
+    for value in (*model.graph.input, *model.graph.output):
+        if value.type.tensor_type.elem_type == onnx.TensorProto.FLOAT:
+            value.type.tensor_type.elem_type = onnx.TensorProto.DOUBLE
+    return model

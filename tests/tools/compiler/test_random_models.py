@@ -48,6 +48,7 @@ from tests.tools.compiler.onnx_models import (  # noqa: E402
 )
 from tests.tools.compiler.operator_texts import (  # noqa: E402
     OPERATORS_BY_TEXT,
+    in_double,
     without_ambiguities,
 )
 from tests.tools.compiler.random_models import Maker  # noqa: E402
@@ -129,8 +130,13 @@ def check_floats(maker, model, graph, seen):
         return
     far = []
     model = without_ambiguities(model, maker.shapes)
-    for evaluate in (by_runtime, by_evaluator):
-        found = evaluate(model, feeds)
+    double = {
+        name: data.astype(np.float64) if data.dtype == np.float32 else data
+        for name, data in feeds.items()
+    }
+    for evaluate, single in ((by_runtime, True), (by_evaluator, True), (by_runtime, False),
+                             (by_evaluator, False)):
+        found = evaluate(model, feeds) if single else evaluate(in_double(model), double)
         # The importer has compared shapes with those that the model declares: these are ONNX's, and
         # each of the two has an operator with others.
         if found is not None and all(found[name].shape == here[name].shape for name in found):
