@@ -134,8 +134,12 @@ def check_floats(maker, model, graph, seen):
         name: data.astype(np.float64) if data.dtype == np.float32 else data
         for name, data in feeds.items()
     }
-    for evaluate, single in ((by_runtime, True), (by_evaluator, True), (by_runtime, False),
-                             (by_evaluator, False)):
+    for evaluate, single in (
+        (by_runtime, True),
+        (by_evaluator, True),
+        (by_runtime, False),
+        (by_evaluator, False),
+    ):
         found = evaluate(model, feeds) if single else evaluate(in_double(model), double)
         # The importer has compared shapes with those that the model declares: these are ONNX's, and
         # each of the two has an operator with others.

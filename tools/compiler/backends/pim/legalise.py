@@ -126,9 +126,7 @@ def with_rescaling(graph: Graph) -> Graph:
             # Rescaling stands directly beside the table: no view of another shape comes between.
             before = after = True
             shape = (1, prod(whole[:-1]), whole[-1])
-            view = Reshape(
-                name=f"{name}:map", inputs=[source], output=f"{name}:map:0", shape=shape
-            )
+            view = Reshape(name=f"{name}:map", inputs=[source], output=f"{name}:map:0", shape=shape)
             source, output = add(view, shape), f"{name}:map_out"
         if before:
             given = shape if mapped else graph.shape(source)
