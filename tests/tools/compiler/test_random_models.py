@@ -263,7 +263,9 @@ def test_random_models_are_near_onnxruntime(tmp_path):
     [
         20000350,  # MaxPool with dilations and SAME_LOWER
         20002327,  # BatchNormalization of opset 13, before a Resize without a kernel
+        20002185,  # MeanVarianceNormalization of a channel whose mean is much larger
         20003414,  # MeanVarianceNormalization of a channel that is nearly constant
+        20004055,  # LayerNormalization behind sums of large numbers: near in float64 alone
         20000630,  # Resize by 1.5 with align_corners, which onnxruntime has no kernel for
         20001288,  # LpNormalization with p = 1, after a pool that onnxruntime refuses
         20001816,  # the same after SwiGLU, which onnxruntime does not have
