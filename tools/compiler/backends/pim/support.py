@@ -19,7 +19,10 @@ from ...graph import (
     MatMul,
     MaxPool,
     Node,
+    Pad,
+    Reduce,
     Reshape,
+    Slice,
     Transpose,
 )
 from ..base import DECOMPOSED, HOST, NATIVE, Support
@@ -97,7 +100,22 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
         return _product(graph, node, params)
     if isinstance(node, Transpose):
         return _transpose(graph, node)
-    return Support(HOST, _HOST.get(node.kind, "no sequence of instructions computes it here"))
+    return Support(HOST, _reason(graph, node))
+
+
+def _reason(graph, node):
+    """Why no instructions of this core compute a node."""
+    shape = graph.shape(node.inputs[0])
+    if isinstance(node, Reduce):
+        return (
+            f"{node.function} over axes {node.axes} of {shape}: expected an average over all rows "
+            f"and columns of a map"
+        )
+    if isinstance(node, Slice):
+        return f"slice of {shape}: expected one of a map or a sequence"
+    if isinstance(node, Pad):
+        return "pad: expected one that a convolution or a pool behind it can take over"
+    return _HOST.get(node.kind, f"{node.kind}: no sequence of this core's instructions computes it")
 
 
 def _activation(graph, node, params):
