@@ -119,7 +119,7 @@ _PLACES = 1 << 20
 def choose_fused(
     quantised: Quantised, params: Mapping[str, Any], timing: Timing = SDRAM
 ) -> list[FusedGroup]:
-    """Chooses the list of :class:`~.fused.FusedGroup` with which the program of
+    """Chooses the list of :class:`~.schedule.FusedGroup` with which the program of
     :class:`ProgramWriter` ends first, by the timing of its instructions and of main memory."""
     writer = ProgramWriter(quantised, params, timing=timing)
     matrices = _matrices(quantised, params)

@@ -45,7 +45,7 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    fused : list of :class:`~.fused.FusedGroup` (:mod:`.choose`): fused nodes; all others are stored
+    fused : list of :class:`~.schedule.FusedGroup` (:mod:`.choose`): fused nodes; all others are stored
         layer by layer
     states : pairs (input, output) of tensors; the program ends with copies of the outputs to the
         places of the inputs
