@@ -45,8 +45,8 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    fused : list of :class:`~.schedule.FusedGroup` (:mod:`.choose`): fused nodes; all others are stored
-        layer by layer
+    fused : list of :class:`~.schedule.FusedGroup` (:mod:`.choose`): fused nodes; all others are
+        stored layer by layer
     states : pairs (input, output) of tensors; the program ends with copies of the outputs to the
         places of the inputs
     timing : of main memory, by which layers are assigned to cores
