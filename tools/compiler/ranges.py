@@ -38,8 +38,7 @@ def never_negative(maker: Callable[[str], Node | None], tensor: str) -> bool:
         activation = getattr(node, "activation", None)
         if activation is not None and _positive(activation):
             continue
-        moves = isinstance(node, Movement | MaxPool | AveragePool)
-        if not moves or getattr(node, "value", 0) < 0:
+        if not isinstance(node, Movement | MaxPool | AveragePool) or getattr(node, "value", 0) < 0:
             return False
         todo += node.inputs
     return True

@@ -254,6 +254,6 @@ class Cell:
             self.product.narrow(state, count, 2)
 
 
-def cell_numbers(node: Lstm | Gru) -> np.ndarray:
+def cell_numbers(node: Lstm) -> np.ndarray:
     read, _ = table_steps(BITS)
     return np.clip(np.rint(node.cell / read), -ONE - 1, ONE)
