@@ -599,7 +599,7 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
     # The engine takes 16 bytes, the presets want 8.
     assert cores["opu"] == {
         "85f-p256-fast": {"size": 192 << 10, "beat_bytes": 8},
-        "45f-fast": {"size": 48 << 10, "beat_bytes": 8},
+        "45f-fast": {"size": 64 << 10, "beat_bytes": 8},
     }
     assert open_board("ulx3s-85f").on_chip_memory(open_core("opu"), "85f-p256", None, 4096) == (
         4096,
