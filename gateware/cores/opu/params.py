@@ -221,8 +221,8 @@ SPACE = ParameterSpace(
             {"ifm_lines": 1024, "ofm_lines": 1024, "multiplier": "dsp_pair"},
             on_chip=64 << 10,
             on_chip_beat=8,
-            doc="128 MACs a cycle from 64 DSPs, small buffers, and the lowest 64 KiB of main memory "
-            "on chip",
+            doc="128 MACs a cycle from 64 DSPs, small buffers, and the lowest 64 KiB of main "
+            "memory on chip",
         ),
         Preset(
             "25f",
