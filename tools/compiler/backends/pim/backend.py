@@ -58,6 +58,7 @@ from .products import places_before, support_of_product, support_of_transpose
 from .program import ProgramWriter
 from .recurrent import support_of_recurrent
 from .reference import run_node
+from .rows.functions import is_function, support_of_function
 
 __all__ = ["PIMBackend"]
 
@@ -68,11 +69,7 @@ _PAGE = 4096
 _MORE = 8
 
 #: Reasons by kind of a node.
-_HOST = {
-    "softmax": "this core has no exponential function",
-    "layernorm": "this core has no division and no root",
-    "topk": "this core does not sort",
-}
+_HOST = {"topk": "this core does not sort"}
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 MOST_AVERAGED = 2047
 
@@ -174,7 +171,9 @@ class PIMBackend(Backend):
             return Support(NATIVE)
         rewritten = support_of_rewritten(graph, node)
         if rewritten is not None:
-            return rewritten
+            return self._narrow_product(node) or rewritten
+        if is_function(node):
+            return support_of_function(graph, node, self.params)
         if isinstance(node, Activation):
             return self._activation(graph, node)
         if isinstance(node, Binary):
@@ -199,16 +198,7 @@ class PIMBackend(Backend):
                 else Support(DECOMPOSED, "a depthwise convolution with equal weights")
             )
         if isinstance(node, Concat):
-            constants = [name for name in node.inputs if graph.tensors[name].data is not None]
-            return (
-                Support(
-                    HOST,
-                    f"constant {constants[0]} among concatenated tensors: expected tensors that "
-                    f"flow",
-                )
-                if constants
-                else Support(NATIVE)
-            )
+            return Support(NATIVE)
         if isinstance(node, Lstm | Gru):
             if wants_too_much(graph, node):
                 return Support(
@@ -219,14 +209,16 @@ class PIMBackend(Backend):
         if isinstance(node, MatMul):
             return support_of_product(graph, node, self.params)
         if isinstance(node, Transpose):
-            return support_of_transpose(graph, node)
+            return support_of_transpose(graph, node, self.params)
         return Support(HOST, _HOST.get(node.kind, "no sequence of instructions computes it here"))
 
     def _activation(self, graph, node):
         if node.function in ("relu", "clip"):
             return Support(NATIVE)
         if node.function not in TABLES:
-            return Support(HOST, f"{node.function}: expected relu, clip, sigmoid or tanh")
+            return Support(
+                HOST, f"{node.function}: expected relu, clip, sigmoid, tanh, exp or sqrt"
+            )
         if not self.params["act_unit"]:
             return Support(HOST, f"{node.function}: a build with act_unit has it")
         if wants_too_much(graph, node):
@@ -252,11 +244,16 @@ class PIMBackend(Backend):
                 f"sub or mul of two tensors of one shape, or of which one repeats along the axes "
                 f"in front, {most_repeated(self.params)} elements at most",
             )
-        if node.function == "mul" and self.params["max_biw"] < 32:
+        return self._narrow_product(node) or Support(NATIVE)
+
+    def _narrow_product(self, node):
+        """The answer to a product of two tensors that the build has no numbers for, else
+        ``None``."""
+        if isinstance(node, Binary) and node.function == "mul" and self.params["max_biw"] < 32:
             return Support(
                 HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}"
             )
-        return Support(NATIVE)
+        return None
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph: averages of parts of a map, scales by channel and slices become
@@ -357,6 +354,8 @@ class PIMBackend(Backend):
             return Arithmetic(**{**common, "weight_bits": None, "shifts": (before, 30 + before)})
         if isinstance(node, Binary) and node.function == "mul":
             return Arithmetic(**{**common, "weight_bits": None, "shifts": (0, 30)})
+        if is_function(node):
+            return Arithmetic(**{**common, "weight_bits": None})
         return Arithmetic(
             **{**common, "weight_bits": None},
             equal_scales=isinstance(node, Binary | Concat),
@@ -370,7 +369,10 @@ class PIMBackend(Backend):
         values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
         for node in quantised.graph.nodes:
             values[node.output] = run_node(
-                quantised, node, [values[name] for name in node.inputs], self.params
+                quantised,
+                node,
+                [values[name] for name in node.inputs if name in values],
+                self.params,
             )
         return (
             values

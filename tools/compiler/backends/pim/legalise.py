@@ -12,6 +12,7 @@ from ...graph import (
     Activation,
     Affine,
     Binary,
+    Concat,
     Conv,
     Dense,
     Graph,
@@ -125,6 +126,8 @@ def with_rescaling(graph: Graph) -> Graph:
     return replace(graph, nodes=nodes, tensors=tensors)
 
 
+#: Elements of a constant operand that biases hold, at most.
+_MOST_CONSTANTS = 1024
 #: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_TAPS = 64
 _FUNCTIONS = {
@@ -143,6 +146,8 @@ def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
     elif isinstance(node, Slice) and len(node.start) > 1:
         # Slices of vectors are left: splits of dense layers are read in place.
         how = "a convolution with a single one"
+    elif isinstance(node, Binary | Concat):
+        return _support_with_constants(graph, node)
     else:
         return None
     if how is None:
@@ -161,6 +166,34 @@ def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
                 f"expected at most {_MOST_TAPS} of (rows + 1) * (columns + 1)",
             )
     return Support(DECOMPOSED, how)
+
+
+def _constants(graph, node):
+    """Names of a node's constant operands."""
+    return [name for name in node.inputs if graph.tensors[name].data is not None]
+
+
+def _support_with_constants(graph, node):
+    """Support check of a Binary or Concat some of whose operands are constants; ``None`` if it has
+    none, or is no such node that is rewritten."""
+    constants = _constants(graph, node)
+    if not constants or len(constants) == len(node.inputs):
+        return None
+    if isinstance(node, Binary):
+        flowing = next(name for name in node.inputs if name not in constants)
+        whole = graph.shape(flowing) == graph.shape(node.output)
+        if node.function not in ("add", "sub", "mul") or not whole:
+            return None
+        size = graph.tensors[node.output].size
+    else:
+        size = max(graph.tensors[name].size for name in constants)
+    if size > _MOST_CONSTANTS:
+        return Support(
+            HOST,
+            f"{node.kind} with {constants[0]}: expected at most {_MOST_CONSTANTS:,} constants, "
+            f"found {size:,}",
+        )
+    return Support(DECOMPOSED, "layers whose biases are the constants")
 
 
 def _map(shape):
@@ -296,6 +329,36 @@ def _activation(writer, node):
         writer.added(node, bent, rest)
 
 
+def _with_constants(writer, node):
+    """A node whose constant operands become the biases of dense layers without products, which read
+    one element of another operand."""
+    graph, names = writer.graph, []
+    constants = _constants(graph, node)
+    first = next(name for name in node.inputs if name not in constants)
+    for number, name in enumerate(node.inputs):
+        if name not in constants:
+            names.append(name)
+            continue
+        part, data = f"{node.name}:constant{number}", np.asarray(graph.tensors[name].data)
+        if isinstance(node, Binary):
+            data = np.broadcast_to(data, graph.shape(node.output))
+        flat = writer.reshaped(f"{part}:flat", first, None, (graph.tensors[first].size,))
+        one = Slice(
+            name=f"{part}:one", inputs=[flat], output=f"{part}:one", start=[0], stop=[1], step=[1]
+        )
+        dense = Dense(
+            name=part,
+            inputs=[writer.put(one, (1,))],
+            output=f"{part}:0",
+            origin=node.origin,
+            weights=np.zeros((data.size, 1)),
+            bias=np.array(data, np.float64).ravel(),
+        )
+        made = writer.put(dense, (data.size,))
+        names.append(writer.reshaped(f"{part}:shape", made, None, data.shape))
+    writer.put(replace(node, inputs=names), graph.shape(node.output))
+
+
 def as_convolutions(graph: Graph) -> Graph:
     """Rewrites the nodes that :func:`support_of_rewritten` accepts."""
     if not any(support_of_rewritten(graph, node) for node in graph.nodes):
@@ -308,6 +371,8 @@ def as_convolutions(graph: Graph) -> Graph:
             _affine(writer, node)
         elif isinstance(node, Slice):
             _slice(writer, node)
+        elif isinstance(node, Binary | Concat):
+            _with_constants(writer, node)
         else:
             _activation(writer, node)
     return writer.graph

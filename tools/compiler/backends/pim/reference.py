@@ -27,6 +27,7 @@ from .arrays.matrices import dense_splits
 from .legalise import TABLES, run_table
 from .products import run_product
 from .recurrent import run_recurrent
+from .rows.functions import is_function, run_function
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
@@ -119,6 +120,8 @@ def run_node(
     if isinstance(node, Dense):
         sums = _dense(node, numbers, sources[0], scale.bits, params)
         return _activated(_sat(sums, scale.bits), node.activation, scale).reshape(len(sums), *shape)
+    if is_function(node):
+        return run_function(quantised, node, sources)
     if isinstance(node, Binary):
         a, b = (x.reshape(len(x), *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:]) for x in sources)
         if node.function == "mul":
