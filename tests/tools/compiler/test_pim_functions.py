@@ -162,6 +162,19 @@ def elements(b):
     b.dense(5, steps=True)
 
 
+def of_maps(b):
+    """Functions of maps between convolutions, which could be fused with each other."""
+    b.conv(4, (3, 3))
+    start = b.conv(4, (1, 1))
+    b.add(g.Affine, scale=np.full(4, 0.2), shift=np.zeros(4))
+    b.act("exp")
+    b.conv(4, (1, 1), relu=True)
+    b.act("sqrt")
+    b.add(g.Affine, scale=np.ones(4), shift=np.ones(4))
+    b.add(g.Binary, start, b.here, function="div")
+    b.conv(4, (3, 3))
+
+
 def moved(b):
     """Transposes of three axes, to every order."""
     b.conv(4, (1, 1))
@@ -185,6 +198,7 @@ def constants(b):
 NETWORKS = {
     rows: (11, 7),
     elements: (11, 7),
+    of_maps: (6, 5, 3),
     moved: (6, 5, 3),
     constants: (7, 5),
 }

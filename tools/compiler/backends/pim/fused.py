@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...graph import Activation, Binary, Conv, Graph, MaxPool, Node, Reshape, Slice
+from .rows.functions import is_function
 from .schedule import Plan, plan_stages
 from .stages import Stages
 
@@ -28,6 +29,8 @@ def can_fuse(graph: Graph, nodes: Sequence[Node]) -> bool:
         if not isinstance(node, Conv | MaxPool | Activation) and not (
             isinstance(node, Binary) and node.function != "mul"
         ):
+            return False
+        if is_function(node):
             return False
         if any(len(graph.shape(name)) != 3 for name in (*node.inputs, node.output)):
             return False
