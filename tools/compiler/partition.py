@@ -27,7 +27,7 @@ from .graph import (
     TopK,
     Transpose,
 )
-from .passes.curves import substituted
+from .passes.curves import approximable, substituted
 
 __all__ = [
     "PartitionError",
@@ -55,6 +55,7 @@ class Refusal:
     answer : HOST or NO, as the back end's support check gives it
     reason : str
     others : names of the instruction sets that would run it
+    approximable : whether it is one of the functions that ``--approximate`` replaces on this core
     """
 
     name: str
@@ -63,6 +64,7 @@ class Refusal:
     answer: str
     reason: str
     others: tuple[str, ...] = ()
+    approximable: bool = False
 
     def __str__(self):
         return self.text(self.reason)
@@ -70,6 +72,8 @@ class Refusal:
     def text(self, reason: str) -> str:
         """Text of the refusal, with ``reason`` in place of its own."""
         host = "; the host does it with --host-steps" if self.answer == HOST else ""
+        if self.approximable:
+            host += ", or --approximate N" if host else "; --approximate N replaces it"
         others = f"; {', '.join(self.others)} would run it" if self.others else ""
         return f"{self.name} ({self.origin or self.kind}): {reason}{host}{others}"
 
@@ -212,9 +216,10 @@ def _refuse(graph, backend, answers, host_steps, others):
     ]
     if refused:
         neighbours = neighbours_of(backend.isa) if others else {}
+        replaced = approximable(graph, backend)
+        refusals = [refusal(graph, node, answers[node.name], neighbours) for node in refused]
         raise PartitionError(
-            backend.isa,
-            [refusal(graph, node, answers[node.name], neighbours) for node in refused],
+            backend.isa, [replace(one, approximable=one.name in replaced) for one in refusals]
         )
 
 

@@ -105,7 +105,7 @@ def test_every_refused_node_is_listed_with_who_would_run_it(monkeypatch):
     assert str(caught.value).splitlines() == [
         "machine cannot run this network:",
         "  activation_1 (Activation): tanh by a table is too coarse; the host does it with "
-        "--host-steps; other, third would run it",
+        "--host-steps, or --approximate N; other, third would run it",
         "  pad_2 (Pad): no pad: expected conv; third would run it",
     ]
     with pytest.raises(PartitionError) as caught:

@@ -220,3 +220,23 @@ def test_the_number_of_relus_has_limits(relus):
     graph = network(hard_swish)
     with pytest.raises(InputError, match=f"approximate is {relus}, expected 2 to {MOST} relus"):
         compile_graph(graph, target_build("ulx3s-85f/opu"), None, Options(approximate=relus))
+
+
+@pytest.mark.parametrize("isa", ["opu", "opentpu"])
+def test_refusals_name_approximations_where_there_are_some(isa):
+    def refused(add):
+        graph = network(add)
+        with pytest.raises(PartitionError) as caught:
+            compile_graph(graph, target_build(f"ulx3s-85f/{isa}"), calibration(graph))
+        return [(one.kind, str(one)) for one in caught.value.refusals]
+
+    assert all("--host-steps, or --approximate N" in text for _, text in refused(silu))
+    assert not any("--approximate" in text for _, text in refused(lambda b: b.act("floor")))
+
+    def normalised(b):
+        b.act("tanh")
+        b.add(g.LayerNorm, scale=np.ones(8), shift=np.zeros(8))
+
+    found = dict(refused(normalised))
+    assert "or --approximate N" in found["activation"]
+    assert "--approximate" not in found["layernorm"]

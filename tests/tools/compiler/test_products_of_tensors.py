@@ -64,7 +64,8 @@ def test_head_of_attention(build):
     on_host = [
         node.kind for step in plan.steps if step not in plan.core_steps for node in step.graph.nodes
     ]
-    assert sum(isinstance(node, g.MatMul) for node in on_machine) == 2 and on_host == ["softmax"]
+    assert sum(isinstance(node, g.MatMul) for node in on_machine) == 2
+    assert on_host == ([] if build.startswith("pim") else ["softmax"])
     inputs = random_calibration(graph, count=8, seed=5)
     found = verify_plan(
         plan, inputs, "model", lambda: open_target(f"model:{build}"), "reference", None

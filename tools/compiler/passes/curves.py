@@ -29,7 +29,15 @@ from .rewriting import RULES, apply
 if TYPE_CHECKING:
     from ..backends.base import Backend
 
-__all__ = ["Approximation", "Fit", "approximated", "check_relus", "fit", "substituted"]
+__all__ = [
+    "Approximation",
+    "Fit",
+    "approximable",
+    "approximated",
+    "check_relus",
+    "fit",
+    "substituted",
+]
 
 #: Least and greatest number of relus of an approximation.
 FEWEST, MOST = 2, 64
@@ -240,6 +248,20 @@ def approximated(
     return (apply(result, RULES.values()), made) if made else (graph, [])
 
 
+def approximable(graph: Graph, backend: Backend) -> set[str]:
+    """Names of the nodes of a simplified graph that the core does not run, and that
+    :func:`approximated` replaces."""
+    if backend.floating or backend.host_free:
+        return set()
+    families = _Families(graph, backend)
+    return {
+        node.name
+        for tensor in families.wanted()
+        for node in families.members(tensor)
+        if not backend.check_support(graph, node).runs
+    }
+
+
 class _Families:
     """Tensors of a graph that are elementwise functions of one other tensor.
 
@@ -272,7 +294,7 @@ class _Families:
             return name
         return roots.pop()
 
-    def _members(self, tensor):
+    def members(self, tensor: str) -> list[Node]:
         """The nodes between a tensor's root and the tensor, in order."""
         needed, found = {tensor}, []
         for node in reversed(self._graph.nodes):
@@ -292,14 +314,14 @@ class _Families:
             )
             if self.root[name] == name or not outside:
                 continue
-            members = self._members(name)
+            members = self.members(name)
             if not all(self._backend.check_support(self._graph, one).runs for one in members):
                 found.add(name)
         return found
 
     def function(self, tensor: str) -> Any:
         """A tensor as a function of its root: callable(array)."""
-        members = self._members(tensor)
+        members = self.members(tensor)
 
         def run(x):
             values = {self.root[tensor]: np.asarray(x)[:, None]}
@@ -316,7 +338,7 @@ class _Families:
 
     def origin(self, tensor: str) -> str:
         """The operators that a tensor's computation stands for."""
-        return "+".join(node.origin or node.kind for node in self._members(tensor))
+        return "+".join(node.origin or node.kind for node in self.members(tensor))
 
 
 def _is_elementwise(node):

@@ -445,6 +445,9 @@ class ProgramRun:
         if self.races is None or not self.stack_is_independent:
             return
         try:
+            if kind == "read" and first is not None:
+                self.races.read_by_each(addresses, self.stack[-1].iteration + first)
+                return
             for k, of_one in enumerate(addresses):
                 getattr(self.races, kind)(
                     of_one, None if first is None else self.stack[-1].iteration + first + k

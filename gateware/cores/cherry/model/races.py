@@ -150,6 +150,28 @@ class Races:
         self._reader[addresses] = first
         self._reader_loop[addresses] = self._loop
 
+    def read_by_each(self, addresses: np.ndarray, first: int) -> None:
+        """Records reads of ``addresses[k]`` by iteration ``first`` + k, in this order."""
+        count = len(addresses)
+        marks = self._base + np.arange(first, first + count)
+        marks = np.broadcast_to(marks.reshape(-1, *(1,) * (addresses.ndim - 1)), addresses.shape)
+        writer = self._writer[addresses]
+        wrong = (writer >= self._base) & (writer != marks)
+        if wrong.any():
+            bad = int(wrong.reshape(count, -1).any(axis=1).argmax())
+            self._refuse(
+                addresses[bad], wrong[bad], int(marks[bad].flat[0]), "reads", writer[bad], "writes"
+            )
+        # Where an element has several readers, the last assignment counts: the first reader's is
+        # made last.
+        new = self._reader_loop[addresses] != self._loop
+        unknown = addresses[new]
+        self._reader[unknown[::-1]] = marks[new][::-1]
+        self._other_reader[unknown] = _NONE
+        self._reader_loop[unknown] = self._loop
+        others = self._reader[addresses] != marks
+        self._other_reader[addresses[others]] = marks[others]
+
     def write(self, addresses: np.ndarray, iteration: int) -> None:
         """Records a write of ``addresses`` by ``iteration``."""
         mark = self._base + iteration

@@ -13,7 +13,7 @@ from quintet.gateware.cores.cherry.asm.decimals import element
 from quintet.gateware.cores.cherry.image import FILL, Descriptor, Step, list_bytes
 from quintet.gateware.cores.cherry.model import arithmetic
 from quintet.gateware.cores.cherry.model.model import Model
-from quintet.gateware.cores.cherry.model.races import Overlap, Race
+from quintet.gateware.cores.cherry.model.races import Overlap, Race, Races
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble, assemble_text
@@ -499,6 +499,37 @@ def test_races_are_found(code, racing):
         assert run(text + "\nend_loop n", races=False)[0].status == "done"
     else:
         assert run(text + "\nend_loop n")[0].status == "done"
+
+
+def test_reads_of_many_iterations_are_those_of_each():
+    def accesses(races, together, rng):
+        """The first race among random accesses, ``None`` if there is none."""
+        for _ in range(3):
+            count = int(rng.integers(1, 6))
+            races.start(count)
+            for _ in range(4):
+                first = int(rng.integers(0, count))
+                addresses = rng.integers(0, 24, (count - first, 2, 2))
+                try:
+                    if rng.random() < 0.3:
+                        races.write(addresses[0], first)
+                    elif together:
+                        races.read_by_each(addresses, first)
+                    else:
+                        for number, own in enumerate(addresses):
+                            races.read(own, first + number)
+                except Race as race:
+                    return str(race)
+        return None
+
+    seen = set()
+    for seed in range(300):
+        one, all_at_once = (
+            accesses(Races(24), together, np.random.default_rng(seed)) for together in (0, 1)
+        )
+        assert one == all_at_once, seed
+        seen.add(one is None)
+    assert seen == {True, False}
 
 
 def test_the_limit_of_instructions():

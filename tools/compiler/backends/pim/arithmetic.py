@@ -8,6 +8,7 @@ import numpy as np
 
 from ...graph import Activation, Binary, Concat, Conv, Dense, Graph, Gru, Lstm, MatMul, Node
 from ...quantised import Arithmetic
+from .rows.functions import is_function
 
 __all__ = [
     "SUM_BITS",
@@ -65,6 +66,8 @@ def arithmetic(graph: Graph, node: Node, widths: tuple[int, ...]) -> Arithmetic:
         return Arithmetic(**{**common, "weight_bits": None, "shifts": (before, 30 + before)})
     if isinstance(node, Binary) and node.function == "mul":
         return Arithmetic(**{**common, "weight_bits": None, "shifts": (0, 30)})
+    if is_function(node):
+        return Arithmetic(**{**common, "weight_bits": None})
     return Arithmetic(
         **{**common, "weight_bits": None},
         equal_scales=isinstance(node, Binary | Concat),

@@ -26,6 +26,7 @@ from ...graph import (
 from .flat import Products, average_channels, copy_rows, flat
 from .maps import ConvRows, PoolRows, share
 from .products import emit_product, emit_transpose
+from .rows.functions import emit_function, is_function
 
 if TYPE_CHECKING:
     from .program import ProgramWriter
@@ -80,6 +81,8 @@ def emit_layer(
         emit_product(writer, node)
     elif isinstance(node, Transpose):
         emit_transpose(writer, node)
+    elif is_function(node):
+        emit_function(writer, node)
     else:
         _elements(writer, node)
 

@@ -15,6 +15,7 @@ from ...graph import (
     Affine,
     AveragePool,
     Binary,
+    Concat,
     Conv,
     Dense,
     Graph,
@@ -34,6 +35,8 @@ __all__ = ["is_whole", "legalise", "most_averaged", "shared_scales", "support_of
 
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 _MOST_AVERAGED = 2047
+#: Elements of a constant operand that biases hold, at most.
+_MOST_CONSTANTS = 1024
 #: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_TAPS = 64
 _FUNCTIONS = {
@@ -333,6 +336,64 @@ def _activation(writer, node):
         writer.added(node, bent, rest)
 
 
+def _constants(graph, node):
+    """Names of a node's constant operands."""
+    return [name for name in node.inputs if graph.tensors[name].data is not None]
+
+
+def _support_with_constants(graph, node):
+    """Support check of a Binary or Concat some of whose operands are constants; ``None`` if it has
+    none, or is no such node that is rewritten."""
+    constants = _constants(graph, node)
+    if not constants or len(constants) == len(node.inputs):
+        return None
+    if isinstance(node, Binary):
+        flowing = next(name for name in node.inputs if name not in constants)
+        whole = graph.shape(flowing) == graph.shape(node.output)
+        if node.function not in ("add", "sub", "mul") or not whole:
+            return None
+        size = graph.tensors[node.output].size
+    else:
+        size = max(graph.tensors[name].size for name in constants)
+    if size > _MOST_CONSTANTS:
+        return Support(
+            HOST,
+            f"{node.kind} with {constants[0]}: expected at most {_MOST_CONSTANTS:,} constants, "
+            f"found {size:,}",
+        )
+    return Support(DECOMPOSED, "layers whose biases are the constants")
+
+
+def _with_constants(writer, node):
+    """A node whose constant operands become the biases of dense layers without products, which read
+    one element of another operand."""
+    graph, names = writer.graph, []
+    constants = _constants(graph, node)
+    first = next(name for name in node.inputs if name not in constants)
+    for number, name in enumerate(node.inputs):
+        if name not in constants:
+            names.append(name)
+            continue
+        part, data = f"{node.name}:constant{number}", np.asarray(graph.tensors[name].data)
+        if isinstance(node, Binary):
+            data = np.broadcast_to(data, graph.shape(node.output))
+        flat = writer.reshaped(f"{part}:flat", first, None, (graph.tensors[first].size,))
+        one = Slice(
+            name=f"{part}:one", inputs=[flat], output=f"{part}:one", start=[0], stop=[1], step=[1]
+        )
+        dense = Dense(
+            name=part,
+            inputs=[writer.put(one, (1,))],
+            output=f"{part}:0",
+            origin=node.origin,
+            weights=np.zeros((data.size, 1)),
+            bias=np.array(data, np.float64).ravel(),
+        )
+        made = writer.put(dense, (data.size,))
+        names.append(writer.reshaped(f"{part}:shape", made, None, data.shape))
+    writer.put(replace(node, inputs=names), graph.shape(node.output))
+
+
 def _activation_support(graph, node):
     how = _FUNCTIONS.get(node.function)
     return None if how is None else Support(DECOMPOSED, how)
@@ -365,6 +426,8 @@ _REWRITINGS: dict[type[Node], tuple[Callable[..., Support | None], Callable[...,
         _affine,
     ),
     Slice: (_slice_support, _slice),
+    Binary: (_support_with_constants, _with_constants),
+    Concat: (_support_with_constants, _with_constants),
 }
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..rewriting import turns
 from .arithmetic import SUM_BITS, places_before
 from .flat import Products
 from .maps import share
@@ -177,7 +178,10 @@ def _load_columns(core, pointer, to, source, shape, first, count, size):
 
 
 def emit_transpose(writer: ProgramWriter, node: Transpose) -> None:
-    """Emits a swap of the last two axes, with columns of the source distributed over the cores."""
+    """Emits a transpose. Of a swap of the last two axes columns of the source are distributed over
+    the cores, else rows of the result."""
+    if not turns(writer.graph, node):
+        return _emit_rows(writer, node)
     shape, size = writer.graph.shape(node.inputs[0]), writer.size(node.output)
     rows, columns, matrices = shape[-2], shape[-1], int(np.prod(shape[:-2], dtype=int))
     source, target = writer.places[node.inputs[0]], writer.places[node.output]
@@ -206,3 +210,35 @@ def emit_transpose(writer: ProgramWriter, node: Transpose) -> None:
                 core.store(
                     pointer, turned, count * rows * size, target + base + first * rows * size
                 )
+
+
+def _emit_rows(writer, node):
+    """Emits any transpose of a tensor that local memory holds."""
+    graph, size = writer.graph, writer.size(node.output)
+    shape, result = graph.shape(node.inputs[0]), graph.shape(node.output)
+    # Distances of a source's elements along each axis of the result.
+    strides = [int(np.prod(shape[axis + 1 :], dtype=int)) for axis in node.order]
+    length, stride = result[-1], strides[-1]
+    begins = sum(
+        index * one for index, one in zip(np.indices(result[:-1]), strides[:-1], strict=True)
+    )
+    begins = np.ravel(begins).tolist()
+    source, target = writer.places[node.inputs[0]], writer.places[node.output]
+    whole, row = size * graph.tensors[node.output].size, size * length
+    for core, pointer, (first, end) in zip(
+        writer.cores, writer.pointers, share(len(begins), len(writer.cores)), strict=True
+    ):
+        if first == end:
+            continue
+        raw = core.allocate(whole, node.name)
+        core.load(raw, pointer, whole, source)
+        block = max(1, min(end - first, (core.params["lmem_bytes"] - core.used) // row))
+        rows = core.allocate(block * row, node.name)
+        for at in range(first, end, block):
+            some = begins[at : min(at + block, end)]
+            for k, begin in enumerate(some):
+                if stride == 1:
+                    core.move(rows + k * row, raw + begin * size, row)
+                else:
+                    core.gather(rows + k * row, raw + begin * size, stride, length, size)
+            core.store(pointer, rows, len(some) * row, target + at * row)

@@ -22,6 +22,7 @@ from ...graph import (
 from .arithmetic import SUM_BITS, TABLES, places_before, run_table, saturated
 from .arrays.matrices import dense_splits
 from .recurrent import ALIGNED, BITS, ONE, PLACES, WIDE, cell_numbers
+from .rows.functions import is_function, run_function
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
@@ -103,7 +104,7 @@ def run(
     """Computes every tensor of a segment: int64 [inputs, ...] by name."""
     values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
     for node in quantised.graph.nodes:
-        sources = [values[name] for name in node.inputs]
+        sources = [values[name] for name in node.inputs if name in values]
         values[node.output] = _run_node(quantised, node, sources, params)
     return values
 
@@ -121,6 +122,8 @@ def _run_node(quantised, node, sources, params):
         return _activated(saturated(sums, scale.bits), node.activation, scale).reshape(
             len(sums), *shape
         )
+    if is_function(node):
+        return run_function(quantised, node, sources)
     if isinstance(node, Binary):
         a, b = (x.reshape(len(x), *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:]) for x in sources)
         if node.function == "mul":

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...graph import Activation, Binary, Conv, Graph, MaxPool, Node, Reshape, Slice
+from .rows.functions import is_function
 from .stages import Stages
 
 if TYPE_CHECKING:
@@ -468,6 +469,8 @@ def can_fuse(graph: Graph, nodes: Sequence[Node]) -> bool:
         if not isinstance(node, Conv | MaxPool | Activation) and not (
             isinstance(node, Binary) and node.function != "mul"
         ):
+            return False
+        if is_function(node):
             return False
         if any(len(graph.shape(name)) != 3 for name in (*node.inputs, node.output)):
             return False

@@ -31,15 +31,12 @@ from .arithmetic import SUM_BITS, TABLES
 from .arrays.matrices import MOST_ROWS
 from .flat import most_repeated
 from .legalise import is_whole, most_averaged, shared_scales, support_of_rewritten
+from .rows.functions import is_function, support_of_function
 
 __all__ = ["check_support"]
 
 #: Reasons by kind of a node.
-_HOST = {
-    "softmax": "this core has no exponential function",
-    "layernorm": "this core has no division and no root",
-    "topk": "this core does not sort",
-}
+_HOST = {"topk": "this core does not sort"}
 #: Elements of a vector that a matrix of ones turns into other units, at most.
 _MOST_UNITS = 256
 #: Elements that one ``vvdmul`` takes.
@@ -55,7 +52,9 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
         return Support(NATIVE)
     rewritten = support_of_rewritten(graph, node)
     if rewritten is not None:
-        return rewritten
+        return _narrow_product(node, params) or rewritten
+    if is_function(node):
+        return support_of_function(graph, node, params)
     if isinstance(node, Activation):
         return _activation(graph, node, params)
     if isinstance(node, Binary):
@@ -80,15 +79,7 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
             else Support(DECOMPOSED, "a depthwise convolution with equal weights")
         )
     if isinstance(node, Concat):
-        constants = [name for name in node.inputs if graph.tensors[name].data is not None]
-        return (
-            Support(
-                HOST,
-                f"constant {constants[0]} among concatenated tensors: expected tensors that flow",
-            )
-            if constants
-            else Support(NATIVE)
-        )
+        return Support(NATIVE)
     if isinstance(node, Lstm | Gru):
         if _wants_too_much(graph, node):
             return Support(
@@ -99,7 +90,7 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
     if isinstance(node, MatMul):
         return _product(graph, node, params)
     if isinstance(node, Transpose):
-        return _transpose(graph, node)
+        return _transpose(graph, node, params)
     return Support(HOST, _reason(graph, node))
 
 
@@ -122,7 +113,7 @@ def _activation(graph, node, params):
     if node.function in ("relu", "clip"):
         return Support(NATIVE)
     if node.function not in TABLES:
-        return Support(HOST, f"{node.function}: expected relu, clip, sigmoid or tanh")
+        return Support(HOST, f"{node.function}: expected relu, clip, sigmoid, tanh, exp or sqrt")
     if not params["act_unit"]:
         return Support(HOST, f"{node.function}: a build with act_unit has it")
     if _wants_too_much(graph, node):
@@ -148,9 +139,14 @@ def _binary(graph, node, params):
             f"sub or mul of two tensors of one shape, or of which one repeats along the axes "
             f"in front, {most_repeated(params)} elements at most",
         )
-    if node.function == "mul" and params["max_biw"] < 32:
+    return _narrow_product(node, params) or Support(NATIVE)
+
+
+def _narrow_product(node, params):
+    """The answer to a product of two tensors that the build has no numbers for, else ``None``."""
+    if isinstance(node, Binary) and node.function == "mul" and params["max_biw"] < 32:
         return Support(HOST, f"mul: products want max_biw = 32, this build has {params['max_biw']}")
-    return Support(NATIVE)
+    return None
 
 
 def _repeats(shape, result, most):
@@ -185,12 +181,18 @@ def _product(graph, node, params):
     )
 
 
-def _transpose(graph, node):
+def _transpose(graph, node, params):
     """Support check of a Transpose."""
     if turns(graph, node):
         return Support(DECOMPOSED, "column by column with vmv")
+    # Each core has the whole source, and rows of the result.
+    most = params["lmem_bytes"] // 2 - graph.shape(node.output)[-1]
+    if graph.tensors[node.output].size <= most:
+        return Support(DECOMPOSED, "row by row with vmv or lmv")
     return Support(
-        HOST, f"transpose to {node.order}: the last two axes of two or three are swapped"
+        HOST,
+        f"transpose to {node.order}: expected a swap of the last two axes of two or three, or at "
+        f"most {most:,} elements, found {graph.tensors[node.output].size:,}",
     )
 
 
