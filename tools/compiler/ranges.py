@@ -50,5 +50,7 @@ def never_negative(maker: Callable[[str], Node | None], tensor: str) -> bool:
             continue
         if not isinstance(node, MaxPool | AveragePool | Reshape | Transpose | Concat | Slice):
             return False
+        if isinstance(node, AveragePool) and node.bias is not None:
+            return False
         todo += node.inputs
     return True
