@@ -13,7 +13,7 @@ from amaranth.back import rtlil
 
 from tests.support.formal import find_tool
 
-__all__ = ["dp16kd", "ice40_cell", "mult18x18d", "run_pair"]
+__all__ = ["dp16kd", "ice40_cell", "mult18x18d", "random_inputs", "run_pair"]
 
 
 def _share():
@@ -170,6 +170,30 @@ def mult18x18d():
             "endmodule",
         ]
     )
+
+
+def random_inputs(inputs, steps=20000):
+    """C++ of a ``main`` for :func:`run_pair`: logic without a clock gets ``steps`` random values of
+    ``inputs``, name -> width of at most 64 bits; outputs are called ``cell_o`` and ``twin_o``."""
+    sets = "\n".join(
+        f"        top.p_{name}.set<uint64_t>(random() >> {64 - width});"
+        for name, width in inputs.items()
+    )
+    return f"""
+#include "design.cc"
+#include <cstdio>
+#include <random>
+int main() {{
+    cxxrtl_design::p_top top;
+    std::mt19937_64 random(1);
+    for (int step = 0; step < {steps}; step++) {{
+{sets}
+        top.step();
+        if (top.p_cell__o != top.p_twin__o) {{ std::printf("step %d\\n", step); return 1; }}
+    }}
+    return 0;
+}}
+"""
 
 
 def run_pair(

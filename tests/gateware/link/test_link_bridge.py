@@ -359,7 +359,7 @@ def test_bad_requests(bench, contents):
 
 
 def test_strided_requests_that_end_too_early(bench):
-    """Within run, step, pattern, address or length."""
+    """A request may end within its run, step, pattern, address or length."""
     for kind, least in (
         (Operation.WRITE_STRIDED, 8),
         (Operation.READ_STRIDED, 9),
@@ -591,8 +591,8 @@ def test_program_executes_good_frames_only():
 
 
 def test_program_always_comes_back():
-    """From every step there is a way to the next frame, and what repeats itself waits for a frame,
-    the bus or a word's lanes."""
+    """Every step of the bridge's program reaches the next frame; a step that repeats itself waits
+    for a frame, the bus or a word's lanes."""
     for name in PROGRAM:
         assert "check" in reachable(name), name
     loops = [name for name, step in PROGRAM.items() if step.when and step.then == name]

@@ -10,7 +10,7 @@ from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.adders import FunctionAdder
-from tests.support.cells import run_pair
+from tests.support.cells import random_inputs, run_pair
 
 #: A carry cell by Lattice's ECP5 library guide, of two halves with a LUT each.
 CCU2C = """
@@ -23,21 +23,6 @@ wire middle = propagate0 ? CIN : generate0;
 assign S0 = propagate0 ^ CIN, S1 = propagate1 ^ middle;
 assign COUT = propagate1 ? middle : generate1;
 endmodule
-"""
-MAIN = r"""
-#include "design.cc"
-#include <cstdio>
-#include <random>
-int main() {
-    cxxrtl_design::p_top top;
-    std::mt19937_64 random(1);
-    for (int step = 0; step < 20000; step++) {
-        top.p_i.set<uint64_t>(random());
-        top.step();
-        if (top.p_cell__o != top.p_twin__o) { std::printf("step %d\\n", step); return 1; }
-    }
-    return 0;
-}
 """
 FUNCTIONS = {
     "and": lambda b, c, d: b & c,
@@ -79,13 +64,14 @@ def test_cells_equal_the_behavioural_model(tmp_path, function, width):
         m.d.comb += [adder.carry.eq(bits[-1]), o.eq(adder.total)]
         return o
 
+    inputs = {"i": 4 * width + 1}
     run_pair(
         tmp_path,
         cell=CCU2C,
-        inputs={"i": 4 * width + 1},
+        inputs=inputs,
         family="ecp5",
         level="-O0",
-        main=MAIN,
+        main=random_inputs(inputs),
         add=add,
     )
 

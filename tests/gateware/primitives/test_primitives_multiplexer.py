@@ -7,7 +7,7 @@ from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
 from quintet.gateware.primitives.multiplexer import Multiplexer
-from tests.support.cells import run_pair
+from tests.support.cells import random_inputs, run_pair
 
 #: A LUT by Lattice's ECP5 data sheet: input A is the lowest bit of an entry's number.
 LUT4 = """
@@ -15,22 +15,6 @@ module LUT4(input A, B, C, D, output Z);
 parameter [15:0] INIT = 0;
 assign Z = INIT[{D, C, B, A}];
 endmodule
-"""
-MAIN = r"""
-#include "design.cc"
-#include <cstdio>
-#include <random>
-int main() {
-    cxxrtl_design::p_top top;
-    std::mt19937_64 random(1);
-    for (int step = 0; step < 20000; step++) {
-        top.p_i.set<uint64_t>(random());
-        top.p_select.set<unsigned>(random() & 15);
-        top.step();
-        if (top.p_cell__o != top.p_twin__o) { std::printf("step %d\\n", step); return 1; }
-    }
-    return 0;
-}
 """
 
 
@@ -63,13 +47,14 @@ def test_luts_equal_the_behavioural_model(tmp_path, inputs):
         ]
         return o
 
+    widths = {"i": 48, "select": 4}
     run_pair(
         tmp_path,
         cell=LUT4,
-        inputs={"i": 48, "select": 4},
+        inputs=widths,
         family="ecp5",
         level="-O0",
-        main=MAIN,
+        main=random_inputs(widths),
         add=add,
     )
 

@@ -117,7 +117,7 @@ class Exact(Backend):
         return r.add(value, *residual, bits, activation=node.activation)
 
     def lower(self, quantised, *, keep=False):
-        raise NotImplementedError
+        raise AssertionError("expected arithmetic only: an ideal machine has no programs")
 
 
 def fused(graph):
@@ -290,8 +290,7 @@ class Fractions(Exact):
         )
 
     def layer(self, integer, node, bits, x, *residual):
-        if not isinstance(node, Dense):
-            raise NotImplementedError
+        assert isinstance(node, Dense), f"expected a dense layer, found {type(node).__name__}"
         x = x.reshape(len(x), -1)
         total = np.stack(
             [(integer.weights * one >> integer.shift[:, None]).sum(axis=1) for one in x]

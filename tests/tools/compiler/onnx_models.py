@@ -72,10 +72,25 @@ def make_model(nodes, inputs, outputs, constants=None, opset=17, dtype=np.float3
 
 
 def import_model(model, folder):
-    """The graph of a model, by way of a file."""
+    """The graph of a model, by way of a file. Its nodes have numbers of Python only."""
     path = folder / "model.onnx"
     onnx.save(model, path)
-    return import_onnx(path)
+    graph = import_onnx(path)
+    for one in graph.nodes:
+        _check_numbers(one.name, vars(one))
+    return graph
+
+
+def _check_numbers(name, value):
+    """Checks that there is no numpy integer: Python looks for one in a ``range`` element by
+    element, of which the addresses of a core's instructions have 2**32."""
+    assert not isinstance(value, np.integer), f"{name} is {value!r}: expected an int"
+    if isinstance(value, dict):
+        for key, part in value.items():
+            _check_numbers(f"{name}.{key}", part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            _check_numbers(name, part)
 
 
 def feeds_of(graph, seed=0, spread=1.0):

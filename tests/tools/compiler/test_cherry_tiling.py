@@ -66,6 +66,15 @@ def test_many_random_networks_with_all_values_in_main_memory(everything_outside)
     print({piece: campaign(150, 100 * first + piece) for piece in range(8)})
 
 
+@pytest.mark.parametrize("shape", [(15, 8), (5, 24), (20, 6, 1)])
+def test_inputs_of_another_shape_are_outputs_of_rounded_numbers(everything_outside, shape):
+    """Reshaping in main memory moves nothing, but an input there is not rounded yet, as it is on
+    its way through the scratchpad."""
+    b = Builder("net", (5, 6, 4))
+    turned = b.add(g.Reshape, shape=shape)
+    equal(b.finish(turned, b.act("abs", turned)), "sim")
+
+
 def block(rows, columns, channels):
     """A residual block between two maps of another number of channels."""
     b = Builder("block", (rows, columns, 3))

@@ -10,7 +10,14 @@ from quintet.tools.compiler.onnx_import import OnnxError
 
 pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
-from tests.tools.compiler.onnx_models import check, import_model, make_model, node  # noqa: E402
+from tests.tools.compiler.onnx_models import (  # noqa: E402
+    check,
+    feeds_of,
+    import_model,
+    make_model,
+    node,
+    run_here,
+)
 
 FEW = settings(
     max_examples=40,
@@ -107,6 +114,34 @@ def test_pools(tmp_path, kind, data):
         )
     )
     check(one(kind, (1, 2, *lengths), opset=19, **attributes), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("mode", "before"),
+    [("SAME_LOWER", (1, 2)), ("SAME_UPPER", (0, 1))],
+)
+def test_dilated_maximum_pools_padded_to_the_same_size(tmp_path, mode, before):
+    """Against plain numpy: onnxruntime leaves the dilations out of the padding, and ONNX's
+    evaluator pads SAME_LOWER as SAME_UPPER.
+
+    By the operator's text, rows have (7 - 1) * 1 + 2 - 7 = 1 element of padding, and columns
+    (3 - 1) * 2 + 5 - 6 = 3, of which the odd one is before (SAME_LOWER) or behind the map.
+    """
+    attributes = {"kernel_shape": [2, 3], "strides": [1, 2], "dilations": [1, 2], "auto_pad": mode}
+    graph = import_model(one("MaxPool", (1, 4, 7, 6), **attributes), tmp_path)
+    feeds = feeds_of(graph)
+    padded = np.full((4, 7 + 4, 6 + 8), -np.inf, np.float32)
+    padded[:, 2:-2, 4:-4] = feeds["x"][0]
+    top, left = 2 - before[0], 4 - before[1]
+    wanted = [
+        [
+            padded[:, top + row : top + row + 2, left + 2 * column : left + 2 * column + 5 : 2]
+            for column in range(3)
+        ]
+        for row in range(7)
+    ]
+    wanted = np.asarray(wanted).max(axis=(3, 4)).transpose(2, 0, 1)[None]
+    assert np.array_equal(run_here(graph, feeds)["y0"], wanted)
 
 
 @pytest.mark.parametrize("operator", ["GlobalAveragePool", "GlobalMaxPool"])

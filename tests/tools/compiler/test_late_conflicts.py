@@ -136,7 +136,7 @@ def test_what_does_not_fit_goes_to_the_host(wide):
 
 
 def test_nodes_at_fault_are_named_as_in_the_network():
-    """A layer in pieces has none of its own name."""
+    """The message names the node of the network, also where the layer is compiled in pieces."""
     network = Builder("pieces", (60,), 1)
     network.dense(300)
     made = outline(network.finish(), target_build("model:pim", "sim"), Options())

@@ -424,7 +424,7 @@ def test_blocks_without_a_weight_in_common_are_not_multiplied():
     "channels, size, loads", [(64, 5, 1), (40, 5, 1), (128, 6, 1), (256, 3, 1), (256, 6, 4)]
 )
 def test_one_load_brings_the_blocks_of_a_map(channels, size, loads):
-    """Those of maps side by side too, where one window offset reaches them."""
+    """One load brings the blocks of maps side by side too, if one window offset reaches them."""
     rng = np.random.default_rng(channels)
     weights = random_weights(rng, 16, channels, 1, 1)
     network = network_of((size, size, channels), weights, split_source=True)

@@ -88,9 +88,19 @@ def repeated(b):
     b.conv(4, (3, 3))
 
 
+def of_four_axes(b):
+    """Tables between tensors of other scales, which are rescaled as maps of one row."""
+    b.conv(4, (3, 3))
+    start = b.add(g.Reshape, shape=(6, 5, 2, 2))
+    b.add(g.Binary, start, b.act("sigmoid", start), function="mul")
+    b.act("tanh")
+    b.add(g.Reshape, shape=(6, 5, 4))
+    b.conv(3, (1, 1))
+
+
 @pytest.mark.parametrize("preset", ["sim", "85f", "up5k"])
 @pytest.mark.parametrize(
-    "make", [behind_layers, of_the_input, among_others, products, gated, repeated]
+    "make", [behind_layers, of_the_input, among_others, products, gated, repeated, of_four_axes]
 )
 def test_networks_equal_layer_by_layer(make, preset):
     b = Builder("net", (6, 5, 3), seed=3)

@@ -245,7 +245,7 @@ SAMPLES = {
 
 
 def sample(kind):
-    """A copy of the result of a kind."""
+    """A copy of the sample result of this ``kind``, a key of ``SAMPLES``."""
     return copy.deepcopy(SAMPLES[kind])
 
 

@@ -110,7 +110,9 @@ class _Translation:
     def _output(self, value):
         found = self.values[value.name]
         if isinstance(found, Constant):
-            return self._refuse(value.name, "output", "is a constant")
+            return self._refuse(
+                value.name, "output", "is a constant: expected a result of the network's inputs"
+            )
         lengths = found.lengths
         told = value.shape
         if told is not None and (

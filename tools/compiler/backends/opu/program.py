@@ -126,7 +126,7 @@ def _compiled(built, params, memory_size, quick, timing, spent):
     (Compiled, whether memory is separate). On-chip memory is always shared."""
     network = built.network
     if not network.layers:
-        raise LoweringError("no node of the network runs on the core")
+        raise LoweringError("no node of the network runs on the core: expected a layer, found none")
     if timing.on_chip is not None and Target(params).overlaps:
         try:
             found = compile_on_chip(

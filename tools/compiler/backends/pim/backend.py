@@ -22,7 +22,10 @@ from ...graph import (
     MatMul,
     MaxPool,
     Node,
+    Pad,
+    Reduce,
     Reshape,
+    Slice,
     Tensor,
     Transpose,
 )
@@ -73,6 +76,23 @@ _HOST = {
     "layernorm": "this core has no division and no root",
     "topk": "this core does not sort",
 }
+
+
+def _reason(graph, node):
+    """Why no instructions of this core compute a node."""
+    shape = graph.shape(node.inputs[0])
+    if isinstance(node, Reduce):
+        return (
+            f"{node.function} over axes {node.axes} of {shape}: expected an average over all rows "
+            f"and columns of a map"
+        )
+    if isinstance(node, Slice):
+        return f"slice of {shape}: expected one of a map or a sequence"
+    if isinstance(node, Pad):
+        return "pad: expected one that a convolution or a pool behind it can take over"
+    return _HOST.get(node.kind, f"{node.kind}: no sequence of this core's instructions computes it")
+
+
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 MOST_AVERAGED = 2047
 
@@ -220,7 +240,7 @@ class PIMBackend(Backend):
             return support_of_product(graph, node, self.params)
         if isinstance(node, Transpose):
             return support_of_transpose(graph, node)
-        return Support(HOST, _HOST.get(node.kind, "no sequence of instructions computes it here"))
+        return Support(HOST, _reason(graph, node))
 
     def _activation(self, graph, node):
         if node.function in ("relu", "clip"):

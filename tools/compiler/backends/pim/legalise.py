@@ -96,32 +96,48 @@ def wants_too_much(graph: Graph, node: Node) -> bool:
 
 def with_rescaling(graph: Graph) -> Graph:
     """Inserts products with one as rescaling beside each table lookup whose neighbours cannot have
-    the required scales; returns a new graph."""
+    the required scales; returns a new graph. A tensor of more than three axes is rescaled as a map
+    of one row."""
     nodes, tensors = [], dict(graph.tensors)
 
-    def unit(name, source, output, node):
-        shape = graph.shape(node.output)
-        common = {"name": name, "inputs": [source], "output": output, "origin": node.origin}
+    def add(node, shape):
+        if node.output not in tensors:
+            tensors[node.output] = Tensor(node.output, shape)
+        nodes.append(node)
+        return node.output
+
+    def unit(name, source, output, shape, origin):
+        common = {"name": name, "inputs": [source], "output": output, "origin": origin}
         if len(shape) == 3:
-            return Conv(**common, weights=np.ones((shape[2], 1, 1, 1)), groups=shape[2])
-        return Dense(**common, weights=np.eye(shape[-1]), steps=len(shape) == 2)
+            one = Conv(**common, weights=np.ones((shape[2], 1, 1, 1)), groups=shape[2])
+        else:
+            one = Dense(**common, weights=np.eye(shape[-1]), steps=len(shape) == 2)
+        return add(one, shape)
 
     for node in graph.nodes:
         if not _is_table(node):
             nodes.append(node)
             continue
         before, after = _shared_scales(graph, node)
-        source, output = node.inputs[0], node.output
+        name, source, output = node.name, node.inputs[0], node.output
+        shape, whole = graph.shape(output), graph.shape(output)
+        mapped = len(whole) > 3 and (before or after)
+        if mapped:
+            # Rescaling stands directly beside the table: no view of another shape comes between.
+            before = after = True
+            shape = (1, prod(whole[:-1]), whole[-1])
+            view = Reshape(name=f"{name}:map", inputs=[source], output=f"{name}:map:0", shape=shape)
+            source, output = add(view, shape), f"{name}:map_out"
         if before:
-            source = f"{node.name}:in"
-            tensors[source] = Tensor(source, graph.shape(node.inputs[0]))
-            nodes.append(unit(f"{node.name}:unit", node.inputs[0], source, node))
+            given = shape if mapped else graph.shape(source)
+            source = unit(f"{name}:unit", source, f"{name}:in", given, node.origin)
+        table = f"{name}:out" if after else output
+        add(replace(node, inputs=[source], output=table), shape)
         if after:
-            output = f"{node.name}:out"
-            tensors[output] = Tensor(output, graph.shape(node.output))
-        nodes.append(replace(node, inputs=[source], output=output))
-        if after:
-            nodes.append(unit(f"{node.name}:result", output, node.output, node))
+            unit(f"{name}:result", table, output, shape, node.origin)
+        if mapped:
+            view = Reshape(name=f"{name}:shape", inputs=[output], output=node.output, shape=whole)
+            add(view, whole)
     return replace(graph, nodes=nodes, tensors=tensors)
 
 

@@ -205,7 +205,7 @@ def _gather(step):
     length = view.lengths[axis]
     if index.data.dtype.kind not in "iu":
         raise Refused("indices are no whole numbers: expected integers")
-    places = [int(place) + length * (place < 0) for place in index.data.ravel()]
+    places = [place + length * (place < 0) for place in index.data.ravel().tolist()]
     if not places or not all(0 <= place < length for place in places):
         raise Refused(
             f"indices of shape {index.data.shape} on an axis of {length}: expected one number or "

@@ -220,12 +220,22 @@ class _Tiler:
         return copied
 
     def _views(self, found):
-        """Copies the tensors that main memory needs in another layout than their values have."""
+        """Copies the tensors that main memory needs in another layout than their values have, and
+        those that are an input under another name or shape: the numbers of an input are not
+        rounded to elements, a copy of them is."""
+        given = set(found.inputs.values())
+        for operation in self._operations:
+            if isinstance(operation, Regroup) and operation.source.value in given:
+                if self.is_outside(operation.source.value):
+                    given.add(operation.out.value)
         last = [one for one in self._operations if not isinstance(one, Regroup)][-1:]
         for name in list(found.values if self._keep else found.outputs):
             ref = found.values[name]
+            if not self.is_outside(ref.value):
+                continue
             # A network that only moves elements has an operation that copies its result.
-            if not self.is_outside(ref.value) or (whole(ref) and last):
+            lies = whole(ref) and (name in found.inputs or ref.value not in given)
+            if lies and last:
                 continue
             node, fused = (last[0].node, last[0].fused) if last else (name, ())
             copied = self._copied(node, fused, ref)
