@@ -315,7 +315,8 @@ class Quantiser:
         """Quantises a layer and, where useful, subtracts an offset from its result, for which the
         readers' biases compensate; the scale of the result is chosen with it.
 
-        ``layer``: as :meth:`Scales.choose` takes it, ``None`` for an average; ``sums``: :class:`~.scales.Sums`, or ``None``.
+        ``layer``: as :meth:`Scales.choose` takes it, ``None`` for an average;
+        ``sums``: :class:`~.scales.Sums`, or ``None``.
         """
         name, real = node.output, self.walk.real[node.output]
         if not movable(self.graph, node, self.arithmetic, self.scales):
