@@ -23,6 +23,8 @@ PURE = re.compile(
     r"(asm|model|image|exchange)/.*)"
 )
 MOST_FILES, MOST_STATEMENTS = 20, 110
+#: Stages of the compiler that every core's back end has (docs/how/compiler.md).
+STAGES = ("support", "legalise", "arithmetic", "schedule", "codegen", "cost", "reference")
 
 
 class House:
@@ -160,6 +162,15 @@ def small_folders(house):
     )
 
 
+def back_ends_have_every_stage(house):
+    """A stage is a file or a package of its name."""
+    back_ends = re.compile(r"(tools/compiler/backends/\w+)/(\w+)(\.py|/__init__\.py)")
+    found = [match.groups() for path in house.trees if (match := back_ends.fullmatch(path))]
+    for back_end in sorted({folder for folder, *_ in found}):
+        there = {stage for folder, stage, _ in found if folder == back_end}
+        yield from (f"{back_end} has no {stage}" for stage in STAGES if stage not in there)
+
+
 def short_elaborate(house):
     """Statements are counted, not lines, of which a formatter makes as many as it likes."""
     for path, tree in sorted(house.trees.items()):
@@ -276,6 +287,7 @@ RULES = (
     pure,
     no_circle,
     small_folders,
+    back_ends_have_every_stage,
     short_elaborate,
     licensed,
     packages_say_what_they_are,
@@ -382,6 +394,11 @@ _HEAD = '# SPDX-License-Identifier: BSD-2-Clause\n"""What it is."""\n'
             small_folders,
             {f"gateware/bus/m{i}.py": "" for i in range(21)},
             "gateware/bus has 21 files",
+        ),
+        (
+            back_ends_have_every_stage,
+            {f"tools/compiler/backends/a/{stage}.py": "" for stage in STAGES[1:]},
+            "tools/compiler/backends/a has no support",
         ),
         (small_folders, {f"tools/m{i}.py": "" for i in range(21)}, "tools has 21 files"),
         (

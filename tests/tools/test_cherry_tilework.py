@@ -12,7 +12,7 @@ from quintet.gateware.cores.cherry.model import Model
 from quintet.gateware.cores.cherry.params import SPACE
 from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text, disassemble
-from quintet.tools.compiler.backends.cherry import reference as arithmetic
+from quintet.tools.compiler.backends.cherry import arithmetic
 from quintet.tools.compiler.backends.cherry.codegen.nests import (
     Nests,
     Program,

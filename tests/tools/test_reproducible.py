@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""The same sources give the same netlist, and with the same tools the same bitstream, in any folder
-and with any hash seed."""
+"""The same sources give the same netlist and the same plan, and with the same tools the same
+bitstream, in any folder and with any hash seed."""
 
 import hashlib
 import os
@@ -22,6 +22,21 @@ print(hashlib.sha256(text if isinstance(text, bytes) else text.encode()).hexdige
 """
 
 
+PLAN = """
+import hashlib
+from pathlib import Path
+import numpy as np
+from quintet.tools.compiler.builder import Net
+net = Net()
+x = net.input("x", [8])
+for name in "abcdef":
+    net.output(net.dense(x, np.ones((8, 4))), name)
+net.compile("model:opentpu", preset="sim-ext").save("plan")
+for path in sorted(Path("plan").iterdir()):
+    print(path.name, hashlib.sha256(path.read_bytes()).hexdigest())
+"""
+
+
 def python(code, folder, seed):
     environment = {**os.environ, "PYTHONHASHSEED": str(seed)}
     folder.mkdir()
@@ -37,6 +52,10 @@ def python(code, folder, seed):
 
 def test_netlists(tmp_path):
     assert python(NETLIST, tmp_path / "one", 1) == python(NETLIST, tmp_path / "other", 4711)
+
+
+def test_plans(tmp_path):
+    assert python(PLAN, tmp_path / "one", 1) == python(PLAN, tmp_path / "other", 4711)
 
 
 @pytest.mark.long

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from .nodes.arithmetic import Affine, Binary, Dense, MatMul
-from .nodes.movement import Concat, Pad, Reshape, Slice, Transpose
+from .nodes.movement import Concat, Movement, Pad, Reshape, Slice, Transpose
 from .nodes.node import HOST_FUNCTIONS, Activation, Node
 from .nodes.recurrent import Gru, Lstm
 from .nodes.reductions import INDEX_FUNCTIONS, LayerNorm, Reduce, Softmax, TopK
@@ -37,6 +37,7 @@ __all__ = [
     "Lstm",
     "MatMul",
     "MaxPool",
+    "Movement",
     "Node",
     "Pad",
     "Port",

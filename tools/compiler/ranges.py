@@ -3,17 +3,7 @@
 
 from collections.abc import Callable
 
-from .graph import (
-    Activation,
-    AveragePool,
-    Concat,
-    MaxPool,
-    Node,
-    Reshape,
-    Slice,
-    Softmax,
-    Transpose,
-)
+from .graph import Activation, AveragePool, MaxPool, Movement, Node, Softmax
 
 __all__ = ["never_negative"]
 
@@ -48,7 +38,7 @@ def never_negative(maker: Callable[[str], Node | None], tensor: str) -> bool:
         activation = getattr(node, "activation", None)
         if activation is not None and _positive(activation):
             continue
-        if not isinstance(node, MaxPool | AveragePool | Reshape | Transpose | Concat | Slice):
+        if not isinstance(node, Movement | MaxPool | AveragePool) or getattr(node, "value", 0) < 0:
             return False
         if isinstance(node, AveragePool) and node.bias is not None:
             return False

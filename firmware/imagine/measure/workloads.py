@@ -10,13 +10,9 @@ import numpy as np
 from ....gateware.cores.imagine.isa import ISA, MULTI_CYCLE
 from ....gateware.cores.imagine.model import cycles
 from ....gateware.cores.imagine.params import SPACE, levels
-from ....tools.compiler.backends.imagine.program import ArrayProgram
-from ....tools.compiler.backends.imagine.tiles import (
-    Layer,
-    Tiles,
-    loader_template,
-    registers_of_layers,
-)
+from ....tools.compiler.backends.imagine.arithmetic import Layer
+from ....tools.compiler.backends.imagine.codegen import ArrayProgram, loader_template
+from ....tools.compiler.backends.imagine.schedule import Tiles, registers_of_layers
 
 __all__ = ["ARRAYS", "ROWS", "Row", "instruction_rows", "params_of"]
 

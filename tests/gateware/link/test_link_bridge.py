@@ -5,7 +5,6 @@ from itertools import product
 
 import pytest
 
-from quintet.gateware.link.bridge import LinkBridge
 from quintet.gateware.link.microcode import PROGRAM, Step, When, assemble
 from quintet.gateware.link.protocol import Operation, Status
 from quintet.tools.link.device_model import DeviceModel, WordMemory
@@ -528,26 +527,6 @@ def plain(answer):
         if answer.status == Status.BUS_ERROR
         else ()
     )
-
-
-@pytest.mark.filterwarnings("ignore::amaranth.hdl.UnusedElaboratable")
-@pytest.mark.parametrize(
-    "name, value, error",
-    [
-        ("info_address", "0", ValueError),
-        ("info_address", 2, ValueError),
-        ("info_address", 1 << 32, ValueError),
-        ("info_address", -4, ValueError),
-        ("buffer", 1024.0, ValueError),
-        ("buffer", 512, ValueError),
-        ("buffer", 1025, ValueError),
-        ("buffer", 65536, ValueError),
-        ("Family", "nexus", ValueError),
-    ],
-)
-def test_arguments(name, value, error):
-    with pytest.raises(error, match=name):
-        LinkBridge(**{name.lower(): value})
 
 
 def test_assembled_program():

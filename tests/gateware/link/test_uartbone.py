@@ -114,8 +114,3 @@ def test_an_unknown_command_is_dropped():
 @pytest.mark.parametrize("piece", [b"\1", b"\1\2", b"\1\1\0\0", b"\1\1\0\0\0\0\xff\xff"])
 def test_a_request_cut_short_is_forgotten(piece):
     assert converse([(piece, 0), read(2, 0, 1)], {0: 3}, silent=(0,))[1] == bytes(3) + b"\3"
-
-
-def test_arguments():
-    with pytest.raises(ValueError, match="Main clock must be an integer of at least 10 Hz, not 5"):
-        UARTBone(clock_hz=5)

@@ -135,11 +135,6 @@ def test_slow_port_delays_only_itself(depth, passes):
 @pytest.mark.parametrize(
     "kwargs,message",
     [
-        (dict(ports=0), "Number of ports must be an integer from 1 to 16, not 0"),
-        (
-            dict(ports=2, outstanding=0),
-            "Number of outstanding requests must be an integer from 1 to 64, not 0",
-        ),
         (
             dict(ports=2, buffers=(1, 2, 3)),
             "Buffers must name one depth for each of the 2 ports, not 3",

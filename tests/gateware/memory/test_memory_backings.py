@@ -120,20 +120,8 @@ def test_initial_contents():
             "Size must be a multiple of 4 from 4 to .* bytes, not 10",
         ),
         (
-            lambda: BlockRAMMemory(size=16, beat_bytes=3),
-            "Beat size must be 1, 2, 4, 8 or 16 bytes, not 3",
-        ),
-        (
             lambda: BlockRAMMemory(size=4, beat_bytes=4, init=bytes(5)),
             "Initial contents are 5 bytes, more than the memory's 4",
-        ),
-        (
-            lambda: SPRAMMemory(family=None, beat_bytes=8),
-            "Beat size of an SPRAM memory must be 2 or 4 bytes, not 8",
-        ),
-        (
-            lambda: SPRAMMemory(family=None, size=32768),
-            "Size must be a multiple of 65536 from 65536 to 131072, not 32768",
         ),
         (
             lambda: SPRAMMemory(family="ecp5"),

@@ -135,12 +135,6 @@ def test_start_forgets_a_burst_that_was_broken_off():
         simulate(dut, bench)
 
 
-def test_arguments():
-    for size in (0, 3, 128, True):
-        with pytest.raises(ValueError, match="Beat size must be 1, 2, 4, 8, 16, 32 or 64 bytes"):
-            BeatsToWords(beat_bytes=size)
-
-
 class OrderProperty(Property):
     """Memory holds at every word its own number. Bursts of any place and length come one after the
     other, with any stalls; each word that is taken is the next one of its burst, ``last`` with its

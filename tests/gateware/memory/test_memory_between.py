@@ -245,10 +245,6 @@ def test_a_split_write_that_leaves_memory_writes_nothing():
             "A wide beat must be 2, 4, 8 or 16 beats of the memory's 2 bytes, not 2 bytes",
         ),
         (
-            {"beat_bytes": 4, "memory_beat_bytes": 2, "longest": 0},
-            "The longest request must be an integer from 1 to 256 beats, not 0",
-        ),
-        (
             {"beat_bytes": 4, "memory_beat_bytes": 2, "size": 6},
             "Size must be a multiple of 4 from 4 to 2.31 bytes, not 6",
         ),
@@ -263,20 +259,3 @@ def test_adapter_refuses_wrong_widths(arguments, words):
 def test_packer_refuses_wrong_widths(sizes):
     with pytest.raises(ValueError, match=f"2, 4, 8 or 16 narrow beats .* not {sizes[1]} bytes"):
         BeatPacker(beat_bytes=sizes[0], memory_beat_bytes=sizes[1])
-
-
-@pytest.mark.parametrize("border", [0, 100, SIZE, True])
-def test_split_refuses_wrong_borders(border):
-    with pytest.raises(
-        ValueError,
-        match=f"Border must be a multiple of 64 from 64 to {SIZE - 1} bytes, not {border}",
-    ):
-        MemorySplit(beat_bytes=16, border=border, size=SIZE)
-
-
-@pytest.mark.parametrize("outstanding", [1, 65, True])
-def test_split_refuses_too_few_requests_under_way(outstanding):
-    with pytest.raises(
-        ValueError, match=f"outstanding requests must be an integer from 2 to 64, not {outstanding}"
-    ):
-        MemorySplit(beat_bytes=16, border=64, size=SIZE, outstanding=outstanding)

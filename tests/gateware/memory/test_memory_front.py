@@ -118,15 +118,3 @@ def lenient(model):
 
     model.__class__ = Lenient
     return model
-
-
-@pytest.mark.parametrize(
-    "kwargs,message",
-    [
-        (dict(beat_bytes=3), "Beat size must be 1, 2, 4, 8 or 16 bytes, not 3"),
-        (dict(beat_bytes=4, size=100), "Size must be a power of two from 8 to 2.32, not 100"),
-    ],
-)
-def test_arguments(kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        WishboneFront(**kwargs)

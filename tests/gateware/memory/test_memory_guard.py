@@ -149,18 +149,3 @@ async def run_for(ctx, driver, cycles):
         await driver.process(Shim())
     except Stopped:
         pass
-
-
-@pytest.mark.parametrize(
-    "kwargs,message",
-    [
-        (dict(beat_bytes=3), "Beat size must be 1, 2, 4, 8, 16, 32 or 64 bytes, not 3"),
-        (
-            dict(beat_bytes=4, outstanding=64),
-            "Number of outstanding requests must be an integer from 1 to 63, not 64",
-        ),
-    ],
-)
-def test_arguments(kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        WindowGuard(**kwargs)

@@ -109,15 +109,3 @@ def test_whole_beats_at_nearly_full_rate():
     # 256 beats in 8 pieces, each with the way to the memory and back.
     assert answers[1].time <= 2 * (256 + 32 + 8 * 8)
     assert reads[1].time - answers[1].time <= 512 + 16
-
-
-@pytest.mark.parametrize(
-    "kwargs,message",
-    [
-        (dict(beat_bytes=1), "Beat size must be 2, 4, 8 or 16 bytes, not 1"),
-        (dict(beat_bytes=4, chunk=3), "Chunk must be a power of two from 2 to 256 beats, not 3"),
-    ],
-)
-def test_arguments(kwargs, message):
-    with pytest.raises(ValueError, match=message):
-        PartialWrites(**kwargs)

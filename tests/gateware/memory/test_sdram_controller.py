@@ -300,7 +300,6 @@ def test_latency_of_an_open_row(mhz, capture, rate, cycles):
         ),
         (dict(clock_hz=4e5), "Clock of 0.4 MHz is too slow to refresh SDRAM part 'W9825G6'"),
         (dict(clock_hz=0), "Clock must be a positive number of Hz, not 0"),
-        (dict(capture=4), "Capture delay must be an integer from 0 to 3 cycles, not 4"),
         (dict(powerup_ns=-1), "Power-up time must be a number of nanoseconds, not -1"),
         (
             dict(part=SDRAMPart("narrow", 8, 2, 12, 9)),

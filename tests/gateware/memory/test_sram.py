@@ -117,8 +117,6 @@ def test_a_clock_too_fast_is_refused():
         SRAMController(part="IS61WV25616", clock_hz=60e6)
     with pytest.raises(ValueError, match="Clock must be a positive number of Hz, not 0"):
         SRAMController(part="IS61WV25616", clock_hz=0)
-    with pytest.raises(ValueError, match="Beat size must be 2 or 4 bytes, not 8"):
-        SRAMController(part=SMALL, clock_hz=30e6, beat_bytes=8)
     with pytest.raises(SRAMViolation, match="a cycle of 10 ns is too short"):
         SRAMChip(part=SMALL, clock_hz=100e6)
 

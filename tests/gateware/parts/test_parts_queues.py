@@ -56,11 +56,6 @@ def test_order_and_rate(make, giving, taking):
         assert cycles[-1] - cycles[0] == len(sent) - 1
 
 
-def test_depth():
-    with pytest.raises(ValueError, match="Depth must be a positive integer, not 0"):
-        ShiftQueue(shape=1, depth=0)
-
-
 def test_order_and_capacity_of_a_pair():
     dut = PairQueue(shape=8)
     rng = random.Random(3)

@@ -86,5 +86,3 @@ def test_cells_of_an_adder(width, cells):
 def test_bad_adder():
     with pytest.raises(ValueError, match="one of and, or, xor, mux, not 'nand'"):
         FunctionAdder(width=4, function="nand")
-    with pytest.raises(ValueError, match="Width must be an integer of at least 2, not 1"):
-        FunctionAdder(width=1, function="and")

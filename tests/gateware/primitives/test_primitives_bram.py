@@ -80,20 +80,3 @@ def test_copies_of_the_address_on_an_ecp5():
     assert "TRELLIS_FF" not in rtlil.convert(
         BlockRAM(width=64, depth=8192, latency=2, family="ecp5")
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"width": 0, "depth": 4}, "Width must be an integer from 1 to 65536, not 0"),
-        ({"width": 4, "depth": 0}, "Depth must be an integer from 1 to 2\\^24, not 0"),
-        ({"width": 4, "depth": 4, "latency": 4}, "Latency must be an integer from 1 to 3, not 4"),
-        (
-            {"width": 4, "depth": 4, "family": "xc7"},
-            "Family must be one of None, 'ecp5', 'ice40', not 'xc7'",
-        ),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        BlockRAM(**arguments)

@@ -86,21 +86,3 @@ def test_cells_of_the_chips(family, kind, limit, lanes, cell, number):
 def test_one_cell_for_a_product_of_16_bits(family, cell):
     dut = MultiplierArray(lanes=3, width=16, family=family)
     assert cells(dut) == [cell] * 3 and dut.dsps == 3
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"lanes": 2, "width": 9}, "Width of operands must be 8 or 16, not 9"),
-        ({"lanes": 0}, "Number of lanes must be a positive integer, not 0"),
-        ({"lanes": 2, "kind": "fast"}, "Kind of multiplier must be dsp or lut, not 'fast'"),
-        (
-            {"lanes": 2, "dsp_limit": -1},
-            "Limit of DSPs must be None or a non-negative integer, not -1",
-        ),
-        ({"lanes": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        MultiplierArray(**arguments)

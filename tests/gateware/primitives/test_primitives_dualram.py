@@ -202,30 +202,15 @@ def test_kept_register_is_one_cycle():
 @pytest.mark.parametrize(
     ("make", "arguments", "message"),
     [
-        (DualPortRAM, {"depth": 2048}, "Depth must be a power of two from 2 to 1024, not 2048"),
-        (DualPortRAM, {"depth": 48}, "Depth must be a power of two from 2 to 1024, not 48"),
         (
             DualPortRAM,
             {"depth": 4096, "width": 9},
             "Depth must be a power of two from 2 to 2048, not 4096",
         ),
-        (DualPortRAM, {"depth": 64, "width": 8}, "Width must be 4, 9, 16 or 18, not 8"),
         (
             DualPortRAM,
             {"depth": 64, "family": "ice40"},
             "Family must be 'ecp5' or None for a true dual-port block RAM, not 'ice40'",
-        ),
-        (HalvesRAM, {"depth": 1024}, "Depth must be a power of two from 2 to 512, not 1024"),
-        (
-            HalvesRAM,
-            {"depth": 64, "family": "x"},
-            "Family must be one of None, 'ecp5', 'ice40', not 'x'",
-        ),
-        (KeptRegister, {"width": 0}, "Width must be a positive integer, not 0"),
-        (
-            KeptRegister,
-            {"width": 1, "family": "x"},
-            "Family must be one of None, 'ecp5', 'ice40', not 'x'",
         ),
     ],
 )

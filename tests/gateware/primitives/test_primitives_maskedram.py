@@ -119,19 +119,3 @@ endmodule
         .replace("DATA", str((1 << 8 * width) - 1)),
         family="ecp5",
     )
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"width": 0, "depth": 4}, "Width must be an integer from 1 to 64, not 0"),
-        ({"width": 4, "depth": 0}, "Depth must be an integer from 1 to 1048576, not 0"),
-        (
-            {"width": 4, "depth": 4, "family": "xc7"},
-            "Family must be one of None, 'ecp5', 'ice40', not 'xc7'",
-        ),
-    ],
-)
-def test_bad_arguments_are_refused(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        MaskedRAM(**arguments)

@@ -66,8 +66,3 @@ def test_luts_of_a_bit(inputs, luts):
     assert "LUT4" not in rtlil.convert(
         Multiplexer(width=6, inputs=inputs, family="ice40"), name="top"
     )
-
-
-def test_bad_multiplexer():
-    with pytest.raises(ValueError, match="Inputs must be"):
-        Multiplexer(width=4, inputs=3)

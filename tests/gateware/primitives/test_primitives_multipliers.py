@@ -72,24 +72,12 @@ def test_cells():
     ("arguments", "message"),
     [
         (
-            {"lanes": 0, "a_width": 8, "b_width": 8},
-            "Number of lanes must be a positive integer, not 0",
-        ),
-        (
             {"lanes": 1, "a_width": 19, "b_width": 8},
             "Width of operand a must be an integer from 2 to 18, not 19",
         ),
         (
             {"lanes": 1, "a_width": 8, "b_width": 17, "family": "ice40"},
             "Width of operand b must be an integer from 2 to 16, not 17",
-        ),
-        (
-            {"lanes": 1, "a_width": 8, "b_width": 8, "kind": "soft"},
-            "Kind of multiplier must be dsp or lut, not 'soft'",
-        ),
-        (
-            {"lanes": 1, "a_width": 8, "b_width": 8, "family": "xc7"},
-            "Family must be one of None, 'ecp5', 'ice40', not 'xc7'",
         ),
     ],
 )

@@ -129,16 +129,10 @@ def test_cells_of_the_ecp5(limit, number):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"pairs": 0}, "Number of pairs must be a positive integer, not 0"),
-        (
-            {"pairs": 2, "dsp_limit": -1},
-            "Limit of DSPs must be None or a non-negative integer, not -1",
-        ),
         (
             {"pairs": 2, "family": "ice40"},
             "Packed products need the 18-bit operands of family 'ecp5'; SB_MAC16 has 16",
         ),
-        ({"pairs": 2, "family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
     ],
 )
 def test_bad_arguments_are_refused(arguments, message):

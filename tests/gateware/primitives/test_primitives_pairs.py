@@ -100,13 +100,10 @@ def test_sums():
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"pairs": 0}, "Number of pairs must be a positive integer, not 0"),
-        ({"kind": "dsp_pair"}, "Kind of multiplier must be dsp or lut, not 'dsp_pair'"),
         (
             {"family": "ecp5"},
             r"Pairs of products in one DSP need family 'ice40' \(or None\), not 'ecp5'",
         ),
-        ({"family": "xc7"}, "Family must be one of None, 'ecp5', 'ice40', not 'xc7'"),
     ],
 )
 def test_bad_arguments_are_refused(changes, message):

@@ -7,7 +7,7 @@ import pytest
 from quintet.gateware.cores.cherry.model import arithmetic as whole
 from quintet.gateware.cores.cherry.model import special
 from quintet.gateware.cores.cherry.model.transfers import from_words
-from quintet.tools.compiler.backends.cherry import reference as arithmetic
+from quintet.tools.compiler.backends.cherry import arithmetic
 
 ALL = np.arange(1 << 18)
 

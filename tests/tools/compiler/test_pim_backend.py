@@ -17,8 +17,8 @@ from quintet.tools.compiler.backends.pim import choose
 from quintet.tools.compiler.backends.pim.arrays.assign import assign
 from quintet.tools.compiler.backends.pim.arrays.matrices import Need
 from quintet.tools.compiler.backends.pim.choose import load_cycles, program_cycles
-from quintet.tools.compiler.backends.pim.fused import can_fuse
 from quintet.tools.compiler.backends.pim.program import ProgramWriter
+from quintet.tools.compiler.backends.pim.schedule import can_fuse
 from quintet.tools.compiler.evaluate import run_graph
 from tests.tools.compiler.machine import random_numbers, random_quantised, run_lowered
 from tests.tools.compiler.networks import Builder

@@ -9,8 +9,8 @@ from quintet.gateware.cores import open_core
 from quintet.gateware.cores.pim.model.core import _vsigm, _vtanh
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends.base import HOST, NATIVE
+from quintet.tools.compiler.backends.pim.arithmetic import run_table, table_steps
 from quintet.tools.compiler.backends.pim.backend import PIMBackend
-from quintet.tools.compiler.backends.pim.legalise import run_table, table_steps
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
 from quintet.tools.compiler.target_build import target_build

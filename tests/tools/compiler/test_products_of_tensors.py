@@ -13,7 +13,7 @@ from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.backends import backend_class
 from quintet.tools.compiler.backends.base import HOST
-from quintet.tools.compiler.backends.pim.products import places_before
+from quintet.tools.compiler.backends.pim.arithmetic import places_before
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
 from quintet.tools.compiler.session import Session

@@ -10,11 +10,16 @@ import numpy as np
 
 from .node import Node
 
-__all__ = ["Concat", "Pad", "Reshape", "Slice", "Transpose"]
+__all__ = ["Concat", "Movement", "Pad", "Reshape", "Slice", "Transpose"]
+
+
+class Movement(Node):
+    """Base class of these kinds. What holds for numbers that keep their values (scale, sign, a back
+    end's reference) asks for it, and so needs no change for another kind."""
 
 
 @dataclass(eq=False, kw_only=True)
-class Reshape(Node):
+class Reshape(Movement):
     """Reshape to ``shape``, given without the batch axis: the same elements in C order of the
     graph's axes."""
 
@@ -33,7 +38,7 @@ class Reshape(Node):
 
 
 @dataclass(eq=False, kw_only=True)
-class Transpose(Node):
+class Transpose(Movement):
     """Permutation of the tensor's axes into ``order``, given without the batch axis."""
 
     order: tuple[int, ...]
@@ -48,7 +53,7 @@ class Transpose(Node):
 
 
 @dataclass(eq=False, kw_only=True)
-class Concat(Node):
+class Concat(Movement):
     """Concatenation along ``axis`` of the graph's tensors."""
 
     axis: int
@@ -67,7 +72,7 @@ class Concat(Node):
 
 
 @dataclass(eq=False, kw_only=True)
-class Pad(Node):
+class Pad(Movement):
     """Constant padding with ``value``: ``before`` and ``after`` give the number of elements per
     axis of the graph's tensor."""
 
@@ -87,7 +92,7 @@ class Pad(Node):
 
 
 @dataclass(eq=False, kw_only=True)
-class Slice(Node):
+class Slice(Movement):
     """Strided slice: from ``start`` to ``stop`` by ``step``, one number per axis of the graph's
     tensor."""
 

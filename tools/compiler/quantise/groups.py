@@ -22,12 +22,10 @@ from ..graph import (
     Graph,
     MatMul,
     MaxPool,
+    Movement,
     Node,
-    Pad,
     Reduce,
     Reshape,
-    Slice,
-    Transpose,
 )
 from .integers import weighted
 
@@ -81,7 +79,7 @@ def tied(node: Node, arithmetic: Arithmetic) -> list[str]:
         or isinstance(node, Reduce)
         and node.function == "max"
     )
-    if free or isinstance(node, Concat | MaxPool | Pad | Reshape | Slice | Transpose):
+    if free or isinstance(node, Movement | MaxPool):
         return [*node.inputs, node.output]
     if isinstance(node, Binary | MatMul) and getattr(node, "function", "mul") in ("mul", "div"):
         return []

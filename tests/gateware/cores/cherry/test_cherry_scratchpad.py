@@ -151,7 +151,6 @@ def test_blocks(preset, family, cell, blocks):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"params": params_of("sim"), "lanes": 3}, "Lanes must be 1 or 2, not 3"),
         (
             {"params": params_of("sim"), "family": "ice40"},
             "Parameter slots must be 1 where the chip has no true dual-port block RAM (ice40), "

@@ -120,21 +120,3 @@ def test_divider(bits, short):
             assert ctx.get(dut.quotient) == average([total] + [0] * (count - 1), 64), (count, total)
 
     simulate(dut, drive)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: Activation(bits=33),
-            "Bits of an input element must be an integer from 1 to 32, not 33",
-        ),
-        (
-            lambda: AverageDivider(bits=0),
-            "Bits of an element must be an integer from 1 to 64, not 0",
-        ),
-    ],
-)
-def test_bad_arguments_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

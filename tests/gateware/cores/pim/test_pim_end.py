@@ -127,12 +127,6 @@ def test_few_ports_are_wires():
     assert len(PortTree(beat_bytes=2, ports=3).memory) == 3
 
 
-@pytest.mark.parametrize("ports", [0, 257, True])
-def test_bad_ports(ports):
-    with pytest.raises(ValueError, match="Number of ports must be an integer from 1 to 256, not"):
-        PortTree(beat_bytes=2, ports=ports)
-
-
 def test_options_of_synthesis():
     assert _synthesis(ManyCoreEngine, "ecp5") == "-nowidelut"
     assert _synthesis(ManyCoreEngine, "ice40") == _synthesis(Engine, "ecp5") == ""

@@ -8,9 +8,6 @@ import numpy as np
 import pytest
 
 from quintet.firmware.pim.measure.case import make_case
-from quintet.gateware.cores.pim.engine.front.issue import Issue
-from quintet.gateware.cores.pim.engine.front.legality import Operands
-from quintet.gateware.cores.pim.engine.front.wordload import WordLoad
 from quintet.gateware.cores.pim.image.image import CoreProgram, Group, Image
 from quintet.gateware.cores.pim.isa import ISA
 from quintet.gateware.cores.pim.params import SPACE
@@ -210,16 +207,3 @@ def test_a_group_is_read_right_after_another():
         "mvmul rd=2 rs1=3 mbiw=7 relu=1 group=1",
     ] * 2
     compare_front(case_of("\n".join(lines), groups=groups))
-
-
-def test_arguments_are_checked():
-    with pytest.raises(
-        ValueError, match="Number of the core must be an integer from 0 to 1, not 2"
-    ):
-        Issue(params=PARAMS, number=2, memory_size=1 << 16)
-    with pytest.raises(
-        ValueError, match="Memory size must be a positive multiple of 64 up to 2\\^32, not 32"
-    ):
-        Operands(params=PARAMS, memory_size=32)
-    with pytest.raises(ValueError, match="Beat size must be 1, 2, 4 or 8 bytes, not 16"):
-        WordLoad(beat_bytes=16)

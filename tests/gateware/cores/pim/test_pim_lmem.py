@@ -148,17 +148,3 @@ def test_sizes_of_the_chips():
         )
         == 4
     )
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (
-            lambda: LocalMemory(params=SPACE.resolve("sim"), family="xc7"),
-            "Family must be one of None, 'ecp5', 'ice40', not 'xc7'",
-        ),
-    ],
-)
-def test_bad_arguments_are_refused(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -410,9 +410,3 @@ def test_speed():
         assert cycles <= 1.15 * len(data) / 8 + 800, "and not much of the 2,500 for the tables"
 
     simulate(dut, body, surroundings=[model.process])
-
-
-@pytest.mark.parametrize("beat", [0, 3, 16, True])
-def test_bad_beat(beat):
-    with pytest.raises(ValueError, match="Beat size must be 1, 2, 4 or 8 bytes, not"):
-        Load(params=PARAMS, beat_bytes=beat, memory_size=SIZE)

@@ -207,8 +207,3 @@ def test_nothing_is_left_of_the_run_before():
 
     simulate(ResetInserter(clear)(dut), bench, background=[model.process])
     assert seen == [0] * 5 + [1] * 5
-
-
-def test_beat_size_is_checked():
-    with pytest.raises(ValueError, match="Beat size must be 1, 2, 4 or 8 bytes, not 16"):
-        Prefetch(params=PARAMS, beat_bytes=16)

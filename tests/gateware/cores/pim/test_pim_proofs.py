@@ -226,22 +226,3 @@ class Hasty(DeadlockProperty):
 def test_a_wrong_claim_is_refused(tmp_path):
     with pytest.raises(ProofFailed):
         prove(Hasty(), tmp_path, depth=4)
-
-
-@pytest.mark.parametrize(
-    ("make", "message"),
-    [
-        (lambda: EventFile(sources=0), "Number of sources must be an integer from 1 to 32, not 0"),
-        (
-            lambda: EventFile(sources=1, events=64),
-            "Number of events must be an integer from 2 to 32, not 64",
-        ),
-        (
-            lambda: DeadlockDetector(cores=33),
-            "Number of cores must be an integer from 1 to 32, not 33",
-        ),
-    ],
-)
-def test_bad_arguments(make, message):
-    with pytest.raises(ValueError, match=message):
-        make()

@@ -369,9 +369,3 @@ def test_bus_errors(op, gmem, size, detail):
         assert not bench.errors[0], "the next one is not blamed"
 
     bench.simulate(body)
-
-
-@pytest.mark.parametrize("beat", [0, 3, 16, True])
-def test_bad_beat(beat):
-    with pytest.raises(ValueError, match="Beat size must be 1, 2, 4 or 8 bytes, not"):
-        TransferUnit(params=SPACE.resolve("sim"), beat_bytes=beat, memory_size=MEMORY)

@@ -30,6 +30,7 @@ from ...graph import (
     Transpose,
 )
 from . import recurrent
+from .arithmetic import to_element
 from .kernel_graph import (
     KernelGraph,
     PairProduct,
@@ -42,7 +43,6 @@ from .kernel_graph import (
     three,
 )
 from .operations import Operations, affine, function
-from .reference import to_element
 
 __all__ = ["Decomposer", "kernel_graph_of"]
 

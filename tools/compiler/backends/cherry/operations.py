@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from ...graph import Conv, Graph, Node
+from .arithmetic import from_bf16, to_element
 from .kernel_graph import Chain, KernelGraph, Operation, Ref, Value, Window, three
-from .reference import from_bf16, to_element
 
 if TYPE_CHECKING:
     from ...graph import Activation

@@ -5,16 +5,11 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ....text import plain_name
 from ...common.inputs import KernelError
-from ...graph import Conv, Dense, Graph, Lstm, Node
+from ...graph import Graph, Node
 from ...layout import BitPlanes, Digit, Layout
 from ...quantised import Arithmetic, Quantised
 from ..base import (
-    BETWEEN,
-    DECOMPOSED,
-    HOST,
-    NATIVE,
     Backend,
     LayerSpan,
     Lowered,
@@ -23,21 +18,17 @@ from ..base import (
     Support,
     moved,
 )
-from .legalise import MOST_POSITIONS, MOST_STEPS, legalised
-from .tiles import (
-    Layer,
-    kernel_template,
-    loader_template,
-    registers_of_layers,
-    streamed_template,
-)
+from .arithmetic import arithmetic, layer_of
+from .codegen import kernel_template, loader_template, streamed_template
+from .cost import program_cycles
+from .legalise import legalised
+from .reference import run
+from .schedule import registers_of_layers
+from .support import check_support
 
 __all__ = ["IMAGineBackend"]
 
 _ALIGN = 64
-#: Cycles of the main clock that main memory of 16 bits takes for a word of the program, refresh
-#: included.
-_WORD = 2.05
 
 
 class IMAGineBackend(Backend):
@@ -54,35 +45,7 @@ class IMAGineBackend(Backend):
 
     def check_support(self, graph: Graph, node: Node) -> Support:
         """Support check of one node."""
-        if isinstance(node, Dense):
-            return (
-                Support(NATIVE)
-                if node.activation is None
-                else Support(DECOMPOSED, f"{node.activation.function} on the host")
-            )
-        if isinstance(node, Conv):
-            if node.groups > 1:
-                return Support(
-                    HOST,
-                    f"groups = {node.groups}: expected 1, since the array multiplies whole "
-                    f"matrices",
-                )
-            positions = int(np.prod(graph.shape(node.output)[:-1]))
-            if positions > MOST_POSITIONS:
-                return Support(
-                    HOST,
-                    f"{positions} positions, each a matrix times a vector: expected at most "
-                    f"{MOST_POSITIONS}",
-                )
-            return Support(
-                DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector"
-            )
-        if isinstance(node, Lstm):
-            steps = graph.shape(node.inputs[0])[0]
-            if steps > MOST_STEPS:
-                return Support(HOST, f"{steps} steps: expected at most {MOST_STEPS}")
-            return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
-        return Support(BETWEEN, "between layers the values are on the host")
+        return check_support(graph, node)
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""
@@ -99,63 +62,16 @@ class IMAGineBackend(Backend):
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         """Integer arithmetic of a node of a legalised graph."""
-        width = self.params["reg_width"]
-        return Arithmetic(
-            bits=width,
-            out_bits=(width,),
-            weight_bits=width,
-            bias_bits=width,
-            bias_shifts=(0, 0),
-            shifts=(0, width),
-            floors=True,
-            bias_in_result=True,
-            wraps=True,
-        )
-
-    # Whole numbers
-
-    def _layer(self, quantised, node):
-        numbers = quantised.layers[node.name]
-        shift = np.unique(numbers.shift)
-        if len(shift) != 1:
-            raise ValueError(f"{node.name}: {len(shift)} shifts; this core has one a layer")
-        # The bias is added after the shift, in the result's own unit.
-        return Layer(
-            numbers.weights,
-            numbers.bias,
-            fraction=int(shift[0]),
-            width=self.params["reg_width"],
-            name=plain_name(node.name),
-        )
+        return arithmetic(self.params["reg_width"])
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
         """Bit-exact numpy reference of the core."""
-        graph, values = (
-            quantised.graph,
-            {name: np.asarray(v, np.int64) for name, v in inputs.items()},
-        )
-        half = 1 << self.params["reg_width"] - 1
-
-        def wrapped(numbers):
-            return (numbers + half & 2 * half - 1) - half
-
-        for node in graph.nodes:
-            layer, x = self._layer(quantised, node), values[node.inputs[0]]
-            vectors = x.reshape(-1, layer.lengths[0])
-            total = (
-                np.zeros((len(vectors), layer.height), np.int64)
-                if layer.bias is None
-                else np.tile(layer.bias, (len(vectors), 1))
-            )
-            for k in range(layer.lengths[0]):
-                # Every product loses its own fraction, toward minus infinity.
-                total += wrapped(vectors[:, k : k + 1] * layer.weights[0][:, k] >> layer.fraction)
-            values[node.output] = wrapped(total).reshape(len(x), *graph.shape(node.output))
-        return values if keep else {port.tensor: values[port.tensor] for port in graph.outputs}
-
-    # Programs
+        values = run(quantised, inputs, self.params["reg_width"])
+        if keep:
+            return values
+        return {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
 
     def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
         """Lowers a quantised graph to a program."""
@@ -167,7 +83,10 @@ class IMAGineBackend(Backend):
         if not parts:
             return []
         nodes = [self._only(part) for part in parts]
-        layers = [self._layer(part, node) for part, node in zip(parts, nodes, strict=True)]
+        layers = [
+            layer_of(part, node, self.params["reg_width"])
+            for part, node in zip(parts, nodes, strict=True)
+        ]
         kept, at, found = registers_of_layers(layers, self.params), 0, []
         for index, (part, node, layer) in enumerate(zip(parts, nodes, layers, strict=True)):
             try:
@@ -216,14 +135,13 @@ class IMAGineBackend(Backend):
         source = graph.shape(node.inputs[0])
         planes = BitPlanes(at, (1, *source), slots, self.params["reg_width"])
         result = self._results(made, output_at, graph.shape(node.output))
-        words = len(data) // 4
         span = LayerSpan(
             node.name,
             (node.name,),
             at,
             at + len(data),
             layer.height * layer.lengths[0] * batch,
-            round(max(program.cycles, _WORD * words * self.clock_ratio)),
+            program_cycles(program.words(), self.params, self.clock_ratio),
             len(data) + program.output_bytes,
         )
         registers = {

@@ -20,11 +20,7 @@ from ...graph import (
     Tensor,
 )
 
-__all__ = ["MOST_POSITIONS", "MOST_STEPS", "legalised"]
-
-#: Positions of a convolution, and steps of an LSTM, that are taken: each is a matrix times a
-#: vector, with its own words in the program.
-MOST_POSITIONS, MOST_STEPS = 256, 64
+__all__ = ["legalised"]
 
 
 class _Writer:

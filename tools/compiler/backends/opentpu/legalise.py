@@ -5,7 +5,6 @@ reshape only changes addresses."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 import numpy as np
@@ -20,7 +19,6 @@ from ...graph import (
     Dense,
     Graph,
     MatMul,
-    MaxPool,
     Node,
     Pad,
     Reduce,
@@ -39,7 +37,6 @@ __all__ = [
     "axes_of",
     "dense_parts",
     "legalise",
-    "nonnegative",
     "reshaped",
     "stored_shapes",
 ]
@@ -205,21 +202,6 @@ def axes_of(
             left.append((size // rest, [(size // rest, stride * rest)], True))
         axes.append(mine)
     return axes[::-1]
-
-
-def nonnegative(graph: Graph, name: str) -> bool:
-    """Whether no element of a tensor can be negative, by the operations that produce it."""
-    node = graph.maker(name)
-    if node is None:
-        return False
-    if isinstance(node, MaxPool | AveragePool | Reshape | Concat | Pad):
-        return all(nonnegative(graph, source) for source in node.inputs)
-    activation = node if isinstance(node, Activation) else getattr(node, "activation", None)
-    return (
-        activation is not None
-        and activation.function in ("relu", "clip", "abs")
-        and activation.low in (0, -inf)
-    )
 
 
 def legalise(graph: Graph) -> Graph:

@@ -311,7 +311,7 @@ def _lower(
             (found.host + n * placement[name][0], n * placement[name][1].size) for name in inputs
         ],
         inputs={port.tensor: placed[port.tensor] for port in graph.inputs},
-        outputs={name: placed[name] for name in graph.kept()},
+        outputs={port.tensor: placed[port.tensor] for port in graph.outputs},
         tensors=placed,
         images=images,
         memory=found.end,

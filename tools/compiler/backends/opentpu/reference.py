@@ -12,14 +12,12 @@ from ...graph import (
     Activation,
     AveragePool,
     Binary,
-    Concat,
     Conv,
     Dense,
     MatMul,
     MaxPool,
+    Movement,
     Node,
-    Reshape,
-    Slice,
 )
 from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
 
@@ -38,9 +36,13 @@ def run(
         {name: np.asarray(array, np.int64) for name, array in inputs.items()},
     )
     for node in graph.nodes:
-        values[node.output] = _KINDS[type(node)](
-            quantised, node, *(values[name] for name in node.inputs)
-        ).reshape(-1, *graph.shape(node.output))
+        sources = [values[name] for name in node.inputs]
+        result = (
+            node.run(*sources)
+            if isinstance(node, Movement)
+            else _KINDS[type(node)](quantised, node, *sources)
+        )
+        values[node.output] = result.reshape(-1, *graph.shape(node.output))
     return values if keep else {name: values[name] for name in graph.kept()}
 
 
@@ -166,19 +168,6 @@ def _matmul(quantised, node, first, second):
     return _finish(quantised, node, sums.astype(np.int64), quantised.layers[node.name].shift[0])
 
 
-def _concat(quantised, node, *sources):
-    axes = len(quantised.graph.shape(node.output))
-    return np.concatenate(sources, axis=node.axis % axes - axes)
-
-
-def _slice(quantised, node, source):
-    return node.run(source)
-
-
-def _reshape(quantised, node, source):
-    return source
-
-
 _KINDS: dict[type[Node], Callable[..., np.ndarray]] = {
     Conv: _conv,
     Dense: _dense,
@@ -186,8 +175,5 @@ _KINDS: dict[type[Node], Callable[..., np.ndarray]] = {
     AveragePool: _average,
     MaxPool: _max_pool,
     Activation: _activation,
-    Concat: _concat,
     MatMul: _matmul,
-    Reshape: _reshape,
-    Slice: _slice,
 }

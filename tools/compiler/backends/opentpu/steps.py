@@ -37,10 +37,11 @@ from ...graph import (
     Reshape,
     Slice,
 )
+from ...ranges import never_negative
 from ..base import LoweringError
 from ..rewriting import interleaved
 from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
-from .legalise import nonnegative, stored_shapes
+from .legalise import stored_shapes
 from .sharing import shared_places
 
 if TYPE_CHECKING:
@@ -226,7 +227,7 @@ class Steps:
         return least_bias(
             integer,
             relu=node.activation is not None,
-            positive=nonnegative(self.graph, node.inputs[0]),
+            positive=never_negative(self.graph.maker, node.inputs[0]),
         )
 
     # Nodes
@@ -432,7 +433,7 @@ class Steps:
         ]
         channels, positive = (
             self.planes[node.output].channels,
-            nonnegative(self.graph, node.inputs[0]),
+            never_negative(self.graph.maker, node.inputs[0]),
         )
         newest = None
         for number, place in enumerate(places):

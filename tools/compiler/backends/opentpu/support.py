@@ -6,6 +6,7 @@ from functools import cache
 from typing import Any
 
 from ... import graph as g
+from ...ranges import never_negative
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
 from ..rewriting import against_product, interleaved, is_interleaving, turns
 from .legalise import (
@@ -15,7 +16,6 @@ from .legalise import (
     as_map,
     axes_of,
     dense_parts,
-    nonnegative,
     reshaped,
     stored_shapes,
 )
@@ -101,7 +101,7 @@ def _max_pool(graph, node, params):
         return Support(HOST, f"padding {node.padding} as wide as the window")
     if params["ext_pool"]:
         return Support(NATIVE)
-    if any(node.padding) and not nonnegative(graph, node.inputs[0]):
+    if any(node.padding) and not never_negative(graph.maker, node.inputs[0]):
         return Support(
             HOST,
             f"padding {node.padding} of numbers that may be negative; it wants ext_pool, or a "

@@ -20,12 +20,9 @@ from ...graph import (
     Dense,
     Graph,
     MaxPool,
+    Movement,
     Node,
-    Pad,
-    Reshape,
-    Slice,
     Tensor,
-    Transpose,
 )
 from ..rewriting import join_turned
 from .support import constant_of, is_limit
@@ -34,7 +31,6 @@ __all__ = ["legalise"]
 
 #: Elements of a vector that a matrix of ones turns into another scale, at most.
 _MOST = 512
-_KEEPING = (MaxPool, Pad, Reshape, Slice, Transpose)
 
 
 def legalise(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
@@ -224,7 +220,8 @@ def _with_own_scales(graph, unfused_clips):
     def bound(name):
         maker = made.get(name)
         while (
-            isinstance(maker, _KEEPING)
+            isinstance(maker, Movement | MaxPool)
+            and not isinstance(maker, Concat)
             or isinstance(maker, Activation)
             and maker.function == "relu"
         ):

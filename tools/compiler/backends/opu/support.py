@@ -28,6 +28,7 @@ from ...graph import (
     TopK,
     Transpose,
 )
+from ...ranges import never_negative
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
 from ..rewriting import against_product, is_interleaving, turns
 from .form import map_shape
@@ -35,7 +36,6 @@ from .form import map_shape
 __all__ = [
     "MOST_PADDING",
     "constant_of",
-    "is_positive",
     "slice_kernel",
     "check_support",
     "window_strides",
@@ -229,23 +229,6 @@ def _(node: Affine, graph):
     )
 
 
-def is_positive(graph: Graph, name: str) -> bool:
-    """Whether a tensor is never negative, as far as its producers guarantee."""
-    node = graph.maker(name)
-    if node is None:
-        return False
-    act = node if isinstance(node, Activation) else getattr(node, "activation", None)
-    if act is not None:
-        return act.function in ("relu", "sigmoid", "hard_sigmoid", "exp", "sqrt", "abs") or (
-            act.function == "clip" and act.low >= 0
-        )
-    if isinstance(node, MaxPool | AveragePool | Reshape | Transpose | Slice | Concat) or (
-        isinstance(node, Pad) and node.value >= 0
-    ):
-        return all(is_positive(graph, source) for source in node.inputs)
-    return isinstance(node, Softmax) and not node.log
-
-
 def window_strides(graph: Graph, node: AveragePool | MaxPool) -> tuple[int, int]:
     """Strides of a pooling's window; a stride greater than the core's maximum is replaced by the
     maximum if there is only one result."""
@@ -266,7 +249,7 @@ def _(node: MaxPool, graph):
         ("padding", node.padding, 0, MOST_PADDING),
         ("dilation", node.dilation, 1, 1),
     )
-    if any(node.padding) and not is_positive(graph, node.inputs[0]):
+    if any(node.padding) and not never_negative(graph.maker, node.inputs[0]):
         reasons.append(
             f"padding {node.padding} around values that may be negative, this core pads with zeros"
         )

@@ -3,38 +3,20 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from quintet.gateware.cores.pim.image.image import Writer
 
 from ...graph import (
-    Activation,
-    AveragePool,
-    Binary,
-    Concat,
     Conv,
-    Dense,
     Graph,
-    Gru,
-    Lstm,
-    MatMul,
     MaxPool,
     Node,
-    Pad,
-    Reduce,
-    Reshape,
-    Slice,
-    Tensor,
-    Transpose,
 )
 from ...layout import dense_layout
 from ...quantised import Arithmetic, Quantised
 from ..base import (
-    DECOMPOSED,
-    HOST,
-    NATIVE,
     Backend,
     LayerSpan,
     Lowered,
@@ -43,24 +25,14 @@ from ..base import (
     Support,
     with_states,
 )
-from ..rewriting import join_turned
+from .arithmetic import arithmetic
 from .arrays.assign import assign, empty_numbers, layer_needs, unique
-from .arrays.matrices import split_layers
 from .choose import choose_fused, program_cycles
 from .cost import main_memory
-from .flat import most_repeated
-from .legalise import (
-    TABLES,
-    as_convolutions,
-    support_of_rewritten,
-    table_steps,
-    wants_too_much,
-    with_rescaling,
-)
-from .products import places_before, support_of_product, support_of_transpose
+from .legalise import legalise
 from .program import ProgramWriter
-from .recurrent import support_of_recurrent
-from .reference import run_node
+from .reference import run
+from .support import check_support
 
 __all__ = ["PIMBackend"]
 
@@ -69,99 +41,6 @@ _ALIGN = 64
 _PAGE = 4096
 #: Layers that run together take less code than so many times that of single ones.
 _MORE = 8
-
-#: Reasons by kind of a node.
-_HOST = {
-    "softmax": "this core has no exponential function",
-    "layernorm": "this core has no division and no root",
-    "topk": "this core does not sort",
-}
-
-
-def _reason(graph, node):
-    """Why no instructions of this core compute a node."""
-    shape = graph.shape(node.inputs[0])
-    if isinstance(node, Reduce):
-        return (
-            f"{node.function} over axes {node.axes} of {shape}: expected an average over all rows "
-            f"and columns of a map"
-        )
-    if isinstance(node, Slice):
-        return f"slice of {shape}: expected one of a map or a sequence"
-    if isinstance(node, Pad):
-        return "pad: expected one that a convolution or a pool behind it can take over"
-    return _HOST.get(node.kind, f"{node.kind}: no sequence of this core's instructions computes it")
-
-
-#: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
-MOST_AVERAGED = 2047
-
-
-def _most_averaged(params):
-    """Greatest number of elements that one ``vavg`` averages: 16 bits each, held in local memory
-    with the result."""
-    return min(MOST_AVERAGED, params["lmem_bytes"] // 2 - 4)
-
-
-def _whole(graph, node):
-    """Whether an average covers the whole map and has no other operations fused."""
-    return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
-
-
-def _first_window(rows, columns, limit):
-    """First window of an average over more positions than ``limit``: the smallest whose results can
-    be averaged at once. Of equal sizes, the window that exceeds the map's edges least."""
-    sizes = []
-    for h in range(1, rows + 1):
-        most = limit // -(-rows // h)  # windows side by side
-        if most:
-            sizes.append((h, -(-columns // most)))
-    return min(sizes, key=lambda size: (size[0] * size[1], -rows % size[0] + -columns % size[1]))
-
-
-def _in_two_steps(graph, node, limit):
-    """Splits a global average over more positions than ``limit`` into a depthwise convolution and
-    an average of its results. The map is padded with zeros if no window divides it."""
-    rows, columns, channels = graph.shape(node.inputs[0])
-    window = _first_window(rows, columns, limit)
-    left = (-(-rows // window[0]), -(-columns // window[1]))
-    part = Tensor(f"{node.name}:part", (*left, channels))
-    first = _depthwise_average(
-        node,
-        part.name,
-        part.name,
-        channels,
-        window,
-        window,
-        padding=(0, 0, left[0] * window[0] - rows, left[1] * window[1] - columns),
-        # Of all places: the average that follows divides by its own number.
-        weight=left[0] * left[1] / (rows * columns),
-    )
-    return part, first, replace(node, inputs=[part.name], window=left, stride=left)
-
-
-def _depthwise_average(node, output, name, channels, window, stride, padding, weight):
-    """An average as a depthwise convolution with equal weights."""
-    return Conv(
-        name=name,
-        inputs=list(node.inputs),
-        output=output,
-        origin=node.origin,
-        weights=np.full((channels, *window, 1), weight),
-        stride=stride,
-        padding=padding,
-        groups=channels,
-    )
-
-
-def _repeats(shape, result, most):
-    """Whether an operand of ``shape`` equals the result in shape, or is broadcast along leading
-    axes with at most ``most`` elements."""
-    own = (1,) * (len(result) - len(shape)) + tuple(shape)
-    same = next((k for k, length in enumerate(own) if length > 1), len(own))
-    return tuple(result[same:]) == own[same:] and (
-        own == tuple(result) or np.prod(own, dtype=int) <= most
-    )
 
 
 class PIMBackend(Backend):
@@ -187,124 +66,11 @@ class PIMBackend(Backend):
 
     def check_support(self, graph: Graph, node: Node) -> Support:
         """Support check of one node."""
-        activation = getattr(node, "activation", None)
-        if activation is not None and activation.function not in ("relu", "clip"):
-            return Support(HOST, f"{activation.function}: expected relu or clip")
-        if isinstance(node, Conv | Dense | Reshape):
-            return Support(NATIVE)
-        rewritten = support_of_rewritten(graph, node)
-        if rewritten is not None:
-            return rewritten
-        if isinstance(node, Activation):
-            return self._activation(graph, node)
-        if isinstance(node, Binary):
-            return self._binary(graph, node)
-        if isinstance(node, MaxPool):
-            return (
-                Support(NATIVE)
-                if node.dilation == (1, 1)
-                else Support(HOST, f"dilation = {list(node.dilation)}: expected 1")
-            )
-        if isinstance(node, AveragePool):
-            whole = _whole(graph, node)
-            if not whole and not node.include_padding and any(node.padding):
-                return Support(HOST, "padding that does not count: expected include_padding = 1")
-            if whole and node.window[0] * node.window[1] > _most_averaged(self.params):
-                return Support(
-                    DECOMPOSED, "a depthwise convolution with equal weights, and a smaller average"
-                )
-            return (
-                Support(NATIVE)
-                if whole
-                else Support(DECOMPOSED, "a depthwise convolution with equal weights")
-            )
-        if isinstance(node, Concat):
-            constants = [name for name in node.inputs if graph.tensors[name].data is not None]
-            return (
-                Support(
-                    HOST,
-                    f"constant {constants[0]} among concatenated tensors: expected tensors that "
-                    f"flow",
-                )
-                if constants
-                else Support(NATIVE)
-            )
-        if isinstance(node, Lstm | Gru):
-            if wants_too_much(graph, node):
-                return Support(
-                    HOST,
-                    f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share",
-                )
-            return support_of_recurrent(graph, node, self.params)
-        if isinstance(node, MatMul):
-            return support_of_product(graph, node, self.params)
-        if isinstance(node, Transpose):
-            return support_of_transpose(graph, node)
-        return Support(HOST, _reason(graph, node))
-
-    def _activation(self, graph, node):
-        if node.function in ("relu", "clip"):
-            return Support(NATIVE)
-        if node.function not in TABLES:
-            return Support(HOST, f"{node.function}: expected relu, clip, sigmoid or tanh")
-        if not self.params["act_unit"]:
-            return Support(HOST, f"{node.function}: a build with act_unit has it")
-        if wants_too_much(graph, node):
-            return Support(
-                HOST,
-                f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others "
-                f"share",
-            )
-        return Support(NATIVE)
-
-    def _binary(self, graph, node):
-        shapes, result = [graph.shape(name) for name in node.inputs], graph.shape(node.output)
-        if (
-            node.function not in ("add", "sub", "mul")
-            or any(graph.tensors[name].data is not None for name in node.inputs)
-            or result not in shapes
-            or not all(_repeats(shape, result, most_repeated(self.params)) for shape in shapes)
-        ):
-            return Support(
-                HOST,
-                f"{node.function} of "
-                f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: expected add, "
-                f"sub or mul of two tensors of one shape, or of which one repeats along the axes "
-                f"in front, {most_repeated(self.params)} elements at most",
-            )
-        if node.function == "mul" and self.params["max_biw"] < 32:
-            return Support(
-                HOST, f"mul: products want max_biw = 32, this build has {self.params['max_biw']}"
-            )
-        return Support(NATIVE)
+        return check_support(graph, node, self.params)
 
     def legalise(self, graph: Graph) -> Graph:
-        """Legalises a graph: averages of parts of a map, scales by channel and slices become
-        convolutions; sigmoid and tanh get the scales that their tables require; layers that exceed
-        the arrays are split."""
-        graph, nodes = as_convolutions(join_turned(graph)), []
-        tensors = dict(graph.tensors)
-        for node in graph.nodes:
-            if isinstance(node, AveragePool):
-                rows, columns, channels = graph.shape(node.inputs[0])
-                if not _whole(graph, node):
-                    node = _depthwise_average(
-                        node,
-                        node.output,
-                        node.name,
-                        channels,
-                        node.window,
-                        node.stride,
-                        node.padding,
-                        1 / (node.window[0] * node.window[1]),
-                    )
-                elif rows * columns > (most := _most_averaged(self.params)):
-                    part, first, node = _in_two_steps(graph, node, most)
-                    tensors[part.name] = part
-                    nodes.append(first)
-            nodes.append(node)
-        graph = replace(graph, nodes=nodes, tensors=tensors)
-        return split_layers(with_rescaling(graph), self.params, self._held)
+        """Legalises a graph for this core."""
+        return legalise(graph, self.params, self._held)
 
     def split(self, graph: Graph) -> list[Graph]:
         """Splits into consecutive programs, each with as many layers as the arrays hold."""
@@ -346,57 +112,16 @@ class PIMBackend(Backend):
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         """Integer arithmetic of a node of a legalised graph."""
-        common: dict[str, Any] = {
-            "bits": self.bits[0],
-            "reads": self.bits,
-            "out_bits": self.bits,
-            "weight_bits": 8,
-            "bias_bits": 32,
-            "shifts": (0, 47),
-            "clips": True,
-        }
-        if isinstance(node, Conv | Dense):
-            return Arithmetic(**common)
-        if isinstance(node, Lstm | Gru):
-            sums, result = table_steps(16)
-            return Arithmetic(**{**common, "out_bits": (16,)}, source_step=sums, result_step=result)
-        if isinstance(node, Activation) and node.function in TABLES:
-            source, result = table_steps(self.bits[0])
-            return Arithmetic(
-                **{
-                    **common,
-                    "weight_bits": None,
-                    "reads": self.bits[:1],
-                    "out_bits": self.bits[:1],
-                },
-                source_step=source,
-                result_step=result,
-            )
-        if isinstance(node, MatMul):
-            before = places_before(graph.shape(node.inputs[0])[-1], self.bits[0])
-            return Arithmetic(**{**common, "weight_bits": None, "shifts": (before, 30 + before)})
-        if isinstance(node, Binary) and node.function == "mul":
-            return Arithmetic(**{**common, "weight_bits": None, "shifts": (0, 30)})
-        return Arithmetic(
-            **{**common, "weight_bits": None},
-            equal_scales=isinstance(node, Binary | Concat),
-            same_scale=not isinstance(node, Binary | Concat),
-        )
+        return arithmetic(graph, node, self.bits)
 
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
         """Bit-exact numpy reference of the core."""
-        values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
-        for node in quantised.graph.nodes:
-            values[node.output] = run_node(
-                quantised, node, [values[name] for name in node.inputs], self.params
-            )
-        return (
-            values
-            if keep
-            else {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
-        )
+        values = run(quantised, inputs, self.params)
+        if keep:
+            return values
+        return {port.tensor: values[port.tensor] for port in quantised.graph.outputs}
 
     def lower(self, quantised: Quantised, *, keep: bool = False) -> Lowered:
         """Lowers a quantised graph to a program."""

@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Search for layers to fuse into chains or pipelines: neighbours are fused while the estimated
-cycles of the whole program fall."""
+cycles of the whole program fall. Pipelines are placed so that the load of cores is balanced and
+their arrays hold the weights."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from ...graph import Conv
+from ...graph import Conv, Graph, Node
 from ..base import LoweringError
 from .arrays.assign import assign, floor, layer_needs, unique
-from .arrays.matrices import matrices_of
+from .arrays.matrices import Matrix, demand, matrices_of
 from .cost import SDRAM, Timing, simulate
-from .fused import IN_PLACE, FusedGroup, can_fuse
-from .placement import candidate_placements, stages_of
 from .program import ProgramWriter
 from .refinement import refined
-from .schedule import Plan, plan_stages
+from .schedule import IN_PLACE, FusedGroup, Plan, can_fuse, plan_stages
+from .stages import Stages
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
@@ -119,7 +119,7 @@ _PLACES = 1 << 20
 def choose_fused(
     quantised: Quantised, params: Mapping[str, Any], timing: Timing = SDRAM
 ) -> list[FusedGroup]:
-    """Chooses the list of :class:`~.fused.FusedGroup` with which the program of
+    """Chooses the list of :class:`~.schedule.FusedGroup` with which the program of
     :class:`ProgramWriter` ends first, by the timing of its instructions and of main memory."""
     writer = ProgramWriter(quantised, params, timing=timing)
     matrices = _matrices(quantised, params)
@@ -258,10 +258,10 @@ def _side_by_side(finder, writer, free_bytes):
             ):
                 chains = finder.chains([FusedGroup(some)])
                 found = []
-                for cycles, placement in candidate_placements(
+                for cycles, placement in _candidate_placements(
                     graph, some, writer.size, matrices, params
                 ):
-                    stages = stages_of(graph, some, placement, writer.size, matrices, params)
+                    stages = _stages_of(graph, some, placement, writer.size, matrices, params)
                     if stages.fits(stages.least(), free_bytes):
                         fused = [FusedGroup(some, stages, Plan({}, {}, cycles)), *chains]
                         cycles = _cycles(quantised, params, fused, finder.rate)
@@ -319,3 +319,80 @@ def _cycles(quantised, params, fused, rate):
         ):
             total += floor(quantised, nodes, rate)
     return total
+
+
+def _stages_of(
+    graph: Graph,
+    nodes: list[Node],
+    placement: dict[str, tuple[int, ...]],
+    size: Callable[[str], int],
+    matrices: Mapping[str, list[Matrix]],
+    params: Mapping[str, Any],
+) -> Stages:
+    """The :class:`~.stages.Stages` of ``nodes`` for a placement."""
+    return Stages(
+        graph,
+        nodes,
+        placement,
+        size,
+        {n.name: matrices[n.name] for n in nodes if isinstance(n, Conv)},
+        params["lanes"],
+    )
+
+
+def _candidate_placements(
+    graph: Graph,
+    nodes: list[Node],
+    size: Callable[[str], int],
+    matrices: Mapping[str, list[Matrix]],
+    params: Mapping[str, Any],
+) -> Iterator[tuple[float, dict[str, tuple[int, ...]]]]:
+    """Candidate placements of a stretch of nodes: (cycles of the busiest core, node name -> cores).
+    The stretch is split into groups of neighbours, each on one or several cores; for every number
+    of groups and cores, the best balanced split."""
+    limits, weights = (
+        (params["arrays"], params["bias_words"], params["groups"]),
+        {node.name: demand(matrices.get(node.name, ()), params) for node in nodes},
+    )
+    alone = _stages_of(
+        graph, nodes, dict.fromkeys((node.name for node in nodes), (0,)), size, matrices, params
+    )
+    work = [
+        len(alone.rows.get(node.output, ()))
+        * sum(max(p.cycles if p.matrix else p.issue, p.issue) for p in alone.parts(node))
+        for node in nodes
+    ]
+    count = len(nodes)
+
+    def part(a, b):
+        """Cycles of the nodes a to b - 1 on one core, or ``None`` if its arrays cannot hold
+        them."""
+        taken = [sum(weights[node.name][k] for node in nodes[a:b]) for k in range(3)]
+        return (
+            None if any(t > most for t, most in zip(taken, limits, strict=True)) else sum(work[a:b])
+        )
+
+    # (nodes, cores of each part) -> the cheapest (longest part, sum of squares, ends of parts)
+    best: dict[tuple[int, tuple[int, ...]], tuple[float, float, tuple[int, ...]]] = {
+        (0, ()): (0, 0, (0,))
+    }
+    for a in range(count):
+        for shares in [shares for at, shares in best if at == a]:
+            longest, squares, ends = best[a, shares]
+            for b in range(a + 1, count + 1):
+                cycles = part(a, b)
+                if cycles is None:
+                    break
+                for more in range(1, params["cores"] - sum(shares) + 1):
+                    entry = max(longest, cycles / more), squares + cycles**2 / more, (*ends, b)
+                    key = b, (*shares, more)
+                    best[key] = min(best.get(key, entry), entry)
+    for (at, shares), (longest, _, ends) in best.items():
+        if at == count and sum(shares) > 1:
+            placement, core = {}, 0
+            for a, b, some in zip(ends, ends[1:], shares, strict=False):
+                placement.update(
+                    {node.name: tuple(range(core, core + some)) for node in nodes[a:b]}
+                )
+                core += some
+            yield longest, placement

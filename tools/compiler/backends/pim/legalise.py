@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Nodes that PIM computes by other means: scale and shift by channel, slices, and activations that
-its vector unit lacks, as convolutions; sigmoid and tanh by table lookup, which requires certain
-scales of source and result (docs/isa/pim.md, section 4.3)."""
+"""Legalisation for PIM: averages of parts of a map, scale and shift by channel, slices, and
+activations that its vector unit lacks become convolutions; sigmoid and tanh get the scales that
+their tables require."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from ...graph import (
     Activation,
     Affine,
+    AveragePool,
     Binary,
     Conv,
     Dense,
@@ -23,47 +26,109 @@ from ...graph import (
     Tensor,
 )
 from ..base import DECOMPOSED, HOST, Support
+from ..rewriting import join_turned
+from .arithmetic import TABLES
+from .arrays.matrices import split_layers
 
-__all__ = [
-    "TABLES",
-    "as_convolutions",
-    "run_table",
-    "support_of_rewritten",
-    "table_steps",
-    "wants_too_much",
-    "with_rescaling",
-]
+__all__ = ["is_whole", "legalise", "most_averaged", "shared_scales", "support_of_rewritten"]
 
-
-#: Function -> instruction.
-TABLES = {"sigmoid": "vsigm", "tanh": "vtanh"}
-#: Elements of a vector that a matrix of ones turns into other units, at most.
-_MOST = 256
-_TANH = np.floor(np.tanh(np.arange(514) / 64) * 65536 + 0.5).astype(np.int64)
+#: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
+_MOST_AVERAGED = 2047
+#: Most taps of the kernel with a single nonzero weight that computes a slice.
+_MOST_TAPS = 64
+_FUNCTIONS = {
+    "leaky": "alpha x + (1 - alpha) relu(x)",
+    "neg": "a convolution of each channel by itself",
+    "abs": "relu(x) + relu(-x)",
+}
 
 
-def table_steps(bits: int) -> tuple[float, float]:
-    """Scales that the table instructions require for tensors of ``bits``, which select the number
-    formats: (scale of the source, scale of the result)."""
-    return 2.0 ** -max(bits - 4, 0), 2.0 ** -(bits - 1)
+def legalise(
+    graph: Graph, params: Mapping[str, Any], fits: Callable[[Sequence[Node], Graph], bool]
+) -> Graph:
+    """Legalises a graph: averages of parts of a map, scales by channel and slices become
+    convolutions; sigmoid and tanh get the scales that their tables require; layers that exceed
+    the arrays are split until ``fits`` takes them."""
+    graph, nodes = _as_convolutions(join_turned(graph)), []
+    tensors = dict(graph.tensors)
+    for node in graph.nodes:
+        if isinstance(node, AveragePool):
+            rows, columns, channels = graph.shape(node.inputs[0])
+            if not is_whole(graph, node):
+                node = _depthwise_average(
+                    node,
+                    node.output,
+                    node.name,
+                    channels,
+                    node.window,
+                    node.stride,
+                    node.padding,
+                    1 / (node.window[0] * node.window[1]),
+                )
+            elif rows * columns > (most := most_averaged(params)):
+                part, first, node = _in_two_steps(graph, node, most)
+                tensors[part.name] = part
+                nodes.append(first)
+        nodes.append(node)
+    graph = replace(graph, nodes=nodes, tensors=tensors)
+    return split_layers(_with_rescaling(graph), params, fits)
 
 
-def run_table(function: str, x: np.ndarray, bits: int) -> np.ndarray:
-    """Integer reference of the table instruction for ``x`` of ``bits``, int64."""
-    read, given = max(bits - 4, 0), bits - 1
-    x = np.asarray(x, np.int64)
-    places = (16 if function == "tanh" else 15) - read
-    u = np.abs(x) << places if places >= 0 else np.abs(x) >> -places
-    at = np.minimum(u >> 10, 512)
-    t = np.where(
-        u >= 1 << 19, 65536, _TANH[at] + ((_TANH[at + 1] - _TANH[at]) * (u & 1023) + 512 >> 10)
+def most_averaged(params: Mapping[str, Any]) -> int:
+    """Greatest number of elements that one ``vavg`` averages: 16 bits each, held in local memory
+    with the result."""
+    return min(_MOST_AVERAGED, params["lmem_bytes"] // 2 - 4)
+
+
+def is_whole(graph: Graph, node: AveragePool) -> bool:
+    """Whether an average covers the whole map and has no other operations fused."""
+    return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
+
+
+def _first_window(rows, columns, limit):
+    """First window of an average over more positions than ``limit``: the smallest whose results can
+    be averaged at once. Of equal sizes, the window that exceeds the map's edges least."""
+    sizes = []
+    for h in range(1, rows + 1):
+        most = limit // -(-rows // h)  # windows side by side
+        if most:
+            sizes.append((h, -(-columns // most)))
+    return min(sizes, key=lambda size: (size[0] * size[1], -rows % size[0] + -columns % size[1]))
+
+
+def _in_two_steps(graph, node, limit):
+    """Splits a global average over more positions than ``limit`` into a depthwise convolution and
+    an average of its results. The map is padded with zeros if no window divides it."""
+    rows, columns, channels = graph.shape(node.inputs[0])
+    window = _first_window(rows, columns, limit)
+    left = (-(-rows // window[0]), -(-columns // window[1]))
+    part = Tensor(f"{node.name}:part", (*left, channels))
+    first = _depthwise_average(
+        node,
+        part.name,
+        part.name,
+        channels,
+        window,
+        window,
+        padding=(0, 0, left[0] * window[0] - rows, left[1] * window[1] - columns),
+        # Of all places: the average that follows divides by its own number.
+        weight=left[0] * left[1] / (rows * columns),
     )
-    if function == "tanh":
-        size = t << given - 16 if given >= 16 else t + (1 << 15 - given) >> 16 - given
-        y = np.where(x < 0, -size, size)
-    else:
-        y = (65536 + np.where(x < 0, -t, t) << given) + 65536 >> 17
-    return np.clip(y, -(1 << bits - 1), (1 << bits - 1) - 1)
+    return part, first, replace(node, inputs=[part.name], window=left, stride=left)
+
+
+def _depthwise_average(node, output, name, channels, window, stride, padding, weight):
+    """An average as a depthwise convolution with equal weights."""
+    return Conv(
+        name=name,
+        inputs=list(node.inputs),
+        output=output,
+        origin=node.origin,
+        weights=np.full((channels, *window, 1), weight),
+        stride=stride,
+        padding=padding,
+        groups=channels,
+    )
 
 
 def _is_table(node):
@@ -72,7 +137,7 @@ def _is_table(node):
     return isinstance(node, Lstm | Gru) or isinstance(node, Activation) and node.function in TABLES
 
 
-def _shared_scales(graph, node):
+def shared_scales(graph: Graph, node: Node) -> tuple[bool, bool]:
     """Whether the source and the result of a table lookup share their scales with other tensors;
     each that does needs a product with one in between."""
     source, outputs = node.inputs[0], {port.tensor for port in graph.outputs}
@@ -88,13 +153,7 @@ def _shared_scales(graph, node):
     return before, after
 
 
-def wants_too_much(graph: Graph, node: Node) -> bool:
-    """Whether a vector is too long to be rescaled by a product with one."""
-    shape = graph.shape(node.output)
-    return any(_shared_scales(graph, node)) and len(shape) < 3 and shape[-1] > _MOST
-
-
-def with_rescaling(graph: Graph) -> Graph:
+def _with_rescaling(graph):
     """Inserts products with one as rescaling beside each table lookup whose neighbours cannot have
     the required scales; returns a new graph. A tensor of more than three axes is rescaled as a map
     of one row."""
@@ -118,7 +177,7 @@ def with_rescaling(graph: Graph) -> Graph:
         if not _is_table(node):
             nodes.append(node)
             continue
-        before, after = _shared_scales(graph, node)
+        before, after = shared_scales(graph, node)
         name, source, output = node.name, node.inputs[0], node.output
         shape, whole = graph.shape(output), graph.shape(output)
         mapped = len(whole) > 3 and (before or after)
@@ -141,50 +200,12 @@ def with_rescaling(graph: Graph) -> Graph:
     return replace(graph, nodes=nodes, tensors=tensors)
 
 
-#: Most taps of the kernel with a single nonzero weight that computes a slice.
-_MOST_TAPS = 64
-_FUNCTIONS = {
-    "leaky": "alpha x + (1 - alpha) relu(x)",
-    "neg": "a convolution of each channel by itself",
-    "abs": "relu(x) + relu(-x)",
-}
-
-
-def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
-    """Support check of a node that is rewritten as convolutions; ``None`` for any other node."""
-    if isinstance(node, Activation):
-        how = _FUNCTIONS.get(node.function)
-    elif isinstance(node, Affine):
-        how = "a convolution of each channel by itself"
-    elif isinstance(node, Slice) and len(node.start) > 1:
-        # Slices of vectors are left: splits of dense layers are read in place.
-        how = "a convolution with a single one"
-    else:
-        return None
-    if how is None:
-        return None
-    shapes = [graph.shape(name) for name in (*node.inputs, node.output)]
-    if not all(1 <= len(shape) <= 3 for shape in shapes):
-        return Support(HOST, f"{len(shapes[0])} axes: expected at most 3")
-    if isinstance(node, Slice):
-        if min(node.step) < 1:
-            return Support(HOST, f"steps {node.step}: expected positive ones")
-        size, _, _ = _window(graph, node)
-        if prod(size) > _MOST_TAPS:
-            return Support(
-                HOST,
-                f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends: "
-                f"expected at most {_MOST_TAPS} of (rows + 1) * (columns + 1)",
-            )
-    return Support(DECOMPOSED, how)
-
-
 def _map(shape):
     """Interprets a tensor's axes as rows, columns and channels."""
     return (*(1,) * (3 - len(shape)), *shape)
 
 
-def _window(graph, node):
+def _window(graph: Graph, node: Slice) -> tuple[tuple[int, int], tuple[int, ...], tuple[int, ...]]:
     """Kernel (rows, columns), single tap and strides of a convolution that computes a slice; the
     kernel is large enough to leave exactly the slice's rows and columns."""
     (rows, columns, _), (high, wide, _) = (
@@ -312,7 +333,53 @@ def _activation(writer, node):
         writer.added(node, bent, rest)
 
 
-def as_convolutions(graph: Graph) -> Graph:
+def _activation_support(graph, node):
+    how = _FUNCTIONS.get(node.function)
+    return None if how is None else Support(DECOMPOSED, how)
+
+
+def _slice_support(graph, node):
+    if len(node.start) < 2:
+        # Splits of dense layers are read in place.
+        return None
+    if len(node.start) > 3:
+        return Support(HOST, f"{len(node.start)} axes: expected at most 3")
+    if min(node.step) < 1:
+        return Support(HOST, f"steps {node.step}: expected positive ones")
+    size, _, _ = _window(graph, node)
+    if prod(size) > _MOST_TAPS:
+        return Support(
+            HOST,
+            f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends: "
+            f"expected at most {_MOST_TAPS} of (rows + 1) * (columns + 1)",
+        )
+    return Support(DECOMPOSED, "a convolution with a single one")
+
+
+#: Kind -> (support check or ``None`` for a node that stays, writer of the nodes instead). A kind
+#: that is added here needs no other place of this back end.
+_REWRITINGS: dict[type[Node], tuple[Callable[..., Support | None], Callable[..., None]]] = {
+    Activation: (_activation_support, _activation),
+    Affine: (
+        lambda *_: Support(DECOMPOSED, "a convolution of each channel by itself"),
+        _affine,
+    ),
+    Slice: (_slice_support, _slice),
+}
+
+
+def support_of_rewritten(graph: Graph, node: Node) -> Support | None:
+    """Support check of a node that is rewritten as convolutions; ``None`` for any other node."""
+    if type(node) not in _REWRITINGS:
+        return None
+    answer = _REWRITINGS[type(node)][0](graph, node)
+    shapes = [graph.shape(name) for name in (*node.inputs, node.output)]
+    if answer is not None and not all(1 <= len(shape) <= 3 for shape in shapes):
+        return Support(HOST, f"{len(shapes[0])} axes: expected at most 3")
+    return answer
+
+
+def _as_convolutions(graph):
     """Rewrites the nodes that :func:`support_of_rewritten` accepts."""
     if not any(support_of_rewritten(graph, node) for node in graph.nodes):
         return graph
@@ -320,10 +387,6 @@ def as_convolutions(graph: Graph) -> Graph:
     for node in graph.nodes:
         if support_of_rewritten(graph, node) is None:
             writer.graph.nodes.append(replace(node))
-        elif isinstance(node, Affine):
-            _affine(writer, node)
-        elif isinstance(node, Slice):
-            _slice(writer, node)
         else:
-            _activation(writer, node)
+            _REWRITINGS[type(node)][1](writer, node)
     return writer.graph

@@ -4,92 +4,28 @@ gathers columns.
 
 Arrays hold constants, so a result is one ``vvdmul`` of a row of the first operand and a column of
 the second, which lies as a row in local memory. Its sum has 32 bits: the first operand loses as
-many places before as let no sum be larger (:func:`places_before`).
+many places before as let no sum be larger (:func:`~.arithmetic.places_before`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..base import DECOMPOSED, HOST, Support
-from ..rewriting import against_product, turns
+from .arithmetic import SUM_BITS, places_before
 from .flat import Products
 from .maps import share
 
 if TYPE_CHECKING:
-    from ...graph import Graph, MatMul, Transpose
-    from ...quantised import Quantised
+    from ...graph import MatMul, Transpose
     from .program import ProgramWriter
 
 __all__ = [
     "emit_product",
     "emit_transpose",
-    "places_before",
-    "run_product",
-    "support_of_product",
-    "support_of_transpose",
 ]
-
-#: Elements that one ``vvdmul`` takes.
-_MOST_INNER = 2047
-#: Bits of a sum.
-_SUM = 32
-
-
-def support_of_product(graph: Graph, node: MatMul, params: Mapping[str, Any]) -> Support:
-    """Support check of a MatMul."""
-    reason = against_product(graph, node)
-    if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:
-        reason = (
-            f"rows of {graph.shape(node.inputs[0])[-1]} elements: expected at most {_MOST_INNER}"
-        )
-    if reason is None and params["max_biw"] < _SUM:
-        reason = f"sums want max_biw = {_SUM}, this build has {params['max_biw']}"
-    return (
-        Support(HOST, reason)
-        if reason
-        else Support(DECOMPOSED, "a product of two vectors for each result")
-    )
-
-
-def support_of_transpose(graph: Graph, node: Transpose) -> Support:
-    """Support check of a Transpose."""
-    if turns(graph, node):
-        return Support(DECOMPOSED, "column by column with vmv")
-    return Support(
-        HOST, f"transpose to {node.order}: the last two axes of two or three are swapped"
-    )
-
-
-def places_before(inner: int, bits: int) -> int:
-    """Right shift of the first operand's elements before multiplication, so that a sum of ``inner``
-    products cannot overflow; ``bits``: width of an element."""
-    return max(0, 2 * bits - 2 + int(inner - 1).bit_length() - (_SUM - 1))
-
-
-def run_product(
-    quantised: Quantised, node: MatMul, first: np.ndarray, second: np.ndarray
-) -> np.ndarray:
-    """Integer reference of the product, int64 [inputs, ...]."""
-    bits = quantised.scales[node.inputs[0]].bits
-    before, shift = (
-        places_before(first.shape[-1], bits),
-        int(quantised.layers[node.name].shift.flat[0]),
-    )
-
-    def sat(values, width):
-        return np.clip(values, -(1 << width - 1), (1 << width - 1) - 1)
-
-    first = sat(first + (1 << before >> 1), bits) >> before
-    sums = sat(first @ (second.swapaxes(-1, -2) if node.turned else second), _SUM)
-    return sat(
-        sat(sums + (1 << shift - before >> 1), _SUM) >> shift - before,
-        quantised.scales[node.output].bits,
-    )
 
 
 @dataclass(frozen=True)
@@ -203,7 +139,7 @@ class _Core:
             core.widths(8 * p.size, 8 * p.size)
             core.vector2("vvadd", self.row, self.row, self.half, p.inner, size=p.size)
             core.vector2("vvsra", self.row, self.row, self.by, p.inner, size=p.size)
-        core.widths(8 * p.size, _SUM)
+        core.widths(8 * p.size, SUM_BITS)
         rs1 = core.register(self.row)
         rs2 = core.register(self.kernel, (rs1,))
         for column in range(count):

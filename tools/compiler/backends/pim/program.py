@@ -17,15 +17,15 @@ from quintet.gateware.cores.pim.storage import MODES
 from ...common.inputs import KernelError
 from ...graph import Activation, Binary, Dense, Gru, Lstm, Node, Slice
 from ..base import LoweringError, copyable_states
+from .arithmetic import TABLES
 from .arrays.assign import assign, layer_needs, unique
 from .codegen import CoreBuilder
 from .cost import SDRAM, Timing
 from .flat import DenseColumns, add_rows, clipped, copy_rows
-from .fused import IN_PLACE, FusedGroup
 from .layers import emit_layer
-from .legalise import TABLES
 from .maps import clip_bounds, share
 from .recurrent import Cell
+from .schedule import IN_PLACE, FusedGroup
 from .stages import emit_stages
 
 if TYPE_CHECKING:
@@ -45,8 +45,8 @@ class ProgramWriter:
     ----------
     quantised : Quantised
     params : build parameters
-    fused : list of :class:`~.fused.FusedGroup` (:mod:`.choose`): fused nodes; all others are stored
-        layer by layer
+    fused : list of :class:`~.schedule.FusedGroup` (:mod:`.choose`): fused nodes; all others are
+        stored layer by layer
     states : pairs (input, output) of tensors; the program ends with copies of the outputs to the
         places of the inputs
     timing : of main memory, by which layers are assigned to cores

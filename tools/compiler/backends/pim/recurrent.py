@@ -14,37 +14,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...graph import Graph, Gru, Lstm
-from ..base import HOST, NATIVE, Support
-from .arrays.matrices import MOST_ROWS, Need
+from .arithmetic import table_steps
+from .arrays.matrices import Need
 from .flat import Products
-from .legalise import run_table, table_steps
 
 if TYPE_CHECKING:
     from ...quantised import Integer
     from .codegen import CoreBuilder
 
-__all__ = ["Cell", "need_of", "run_recurrent", "support_of_recurrent"]
+__all__ = ["ALIGNED", "BITS", "ONE", "PLACES", "WIDE", "Cell", "cell_numbers", "need_of"]
 
 #: Bits of states, sums' wide form, and places of a product of two gates that are dropped.
-_BITS, _WIDE, _PLACES = 16, 32, 15
+BITS, WIDE, PLACES = 16, 32, 15
 #: Places between the unit of a product of two gates and that of a gate times a cell.
-_ALIGNED = 3
-_ONE = (1 << _PLACES) - 1
-
-
-def support_of_recurrent(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Support:
-    """Support check of an Lstm or Gru."""
-    reasons = [
-        f"{name} = {need}, this build has {params[name]}"
-        for name, need in (("act_unit", 1), ("x_bits", _BITS), ("max_biw", _WIDE))
-        if params[name] < need
-    ]
-    sides = node.weights.shape[1], node.recurrent.shape[1]
-    if max(sides) > MOST_ROWS:
-        reasons.append(
-            f"{sides[0]} features and {sides[1]} states: expected at most {MOST_ROWS} of each"
-        )
-    return Support(HOST, "; ".join(reasons)) if reasons else Support(NATIVE)
+ALIGNED = 3
+ONE = (1 << PLACES) - 1
 
 
 def _columns(node, params):
@@ -123,17 +107,17 @@ class Cell:
         self.state, self.gates = core.allocate(2 * hidden, what), core.allocate(2 * gates, what)
         self.given, self.past = core.allocate(4 * gates, what), core.allocate(4 * gates, what)
         self.product, self.aligned = (
-            Products(core, some, _PLACES, what),
-            Products(core, some, _ALIGNED, what),
+            Products(core, some, PLACES, what),
+            Products(core, some, ALIGNED, what),
         )
         self.spare = core.allocate(2 * hidden, what)
-        self._constant(self.state, np.clip(np.rint(node.initial * (1 << _PLACES)), -_ONE - 1, _ONE))
+        self._constant(self.state, np.clip(np.rint(node.initial * (1 << PLACES)), -ONE - 1, ONE))
         if isinstance(node, Lstm):
             self.cell = core.allocate(2 * hidden, what)
-            self._constant(self.cell, _cell_numbers(node))
+            self._constant(self.cell, cell_numbers(node))
         else:
             self.ones = core.allocate(2 * hidden, what)
-            self._constant(self.ones, np.full(hidden, _ONE))
+            self._constant(self.ones, np.full(hidden, ONE))
         step = self._lstm if isinstance(node, Lstm) else self._gru
         for number in range(steps):
             place = steps - 1 - number if node.reverse else number
@@ -159,7 +143,7 @@ class Cell:
 
     def _sums(self, target, vector, which, chunks, bits):
         """Emits the 32-bit sums of the input product (``which`` 0) or the recurrent product."""
-        self.core.widths(bits, _WIDE)
+        self.core.widths(bits, WIDE)
         for chunk in chunks:
             first, group = self.groups[which][chunk]
             self.core.mvmul(target + 4 * first, vector, group)
@@ -167,7 +151,7 @@ class Cell:
     def _added_sums(self, first, count, target):
         """Emits the sums of the input and recurrent products, added up and narrowed to 16 bits."""
         core = self.core
-        core.widths(_WIDE, _WIDE)
+        core.widths(WIDE, WIDE)
         core.vector2(
             "vvadd",
             self.given + 4 * first,
@@ -181,7 +165,7 @@ class Cell:
     def _narrow(self, source, count, target):
         """Emits the conversion of 32-bit numbers to 16 bits, saturated."""
         core = self.core
-        core.widths(_WIDE, _BITS)
+        core.widths(WIDE, BITS)
         for k in range(0, count, 2047):
             used = []
             for value in (target + 2 * k, source + 4 * k, (1 << 31) - 1):
@@ -189,16 +173,16 @@ class Cell:
             core.emit("vrsu", rd=used[0], rs1=used[1], rs2=used[2], len=min(2047, count - k))
 
     def _table(self, mnemonic, target, source, count):
-        self.core.widths(_BITS, _BITS)
+        self.core.widths(BITS, BITS)
         self.core.vector1(mnemonic, target, source, count, size=2)
 
     def _multiply(self, target, first, second, count):
-        self.core.widths(_BITS, _WIDE)
+        self.core.widths(BITS, WIDE)
         self.core.vector2("vvmul", target, first, second, count, size=2, out=4)
 
     def _added(self, count):
         """Emits the addition of the two products, at the scale of the first."""
-        self.core.widths(_WIDE, _WIDE)
+        self.core.widths(WIDE, WIDE)
         self.core.vector2(
             "vvadd", self.product.wide, self.product.wide, self.aligned.wide, count, size=4
         )
@@ -211,7 +195,7 @@ class Cell:
 
     def _lstm(self):
         hidden, gates = self.hidden, self.gates
-        self._sums(self.past, self.state, 1, range(len(self.columns)), _BITS)
+        self._sums(self.past, self.state, 1, range(len(self.columns)), BITS)
         self._added_sums(0, 4 * hidden, gates)
         self._table("vsigm", gates, gates, 3 * hidden)
         self._table("vtanh", gates + 6 * hidden, gates + 6 * hidden, hidden)
@@ -231,7 +215,7 @@ class Cell:
         hidden, gates, late = self.hidden, self.gates, self.gates + 4 * self.hidden
         linear = self.node.linear_before_reset
         early = [k for k, (first, _) in enumerate(self.columns) if linear or first < 2 * hidden]
-        self._sums(self.past, self.state, 1, early, _BITS)
+        self._sums(self.past, self.state, 1, early, BITS)
         self._added_sums(0, 2 * hidden, gates)
         self._table("vsigm", gates, gates, 2 * hidden)
         reset = gates + 2 * hidden
@@ -254,14 +238,14 @@ class Cell:
                 self.spare,
                 1,
                 [k for k in range(len(self.columns)) if k not in early],
-                _BITS,
+                BITS,
             )
         self._added_sums(2 * hidden, hidden, late)
         self._table("vtanh", late, late, hidden)
         for first, count in self._blocks():
             update, new, state = gates + 2 * first, late + 2 * first, self.state + 2 * first
             self._multiply(self.product.wide, update, state, count)
-            self.core.widths(_BITS, _BITS)
+            self.core.widths(BITS, BITS)
             self.core.vector2(
                 "vvsub", self.spare + 2 * first, self.ones + 2 * first, update, count, size=2
             )
@@ -270,75 +254,6 @@ class Cell:
             self.product.narrow(state, count, 2)
 
 
-def _cell_numbers(node):
-    read, _ = table_steps(_BITS)
-    return np.clip(np.rint(node.cell / read), -_ONE - 1, _ONE)
-
-
-# In plain numpy
-
-
-def _sat(values, bits):
-    return np.clip(values, -(1 << bits - 1), (1 << bits - 1) - 1)
-
-
-def _down(values, places):
-    """Rounds 32-bit sums and shifts them right, as ``vvadd`` and ``vvsra`` do."""
-    return _sat(values + (1 << places >> 1), _WIDE) >> places
-
-
-def _product(x, weights, bias, shift):
-    sums = np.rint(x.astype(np.float64) @ weights.T.astype(np.float64)).astype(np.int64) + bias
-    return _sat(sums + (1 << shift >> 1) >> shift, _WIDE)
-
-
-def run_recurrent(node: Lstm | Gru, numbers: Integer, x: np.ndarray) -> np.ndarray:
-    """Integer reference: states for a sequence ``x`` [inputs, steps, features], int64 [inputs,
-    steps, hidden], or only the last state."""
-    hidden, results = (
-        node.recurrent.shape[1],
-        np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64),
-    )
-    assert numbers.recurrent is not None and numbers.recurrent_shift is not None
-    shift, behind = int(numbers.shift.flat[0]), int(numbers.recurrent_shift.flat[0])
-    state = np.tile(
-        np.clip(np.rint(node.initial * (1 << _PLACES)), -_ONE - 1, _ONE).astype(np.int64),
-        (len(x), 1),
-    )
-    lstm = isinstance(node, Lstm)
-    cell = np.tile(_cell_numbers(node).astype(np.int64), (len(x), 1)) if lstm else None
-    biases: Any = (numbers.bias, 0) if lstm else numbers.bias
-    own, theirs = biases
-    for place in range(x.shape[1])[:: -1 if node.reverse else 1]:
-        given = _product(x[:, place], numbers.weights, own, shift)
-        if lstm:
-            sums = _sat(_sat(given + _product(state, numbers.recurrent, 0, behind), _WIDE), _BITS)
-            i, o, f = np.split(run_table("sigmoid", sums[:, : 3 * hidden], _BITS), 3, axis=1)
-            new = _down(i * run_table("tanh", sums[:, 3 * hidden :], _BITS), _ALIGNED)
-            cell = _sat(_down(_sat(f * cell + new, _WIDE), _PLACES), _BITS)
-            state = _sat(_down(o * run_table("tanh", cell, _BITS), _PLACES), _BITS)
-        else:
-            two = 2 * hidden
-            past = _product(state, numbers.recurrent[:two], theirs[:two], behind)
-            update, reset = np.split(
-                run_table("sigmoid", _sat(_sat(given[:, :two] + past, _WIDE), _BITS), _BITS),
-                2,
-                axis=1,
-            )
-            if isinstance(node, Gru) and node.linear_before_reset:
-                past = _down(
-                    reset
-                    * _sat(_product(state, numbers.recurrent[two:], theirs[two:], behind), _BITS),
-                    _PLACES,
-                )
-            else:
-                past = _product(
-                    _sat(_down(reset * state, _PLACES), _BITS),
-                    numbers.recurrent[two:],
-                    theirs[two:],
-                    behind,
-                )
-            new = run_table("tanh", _sat(_sat(given[:, two:] + past, _WIDE), _BITS), _BITS)
-            state = _sat(_down(_sat(update * state + (_ONE - update) * new, _WIDE), _PLACES), _BITS)
-        results[:, place] = state
-    return state if node.last else results
+def cell_numbers(node: Lstm) -> np.ndarray:
+    read, _ = table_steps(BITS)
+    return np.clip(np.rint(node.cell / read), -ONE - 1, ONE)

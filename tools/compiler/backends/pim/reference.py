@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,30 +12,21 @@ from ...graph import (
     Activation,
     AveragePool,
     Binary,
-    Concat,
     Conv,
     Dense,
     Gru,
     Lstm,
     MatMul,
     MaxPool,
-    Node,
-    Slice,
-    Transpose,
 )
+from .arithmetic import SUM_BITS, TABLES, places_before, run_table, saturated
 from .arrays.matrices import dense_splits
-from .legalise import TABLES, run_table
-from .products import run_product
-from .recurrent import run_recurrent
+from .recurrent import ALIGNED, BITS, ONE, PLACES, WIDE, cell_numbers
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
 
-__all__ = ["run_node"]
-
-
-def _sat(values, bits):
-    return np.clip(values, -(1 << bits - 1), (1 << bits - 1) - 1)
+__all__ = ["run"]
 
 
 def _activated(values, activation, scale):
@@ -100,36 +91,49 @@ def _dense(node, numbers, x, bits, params):
     for first, count in splits:
         part = _product(x[..., first : first + count], numbers.weights[:, first : first + count].T)
         if total is None:
-            total = _sat(part + bias + (1 << shift >> 1), 32)
+            total = saturated(part + bias + (1 << shift >> 1), 32)
         else:
-            total = _sat(total + _sat(part, 32), 32)
+            total = saturated(total + saturated(part, 32), 32)
     return total >> shift
 
 
-def run_node(
-    quantised: Quantised, node: Node, sources: Sequence[np.ndarray], params: Mapping[str, Any]
-) -> np.ndarray:
+def run(
+    quantised: Quantised, inputs: Mapping[str, np.ndarray], params: Mapping[str, Any]
+) -> dict[str, np.ndarray]:
+    """Computes every tensor of a segment: int64 [inputs, ...] by name."""
+    values = {name: np.asarray(v, np.int64) for name, v in inputs.items()}
+    for node in quantised.graph.nodes:
+        sources = [values[name] for name in node.inputs]
+        values[node.output] = _run_node(quantised, node, sources, params)
+    return values
+
+
+def _run_node(quantised, node, sources, params):
     """Computes the result of a node from its operands ``sources``, int64 [inputs, ...]."""
     shape = quantised.graph.shape(node.output)
     scale = quantised.scales[node.output]
     numbers = quantised.layers.get(node.name)
     if isinstance(node, Conv):
         sums, _ = _conv(node, numbers, sources[0], scale.bits)
-        return _activated(_sat(sums, scale.bits), node.activation, scale)
+        return _activated(saturated(sums, scale.bits), node.activation, scale)
     if isinstance(node, Dense):
         sums = _dense(node, numbers, sources[0], scale.bits, params)
-        return _activated(_sat(sums, scale.bits), node.activation, scale).reshape(len(sums), *shape)
+        return _activated(saturated(sums, scale.bits), node.activation, scale).reshape(
+            len(sums), *shape
+        )
     if isinstance(node, Binary):
         a, b = (x.reshape(len(x), *(1,) * (len(shape) - x.ndim + 1), *x.shape[1:]) for x in sources)
         if node.function == "mul":
             assert numbers is not None
             return _activated(
-                _sat(_shifted(a * b, int(numbers.shift.flat[0])), scale.bits),
+                saturated(_shifted(a * b, int(numbers.shift.flat[0])), scale.bits),
                 node.activation,
                 scale,
             )
         return _activated(
-            _sat(a - b if node.function == "sub" else a + b, scale.bits), node.activation, scale
+            saturated(a - b if node.function == "sub" else a + b, scale.bits),
+            node.activation,
+            scale,
         )
     if isinstance(node, Activation) and node.function in TABLES:
         return run_table(node.function, sources[0], scale.bits)
@@ -146,17 +150,10 @@ def run_node(
         return (np.sign(sums) * mean).reshape(len(sums), *shape)
     if isinstance(node, Lstm | Gru):
         assert numbers is not None
-        return run_recurrent(node, numbers, sources[0])
+        return _recurrent(node, numbers, sources[0])
     if isinstance(node, MatMul):
-        return run_product(quantised, node, *sources)
-    if isinstance(node, Transpose):
-        return sources[0].transpose(0, *(axis + 1 for axis in node.order))
-    if isinstance(node, Slice):
-        index = (slice(None), *map(slice, node.start, node.stop, node.step))
-        return sources[0][index]
-    if isinstance(node, Concat):
-        return np.concatenate(sources, axis=node.axis + 1)
-    return sources[0].reshape(len(sources[0]), *shape)
+        return _matmul(quantised, node, *sources)
+    return node.run(*sources)
 
 
 def _max_pool(node, x, shape):
@@ -178,3 +175,86 @@ def _max_pool(node, x, shape):
         for c in range(node.window[1])
     ]
     return np.max(taps, axis=0)
+
+
+def _matmul(quantised, node, first, second):
+    bits = quantised.scales[node.inputs[0]].bits
+    before, shift = (
+        places_before(first.shape[-1], bits),
+        int(quantised.layers[node.name].shift.flat[0]),
+    )
+
+    first = saturated(first + (1 << before >> 1), bits) >> before
+    sums = saturated(first @ (second.swapaxes(-1, -2) if node.turned else second), SUM_BITS)
+    return saturated(
+        saturated(sums + (1 << shift - before >> 1), SUM_BITS) >> shift - before,
+        quantised.scales[node.output].bits,
+    )
+
+
+def _down(values, places):
+    """Rounds 32-bit sums and shifts them right, as ``vvadd`` and ``vvsra`` do."""
+    return saturated(values + (1 << places >> 1), WIDE) >> places
+
+
+def _gate_sums(x, weights, bias, shift):
+    sums = _product(x, weights.T) + bias
+    return saturated(sums + (1 << shift >> 1) >> shift, WIDE)
+
+
+def _recurrent(node, numbers, x):
+    """States for a sequence ``x`` [inputs, steps, features], int64 [inputs,
+    steps, hidden], or only the last state."""
+    hidden, results = (
+        node.recurrent.shape[1],
+        np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64),
+    )
+    assert numbers.recurrent is not None and numbers.recurrent_shift is not None
+    shift, behind = int(numbers.shift.flat[0]), int(numbers.recurrent_shift.flat[0])
+    state = np.tile(
+        np.clip(np.rint(node.initial * (1 << PLACES)), -ONE - 1, ONE).astype(np.int64),
+        (len(x), 1),
+    )
+    lstm = isinstance(node, Lstm)
+    cell = np.tile(cell_numbers(node).astype(np.int64), (len(x), 1)) if lstm else None
+    biases: Any = (numbers.bias, 0) if lstm else numbers.bias
+    own, theirs = biases
+    for place in range(x.shape[1])[:: -1 if node.reverse else 1]:
+        given = _gate_sums(x[:, place], numbers.weights, own, shift)
+        if lstm:
+            sums = saturated(
+                saturated(given + _gate_sums(state, numbers.recurrent, 0, behind), WIDE), BITS
+            )
+            i, o, f = np.split(run_table("sigmoid", sums[:, : 3 * hidden], BITS), 3, axis=1)
+            new = _down(i * run_table("tanh", sums[:, 3 * hidden :], BITS), ALIGNED)
+            cell = saturated(_down(saturated(f * cell + new, WIDE), PLACES), BITS)
+            state = saturated(_down(o * run_table("tanh", cell, BITS), PLACES), BITS)
+        else:
+            two = 2 * hidden
+            past = _gate_sums(state, numbers.recurrent[:two], theirs[:two], behind)
+            update, reset = np.split(
+                run_table("sigmoid", saturated(saturated(given[:, :two] + past, WIDE), BITS), BITS),
+                2,
+                axis=1,
+            )
+            if isinstance(node, Gru) and node.linear_before_reset:
+                past = _down(
+                    reset
+                    * saturated(
+                        _gate_sums(state, numbers.recurrent[two:], theirs[two:], behind), BITS
+                    ),
+                    PLACES,
+                )
+            else:
+                past = _gate_sums(
+                    saturated(_down(reset * state, PLACES), BITS),
+                    numbers.recurrent[two:],
+                    theirs[two:],
+                    behind,
+                )
+            new = run_table("tanh", saturated(saturated(given[:, two:] + past, WIDE), BITS), BITS)
+            state = saturated(
+                _down(saturated(update * state + (ONE - update) * new, WIDE), PLACES), BITS
+            )
+        results[:, place] = state
+    return state if node.last else results

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..arithmetic import bits
 from ..codegen.emit import Emitter, cuts, packed_weights
 from ..kernel_graph import Chain, KernelGraph, Product, Ref, Regroup, Value
 from ..operations import streamed
-from ..reference import bits
 from .bandtasks import BandTasks
 from .steps import Buffer, Place, borders, geometry
 from .transfers import MOST, Arrays, Main, Task, Transfer, boxed, moved, whole

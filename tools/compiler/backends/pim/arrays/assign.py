@@ -18,7 +18,7 @@ from ..stages import needed_rows
 from .matrices import MOST_ARRAYS, MOST_ROWS, Need, demand, dense_splits, matrices_of
 
 if TYPE_CHECKING:
-    from ..fused import FusedGroup
+    from ..schedule import FusedGroup
 
 __all__ = ["assign", "empty_numbers", "floor", "layer_needs", "unique"]
 
@@ -162,7 +162,7 @@ def layer_needs(
     """Demand of every layer with weights: (node, matrices or columns, Need). Layers of a chain
     share one Need; pipeline stages share that of their core.
 
-    ``fused``: list of :class:`~..fused.FusedGroup`, the fused nodes; ``rate``: bytes a cycle of
+    ``fused``: list of :class:`~..schedule.FusedGroup`, the fused nodes; ``rate``: bytes a cycle of
     main memory.
     """
     found = _each(quantised, params, {id(node) for some in fused for node in some.nodes}, rate)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Support checks of PIM: which nodes a build runs, by what other nodes, and why not."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ...graph import (
+    Activation,
+    AveragePool,
+    Binary,
+    Concat,
+    Conv,
+    Dense,
+    Graph,
+    Gru,
+    Lstm,
+    MatMul,
+    MaxPool,
+    Node,
+    Pad,
+    Reduce,
+    Reshape,
+    Slice,
+    Transpose,
+)
+from ..base import DECOMPOSED, HOST, NATIVE, Support
+from ..rewriting import against_product, turns
+from .arithmetic import SUM_BITS, TABLES
+from .arrays.matrices import MOST_ROWS
+from .flat import most_repeated
+from .legalise import is_whole, most_averaged, shared_scales, support_of_rewritten
+
+__all__ = ["check_support"]
+
+#: Reasons by kind of a node.
+_HOST = {
+    "softmax": "this core has no exponential function",
+    "layernorm": "this core has no division and no root",
+    "topk": "this core does not sort",
+}
+#: Elements of a vector that a matrix of ones turns into other units, at most.
+_MOST_UNITS = 256
+#: Elements that one ``vvdmul`` takes.
+_MOST_INNER = 2047
+
+
+def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Support:
+    """Support check of one node."""
+    activation = getattr(node, "activation", None)
+    if activation is not None and activation.function not in ("relu", "clip"):
+        return Support(HOST, f"{activation.function}: expected relu or clip")
+    if isinstance(node, Conv | Dense | Reshape):
+        return Support(NATIVE)
+    rewritten = support_of_rewritten(graph, node)
+    if rewritten is not None:
+        return rewritten
+    if isinstance(node, Activation):
+        return _activation(graph, node, params)
+    if isinstance(node, Binary):
+        return _binary(graph, node, params)
+    if isinstance(node, MaxPool):
+        return (
+            Support(NATIVE)
+            if node.dilation == (1, 1)
+            else Support(HOST, f"dilation = {list(node.dilation)}: expected 1")
+        )
+    if isinstance(node, AveragePool):
+        whole = is_whole(graph, node)
+        if not whole and not node.include_padding and any(node.padding):
+            return Support(HOST, "padding that does not count: expected include_padding = 1")
+        if whole and node.window[0] * node.window[1] > most_averaged(params):
+            return Support(
+                DECOMPOSED, "a depthwise convolution with equal weights, and a smaller average"
+            )
+        return (
+            Support(NATIVE)
+            if whole
+            else Support(DECOMPOSED, "a depthwise convolution with equal weights")
+        )
+    if isinstance(node, Concat):
+        constants = [name for name in node.inputs if graph.tensors[name].data is not None]
+        return (
+            Support(
+                HOST,
+                f"constant {constants[0]} among concatenated tensors: expected tensors that flow",
+            )
+            if constants
+            else Support(NATIVE)
+        )
+    if isinstance(node, Lstm | Gru):
+        if _wants_too_much(graph, node):
+            return Support(
+                HOST,
+                f"{node.kind} of {node.recurrent.shape[1]} states whose scale others share",
+            )
+        return _recurrent(node, params)
+    if isinstance(node, MatMul):
+        return _product(graph, node, params)
+    if isinstance(node, Transpose):
+        return _transpose(graph, node)
+    return Support(HOST, _reason(graph, node))
+
+
+def _reason(graph, node):
+    """Why no instructions of this core compute a node."""
+    shape = graph.shape(node.inputs[0])
+    if isinstance(node, Reduce):
+        return (
+            f"{node.function} over axes {node.axes} of {shape}: expected an average over all rows "
+            f"and columns of a map"
+        )
+    if isinstance(node, Slice):
+        return f"slice of {shape}: expected one of a map or a sequence"
+    if isinstance(node, Pad):
+        return "pad: expected one that a convolution or a pool behind it can take over"
+    return _HOST.get(node.kind, f"{node.kind}: no sequence of this core's instructions computes it")
+
+
+def _activation(graph, node, params):
+    if node.function in ("relu", "clip"):
+        return Support(NATIVE)
+    if node.function not in TABLES:
+        return Support(HOST, f"{node.function}: expected relu, clip, sigmoid or tanh")
+    if not params["act_unit"]:
+        return Support(HOST, f"{node.function}: a build with act_unit has it")
+    if _wants_too_much(graph, node):
+        return Support(
+            HOST,
+            f"{node.function} of {graph.shape(node.output)[-1]} numbers whose scale others share",
+        )
+    return Support(NATIVE)
+
+
+def _binary(graph, node, params):
+    shapes, result = [graph.shape(name) for name in node.inputs], graph.shape(node.output)
+    if (
+        node.function not in ("add", "sub", "mul")
+        or any(graph.tensors[name].data is not None for name in node.inputs)
+        or result not in shapes
+        or not all(_repeats(shape, result, most_repeated(params)) for shape in shapes)
+    ):
+        return Support(
+            HOST,
+            f"{node.function} of "
+            f"{' and '.join(str(list(s)) for s in dict.fromkeys(shapes))}: expected add, "
+            f"sub or mul of two tensors of one shape, or of which one repeats along the axes "
+            f"in front, {most_repeated(params)} elements at most",
+        )
+    if node.function == "mul" and params["max_biw"] < 32:
+        return Support(HOST, f"mul: products want max_biw = 32, this build has {params['max_biw']}")
+    return Support(NATIVE)
+
+
+def _repeats(shape, result, most):
+    """Whether an operand of ``shape`` equals the result in shape, or is broadcast along leading
+    axes with at most ``most`` elements."""
+    own = (1,) * (len(result) - len(shape)) + tuple(shape)
+    same = next((k for k, length in enumerate(own) if length > 1), len(own))
+    return tuple(result[same:]) == own[same:] and (
+        own == tuple(result) or np.prod(own, dtype=int) <= most
+    )
+
+
+def _wants_too_much(graph: Graph, node: Node) -> bool:
+    """Whether a vector is too long to be rescaled by a product with one."""
+    shape = graph.shape(node.output)
+    return any(shared_scales(graph, node)) and len(shape) < 3 and shape[-1] > _MOST_UNITS
+
+
+def _product(graph, node, params):
+    """Support check of a MatMul."""
+    reason = against_product(graph, node)
+    if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:
+        reason = (
+            f"rows of {graph.shape(node.inputs[0])[-1]} elements: expected at most {_MOST_INNER}"
+        )
+    if reason is None and params["max_biw"] < SUM_BITS:
+        reason = f"sums want max_biw = {SUM_BITS}, this build has {params['max_biw']}"
+    return (
+        Support(HOST, reason)
+        if reason
+        else Support(DECOMPOSED, "a product of two vectors for each result")
+    )
+
+
+def _transpose(graph, node):
+    """Support check of a Transpose."""
+    if turns(graph, node):
+        return Support(DECOMPOSED, "column by column with vmv")
+    return Support(
+        HOST, f"transpose to {node.order}: the last two axes of two or three are swapped"
+    )
+
+
+def _recurrent(node, params):
+    """Support check of an Lstm or Gru."""
+    reasons = [
+        f"{name} = {need}, this build has {params[name]}"
+        for name, need in (("act_unit", 1), ("x_bits", 16), ("max_biw", 32))
+        if params[name] < need
+    ]
+    sides = node.weights.shape[1], node.recurrent.shape[1]
+    if max(sides) > MOST_ROWS:
+        reasons.append(
+            f"{sides[0]} features and {sides[1]} states: expected at most {MOST_ROWS} of each"
+        )
+    return Support(HOST, "; ".join(reasons)) if reasons else Support(NATIVE)
