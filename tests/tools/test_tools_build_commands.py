@@ -593,9 +593,14 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
     assert cores["opentpu"] == {
         "85f-8x8-fast": {"size": 1 << 18, "beat_bytes": 8},
         "85f-16x16-fast": {"size": 1 << 18, "beat_bytes": 16},
+        "45f-8x8-fast": {"size": 1 << 17, "beat_bytes": 8},
+        "25f-8x8-fast": {"size": 48 << 10, "beat_bytes": 8},
     }
-    # The engine takes 16 bytes, the preset wants 8.
-    assert cores["opu"] == {"85f-p256-fast": {"size": 192 << 10, "beat_bytes": 8}}
+    # The engine takes 16 bytes, the presets want 8.
+    assert cores["opu"] == {
+        "85f-p256-fast": {"size": 192 << 10, "beat_bytes": 8},
+        "45f-fast": {"size": 64 << 10, "beat_bytes": 8},
+    }
     assert open_board("ulx3s-85f").on_chip_memory(open_core("opu"), "85f-p256", None, 4096) == (
         4096,
         16,

@@ -215,7 +215,28 @@ SPACE = ParameterSpace(
             doc="strided convolutions, and the lowest 256 KiB of main memory on chip",
         ),
         Preset("45f-8x8", {"n": 8, "ub_rows": 4096, "acc_rows": 1024}),
+        Preset(
+            "45f-8x8-fast",
+            {"n": 8, "ub_rows": 4096, "acc_rows": 1024, "ext_conv": True, "ext_pool": True},
+            on_chip=1 << 17,
+            doc="strided convolutions, max pooling, and the lowest 128 KiB of main memory on chip",
+        ),
         Preset("25f-4x4", {"n": 4, "ub_rows": 4096, "acc_rows": 1024}),
+        Preset(
+            "25f-8x8-fast",
+            {
+                "n": 8,
+                "ub_rows": 2048,
+                "acc_rows": 1024,
+                "multiplier": "dsp_pair",
+                "dsp_limit": 28,
+                "ext_conv": True,
+                "ext_pool": True,
+            },
+            on_chip=48 << 10,
+            doc="two products from each of 28 DSPs, strided convolutions, max pooling, and the "
+            "lowest 48 KiB of main memory on chip",
+        ),
         Preset("up5k-4x4", _SMALL, needs=("SB_MAC16",), doc="two products from each of 8 SB_MAC16"),
         Preset("hx8k-4x4", _SMALL | {"multiplier": "lut"}),
         Preset(

@@ -217,6 +217,14 @@ SPACE = ParameterSpace(
             doc="64 MACs a cycle; holds every kernel",
         ),
         Preset(
+            "45f-fast",
+            {"ifm_lines": 1024, "ofm_lines": 1024, "multiplier": "dsp_pair"},
+            on_chip=64 << 10,
+            on_chip_beat=8,
+            doc="128 MACs a cycle from 64 DSPs, small buffers, and the lowest 64 KiB of main "
+            "memory on chip",
+        ),
+        Preset(
             "25f",
             _NARROW | {"ifm_lines": 1536, "ofm_lines": 16384, "ker_rows": 2304},
             doc="16 MACs a cycle; holds every kernel",

@@ -32,6 +32,8 @@ ADDRESSES = (
 BUILDS = {
     "16x16": {"board": "ulx3s-85f", "preset": "85f-16x16-fast"},
     "8x8": {"board": "ulx3s-85f", "preset": "85f-8x8-fast"},
+    "45F": {"board": "ulx3s-45f", "preset": "45f-8x8-fast"},
+    "25F": {"board": "ulx3s-25f", "preset": "25f-8x8-fast"},
     "small": {"board": "ulx3s-25f", "preset": "sim-ext", "params": {"n": 8}, "on_chip": BORDER},
     "SDRAM at twice the clock": {
         "board": open_board("ulx3s-25f").with_sdram_rate(2),
@@ -42,8 +44,11 @@ BUILDS = {
 }
 
 
-#: OPU's preset, and where its cases are cut: somewhere in their data.
-OPU_BUILD = {"board": "ulx3s-85f", "preset": "85f-p256-fast"}
+#: OPU's presets, whose cases are cut somewhere in their data.
+OPU_BUILDS = {
+    "85F": {"board": "ulx3s-85f", "preset": "85f-p256-fast"},
+    "45F": {"board": "ulx3s-45f", "preset": "45f-fast"},
+}
 OPU_REGIONS = 16
 
 
@@ -52,9 +57,9 @@ def target(request):
     yield from opened("opentpu", BUILDS[request.param])
 
 
-@pytest.fixture(scope="module")
-def opu():
-    yield from opened("opu", OPU_BUILD)
+@pytest.fixture(scope="module", params=OPU_BUILDS)
+def opu(request):
+    yield from opened("opu", OPU_BUILDS[request.param])
 
 
 def opened(isa, build):

@@ -164,12 +164,22 @@ def test_taken_places_are_left_out():
     assert memory_places("LFE5U-85F", 64, {"X4/Y10/MULT18_0"}) == memory_places("LFE5U-85F", 64)
 
 
-@pytest.mark.parametrize(("isa", "preset"), [("opentpu", "85f-8x8"), ("opu", "85f")])
-def test_others_are_not(isa, preset):
+@pytest.mark.parametrize(
+    ("isa", "preset", "board"),
+    [
+        ("opentpu", "85f-8x8", "ulx3s-85f"),
+        ("opentpu", "25f-8x8-fast", "ulx3s-25f"),
+        ("opu", "85f", "ulx3s-85f"),
+        ("opu", "45f-fast", "ulx3s-45f"),
+        ("opu", "45f-fast", "ulx3s-85f"),
+    ],
+)
+def test_others_are_not(isa, preset, board):
+    """Arrays of one product in a DSP, small ones, and those on an FPGA without a plan."""
     package = open_core(isa)
     params = package.params.SPACE.resolve(preset)
     assert "script_after_synth" not in _scripts(
-        package.core.variant(params, 2), open_board("ulx3s-85f"), params
+        package.core.variant(params, 2), open_board(board), params
     )
 
 

@@ -22,8 +22,11 @@ def floorplan(device: str, params: Params) -> dict[str, str]:
     if params.get("multiplier") != "dsp_pair":
         return {}
     pairs, size = params["po"] // 2, params["pi"]
+    clusters = dsp_clusters(device, pairs, size)
+    if not clusters:
+        return {}
     return pair_places(device, "compute.lanes.multipliers", pairs, size) | _block_rams(
-        device, params, dsp_clusters(device, pairs, size)
+        device, params, clusters
     )
 
 

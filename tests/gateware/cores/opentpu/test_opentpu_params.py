@@ -55,15 +55,29 @@ def test_the_preset_for_convolutions_is_the_default_with_its_extensions():
     }
 
 
-@pytest.mark.parametrize("size, pool", [("8x8", True), ("16x16", False)])
-def test_a_fast_preset_has_the_extensions_and_on_chip_memory(size, pool):
+@pytest.mark.parametrize(
+    "size, pool, on_chip",
+    [("85f-8x8", True, 1 << 18), ("85f-16x16", False, 1 << 18), ("45f-8x8", True, 1 << 17)],
+)
+def test_a_fast_preset_has_the_extensions_and_on_chip_memory(size, pool, on_chip):
     """The larger array leaves no space for max pooling of its own."""
-    assert SPACE.resolve(f"85f-{size}-fast") == {
-        **SPACE.resolve(f"85f-{size}"),
+    assert SPACE.resolve(f"{size}-fast") == {
+        **SPACE.resolve(size),
         "ext_conv": True,
         "ext_pool": pool,
     }
-    assert SPACE.presets[f"85f-{size}-fast"].on_chip == 1 << 18
+    assert SPACE.presets[f"{size}-fast"].on_chip == on_chip
+
+
+def test_the_25f_has_an_array_of_pairs_and_half_the_unified_buffer():
+    """Its 28 DSPs make 56 of the 64 products; on-chip memory takes the rest of its block RAMs."""
+    assert SPACE.resolve("25f-8x8-fast") == {
+        **SPACE.resolve("45f-8x8-fast"),
+        "ub_rows": 2048,
+        "multiplier": "dsp_pair",
+        "dsp_limit": 28,
+    }
+    assert SPACE.presets["25f-8x8-fast"].on_chip == 48 << 10
 
 
 def test_default_and_board_presets():
