@@ -76,6 +76,7 @@ class Arithmetic:
     same_scale : the result has its source's scale (pooling, reshaping)
     power_of_two : weights are constants of the core; the quantiser chooses no shift (averages): the
         result has its source's scale
+    biased_averages : an average pooling can add a bias to each channel
     bias_in_result : the bias has the scale of the partial sums (``2^-partial_shifted`` of the
         result's),
         whatever the shift; ``bias_shifts`` says nothing
@@ -103,6 +104,7 @@ class Arithmetic:
     equal_scales: bool = False
     same_scale: bool = False
     power_of_two: bool = False
+    biased_averages: bool = False
     bias_in_result: bool = False
     wraps: bool = False
     clips: bool = False
@@ -120,7 +122,7 @@ class Integer:
     ----------
     weights : int64, of the shape of the node's weights;
         of an addition with ``weight_bits`` the operands' two multipliers, of an average its
-        multiplier [1], of a product of two tensors empty
+        multiplier [1] (``shift`` is [1] too), of a product of two tensors empty
     bias : int64 [out], in multiples of ``2^bias_shift`` products, or ``None``
     shift : int64 [out]: the result is the sum of products times ``2^-shift``
     bias_shift : int64 [out]

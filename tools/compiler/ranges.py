@@ -40,5 +40,7 @@ def never_negative(maker: Callable[[str], Node | None], tensor: str) -> bool:
             continue
         if not isinstance(node, Movement | MaxPool | AveragePool) or getattr(node, "value", 0) < 0:
             return False
+        if isinstance(node, AveragePool) and node.bias is not None:
+            return False
         todo += node.inputs
     return True

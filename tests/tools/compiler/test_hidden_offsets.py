@@ -32,6 +32,9 @@ COMMON = 30.0
 #: Least dB of signal to noise on each core of a network with such units. With all of it in the 8
 #: bits OpenTPU and OPU have 7 and 5. Cherry computes in floating point and is left as it is.
 LEAST = {"imagine": 28, "opentpu": 31, "opu": 27, "pim": 36}
+#: Size of what the means of a map have in common, and least dB of signal to noise with it. The
+#: OPU's partial sums hold no more.
+OF_AVERAGES = {"opentpu": (COMMON, 17), "opu": (1.0, 28)}
 
 
 def normal(shape, count=256, seed=1):
@@ -83,6 +86,19 @@ def plain():
     return b.finish()
 
 
+def averages(size):
+    """A global average of a map ``size`` to twice that away from zero, before a dense layer. A clip
+    keeps the map itself from having an offset."""
+    b = Builder("averages", (6, 5, 3), 5)
+    b.conv(20, (3, 3), padding=(1, 1, 1, 1))
+    lift(b, size)
+    b.act("clip", low=0.0, high=100.0)
+    b.add(g.AveragePool, window=(6, 5), stride=(1, 1))
+    b.add(g.Reshape, shape=(20,))
+    b.dense(4)
+    return b.finish()
+
+
 NETWORKS = {"vectors": vectors, "maps": maps, "plain": plain}
 
 
@@ -112,7 +128,24 @@ def test_units_far_from_zero_keep_their_accuracy(isa):
 @pytest.mark.parametrize("isa", ["opu", "opentpu", "pim"])
 def test_cores_give_what_the_reference_gives(isa, name, tmp_path):
     """From a folder, on the golden model, also for inputs that calibration never saw."""
-    network = NETWORKS[name]()
+    check_on_core(isa, NETWORKS[name](), tmp_path)
+
+
+@pytest.mark.parametrize("isa", OF_AVERAGES)
+def test_averages_leave_out_what_their_inputs_have_in_common(isa, tmp_path):
+    """An average has an offset of its own where the map before it cannot have one."""
+    size, least = OF_AVERAGES[isa]
+    network = averages(size)
+    plan = check_on_core(isa, network, tmp_path)
+    pool = next(node for node in plan.core_steps[0].part.graph.nodes if node.kind == "averagepool")
+    assert pool.output in offsets_of(plan) and np.all(pool.bias < -size / 2)
+    found = measure(plan, network, {"input_0": normal((6, 5, 3), seed=2)})
+    assert min(plan.snr, found.snr) > least
+
+
+def check_on_core(isa, network, tmp_path):
+    """Compiles a network that gets an offset, stores and loads the plan, and compares the core's
+    golden model with the reference; returns the plan."""
     port = network.inputs[0]
     build = target_build(f"model:{isa}")
     options = Options(bits=8 if isa == "pim" else None)
@@ -130,6 +163,7 @@ def test_cores_give_what_the_reference_gives(isa, name, tmp_path):
             assert np.array_equal(session(values), wanted)
         found = verify_plan(plan, inputs, target, lambda: open_target(target), "reference", None)
         assert found.equal
+    return plan
 
 
 # On machines that exist nowhere

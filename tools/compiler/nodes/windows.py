@@ -157,12 +157,14 @@ class MaxPool(Node):
 @dataclass(eq=False, kw_only=True)
 class AveragePool(Node):
     """Average pooling over windows; a global average has the map's own size. ``include_padding``:
-    zeros of the padding count in the mean."""
+    zeros of the padding count in the mean. ``bias`` [channels] is added to the mean: no model has
+    one, the quantiser adds it."""
 
     window: tuple[int, int]
     stride: tuple[int, int]
     padding: tuple[int, int, int, int] = (0, 0, 0, 0)
     include_padding: bool = True
+    bias: np.ndarray | None = None
 
     def _shape(self, shape):
         rows, columns, channels = _map(shape)
@@ -172,8 +174,8 @@ class AveragePool(Node):
         def total(values):
             return sum(part for *_, part in _taps(values, self.window, self.stride, (1, 1)))
 
-        if self.include_padding:
-            return total(_padded(x, self.padding)) / np.prod(self.window)
-        return total(_padded(x, self.padding)) / total(
-            _padded(np.ones((1, *x.shape[1:3], 1)), self.padding)
-        )
+        count = np.prod(self.window)
+        if not self.include_padding:
+            count = total(_padded(np.ones((1, *x.shape[1:3], 1)), self.padding))
+        mean = total(_padded(x, self.padding)) / count
+        return mean if self.bias is None else mean + self.bias

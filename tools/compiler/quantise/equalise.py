@@ -373,17 +373,23 @@ def _is_relu(activation):
     return activation is not None and activation.function == "relu"
 
 
+def _activation(node):
+    return getattr(node, "activation", None)
+
+
 def movable(graph: Graph, node: Node, arithmetic: Mapping[str, Arithmetic], scales: Scales) -> bool:
     """Whether an offset can be subtracted from a layer's result: it saturates, every tensor that
     shares its scale can hold the offset too, its scale has few bits and is not prescribed, its
     range is not trained, and all its readers can compensate for the offset."""
     numbers = arithmetic[node.name]
     if (
-        not isinstance(node, Conv | Dense)
+        not isinstance(node, Conv | Dense | AveragePool)
+        or isinstance(node, AveragePool)
+        and not numbers.biased_averages
         or numbers.weight_bits is None
         or numbers.wraps
-        or node.activation is not None
-        and not _is_relu(node.activation)
+        or _activation(node) is not None
+        and not _is_relu(_activation(node))
         or scales.width(node.output) >= WIDE
         or node.output in scales.taken() | scales.quantised
         or node.output in scales.of
@@ -444,6 +450,8 @@ class Centred(Wish):
     values : float64 [elements, channels], its values on the calibration inputs
     activation : Activation that makes it: a relu, or ``None``
     partial : :class:`~.scales.Sums` of the layer that makes it, or ``None``
+    of_average : bool, whether an average makes it: there are so few values of one that inputs to
+        come may go much further than those seen
 
     Attributes
     ----------
@@ -456,7 +464,11 @@ class Centred(Wish):
         values: np.ndarray,
         activation: Activation | None,
         partial: Sums | None = None,
+        of_average: bool = False,
     ):
+        self._further = _LOUDER
+        if of_average:
+            self._further = max(_LOUDER, 1 + _UNSEEN / np.sqrt(len(values) + 1))
         low, high = values.min(axis=0), values.max(axis=0)
         self.middle, self.relu = (low + high) / 2, activation is not None
         count = max(1, _SAMPLES // values.shape[1])
@@ -464,7 +476,7 @@ class Centred(Wish):
             values = values[np.linspace(0, len(values) - 1, count).round().astype(int)]
         self._values, self._partial = values, partial
         fixed = np.where(self.relu & (low <= 0), 0.0, self.middle)
-        self._louder = fixed + (values - fixed) * _LOUDER
+        self._louder = fixed + (values - fixed) * self._further
         super().__init__(plain.bits, [values - self.middle])
         self.layers, self.percentile = plain.layers, plain.percentile
 
@@ -479,7 +491,7 @@ class Centred(Wish):
         return np.maximum(self.middle, (self.top + 1) * step) if self.relu else self.middle
 
     def greatest(self) -> float:
-        most, partial = _LOUDER * super().greatest(), self._partial
+        most, partial = self._further * super().greatest(), self._partial
         if partial is None:
             return most
         size = np.abs(partial.values - self.middle[partial.channel]).max(initial=0.0)
@@ -556,9 +568,11 @@ def is_worth_it(plain: Chosen, centred: Chosen, readers: list[Reader]) -> bool:
     return all(one.lost(centred) < _SHARE * one.lost(plain) for one in readers)
 
 
-def moved(node: Conv | Dense, offset: np.ndarray) -> Conv | Dense:
+def moved(node: Conv | Dense | AveragePool, offset: np.ndarray) -> Conv | Dense | AveragePool:
     """Returns the layer with ``offset`` subtracted from its result; saturation then replaces a
     relu."""
+    if isinstance(node, AveragePool):
+        return replace(node, bias=-offset)
     return replace(
         node,
         bias=(0 if node.bias is None else node.bias) - offset,

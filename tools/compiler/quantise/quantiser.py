@@ -199,8 +199,10 @@ class Quantiser:
         for node in self.graph.nodes:
             name, numbers = node.output, self.arithmetic[node.name]
             # Partial sums that saturate begin at the bias, whatever the result leaves out.
-            if numbers.partial_bits is None and movable(
-                self.graph, node, self.arithmetic, self.scales
+            if (
+                weighted(node)
+                and numbers.partial_bits is None
+                and movable(self.graph, node, self.arithmetic, self.scales)
             ):
                 far[name] = far_channels(seen[name], node)
                 seen[name] = without_middle(seen[name], node, far[name])
@@ -239,7 +241,7 @@ class Quantiser:
         elif numbers.weight_bits is not None and not (
             numbers.equal_scales or numbers.same_scale or numbers.power_of_two
         ):
-            self._multipliers(node, numbers)
+            node = self._multipliers(node, numbers)
         else:
             self.scales.choose(node.output)
         return self.walk.run_whole(node, self.result)
@@ -252,7 +254,8 @@ class Quantiser:
         self._note(node.name, "shift", int(shift), why)
 
     def _multipliers(self, node, numbers):
-        """Quantises an addition whose operands have factors, or a mean that has one."""
+        """Quantises an addition whose operands have factors, or a mean that has one, and returns
+        the node; an average may get a bias."""
         if isinstance(node, Binary) and node.function in ("add", "sub"):
             count = 1
         elif isinstance(node, AveragePool):
@@ -264,15 +267,34 @@ class Quantiser:
                 else 1
             )
         else:
-            return self.scales.choose(node.output)
-        result = self.scales.choose(node.output, sums=self.scales.partial_sums(node, self.walk))
+            self.scales.choose(node.output)
+            return node
+        if isinstance(node, AveragePool):
+            node = self._without_offset(node, None, self.scales.sampled_sums(node, self.walk))
+        else:
+            self.scales.choose(node.output, sums=self.scales.partial_sums(node, self.walk))
+        result = self.scales.of[node.output]
         ratio = np.array([self.scales.of[name].step for name in node.inputs]) / (
             count * result.step
         )
         most = (1 << numbers.weight_bits - 1) - 1
         shift = int(np.clip(np.floor(np.log2(most / ratio.max())), *numbers.shifts))
         weights = np.clip(np.rint(ratio * 2.0**shift), 0, most).astype(np.int64)
-        return self._keep(node, weights, shift, f"factors {', '.join(map(str, weights))}")
+        self._keep(node, weights, shift, f"factors {', '.join(map(str, weights))}")
+        if isinstance(node, AveragePool) and node.bias is not None:
+            self._bias_of_average(node, numbers)
+        return node
+
+    def _bias_of_average(self, node, numbers):
+        """Adds the integer bias of an average from which an offset is subtracted. It also makes up
+        for what the rounded factor does to the mean."""
+        integer, scale = self.result.layers[node.name], self.scales.of[node.output]
+        bias, shift = node.bias, np.full(len(node.bias), integer.shift[0])
+        integer.bias, integer.bias_shift = integer_bias(bias, shift, scale.step, numbers)
+        for _ in range(self._rounds):
+            whole = self.walk.run_whole(node, self.result)
+            bias = bias + mean_error(self.walk.real[node.output], whole, scale)
+            integer.bias, integer.bias_shift = integer_bias(bias, shift, scale.step, numbers)
 
     def _recurrent(self, node, numbers):
         result = self.scales.choose(node.output)
@@ -293,14 +315,22 @@ class Quantiser:
         """Quantises a layer and, where useful, subtracts an offset from its result, for which the
         readers' biases compensate; the scale of the result is chosen with it.
 
-        ``layer``: as :meth:`Scales.choose` takes it; ``sums``: :class:`~.scales.Sums`, or ``None``.
+        ``layer``: as :meth:`Scales.choose` takes it, ``None`` for an average;
+        ``sums``: :class:`~.scales.Sums`, or ``None``.
         """
         name, real = node.output, self.walk.real[node.output]
         if not movable(self.graph, node, self.arithmetic, self.scales):
             self.scales.choose(name, layer, activated(node, sums))
             return node
         plain = self.scales.wish(name, layer, activated(node, sums))
-        centred = Centred(plain, real.reshape(-1, real.shape[-1]), node.activation, sums)
+        activation = getattr(node, "activation", None)
+        centred = Centred(
+            plain,
+            real.reshape(-1, real.shape[-1]),
+            activation,
+            sums,
+            of_average=isinstance(node, AveragePool),
+        )
         tried = choose(plain, centred)
         if len(tried) > 1 and not is_worth_it(*tried, self._readers(node, tried[-1].offset)):
             tried.pop()
@@ -487,6 +517,9 @@ class _Scales(Scales):
     def partial_sums(self, node, walk):
         return []
 
+    def sampled_sums(self, node, walk):
+        return None
+
 
 class _NoWalk:
     """Replaces the :class:`~.calibration.Walk` for a network that is not computed."""
@@ -512,6 +545,19 @@ class _Placeholder(Quantiser):
                 self.scales.choose(name)
             self._node(node)
         return self.result
+
+    def _without_offset(self, node, layer, sums):
+        able = movable(self.graph, node, self.arithmetic, self.scales)
+        self.scales.choose(node.output)
+        if not able:
+            return node
+        # A bias of any size takes the place of the one that the values decide.
+        return replace(node, bias=np.ones(self.graph.shape(node.output)[-1]))
+
+    def _bias_of_average(self, node, numbers):
+        integer = self.result.layers[node.name]
+        integer.bias = np.ones(len(node.bias), np.int64)
+        integer.bias_shift = np.zeros(len(node.bias), np.int64)
 
     def _layer(self, node, numbers):
         if numbers.partial_bits is not None and bounded(node.activation):

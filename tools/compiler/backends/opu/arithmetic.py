@@ -12,6 +12,7 @@ import numpy as np
 
 from ...graph import AveragePool, Binary, Concat, Conv, Dense, Graph, MatMul, Node, Reduce
 from ...quantised import Arithmetic
+from ...reference import taps
 from .layers import Network
 from .lower import core_weights
 from .reference import products_of_taps, runs_of_channels
@@ -20,11 +21,13 @@ if TYPE_CHECKING:
     from .....gateware.cores.opu.types import TypeSet
     from .form import Form
 
-__all__ = ["arithmetic_of", "partial_sums"]
+__all__ = ["arithmetic_of", "average_sums", "partial_sums"]
 
 #: Shifts after a sum of products, and of a bias' unit above that of the products: the range of
 #: ``@shift``, as far as numbers need it.
 _SHIFTS, _BIAS_SHIFTS = (-24, 40), (-24, 40)
+#: Partial sums of an average that are looked at.
+_MOST_SUMS = 16
 
 
 def arithmetic_of(types: TypeSet, form: Form, node: Node) -> Arithmetic:
@@ -46,6 +49,9 @@ def arithmetic_of(types: TypeSet, form: Form, node: Node) -> Arithmetic:
     if isinstance(node, AveragePool | Reduce):
         return Arithmetic(
             weight_bits=types.ker,
+            bias_bits=types.bias,
+            bias_shifts=_BIAS_SHIFTS,
+            biased_averages=isinstance(node, AveragePool),
             shifts=_SHIFTS,
             partial_bits=types.ofm,
             partial_shifted=types.store_shift,
@@ -77,6 +83,22 @@ def partial_sums(graph: Graph, form: Form, node: Node, values: np.ndarray) -> It
         yield total.reshape(
             len(values), *graph.shape(node.output)
         ).copy()  # columns of a block lie one after the other
+
+
+def average_sums(node: AveragePool, values: np.ndarray) -> Iterator[np.ndarray]:
+    """Partial sums of an average, as :func:`partial_sums` gives them, but no more than
+    :data:`_MOST_SUMS`, evenly spaced: a global average has as many taps as its map positions."""
+    bias = 0.0 if node.bias is None else node.bias
+    count = node.window[0] * node.window[1]
+    seen = taps(
+        np.asarray(values, np.float64), node.window, stride=node.stride, padding=node.padding
+    )
+    total: np.ndarray | float = 0.0
+    every = -(-count // _MOST_SUMS)
+    for number, (_, part) in enumerate(seen):
+        total = total + part
+        if number % every == 0 or number == count - 1:
+            yield total / count + bias
 
 
 def _layer(form, node, source):

@@ -9,11 +9,11 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 from .....gateware.cores.opu.types import type_set
-from ...graph import Conv, Dense, Graph, Node, Tensor
+from ...graph import AveragePool, Conv, Dense, Graph, Node, Tensor
 from ...quantised import Arithmetic, Quantised
 from ..base import Backend, Lowered, Support, moved
 from ..rewriting import joins_rows
-from .arithmetic import arithmetic_of, partial_sums
+from .arithmetic import arithmetic_of, average_sums, partial_sums
 from .codegen.emitter import REGION_MAPS
 from .cost import main_memory
 from .form import Form
@@ -84,6 +84,8 @@ class OpuBackend(Backend):
         """Partial sums of a node in the core's accumulation order."""
         if isinstance(node, Conv | Dense):
             yield from partial_sums(graph, self.form(graph), node, values)
+        elif isinstance(node, AveragePool):
+            yield from average_sums(node, values)
 
     def _layers(self, quantised, fuse, images=1, states=()):
         """Storage form and layers of a graph."""

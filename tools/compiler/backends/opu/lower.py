@@ -335,14 +335,20 @@ class Lowering:
         of its source: exact for a window of 2^k values, by the nearest weight for another size."""
         integer, count = self.quantised.layers.get(node.name), window[0] * window[1]
         weight, shift = 1, count.bit_length() - 1
+        source = self.values[node.inputs[0]]
         if integer is not None:
             weight, shift = int(integer.weights[0]), int(integer.shift[0])
+            if integer.bias is not None:
+                columns = source.channels // len(integer.bias)
+                how.update(
+                    bias=np.tile(integer.bias, columns),
+                    bias_shift=np.tile(integer.bias_shift, columns),
+                )
         else:
             self._equal(node)
             if count != 1 << shift:
                 shift += self.network.set.ker - 2
                 weight = round((1 << shift) / count)
-        source = self.values[node.inputs[0]]
         return self.network.conv(
             self._name(node), source, None, taps=window, identity=weight, shift=shift, **how
         )
