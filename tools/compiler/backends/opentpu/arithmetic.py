@@ -36,11 +36,7 @@ def arithmetic(node: Node, params: Mapping[str, Any]) -> Arithmetic:
         return Arithmetic(
             bias_bits=BIAS_BITS, bias_tile=bias_tile_limit(n), shift_group=n, clips=True
         )
-    if isinstance(node, AveragePool):
-        return Arithmetic(
-            bias_bits=BIAS_BITS, bias_tile=bias_tile_limit(n), biased_averages=True, clips=True
-        )
-    if isinstance(node, Binary):
+    if isinstance(node, Binary | AveragePool):
         return Arithmetic(clips=True)
     if isinstance(node, MatMul):
         return Arithmetic(weight_bits=None)

@@ -136,9 +136,7 @@ def _binary(quantised, node, a, b):
 def _average(quantised, node, source):
     factor, shift = window_factor(quantised, node)
     sums = sum(seen for _, _, seen in _taps(source, node.window, node.stride, node.padding))
-    integer = quantised.layers.get(node.name)
-    bias = 0 if integer is None else _bias(integer)
-    return _finish(quantised, node, sums * factor + bias, shift)
+    return _finish(quantised, node, sums * factor, shift)
 
 
 def _max_pool(quantised, node, source):

@@ -400,15 +400,8 @@ class Steps:
             self.n,
             factor,
         )
-        integer = self.quantised.layers.get(node.name)
-        biased = integer is not None and integer.bias is not None
         self._add(
-            node,
-            sources,
-            terms,
-            shifts=[shift] * len(terms),
-            bias=self._padded(integer.bias << integer.bias_shift) if biased else None,
-            stride=self._turned(node.stride),
+            node, sources, terms, shifts=[shift] * len(terms), stride=self._turned(node.stride)
         )
 
     def _max_pool(self, node, sources):
