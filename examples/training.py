@@ -168,6 +168,8 @@ class Loop(torch.nn.Module):
             x = functional.avg_pool2d(
                 functional.pad(x, spatial(node.padding)), node.window, node.stride
             )
+            if node.bias is not None:
+                x = x + torch.tensor(node.bias, dtype=torch.float32).reshape(-1, 1, 1)
         elif isinstance(node, Concat):
             x = torch.cat([values[name] for name in node.inputs], 1)
         elif isinstance(node, Reshape):
@@ -271,6 +273,10 @@ class Writer:
             self.add(operator, operands, real, **attributes)
         else:
             real = operands[0]
+        if isinstance(node, AveragePool) and node.bias is not None:
+            bias = np.float32(node.bias).reshape(-1, 1, 1)
+            operands = [real, self.constant(f"{node.name}_bias", bias)]
+            real = self.add("Add", operands, f"{node.output}_moved")
         if act is not None and act.function == "clip":
             limits = [
                 self.constant(f"{node.name}_{at}", np.float32(value))
