@@ -596,6 +596,11 @@ def test_boards_says_which_presets_have_on_chip_memory(quintet):
         "45f-8x8-fast": {"size": 1 << 17, "beat_bytes": 8},
         "25f-8x8-fast": {"size": 48 << 10, "beat_bytes": 8},
     }
+    # A word a cycle is all that Cherry's DMA takes.
+    assert cores["cherry"] == {
+        "85f-fast": {"size": 96 << 10, "beat_bytes": 4},
+        "45f-fast": {"size": 32 << 10, "beat_bytes": 4},
+    }
     # The engine takes 16 bytes, the presets want 8.
     assert cores["opu"] == {
         "85f-p256-fast": {"size": 192 << 10, "beat_bytes": 8},

@@ -6,10 +6,14 @@ import pytest
 
 from quintet.boards import open_board
 from quintet.boards.virtual.board import open_virtual
+from quintet.gateware.cores.cherry.image import relocated
+from quintet.gateware.cores.cherry.model import Model as CherryModel
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opu.model.model import Model as OpuModel
 from quintet.tools.link.client import LinkClient
 from quintet.tools.targets.sim import SimTarget
+from tests.gateware.cores.cherry.bench.programs import SPAN
+from tests.gateware.cores.cherry.bench.programs import random_case as random_cherry_case
 from tests.gateware.cores.opentpu.bench.programs import random_case
 from tests.gateware.cores.opu.bench.programs import random_case as random_opu_case
 from tests.support.comparing import first_difference, registers_of
@@ -51,6 +55,12 @@ OPU_BUILDS = {
 }
 OPU_REGIONS = 16
 
+#: Cherry's presets, whose cases are cut within their program list, data or result.
+CHERRY_BUILDS = {
+    "85F": {"board": "ulx3s-85f", "preset": "85f-fast"},
+    "45F": {"board": "ulx3s-45f", "preset": "45f-fast"},
+}
+
 
 @pytest.fixture(scope="module", params=BUILDS)
 def target(request):
@@ -60,6 +70,11 @@ def target(request):
 @pytest.fixture(scope="module", params=OPU_BUILDS)
 def opu(request):
     yield from opened("opu", OPU_BUILDS[request.param])
+
+
+@pytest.fixture(scope="module", params=CHERRY_BUILDS)
+def cherry(request):
+    yield from opened("cherry", CHERRY_BUILDS[request.param])
 
 
 def opened(isa, build):
@@ -82,7 +97,7 @@ def check(target, seed):
     for name in ADDRESSES:
         registers[name] += base
     registers |= {"window_base": base, "window_limit": base + SIZE}
-    compare(target, case, registers, base, expected, Model, seed)
+    compare(target, case.params, registers, base, expected, Model, seed)
     return case.memory.size > BORDER
 
 
@@ -100,20 +115,40 @@ def check_opu(target, seed):
     for name in ("program_address", "window_base"):
         registers[name] = registers.get(name, 0) + base
     registers["window_limit"] = registers.get("window_limit", SIZE) + base
-    compare(target, case, registers, base, expected, OpuModel, seed)
+    compare(target, case.params, registers, base, expected, OpuModel, seed)
     changed = np.flatnonzero(before != expected)
     return changed.size > 0 and changed[0] < border <= changed[-1]
 
 
-def compare(target, case, registers, base, expected, model, seed):
+def check_cherry(target, seed):
+    """The same for Cherry; the border is in the program list, in the data or in the result."""
+    params = target.info.params
+    case = random_cherry_case(seed, params)
+    at = case.registers["program_address"]
+    begin, size = (
+        (at, len(case.data)),
+        (case.data_at, 4 * SPAN),
+        (case.result_at, 4 * SPAN),
+    )[seed % 3]
+    base = target.info.memory["on_chip"]["size"] - begin - 64 * (37 * seed % (size // 64))
+    expected = np.zeros(base + SIZE, np.uint8)
+    expected[base : base + len(case.memory)] = np.frombuffer(case.memory, np.uint8)
+    data = relocated(case.data, lambda address: address + base)
+    expected[base + at : base + at + len(data)] = np.frombuffer(data, np.uint8)
+    registers = case.registers | {"program_address": base + at}
+    registers |= {"window_base": base, "window_limit": base + SIZE}
+    compare(target, params, registers, base, expected, CherryModel, seed)
+
+
+def compare(target, params, registers, base, expected, model, seed):
     """Run a case on board and model, whose memory is ``expected``: outcome and memory are
     equal."""
     # The model begins as after a core reset; settings would outlast a run.
     target.reset_core()
     target.write(base, expected[base:].tobytes())
-    outcome = model(case.params, expected).run(registers)
+    outcome = model(params, expected).run(registers)
     found = target.run(registers)
-    assert (found.status, found.fault) == (outcome.status, outcome.fault), (seed, case.name)
+    assert (found.status, found.fault) == (outcome.status, outcome.fault), seed
     memory = np.frombuffer(target.read(base, SIZE), np.uint8)
     difference = first_difference(memory, expected[base:])
     assert not difference, (seed, difference)
@@ -143,3 +178,16 @@ def test_random_opu_programs_over_the_border(opu):
 def test_many_random_opu_programs_over_the_border(opu, part):
     for seed in range(1000 * (part + 1), 1000 * (part + 2)):
         check_opu(opu, seed)
+
+
+@shares
+def test_random_cherry_programs_over_the_border(cherry, share):
+    for seed in range(some(500, share)):
+        check_cherry(cherry, seed)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("part", range(10))
+def test_many_random_cherry_programs_over_the_border(cherry, part):
+    for seed in range(1000 * (part + 1), 1000 * (part + 2)):
+        check_cherry(cherry, seed)

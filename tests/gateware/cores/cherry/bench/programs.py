@@ -45,13 +45,14 @@ _FUNCTIONS = ("div", "pow", "exp", "log")
 @dataclass
 class Case:
     """A program: its image, MEM before it (patterns), the list that loads, runs and saves it, and
-    where that leaves the result."""
+    where the list finds MEM and leaves the result."""
 
     image: ProgramImage
     before: list
     data: bytes
     memory: bytearray
     registers: dict
+    data_at: int
     result_at: int
 
 
@@ -250,5 +251,6 @@ def random_case(seed, params, words=40):
         data,
         memory,
         {"program_address": program_at, "program_length": len(data)},
+        data_at,
         result_at,
     )
