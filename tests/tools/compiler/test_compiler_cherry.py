@@ -14,7 +14,8 @@ from quintet.tools.compiler.backends.base import DECOMPOSED, HOST, NATIVE, NO, L
 from quintet.tools.compiler.backends.cherry.legalise import kernel_graph_of
 from quintet.tools.compiler.backends.cherry.lowering import Lowering
 from quintet.tools.compiler.backends.cherry.schedule.bands import rows_separable
-from quintet.tools.compiler.backends.cherry.schedule.steps import Buffer, Place, half_word_cycles
+from quintet.tools.compiler.backends.cherry.schedule.memory import main_memory
+from quintet.tools.compiler.backends.cherry.schedule.steps import Buffer, Place
 from quintet.tools.compiler.backends.cherry.schedule.transfers import MOST, Arrays, moved
 from quintet.tools.compiler.evaluate import run_graph
 from quintet.tools.compiler.quantised import Quantised
@@ -182,7 +183,7 @@ def test_inputs_come_band_by_band_however_they_are_cut(rows, stride, bands, end,
             True,
             True,
             [(0, end, bands)] if end else [],
-            half_word=half_word_cycles({}),
+            memory=main_memory({}),
         )
         .plan()
         .lowered()

@@ -9,7 +9,7 @@ from quintet.gateware.cores.cherry.params import SPACE as CHERRY
 from quintet.gateware.cores.opentpu.params import SPACE as OPENTPU
 from quintet.gateware.cores.opu.params import SPACE as OPU
 from quintet.tools.compiler.backends.cherry.backend import Cherry
-from quintet.tools.compiler.backends.cherry.schedule.steps import half_word_cycles
+from quintet.tools.compiler.backends.cherry.schedule.memory import main_memory as cherry_memory
 from quintet.tools.compiler.backends.opentpu import BACKEND as OPENTPU_BACKEND
 from quintet.tools.compiler.backends.opentpu import cost as opentpu_cost
 from quintet.tools.compiler.backends.opu import OpuBackend
@@ -23,6 +23,12 @@ from tests.tools.compiler.opu_runs import fused, running_part, whole_numbers
 
 DDR3 = {"kind": "DDR3", "beat_bytes": 8, "size": 1 << 27}
 DOUBLE = {"kind": "SDRAM", "beat_bytes": 4, "rate": 2, "size": 1 << 25}
+SPLIT = {
+    "kind": "SDRAM",
+    "beat_bytes": 2,
+    "size": 1 << 25,
+    "on_chip": {"size": 96 << 10, "beat_bytes": 4},
+}
 ON_CHIP = {"size": 1 << 17, "beat_bytes": 8}
 
 
@@ -51,6 +57,15 @@ def cherry_program(memory):
     return backend.lower(Quantised(graph=backend.legalise(made.finish())))
 
 
+def cherry_dense_program(memory):
+    """Three dense layers on Cherry, whose weights are 256 KiB in bfloat16."""
+    backend = Cherry(params=CHERRY.resolve("85f"), memory_size=1 << 24, memory=memory)
+    made = Builder("dense", (256,))
+    for width in (256, 256, 0):
+        made.dense(width or 16)
+    return backend.lower(Quantised(graph=backend.legalise(made.finish())))
+
+
 def measured(target, lowered):
     """Cycles of a program on a virtual board; its maps hold zeros."""
     image = np.zeros(-(-lowered.memory // 64) * 64, np.uint8)
@@ -73,10 +88,18 @@ def measured(target, lowered):
         pytest.param(
             "orangecrab-85f/cherry?preset=85f", DDR3, cherry_program, marks=pytest.mark.long
         ),
+        ("ulx3s-85f/cherry?preset=85f-fast", SPLIT, cherry_dense_program),
         ("ulx3s-85f/opu?preset=85f&sdram_rate=2", DOUBLE, opu_program),
         ("ulx3s-85f/opentpu?preset=85f-8x8-conv&sdram_rate=2", DOUBLE, opentpu_program),
     ],
-    ids=["ddr3-opu", "ddr3-opentpu", "ddr3-cherry", "double-opu", "double-opentpu"],
+    ids=[
+        "ddr3-opu",
+        "ddr3-opentpu",
+        "ddr3-cherry",
+        "on-chip-cherry",
+        "double-opu",
+        "double-opentpu",
+    ],
 )
 def test_estimates_are_near_the_cycles_of_the_virtual_board(target, kind, program):
     with open_sim_target(f"sim:{target}") as board:
@@ -121,7 +144,7 @@ def test_pim_knows_ddr3():
 
 
 def test_cherry_knows_ddr3():
-    assert half_word_cycles(DDR3) < 0.3 < half_word_cycles({"kind": "SDRAM"})
+    assert cherry_memory(DDR3).half_word < 0.3 < cherry_memory({"kind": "SDRAM"}).half_word
 
 
 def test_stores_may_be_slower_than_loads_and_answers_late():

@@ -15,7 +15,7 @@ from ..base import Backend, Lowered, Support, moved
 from .legalise import kernel_graph_of
 from .lowering import lower_kernel_graph
 from .reference import run_kernel_graph
-from .schedule.steps import half_word_cycles
+from .schedule.memory import main_memory
 from .support import check_support
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ class Cherry(Backend):
             self.params,
             self.memory_size,
             keep,
-            half_word_cycles(self.main_memory),
+            main_memory(self.main_memory),
             quick=self.quick and weights > _LARGE,
             states=self.states,
         )

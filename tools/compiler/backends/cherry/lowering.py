@@ -5,6 +5,7 @@ search over candidate schedules (memory layouts and operation orders) for the fa
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from math import prod
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING, Any
@@ -20,15 +21,9 @@ from .codegen.tilework import Costs
 from .cost import program_cycles
 from .kernel_graph import Regroup
 from .schedule.bands import rows_separable
-from .schedule.steps import (
-    Buffer,
-    Crowded,
-    Steps,
-    Timeline,
-    geometry,
-    image_cycles,
-    transfer_cycles,
-)
+from .schedule.memory import Memory, image_cycles, transfer_cycles
+from .schedule.memory_map import PROGRAM, StepTraffic, order_of, places_of
+from .schedule.steps import Buffer, Crowded, Steps, Timeline, geometry
 from .schedule.tasks import Tasks
 from .schedule.tiling import Limits, tiled
 from .schedule.transfers import MOST, Arrays, Main, Transfer
@@ -66,7 +61,7 @@ class Lowering:
         segments: Sequence[tuple[int, int, int]],
         states: Sequence[tuple[str, str]] = (),
         *,
-        half_word: float,
+        memory: Memory,
     ):
         self.kernel_graph, self.graph, self.params, self.memory_size, self.keep, self.ahead = (
             kernel_graph,
@@ -76,9 +71,12 @@ class Lowering:
             keep,
             ahead,
         )
-        self._arrays, self._states, self._half_word = arrays, states, half_word
-        self._spent: dict[Any, Any] = {}
-        self._moved: dict[Any, Any] = {}
+        self._arrays, self._states, self._memory = arrays, states, memory
+        #: Timing that steps are packed by, timing of their estimate.
+        self._packing = self._timing = replace(memory, border=0)
+        #: Address of the program list, if there is a map.
+        self._program_at: int | None = None
+        self._program_on_chip = False
         self.main = Main(arrays)
         self.made = Tasks(
             kernel_graph,
@@ -97,6 +95,35 @@ class Lowering:
     def plan(self) -> Lowering:
         """Places everything and estimates the cycles; raises LoweringError if it does not fit."""
         provisional = self._spread()
+        far = replace(self._memory, border=0)
+        self._schedule(provisional, far, far)
+        if not self._memory.border:
+            return self
+        regions = self.main.regions
+        orders = [
+            order_of(regions, len(self._list()), self._traffic, self._memory),
+            [*range(len(regions)), PROGRAM],
+        ]
+        # Transfers come early by what they take, which depends on the map: neither is best always.
+        trials = [(order, packing) for order in orders for packing in (far, self._memory)]
+        best = min(trials, key=lambda trial: self._try_map(provisional, *trial))
+        self._try_map(provisional, *best)
+        return self
+
+    def _try_map(self, provisional, order, packing):
+        """Plans with the regions of main memory in this order; returns the estimated cycles."""
+        self._place_regions(order)
+        self._schedule(provisional, packing, self._memory)
+        # The list is shorter or longer by what has moved between steps.
+        self._place_regions(order)
+        return self.cycles
+
+    def _schedule(self, provisional, packing, memory):
+        """Packs the tasks into steps by the transfers' cycles of ``packing``, and estimates their
+        cycles with those of ``memory``."""
+        self._packing, self._timing = packing, memory
+        self._spent: dict[Any, Any] = {}
+        self._moved: dict[Any, Any] = {}
         try:
             steps = self._steps(provisional, True)
         except Crowded:
@@ -106,6 +133,7 @@ class Lowering:
         for step in steps.steps:
             step.bodies = [(node, next(again)) for node, _ in step.bodies]
         self._entries: list[Any] = []
+        self._traffic: list[StepTraffic] = []
         timeline, last = Timeline(), None
         self._steps_of: dict[Any, Any] = {}
         for number, step in enumerate(steps.steps):
@@ -114,15 +142,15 @@ class Lowering:
             coming = [a.transfer for a in steps.arrivals if a.at == number] + (
                 self.made.fills if number == 0 else []
             )
-            prefetched, deferred = steps.prefetched(number), steps.deferred(number)
-            here = timeline.step(
-                self._cycles(step),
-                self._cycles_of(coming)
-                + (program != last) * image_cycles(image.size, self._half_word),
-                self._cycles_of(step.outgoing),
-                prefetched,
-                deferred,
+            traffic = StepTraffic(
+                cycles=self._cycles(step),
+                coming=coming,
+                leaving=step.outgoing,
+                image=image.size if program != last else 0,
+                prefetch=steps.prefetched(number),
+                defer=steps.deferred(number),
             )
+            here = self._spend(timeline, traffic)
             last = program
             self._attribute(step, here, [*coming, *step.outgoing])
             for node in {
@@ -130,19 +158,54 @@ class Lowering:
                 *(task.nodes[-1] for task in step.tasks),
             }:
                 self._steps_of[node] = self._steps_of.get(node, (number,))[0], number
-            self._entries.append(
-                (
-                    program,
-                    Step(0, prefetch=prefetched, defer=deferred),
-                    [t.descriptor() for t in coming],
-                    [t.descriptor() for t in step.outgoing],
-                )
-            )
+            self._add_entry(program, traffic)
         self._copy_states(timeline)
-        return self
+
+    def _spend(self, timeline, traffic):
+        """Adds a step to the timeline; returns the cycles that it adds."""
+        self._traffic.append(traffic)
+        image = traffic.image and image_cycles(traffic.image, self._timing, self._program_on_chip)
+        return timeline.step(
+            traffic.cycles,
+            self._cycles_of(traffic.coming) + image,
+            self._cycles_of(traffic.leaving),
+            traffic.prefetch,
+            traffic.defer,
+        )
+
+    def _add_entry(self, program, traffic):
+        """Adds a step to the program list."""
+        step = Step(0, prefetch=traffic.prefetch, defer=traffic.defer)
+        self._entries.append((program, step, traffic.coming, traffic.leaving))
+
+    def _place_regions(self, order):
+        """Moves the regions of main memory to this order."""
+        size = len(self._list())
+        places, end = places_of(order, self.main.regions, size)
+        self._program_at = places[PROGRAM]
+        self._program_on_chip = self._program_at + size <= self._memory.border
+        move = self.main.rearrange(places, end)
+        self.made.relocate(move)
+        transfers = {
+            id(transfer): transfer
+            for step in self._traffic
+            for transfer in (*step.coming, *step.leaving)
+            if transfer.op != "fill"
+        }
+        for transfer in transfers.values():
+            transfer.main = move(transfer.main)
+
+    def _list(self):
+        """The program list in its bytes."""
+        return list_bytes(
+            [
+                (program, step, *([t.descriptor() for t in transfers] for transfers in lists))
+                for program, step, *lists in self._entries
+            ]
+        )
 
     def _cycles_of(self, transfers):
-        return sum(transfer_cycles(transfer, self._half_word) for transfer in transfers)
+        return sum(transfer_cycles(transfer, self._timing) for transfer in transfers)
 
     def _copy_states(self, timeline):
         """Adds steps at the end that copy outputs, through the scratchpad, to where the next run
@@ -158,17 +221,17 @@ class Lowering:
                     for op, main in (("in", at), ("out", target))
                 )
                 image = Program([], **self.program).image
-                spent = timeline.step(
-                    0,
-                    self._cycles_of([coming]) + image_cycles(image.size, self._half_word),
-                    self._cycles_of([going]),
-                    False,
-                    False,
+                traffic = StepTraffic(
+                    cycles=0,
+                    coming=[coming],
+                    leaving=[going],
+                    image=image.size,
+                    prefetch=False,
+                    defer=False,
                 )
+                spent = self._spend(timeline, traffic)
                 self._spent[self._last] = self._spent.get(self._last, 0) + spent
-                self._entries.append(
-                    (image_bytes(image), Step(0), [coming.descriptor()], [going.descriptor()])
-                )
+                self._add_entry(image_bytes(image), traffic)
 
     @property
     def _most_copied(self):
@@ -196,7 +259,7 @@ class Lowering:
 
     def lowered(self) -> Lowered:
         """Generates the :class:`Lowered` program of the plan."""
-        return self._result(list_bytes(self._entries))
+        return self._result(self._list())
 
     def _cycles(self, step):
         """Cycles of a step's program; equal programs are timed once for all candidates."""
@@ -227,7 +290,7 @@ class Lowering:
             fits,
             ahead=self.ahead,
             joining=joining,
-            half_word=self._half_word,
+            memory=self._packing,
         )
 
     def tight(self) -> int | None:
@@ -290,13 +353,16 @@ class Lowering:
             name: Placed(name, dense_layout(address, (1, *self.graph.shape(name)), "float32"))
             for name, address in self.made.arrays.items()
         }
-        program_at = self.main.take(len(data))
+        program_at = self._program_at
+        if program_at is None:
+            program_at = self.main.take(len(data))
         if self.main.end > self.memory_size:
             constants = sum(size.size for _, size, _ in self.main.constants)
+            others = self.main.end - (len(data) + 63 & ~63) - constants
             raise LoweringError(
                 f"it takes {self.main.end:,} bytes of main memory, there are "
                 f"{self.memory_size:,}: {constants:,} constants, "
-                f"{len(data):,} program, {program_at - constants:,} inputs and results"
+                f"{len(data):,} program, {others:,} inputs and results"
             )
         inputs = {name: arrays[name] for name in self.kernel_graph.inputs}
         outputs = {name: arrays[name] for name in self.kernel_graph.outputs}
@@ -359,20 +425,20 @@ def lower_kernel_graph(
     params: Mapping[str, Any],
     memory_size: int,
     keep: bool,
-    half_word: float,
+    memory: Memory,
     quick: bool = False,
     states: Sequence[tuple[str, str]] = (),
 ) -> Lowered:
     """Lowers a :class:`~.kernel_graph.KernelGraph` by the fastest candidate schedule that fits,
-    or, if ``quick``, by the first; raises LoweringError if none fits. ``half_word``: of
-    :func:`~.schedule.steps.half_word_cycles`; ``states``: pairs (input, output) that are copied at
-    the end (:attr:`~..base.Backend.states`)."""
+    or, if ``quick``, by the first; raises LoweringError if none fits. ``memory``: timing of main
+    memory; ``states``: pairs (input, output) that are copied at the end
+    (:attr:`~..base.Backend.states`)."""
     arrays = Arrays()
 
     def candidate(most, ahead, spread, segments=(), of=kernel_graph):
         choice = most, ahead, spread, segments
         return Lowering(
-            of, graph, params, memory_size, keep, arrays, *choice, states, half_word=half_word
+            of, graph, params, memory_size, keep, arrays, *choice, states, memory=memory
         )
 
     spreads = (True, False) if params["banks"] > 4 else (False,)
@@ -405,9 +471,7 @@ def lower_kernel_graph(
     except LoweringError:
         pass
     # Whether a close case fits can only be found with the actual program.
-    return lower_kernel_graph(
-        kernel_graph, graph, params, memory_size, keep, half_word, states=states
-    )
+    return lower_kernel_graph(kernel_graph, graph, params, memory_size, keep, memory, states=states)
 
 
 def _exceeds(kernel_graph, spread, elements):

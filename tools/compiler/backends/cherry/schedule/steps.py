@@ -4,20 +4,21 @@ buffers with lifetimes in steps and their addresses, and the estimated cycles of
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ......gateware.cores.cherry.image import row_words
 from ....common.lifetimes import Lifetime, first_fit
 from ...base import LoweringError
 from ..codegen.tilework import View
 from ..kernel_graph import Ref, Value
+from .memory import transfer_cycles
 
 if TYPE_CHECKING:
     from ..codegen.nests import Body
+    from .memory import Memory
     from .tasks import Tasks
     from .transfers import Task, Transfer
 
@@ -33,9 +34,6 @@ __all__ = [
     "borders",
     "edges",
     "geometry",
-    "half_word_cycles",
-    "image_cycles",
-    "transfer_cycles",
 ]
 
 
@@ -207,29 +205,8 @@ def _peak(buffers):
     return step, int(needed[step]), there
 
 
-#: Cycles of a descriptor, of a row, of a list's entry and end, of a step's begin.
-_DESCRIPTOR, _ROW, _ENTRY, _BEGIN = 120, 2, 60, 20
-
-
-def half_word_cycles(info: Mapping[str, Any]) -> float:
-    """Cycles that a build's main memory takes for 16 bits, from its info text (``kind``). Memories
-    other than DDR3 are taken for a 16-bit SDRAM."""
-    return 0.27 if info.get("kind") == "DDR3" else 1.04
-
-
-def transfer_cycles(transfer: Transfer, half_word: float) -> float:
-    """DMA cycles of a descriptor; ``half_word``: of :func:`half_word_cycles`."""
-    if transfer.op == "fill":
-        return _DESCRIPTOR + transfer.rows * transfer.cols
-    words = row_words(transfer.fmt, transfer.cols)
-    return _DESCRIPTOR + transfer.rows * max(
-        2 * words * half_word + _ROW * (transfer.rows > 1), words
-    )
-
-
-def image_cycles(words: int, half_word: float) -> float:
-    """DMA cycles to load a program's image; ``half_word``: of :func:`half_word_cycles`."""
-    return 40 + 2 * words * half_word
+#: Cycles of a list's entry and end, of a step's begin.
+_ENTRY, _BEGIN = 60, 20
 
 
 class Timeline:
@@ -313,7 +290,7 @@ class Steps:
     fits : callable(list of bodies), whether a program holds them
     ahead : bool, DMA brings things beside the program before
     joining : bool, tasks that need little join the step before
-    half_word : of :func:`half_word_cycles`
+    memory : Memory, timing of main memory
     """
 
     def __init__(
@@ -324,9 +301,9 @@ class Steps:
         *,
         ahead: bool,
         joining: bool,
-        half_word: float,
+        memory: Memory,
     ):
-        self.made, self.ahead, self._half_word = made, ahead, half_word
+        self.made, self.ahead, self._memory = made, ahead, memory
         self.steps: list[Step] = []
         self.arrivals: list[Arrival] = []
         for task, mine in zip(made.tasks, bodies, strict=True):
@@ -341,7 +318,7 @@ class Steps:
                     ]
 
     def _cycles(self, arrival):
-        return transfer_cycles(arrival.transfer, self._half_word)
+        return transfer_cycles(arrival.transfer, self._memory)
 
     def _pack(self, task, mine, fits, joining):
         last = self.steps[-1] if self.steps else None

@@ -2,7 +2,7 @@
 """Tasks of the operations: their instructions, the placement of their values, and their DMA
 transfers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -98,6 +98,11 @@ class Tasks(BandTasks):
                 self._operation(kernel_graph.operations[self._number])
                 self._number += 1
         self._leave_unmade()
+
+    def relocate(self, move: Callable[[int], int]) -> None:
+        """Moves the arrays in main memory by ``move(address)``."""
+        self.arrays = {name: move(address) for name, address in self.arrays.items()}
+        self.outside = {value: move(address) for value, address in self.outside.items()}
 
     def _lay_outside(self):
         """Assigns addresses to the values that stay in main memory; a reshaped value shares the

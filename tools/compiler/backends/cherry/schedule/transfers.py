@@ -4,7 +4,8 @@ DMA transfers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -60,17 +61,35 @@ class Main:
     Attributes
     ----------
     constants : list of (address, uint8 array, description); ``end``: the first free address
+    regions : list of (address, bytes), in the order of the addresses
     """
 
     def __init__(self, arrays: Arrays):
         self._arrays = arrays
         self.constants: list[tuple[int, np.ndarray, str]] = []
+        self.regions: list[tuple[int, int]] = []
         self.end = 0
 
     def take(self, size: int) -> int:
         """Allocates ``size`` bytes and returns their address."""
         address, self.end = self.end, self.end + (size + 63 & ~63)
+        self.regions.append((address, size))
         return address
+
+    def rearrange(self, places: Mapping[int, int], end: int) -> Callable[[int], int]:
+        """Moves each region to its address in ``places``, by its number; returns the function that
+        moves an address within a region along. ``end``: the first free address afterwards."""
+        before = sorted((address, number) for number, (address, _) in enumerate(self.regions))
+        begins = [address for address, _ in before]
+
+        def move(address: int) -> int:
+            begin, number = before[bisect_right(begins, address) - 1]
+            return places[number] + address - begin
+
+        self.constants = [(move(address), data, what) for address, data, what in self.constants]
+        self.regions = [(places[number], size) for number, (_, size) in enumerate(self.regions)]
+        self.end = end
+        return move
 
     def hold(self, elements: np.ndarray, fmt: str, what: str) -> int:
         """Stores a row of constant elements and returns its address."""
