@@ -205,7 +205,8 @@ def build(
         (if it has them), ``date`` of the build (UTC), ``router`` and ``placer`` if they are not
         router1 and heap, ``mapping`` if one was given, ``tools`` (as of
         :func:`~.toolchain.tool_versions`), ``design`` (:func:`~.netlists.design_digest`),
-        ``clock_asked_mhz``, ``clock_real_mhz`` (as the PLL makes it), ``clock_reached_mhz`` (main clock),
+        ``clock_asked_mhz``, ``clock_real_mhz`` (as the PLL makes it), ``clock_reached_mhz`` (main
+        clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb``, or ``spi``, with that link, others by those of the netlist),
         ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, ``available`` (the same
