@@ -74,6 +74,8 @@ def measured(target, lowered):
         raw = np.frombuffer(data, np.uint8) if isinstance(data, bytes) else np.asarray(data)
         image[at : at + raw.size] = raw.astype(np.uint8).ravel()
     target.board.chip[: image.size] = image
+    if on_chip := target.info.memory.get("on_chip"):
+        target.write(0, image[: on_chip["size"]].tobytes())
     registers = {"program_length": len(lowered.program), **lowered.registers}
     outcome = target.run({"window_limit": image.size, **registers}, 1 << 24)
     assert outcome.status == "done"
@@ -88,7 +90,7 @@ def measured(target, lowered):
         pytest.param(
             "orangecrab-85f/cherry?preset=85f", DDR3, cherry_program, marks=pytest.mark.long
         ),
-        ("ulx3s-85f/cherry?preset=85f-fast", SPLIT, cherry_dense_program),
+        ("ulx3s-85f/cherry?preset=85f-fast&load=direct", SPLIT, cherry_dense_program),
         ("ulx3s-85f/opu?preset=85f&sdram_rate=2", DOUBLE, opu_program),
         ("ulx3s-85f/opentpu?preset=85f-8x8-conv&sdram_rate=2", DOUBLE, opentpu_program),
     ],
