@@ -12,7 +12,20 @@ from quintet.gateware.cores.cherry.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
 
 
-@pytest.mark.parametrize("preset", ["85f", "85f-max", "45f", "25f", "up5k", "hx8k", "sim"])
+@pytest.mark.parametrize(
+    "preset, base, changes, on_chip",
+    [("85f-fast", "85f", {}, 96 << 10), ("45f-fast", "45f", {"log_mem": 16}, 32 << 10)],
+)
+def test_a_fast_preset_has_on_chip_memory(preset, base, changes, on_chip):
+    """That of the 45F has the scratchpad of the 85F, too."""
+    assert SPACE.resolve(preset) == {**SPACE.resolve(base), **changes}
+    found = SPACE.presets[preset]
+    assert (found.on_chip, found.on_chip_beat) == (on_chip, 4)
+
+
+@pytest.mark.parametrize(
+    "preset", ["85f", "85f-max", "45f", "45f-fast", "25f", "up5k", "hx8k", "sim"]
+)
 def test_every_preset_makes_an_engine(preset):
     params = SPACE.resolve(preset)
     engine = variant(params, 2)(params=params, beat_bytes=2, memory_size=1 << 16)
