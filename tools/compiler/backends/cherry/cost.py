@@ -41,9 +41,11 @@ def program_cycles(
     bodies: Sequence[Body],
     params: Mapping[str, Any],
     costs: Costs,
+    words: int = 1,
 ) -> int:
-    """Estimated cycles of a program made of these bodies of :class:`~.codegen.nests.Nests`."""
-    timing = _Timing(params, costs)
+    """Estimated cycles of a program made of these bodies of :class:`~.codegen.nests.Nests`.
+    ``words``: of a tile in the tile file, which take a cycle each."""
+    timing = _Timing(params, costs, words)
     for body in bodies:
         timing.body(body, ())
     return int(timing.clock() + _AROUND)
@@ -52,8 +54,8 @@ def program_cycles(
 class _Timing:
     """State of the estimate: completion times of units and registers."""
 
-    def __init__(self, params, costs):
-        self.costs, self.contexts = costs, params["contexts"]
+    def __init__(self, params, costs, words):
+        self.costs, self.contexts, self.words = costs, params["contexts"], words
         self.sfu = 16 // max(1, params["sfu_lanes"])
         self.alu = 16 // params["alu_lanes"] if params["alu_lanes"] < 16 else 1
         self.front = self.addresses = 0.0
@@ -120,6 +122,7 @@ class _Timing:
             passes = self.costs.access(
                 access.stride_y, access.stride_x, values["len_y"], values["len_x"]
             )
+            passes = max(passes, self.words)
             read, written = ((register,), None) if name == "store" else ((), register)
             alone = name == "load" and not moves
             self.addresses = max(self.addresses, self.front) + 1 + len(walk)
@@ -164,6 +167,8 @@ class _Timing:
     ):
         """Adds an operation of ``size`` slots that take ``passes`` cycles each; results are
         available ``latency`` cycles after a slot's start."""
+        # A result is complete with its last word.
+        latency += self.words - 1
         self.front = max(self.front + 1, self.ends[unit][0])
         first = max(ready, self.free[unit])
         if unit == LSU and store != self.stored:

@@ -10,6 +10,7 @@ from math import prod
 from struct import pack, unpack_from
 from typing import TYPE_CHECKING, Any
 
+from .....gateware.cores.cherry.engine.ops import tile_elements
 from .....gateware.cores.cherry.image import Step, image_bytes, list_bytes, row_words
 from .....gateware.cores.cherry.software import SOFTWARE
 from .....gateware.isa.asm import disassemble
@@ -72,6 +73,9 @@ class Lowering:
             ahead,
         )
         self._arrays, self._states, self._memory = arrays, states, memory
+        # Programs of builds without on-chip memory stay as they were made, by a timing that takes a
+        # tile file of rows for one of whole tiles.
+        self._words = 16 // tile_elements(params) if memory.border else 1
         #: Timing that steps are packed by, timing of their estimate.
         self._packing = self._timing = replace(memory, border=0)
         #: Address of the program list, if there is a map.
@@ -271,7 +275,8 @@ class Lowering:
 
     def _body_cycles(self, body):
         return self._arrays.once(
-            body_key(body), lambda: program_cycles([body], self.params, self.costs)
+            body_key(body),
+            lambda: program_cycles([body], self.params, self.costs, self._words),
         )
 
     def _steps(self, bodies, joining):
