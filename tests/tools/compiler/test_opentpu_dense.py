@@ -1,17 +1,19 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layouts, program words, and networks of any shape on the golden model against plain numpy."""
+"""OpenTPU's layouts and program words; networks of dense layers, of any shape, with and without
+ext_norm, on the golden model against plain numpy."""
 
 import random
 
 import numpy as np
 import pytest
 
-from quintet.firmware.opentpu.network import Layer, Network, NetworkError, product_order
+from quintet.firmware.opentpu.jobs import Layer, Network
 from quintet.gateware.cores.opentpu.isa import ISA
-from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
+from quintet.tools.compiler.backends.base import LoweringError
+from quintet.tools.compiler.backends.opentpu.codegen.batches import product_order
 from quintet.tools.compiler.backends.opentpu.codegen.program import Program, Word, array_time
 from quintet.tools.compiler.backends.opentpu.layout import (
     pack_matrix,
@@ -19,6 +21,8 @@ from quintet.tools.compiler.backends.opentpu.layout import (
     unpack_matrix,
     unpack_weights,
 )
+from tests.tools.compiler.networks import Builder
+from tests.tools.compiler.opentpu_networks import backend_of, differences, fused, run_model
 
 # Layout (section 7.1)
 
@@ -132,12 +136,6 @@ def test_more_tiles_are_asked_for_in_front_of_a_transfer():
     assert order == [10, 11, "M", 12, 13, "R", "M", "R", "M", "R", "M", "R"]
 
 
-def test_builds_with_one_transfer_at_a_time_are_told_apart():
-    layers = [Layer(np.ones((8, 8), np.int8), "relu")]
-    assert Network(layers, SPACE.resolve("up5k-4x4")).beside == 1
-    assert Network(layers, SPACE.resolve("85f-8x8")).beside == 0
-
-
 def test_array_time():
     def mmc(count, switch):
         return Word(ISA.opcodes["MMC"], int(switch), count & 255)
@@ -151,114 +149,99 @@ def test_array_time():
 
 
 def test_product_order():
-    assert product_order([0, 0], 3, 2) == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
-    assert product_order([0, 9], 3, 2) == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (1, 2)]
+    def order(arrival, blocks, slots):
+        return list(product_order([arrival] * blocks, slots))
+
+    assert order([0, 0], 3, 2) == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
+    assert order([0, 9], 3, 2) == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (1, 2)]
+    # Blocks of different terms: a tile of zeros is left out.
+    assert list(product_order([[0, 9], [0], [0]], 2)) == [(0, 0), (0, 1), (0, 2), (1, 0)]
     rng = random.Random(1)
     for _ in range(50):
         down, across, slots = rng.randint(1, 6), rng.randint(1, 6), rng.randint(1, 4)
-        order = product_order(sorted(rng.choice((0, 1, 5)) * k for k in range(down)), across, slots)
-        assert sorted(order) == [(k, j) for k in range(down) for j in range(across)]
+        arrival = sorted(rng.choice((0, 1, 5)) * k for k in range(down))
+        found = order(arrival, across, slots)
+        assert sorted(found) == [(k, j) for k in range(down) for j in range(across)]
         begun, ended = set(), set()
-        for k, j in order:
+        for k, j in found:
             begun.add(j)
             ended |= {j} if k == down - 1 else set()
             assert len(begun - ended) <= slots
             assert max(begun) - min({*range(across)} - ended, default=across) < slots + (j in ended)
 
 
-# Networks
+# Networks, batch by batch
+
+#: Builds without ext_norm: low bytes, and normalisations that are wired in.
+WIRED = (0, 0, 0x0_0003, 0x0_0107, 0x1_0006, 0x1_0107)
 
 
-def apply(layers, values):
-    for layer in layers:
-        values = values.astype(np.int64) @ layer.weights.astype(np.int64)
-        if layer.norm is not None:
-            values = (values + (1 << (layer.norm & 31) >> 1)) >> (layer.norm & 31)
-        if layer.func == "relu":
-            values = np.maximum(values, 0)
-        if layer.norm is not None:
-            values = np.clip(values, -128, 127)
-        values = values.astype(np.int8)
-    return values
+def dense_network(pick, n):
+    """A random network of dense layers, whose sizes are beside multiples of ``n``."""
+    sizes = [
+        max(1, n * pick.randint(0, 5) + pick.choice((-1, 0, 1))) for _ in range(pick.randint(2, 5))
+    ]
+    builder = Builder("dense", (sizes[0],), pick.randint(0, 1 << 30))
+    for width in sizes[1:]:
+        builder.dense(width, relu=pick.choice((True, False)), bias=pick.choice((True, False)))
+    return fused(builder.finish())
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(60))
 def test_network(seed):
-    rng = np.random.default_rng(seed)
+    """The golden model gives what the reference gives, with and without ext_norm, for one input,
+    several, and many batches."""
     pick = random.Random(seed)
-    overrides = {
-        "n": pick.choice((2, 4, 8, 12)),
-        "ub_rows": pick.choice((256, 512, 4096)),
-        "acc_rows": pick.choice((64, 256)),
-        "wfifo_tiles": pick.choice((1, 2, 4)),
-    }
-    params = SPACE.resolve("sim", overrides)
+    norm, n = seed % 3 == 0, pick.choice((2, 4, 8, 12))
+    backend = backend_of(
+        "sim" if pick.random() < 0.7 else "up5k-4x4",
+        n=n,
+        ub_rows=pick.choice((64, 256, 512, 4096)),
+        acc_rows=pick.choice((64, 256)),
+        wfifo_tiles=pick.choice((1, 2, 4)),
+        ext_norm=norm,
+        norm_reset=0 if norm else pick.choice(WIRED),
+    )
+    graph, images = dense_network(pick, n), pick.choice((1, 2, 5, 33, 70, 150))
+    assert all(backend.check_support(graph, node).runs for node in graph.nodes)
+    keep = pick.choice((True, False))
+    try:
+        bad, tensors, lowered = differences(graph, backend, seed=seed, keep=keep, images=images)
+    except LoweringError as error:
+        assert "do not fit the unified buffer" in str(error) and backend.params["ub_rows"] == 64
+        return
+    assert not bad and lowered.images == images
+    assert not keep or {node.output for node in graph.nodes} <= set(tensors)
+    assert sum(layer.macs for layer in lowered.layers) == sum(map(graph.macs, graph.nodes))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_jobs_of_integer_weights(seed):
+    """Plain numpy gives what the golden model gives for a network of integer weights."""
+    rng, pick = np.random.default_rng(seed), random.Random(seed)
+    params = SPACE.resolve(pick.choice(("sim-plain", "sim", "up5k-4x4")))
     sizes = [pick.randint(1, 40) for _ in range(pick.randint(2, 4))]
     layers = [
-        Layer(
-            rng.integers(-128, 128, shape).astype(np.int8),
-            pick.choice(("relu", "none")),
-            pick.choice((None, None, 0x10106)),
-        )
-        for k, shape in enumerate(zip(sizes[:-1], sizes[1:], strict=True))
+        Layer(rng.integers(-128, 128, shape).astype(np.int8), relu=pick.choice((True, False)))
+        for shape in zip(sizes, sizes[1:], strict=False)
     ]
-    rows = pick.randint(1, 60)
-    try:
-        network = Network(
-            layers,
-            params,
-            batch=pick.choice((None, pick.randint(1, 40))),
-            bandwidth=pick.choice((0.5, 1.8, 8)),
-        )
-        program = network.program(rows)
-    except NetworkError as error:
-        assert "batch" in str(error)
-        return
-    matrix = rng.integers(-128, 128, (rows, sizes[0])).astype(np.int8)
-    n, data, vectors = params["n"], program.data(), network.pack_inputs(matrix)
-    host = -(-len(data) // 64) * 64
-    results = host + vectors.size
-    limit = results + network.output_vectors(rows) * n
-    weights = -(-limit // 64) * 64
-    memory = np.full(weights + network.tiles.size + 64, 0x55, np.uint8)
-    memory[: len(data)] = np.frombuffer(data, np.uint8)
-    memory[host:results] = vectors.view(np.uint8).ravel()
-    memory[weights : weights + network.tiles.size] = network.tiles.view(np.uint8).ravel()
-    outcome = Model(params, memory).run(
-        {
-            "program_length": len(data),
-            "hostmem_base": host,
-            "hostmem_limit": limit,
-            "weights_base": weights,
-            "weights_limit": weights + network.tiles.size,
-        }
-    )
+    inputs = rng.integers(-128, 128, (pick.randint(1, 90), sizes[0])).astype(np.int8)
+    network = Network(layers, params)
+    lowered = network.lower(len(inputs))
+    tensors, outcome = run_model(lowered, network.backend, {"0": inputs})
     assert outcome.status == "done", outcome.fault
-    outputs = network.unpack_outputs(memory[results:limit].view(np.int8).reshape(-1, n), rows)
-    assert np.array_equal(outputs, apply(layers, matrix))
+    values = inputs
+    for layer in layers:
+        sums = values.astype(np.int64) @ layer.weights.astype(np.int64)
+        values = (np.maximum(sums, 0) if layer.relu else sums).astype(np.int8)
+    assert np.array_equal(tensors[network.output], values)
 
 
-@pytest.mark.parametrize(
-    "change, message",
-    [
-        ({"weights": np.zeros((4, 4))}, "layer 0: weights must be an int8 matrix"),
-        (
-            {"weights2": np.zeros((9, 4), np.int8)},
-            "layer 1 takes 9 inputs, the layer before it gives 4",
-        ),
-        ({"batch": 0}, "batch must be 1 to 256, not 0"),
-        ({"batch": 256}, "a batch of 256 takes 512 rows of the unified buffer, which has 256"),
-    ],
-)
-def test_network_refuses(change, message):
-    layers = [Layer(change.get("weights", np.zeros((4, 4), np.int8)))]
-    if "weights2" in change:
-        layers.append(Layer(change["weights2"]))
-    with pytest.raises(NetworkError, match=message):
-        Network(layers, SPACE.resolve("sim-plain"), batch=change.get("batch"))
-
-
-def test_batch_larger_than_the_accumulators():
-    network = Network([Layer(np.zeros((4, 4), np.int8))], SPACE.resolve("sim-plain"), batch=100)
-    with pytest.raises(NetworkError, match="a batch of 100 does not fit 64 accumulator rows"):
-        network.program(100)
+def test_batches_that_do_not_fit():
+    network = Network(
+        [Layer(np.ones((400, 4), np.int8))], SPACE.resolve("sim-plain", {"ub_rows": 64})
+    )
+    with pytest.raises(
+        LoweringError, match="the vectors of one input do not fit the unified buffer of 64"
+    ):
+        network.lower(2)
