@@ -21,6 +21,8 @@ from quintet.tools.compiler.backends.opentpu.layout import (
     unpack_matrix,
     unpack_weights,
 )
+from quintet.tools.compiler.builder import Net
+from quintet.tools.compiler.values import from_graph, to_graph
 from tests.tools.compiler.networks import Builder
 from tests.tools.compiler.opentpu_networks import backend_of, differences, fused, run_model
 
@@ -245,3 +247,34 @@ def test_batches_that_do_not_fit():
         LoweringError, match="the vectors of one input do not fit the unified buffer of 64"
     ):
         network.lower(2)
+
+
+@pytest.mark.parametrize("seed, images", [(0, 1), (1, 3), (2, 40), (3, 100)])
+def test_random_networks_on_a_virtual_board(seed, images):
+    """What the quantiser makes of real weights, on a board without ext_norm: reference, golden
+    model and virtual board agree."""
+    rng, pick = np.random.default_rng(seed), random.Random(seed)
+    net = Net("dense")
+    width = pick.choice((3, 8, 21))
+    x = net.input("x", (width,))
+    inputs = rng.normal(0, 1, (images + 2, width)).astype(np.float32)
+    for number in range(pick.randint(2, 4)):
+        weights = rng.normal(0, 1, (width, pick.choice((4, 5, 15, 32)))) / np.sqrt(width)
+        width = weights.shape[1]
+        bias = rng.normal(0, 0.1, width) if pick.choice((True, False)) else None
+        x = net.dense(x, weights, bias, activation="relu" if number % 2 == 0 else None)
+    net.output(x, "y")
+    compiled = net.compile("sim:icebreaker/opentpu", calibration=inputs, images=images)
+    [step] = compiled.plan.core_steps
+    assert step.lowered.images == images and not step.lowered.params["ext_norm"]
+    found = []
+    for target in (None, "model:opentpu?preset=up5k-4x4"):
+        with compiled.open(target) as session:
+            found.append(session(inputs))
+    [source], [result] = step.part.graph.inputs, step.part.graph.outputs
+    scales = step.part.scales
+    whole = {source.tensor: scales[source.tensor].quantise(to_graph(source, inputs))}
+    wanted = compiled.plan.backend().reference(step.part, whole)[result.tensor]
+    wanted = from_graph(result, scales[result.tensor].value(wanted))
+    assert all(np.allclose(one, wanted, rtol=1e-6, atol=0) for one in found)
+    assert len(np.unique(wanted)) > 5
