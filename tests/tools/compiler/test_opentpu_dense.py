@@ -278,3 +278,43 @@ def test_random_networks_on_a_virtual_board(seed, images):
     wanted = from_graph(result, scales[result.tensor].value(wanted))
     assert all(np.allclose(one, wanted, rtol=1e-6, atol=0) for one in found)
     assert len(np.unique(wanted)) > 5
+
+
+@pytest.mark.parametrize("norm_reset", sorted(set(WIRED)))
+@pytest.mark.parametrize("preset", ["sim-plain", "up5k-4x4", "sim-ext"])
+def test_convolutions_and_steps_that_are_dense_layers(preset, norm_reset):
+    """A window over the whole map, windows of one position, dense layers step by step."""
+    backend = backend_of(preset, ext_norm=False, norm_reset=norm_reset)
+    maps = Builder("maps", (3, 4, 5), 1)
+    maps.conv(7, (1, 1), relu=True)
+    maps.conv(9, (3, 4), relu=True, padding=(0, 0, 0, 0))
+    maps.dense(6)
+    sequence = Builder("steps", (5, 7), 2)
+    sequence.dense(9, relu=True, steps=True)
+    sequence.dense(4, steps=True)
+    for number, builder in enumerate((maps, sequence)):
+        graph = fused(builder.finish())
+        assert all(backend.check_support(graph, node).runs for node in graph.nodes)
+        for keep in (True, False):
+            bad, tensors, _ = differences(graph, backend, seed=number, keep=keep)
+            assert not bad and tensors
+
+
+@pytest.mark.parametrize(
+    "layer",
+    [
+        lambda b: b.conv(4, (2, 2)),
+        lambda b: b.conv(4, (1, 1), padding=(0, 1, 0, 0)),
+        lambda b: b.conv(4, (1, 1), stride=(2, 1)),
+        lambda b: b.act("relu"),
+        lambda b: (b.dense(4), b.act("leaky", alpha=0.1)),
+        lambda b: b.global_average(),
+    ],
+)
+def test_layers_that_need_a_shift_of_their_own(layer):
+    builder, backend = Builder("map", (3, 4, 5)), backend_of("up5k-4x4")
+    layer(builder)
+    graph = fused(builder.finish())
+    found = backend.check_support(graph, graph.nodes[-1])
+    assert found.answer == "host" and "needs a shift of its own after its sums" in found.reason
+    assert backend_of("sim-ext").check_support(graph, graph.nodes[-1]).runs
