@@ -75,7 +75,7 @@ class Network:
             graph.tensors[target] = Tensor(target, (width,))
             weights = layer.weights.T.astype(np.int64)
             name = f"dense{number + 1}"
-            ends = {"inputs": [source], "output": target, "origin": name}
+            ends: dict[str, Any] = {"inputs": [source], "output": target, "origin": name}
             relu = Activation(name=name, function="relu", **ends) if layer.relu else None
             graph.nodes.append(
                 Dense(name=name, weights=weights.astype(np.float64), activation=relu, **ends)

@@ -14,7 +14,8 @@ The order of instructions decides the speed, not the results:
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -78,7 +79,8 @@ def product_order(arrival: Sequence[Sequence[float]], slots: int) -> Iterator[tu
             del active[j]
 
 
-class _Transfer(NamedTuple):
+@dataclass(frozen=True)
+class _Transfer:
     """Vectors on their way between host memory and the unified buffer."""
 
     ub: int
@@ -139,7 +141,7 @@ class BatchEmitter:
         n = params["n"]
         nothing = [Term(0, 0, 0, 0, np.zeros((n, n), np.int8))]
         self._terms = [[terms or nothing for terms in step.terms] for step in steps]
-        self._biases = [
+        self._biases: list[list[list[np.ndarray]]] = [
             [[] for _ in step.terms] if step.bias is None else bias_tiles(step.bias, n)
             for step in steps
         ]
