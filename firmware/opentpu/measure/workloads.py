@@ -5,9 +5,11 @@ name."""
 import numpy as np
 
 from ....gateware.cores.opentpu.params import SPACE
+from ....gateware.cores.opentpu.software import SOFTWARE
+from ....gateware.isa.asm import assemble_text
 from ....tools.compiler.backends.opentpu.codegen.program import Program, Word, array_time
 from ....tools.compiler.backends.opentpu.layout import pack_matrix
-from .. import digits
+from .. import digits, programs
 from ..jobs import Layer, Network
 from .case import Case, align
 
@@ -82,14 +84,11 @@ def _network(name, preset, overrides, layers, matrix, kind, **more):
     memory = {"kind": "block RAM", "beat_bytes": n} if kind == "ideal" else {}
     network = Network(layers, params, memory=memory)
     lowered = network.lower(len(matrix))
-    words = [
-        Word.unpack(lowered.program[at : at + 14]) for at in range(0, len(lowered.program), 14)
-    ]
     results = pack_matrix(apply_network(layers, matrix), n)
     case = _place(
         name,
         params,
-        Program(words),
+        Program(Word.unpack_all(lowered.program)),
         *network.operands(lowered, matrix),
         len(results),
         kind=kind,
@@ -202,41 +201,17 @@ def _convolution(name, pooled):
 
 # W18: the small job of section 7.4
 
-SMALL_X = np.array([[1, 2, 3, 4], [-1, 0, 5, -2], [10, -20, 30, -40]], np.int8)
-SMALL_W = np.array(
-    [
-        [[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
-        [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]],
-    ],
-    np.int8,
-)
 SMALL_Y = "ffff1efb ff0000ff ff0000ff 0b0bfe04 0ff7fa08 96749c0a"
 
 
-def small_program() -> Program:
-    """Program of the shipped small job: three tile products with ReLU and sigmoid."""
-    program = Program()
-    program.rhm(0, 0, 3)
-    program.rw(0)
-    program.rw(1)
-    program.mmc(0, 0, 3, switch=True, overwrite=True)
-    program.act(0, 4, 3, "relu")
-    program.mmc(4, 8, 3, switch=True, overwrite=True)
-    program.mmc(0, 8, 3)
-    program.act(8, 8, 3, "sigmoid")
-    program.whm(8, 4, 3)
-    program.act(8, 12, 3)
-    program.whm(12, 7, 3)
-    program.hlt()
-    return program
-
-
 def _small(name):
-    params = SPACE.resolve("sim")
-    program = small_program()
-    data = program.data()
+    data = assemble_text(SOFTWARE, programs.job("small").with_suffix(".a").read_text()).data
     memory = np.zeros(0x4000, np.uint8)
-    for at, part in ((0x1000, np.frombuffer(data, np.uint8)), (0x2000, SMALL_X), (0x3000, SMALL_W)):
+    for at, part in (
+        (0x1000, np.frombuffer(data, np.uint8)),
+        (0x2000, programs.SMALL_X),
+        (0x3000, programs.SMALL_W),
+    ):
         memory[at : at + part.size] = part.view(np.uint8).ravel()
     registers = {
         "program_address": 0x1000,
@@ -246,17 +221,17 @@ def _small(name):
         "weights_base": 0x3000,
         "weights_limit": 0x3020,
     }
-    expected = np.frombuffer(bytes.fromhex(SMALL_Y), np.int8).reshape(6, 4)
+    words = Word.unpack_all(data)
     return Case(
         name,
-        params,
-        program.words,
+        SPACE.resolve("sim"),
+        words,
         registers,
         memory,
         program=data,
         ranges=[(0x2000, 0x40)],
-        expected={0x2010: expected},
-        t_a=array_time(program.words, 4),
+        expected={0x2010: np.frombuffer(bytes.fromhex(SMALL_Y), np.int8).reshape(6, 4)},
+        t_a=array_time(words, 4),
         traffic=212 + 24,
         bound=200,
         kind="ideal",

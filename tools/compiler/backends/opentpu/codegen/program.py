@@ -54,10 +54,13 @@ class Word:
         ).to_bytes(14, "big")
 
     @classmethod
-    def unpack(cls, data: bytes) -> Word:
-        """Decodes 14 bytes."""
-        fields = int.from_bytes(data[3:11], "big"), int.from_bytes(data[11:], "big")
-        return cls(data[0], data[1], data[2], *fields)
+    def unpack_all(cls, program: bytes) -> list[Word]:
+        """Decodes the words of a program in its binary form."""
+        words = (program[at : at + 14] for at in range(0, len(program), 14))
+        return [
+            cls(w[0], w[1], w[2], int.from_bytes(w[3:11], "big"), int.from_bytes(w[11:], "big"))
+            for w in words
+        ]
 
     def text(self) -> str:
         """Assembly text of a legal word, in the canonical form."""
