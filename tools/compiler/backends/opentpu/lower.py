@@ -283,11 +283,10 @@ def lower(
 
 def _schedules(images, params):
     """Candidate schedules of a run."""
-    if images == 1:
-        return [*MERGES]
     # Without ext_norm there are dense layers alone.
-    few = images <= min(_IMAGES, slot_rows(params)) and params["ext_norm"]
-    return [*MERGES, *BATCHES] if few else [*BATCHES]
+    dense = not params["ext_norm"]
+    lines = images == 1 or images <= min(_IMAGES, slot_rows(params)) and not dense
+    return [*MERGES] * lines + [*BATCHES] * (images > 1 or dense)
 
 
 def _cycles(candidate):

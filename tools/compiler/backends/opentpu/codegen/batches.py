@@ -37,16 +37,21 @@ _ONE_AT_A_TIME = 0.8
 
 
 def in_batches(steps: Sequence[Any], planes: Mapping[str, Planes]) -> bool:
-    """Whether every step multiplies whole vectors by constant tiles, an input at a position."""
-    return all(map_.lines == 1 and map_.phases == (1, 1) for map_ in planes.values()) and all(
-        isinstance(step, Step)
-        and step.stride == (1, 1)
+    """Whether every step multiplies whole vectors by constant tiles, position by position."""
+    shapes = {(map_.lines, map_.length, map_.phases) for map_ in planes.values()}
+    return (
+        len(shapes) == 1
+        and shapes <= {(1, length, (1, 1)) for _, length, _ in shapes}
         and all(
-            term.line == term.place == 0 and isinstance(term.tile, np.ndarray)
-            for terms in step.terms
-            for term in terms
+            isinstance(step, Step)
+            and step.stride == (1, 1)
+            and all(
+                term.line == term.place == 0 and isinstance(term.tile, np.ndarray)
+                for terms in step.terms
+                for term in terms
+            )
+            for step in steps
         )
-        for step in steps
     )
 
 
