@@ -26,9 +26,9 @@ __all__ = ["Difference", "Reference", "follow", "make_reference", "words"]
 
 #: Cycles from power-up, within the reset. Only the first level of each register is compared
 #: there: an iCE40's I/O cells and double-rate ones start at 0 whatever the gateware says, a memory
-#: chip answers to that, and what a table's output holds at first, which is not defined, runs through pipelines that
-#: have no reset. Where there is a second clock they count from the reset on: before the PLL is
-#: locked it is not in step with the main one.
+#: chip answers to that, and what a table's output holds at first, which is not defined, runs
+#: through pipelines that have no reset. Where there is a second clock they count from the reset on:
+#: before the PLL is locked it is not in step with the main one.
 _FIRST = 64
 
 
