@@ -32,6 +32,11 @@ class Access:
             object.__setattr__(self, "size", len(self.data))
 
     @property
+    def writes(self) -> bool:
+        """Whether it is a write."""
+        return self.data is not None
+
+    @property
     def runs(self) -> tuple[int, int, int]:
         """Bytes of a run, bytes from start to start, and number of runs.
 

@@ -220,18 +220,12 @@ class LinkClient:
         LinkError
             No answer in time.
         """
-        operations = {
-            Operation.READ if access.data is None else Operation.WRITE for access in accesses
-        }
-        if len(operations) > 1:
+        if len({access.writes for access in accesses}) > 1:
             raise ValueError("accesses: expected reads or writes, found both")
         together: Sequence[Access | Request] = accesses
-        if len(accesses) > 1 and Operation.WRITE in operations and self._strided:
+        if len(accesses) > 1 and accesses[0].writes and self._strided:
             together = join_writes(accesses, self._chunk)
-        requests = [
-            [one] if isinstance(one, Request) else self._requests(*operations, one)
-            for one in together
-        ]
+        requests = [[one] if isinstance(one, Request) else self._requests(one) for one in together]
         parts = iter(self._call([request for some in requests for request in some], progress))
         return [b"".join(next(parts) for _ in some) for some in requests]
 
@@ -246,7 +240,7 @@ class LinkClient:
     ) -> int:
         """CRC-32 (that of ``zlib.crc32``) of the bytes that :meth:`read` reads, computed on the
         board. Raises as :meth:`transfer`."""
-        requests = self._requests(Operation.CHECKSUM, Access(address, size, run, stride))
+        requests = self._requests(Access(address, size, run, stride), Operation.CHECKSUM)
         crc = 0
         for request, data in zip(
             requests, self._call(requests, progress, limit=UNSEEN_AT_ONCE), strict=True
@@ -311,9 +305,10 @@ class LinkClient:
         """Whether the board supports strided requests."""
         return struct.unpack_from("<H", self._header or self.identify(), 4)[0] >= FIRST_STRIDED
 
-    def _requests(self, operation, access):
-        """Requests of a read, write or checksum."""
+    def _requests(self, access, operation=Operation.READ):
+        """Requests of an access; ``operation``: of one that is no write."""
         runs, data = self._runs(access), access.data
+        operation = Operation.WRITE if access.writes else operation
         if not access.size:
             return []
         strided, chunks = _REQUESTS[operation]
@@ -413,8 +408,7 @@ class LinkClient:
     def count(self, access: Access) -> None:
         """Adds to ``traffic`` the bytes that a transfer that bypasses the link would have
         carried."""
-        operation = Operation.READ if access.data is None else Operation.WRITE
-        self._count(self._requests(operation, access))
+        self._count(self._requests(access))
 
     # Sessions
 

@@ -75,15 +75,18 @@ class SimTarget(LinkTarget):
             return super().transfer(accesses, progress)
         found, done, whole = [], 0, total(accesses)
         for access in accesses:
-            told = progress and (lambda part, _, before=done: progress(before + part, whole))
+
+            def told(part: int, _: int, before: int = done) -> None:
+                if progress:
+                    progress(before + part, whole)
+
             size = self._span(access)
             if (memory := self._backdoor(access.address, size)) is None:
                 found += super().transfer([access], told)
             else:
                 self.client.count(access)
                 found.append(self._directly(memory, access, size))
-                if told:
-                    told(access.size, access.size)
+                told(access.size, access.size)
             done += access.size
         return found
 
