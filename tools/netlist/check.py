@@ -201,14 +201,13 @@ class Subject:
         (_, main_hz, _, _), *others = self.netlist.clocks(
             f"{self.board.oscillator}_0", self.board.oscillator_hz
         )[0]
-        return next(
-            (
-                float(phase % 1 / hz) * 1e9
-                for _, hz, phase, _ in others
-                if hz == main_hz * soc.domain.ratio
-            ),
-            0.0,
-        )
+        late = [
+            float(phase % 1 / hz) * 1e9
+            for _, hz, phase, of_pll in others
+            if of_pll and hz == main_hz * soc.domain.ratio
+        ]
+        # An SDRAM's clock may have the same frequency. It is made by an earlier output of the PLL.
+        return late[-1] if late else 0.0
 
     def placed(
         self,
