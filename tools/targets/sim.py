@@ -76,17 +76,17 @@ class SimTarget(LinkTarget):
         found, done, whole = [], 0, total(accesses)
         for access in accesses:
 
-            def told(part: int, _: int, before: int = done) -> None:
+            def advance(part: int, _: int, before: int = done) -> None:
                 if progress:
                     progress(before + part, whole)
 
             size = self._span(access)
             if (memory := self._backdoor(access.address, size)) is None:
-                found += super().transfer([access], told)
+                found += super().transfer([access], advance)
             else:
                 self.client.count(access)
                 found.append(self._directly(memory, access, size))
-                told(access.size, access.size)
+                advance(access.size, access.size)
             done += access.size
         return found
 
