@@ -89,7 +89,6 @@ LARGEST = {
     ("opu", "places of a maximum"): 15,
     ("opu", "stride"): 7,
     ("opu", "rows"): 1023,
-    ("pim", "places of a maximum"): 2047,
 }
 SIZES = [
     2047,
