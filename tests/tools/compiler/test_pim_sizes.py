@@ -65,3 +65,29 @@ def test_dilated_maxima_run_together_with_convolutions():
     b.add(g.MaxPool, window=(2, 3), stride=(1, 2), dilation=(3, 2), padding=(1, 1, 1, 1))
     b.conv(5, (3, 3), dilation=(2, 2))
     check(b.finish(), "85f")
+
+
+def transposed(shape, order):
+    b = Builder("transposed", shape, 2)
+    b.act("relu")
+    b.add(g.Transpose, order=order)
+    b.act("relu")
+    return b.finish()
+
+
+#: Transposes of more than local memory holds: shape, order of the axes.
+TRANSPOSES = {
+    "a swap of long columns": ((1500, 3), (1, 0)),
+    "channels last": ((7, 30, 23), (1, 2, 0)),
+    "channels first": ((30, 23, 7), (2, 0, 1)),
+    "rows and columns": ((40, 13, 9), (1, 0, 2)),
+    "all axes": ((11, 40, 9), (2, 1, 0)),
+    "all axes of long columns": ((1300, 2, 3), (2, 1, 0)),
+    "with an axis of one": ((60, 1, 70), (2, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSPOSES)
+def test_transposes_of_any_size(name):
+    plan = check(transposed(*TRANSPOSES[name]), "sim")
+    assert len(plan.core_steps) == len(plan.steps)

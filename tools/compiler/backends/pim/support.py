@@ -32,6 +32,7 @@ from .arrays.matrices import MOST_ROWS
 from .flat import most_repeated
 from .legalise import MOST_UNITS, is_whole, most_averaged, shared_scales, support_of_rewritten
 from .maps import spans
+from .products import most_transposed
 from .rows.functions import is_function, support_of_function
 
 __all__ = ["check_support"]
@@ -188,15 +189,9 @@ def _transpose(graph, node, params):
     """Support check of a Transpose."""
     if turns(graph, node):
         return Support(DECOMPOSED, "column by column with vmv")
-    # Each core has the whole source, and rows of the result.
-    most = params["lmem_bytes"] // 2 - graph.shape(node.output)[-1]
-    if graph.tensors[node.output].size <= most:
+    if graph.tensors[node.output].size <= most_transposed(graph, node, params):
         return Support(DECOMPOSED, "row by row with vmv or lmv")
-    return Support(
-        HOST,
-        f"transpose to {node.order}: expected a swap of the last two axes of two or three, or at "
-        f"most {most:,} elements, found {graph.tensors[node.output].size:,}",
-    )
+    return Support(DECOMPOSED, "in tiles with vmv, or in runs")
 
 
 def _recurrent(node, params):
