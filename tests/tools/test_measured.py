@@ -11,7 +11,7 @@ from quintet.gateware.cores import open_core
 from quintet.tools.build.matrix import Cell
 from quintet.tools.errors import InputError
 from quintet.tools.pages.builds import mark, mark_stale, read, take_over
-from quintet.tools.pages.measured import page, rows
+from quintet.tools.pages.measured import mapping_rows, page, rows
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 
@@ -80,6 +80,42 @@ def test_rows():
 def test_a_core_has_a_table():
     table = list(rows({"1": result("b/pim/p/1"), "2": result("a/cherry/p/1")}))
     assert [line for line in table if line.startswith("#")] == ["### Cherry", "### PIM"]
+
+
+def test_builds_with_a_mapping_have_a_table_of_their_own():
+    own = result("icebreaker/opu/up5k/1", clock_asked_mhz=24.0, clock_reached_mhz=24.48, luts=5012)
+    table = {
+        "icebreaker/opu/up5k/1": own,
+        "icebreaker/opu/up5k/1/abc9": {
+            **own,
+            "mapping": "abc9",
+            "luts": 4987,
+            "clocks": {"array": {"asked_mhz": 48.0, "reached_mhz": 36.0}},
+        },
+        "icebreaker/opu/up5k/1/dff": result(
+            "icebreaker/opu/up5k/1", mapping="dff", luts=5400, state="does not fit: needs 5,400"
+        ),
+    }
+    assert sum("seed 1" in line for line in rows(table)) == 1
+    assert list(mapping_rows(table)) == [
+        "### iCE40",
+        "",
+        "| build | the core's own | plain | abc9 | abc2 | dff | retime |",
+        "|---|---|---|---|---|---|---|",
+        "| `icebreaker/opu/up5k/1` | 5,012, 102 % |  | 4,987, 75 % |  | 5,400, too large |  |",
+        "",
+    ]
+
+
+def test_staleness_of_a_build_with_a_mapping_is_asked_of_that_build():
+    asked = []
+    for key, ending in (("b/x/p/1/abc9", {}), ("b/x/p/1/usb/abc9", {"link": "usb"})):
+        cell = {**result("b/x/p/1"), "mapping": "abc9", "design": "d", **ending}
+        mark_stale({key: cell}, "today", lambda of: asked.append(of) or "d")
+    assert asked == [
+        Cell("b", "x", "p", 1, None, "abc9"),
+        Cell("b", "x", "p", 1, "usb", "abc9"),
+    ]
 
 
 def test_taken_over(tmp_path):

@@ -394,6 +394,7 @@ def test_build_report(quintet, monkeypatch):
         "run_list": False,
         "boot": False,
         "sdram_rate": None,
+        "mapping": None,
     }
     ran = quintet("build", "icebreaker", "opentpu")
     assert (

@@ -20,7 +20,7 @@ from ..targets.ceilings import ceilings
 from . import logs
 from .area import area
 from .logs import TOP, BuildError, TooLargeError
-from .mapping import FILES, mapped, steps
+from .mapping import FILES, MAPPINGS, mapped, steps
 from .netlists import design_digest
 from .stages import Watcher
 from .toolchain import find_tool, run_tool, tool_environment, tool_versions
@@ -54,9 +54,6 @@ __all__ = [
 _NEXTPNR = {"ecp5": "--placer-heap-timingweight 50", "ice40": ""}
 #: The usual algorithms of nextpnr, where neither a preset nor the command names others.
 _PLACER, _ROUTER = "heap", "router1"
-# Not `-dsp` for ice40: it takes SB_MAC16 instances for its own and strips them of clock, registers
-# and mode.
-_SYNTH = {"ecp5": "", "ice40": ""}
 # Memories of that name are never read and written at one address in one cycle: yosys need not add
 # logic for that case.
 _AFTER_READ = r"setparam -set COLLISION_X_MASK 1'1 t:$memrd_v2 r:MEMID=*_disjoint %i"
@@ -110,10 +107,12 @@ def build_plan(
     seed: int = 1,
     router: str | None = None,
     placer: str | None = None,
+    mapping: str | None = None,
 ) -> BuildPlan:
     """Amaranth's plan of a build: all files and the script that runs the tools. ``soc`` and
     ``top``: results of :func:`prepare`."""
     placer, router = _algorithms(soc, placer, router)
+    synthesis = _synthesis(_engine(soc), board.family, mapping)
     with elaborating(
         f"{soc.package.name if soc.package else 'a SoC'} {soc.preset or 'without a core'} for "
         f"{board.name}"
@@ -122,8 +121,10 @@ def build_plan(
             top,
             TOP,
             do_build=False,
-            **_mapped_scripts(_engine(soc), board, soc.params, _placed_memory(soc, placer)),
-            synth_opts=mapped(board.family, _synthesis(_engine(soc), board.family)),
+            **_mapped_scripts(
+                _engine(soc), board, soc.params, synthesis, _placed_memory(soc, placer)
+            ),
+            synth_opts=mapped(board.family, synthesis),
             nextpnr_opts=(
                 f"{_placer_option(placer)}--router {router} {_NEXTPNR[board.family]} "
                 f"--seed {seed} --report "
@@ -154,6 +155,7 @@ def build(
     run_list: bool = False,
     boot: bool = False,
     sdram_rate: int | None = None,
+    mapping: str | None = None,
 ) -> dict[str, Any]:
     """Builds a bitstream: synthesis, place and route, packing, and a report.
 
@@ -193,15 +195,18 @@ def build(
         The SoC starts from a plan image in flash memory.
     sdram_rate : int, optional
         Cycles of the board's SDRAM for each of the main clock, 1 or 2; else the board's.
+    mapping : str, optional
+        How yosys maps logic, a name of the family in :data:`~.mapping.MAPPINGS`; else the core's.
 
     Returns
     -------
     dict
         ``board``, ``isa``, ``link``, ``preset``, ``params``, ``seed``, ``run_list`` and ``boot``
         (if it has them), ``date`` of the build (UTC), ``router`` and ``placer`` if they are not
-        router1 and heap, ``tools`` (as of :func:`~.toolchain.tool_versions`), ``design``
-        (:func:`~.netlists.design_digest`), ``clock_asked_mhz``,
-        ``clock_real_mhz`` (as the PLL makes it), ``clock_reached_mhz`` (main clock),
+        router1 and heap, ``mapping`` if one was given, ``tools`` (as of
+        :func:`~.toolchain.tool_versions`), ``design`` (:func:`~.netlists.design_digest`),
+        ``clock_asked_mhz``, ``clock_real_mhz`` (as the PLL makes it), ``clock_reached_mhz`` (main
+        clock),
         ``clocks`` (name -> ``asked_mhz``, ``reached_mhz``: ``main``, the core's own domain by its
         name, ``usb_io`` and ``usb``, or ``spi``, with that link, others by those of the netlist),
         ``luts``, ``ffs``, ``dsps``, ``brams`` and what else the family has, ``available`` (the same
@@ -241,6 +246,7 @@ def build(
         run_list,
         boot,
         sdram_rate,
+        mapping,
     )
     with job.locked():
         return _build_in(job, progress, detail, limit)
@@ -306,6 +312,7 @@ def begin(
     run_list: bool = False,
     boot: bool = False,
     sdram_rate: int | None = None,
+    mapping: str | None = None,
 ) -> Job:
     """Elaborates a build without running a tool; arguments and errors as of :func:`build`."""
     from ...boards import open_board
@@ -315,6 +322,7 @@ def begin(
         raise BuildError(f"seed = {seed!r}: expected a number of 0 or more")
     started = time.monotonic()
     board = open_board(board).with_sdram_rate(sdram_rate)
+    _check_mapping(board.family, mapping)
     package = open_core(isa) if isa else None
     if package is not None and preset is None and not params:
         _check_fits(board, package)
@@ -326,7 +334,7 @@ def begin(
         + (f", {soc.preset}" if soc.preset else "")
     )
     placer, router = _algorithms(soc, placer, router)
-    plan = build_plan(board, soc, top, seed, router, placer)
+    plan = build_plan(board, soc, top, seed, router, placer, mapping)
     who = {
         "board": board.name,
         "isa": isa,
@@ -339,6 +347,7 @@ def begin(
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **({} if router == _ROUTER else {"router": router}),
         **({} if placer == _PLACER else {"placer": placer}),
+        **({} if mapping is None else {"mapping": mapping}),
         "tools": tool_versions(environment, board.family),
         "design": design_digest(plan, seed),
     }
@@ -465,9 +474,20 @@ def _engine(soc):
     return soc.core.engine if soc.core is not None else Engine
 
 
-def _synthesis(engine, family):
-    """Options of yosys' synthesis; an engine may add its own by ``synth_opts``."""
-    return engine.synth_opts.get(family, _SYNTH[family])
+def _synthesis(engine, family, mapping=None):
+    """Options of yosys' synthesis: those of ``mapping``, else the engine's own."""
+    if mapping is not None:
+        return MAPPINGS[family][mapping]
+    return engine.synth_opts.get(family, "")
+
+
+def _check_mapping(family, mapping):
+    """Refuses a ``mapping`` that the FPGA's family does not have."""
+    if mapping is not None and mapping not in MAPPINGS[family]:
+        raise BuildError(
+            f"mapping {mapping}: expected one of {', '.join(MAPPINGS[family])} on an "
+            f"{'ECP5' if family == 'ecp5' else 'iCE40'}"
+        )
 
 
 def _scripts(engine, board, params, backing=None):
@@ -496,12 +516,12 @@ def _scripts(engine, board, params, backing=None):
     )
 
 
-def _mapped_scripts(engine, board, params, backing=None):
+def _mapped_scripts(engine, board, params, synthesis, backing=None):
     """Scripts of :func:`_scripts`, after the commands that the family's technology mapping adds to
-    the synthesis."""
+    a synthesis with the options ``synthesis``."""
     scripts = _scripts(engine, board, params, backing)
     after = [
-        *steps(board.family, _synthesis(engine, board.family), TOP),
+        *steps(board.family, synthesis, TOP),
         *filter(None, [scripts.get("script_after_synth")]),
     ]
     return {**scripts, "script_after_synth": "\n".join(after)} if after else scripts
@@ -567,7 +587,6 @@ def synthesise(
     (folder / f"{name}.il").write_text(rtlil.convert(component, name=name))
     for file, text in FILES[family].items():
         (folder / file).write_text(text)
-    options = options or _SYNTH[family]
     (folder / f"{name}.ys").write_text(
         "\n".join(
             [

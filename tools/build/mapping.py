@@ -1,10 +1,31 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""ECP5 technology mapping of adders: carry chains that need no extra cells at their ends
-(``ecp5/carry.v``)."""
+"""Technology mapping: yosys' choices by name, and adders of an ECP5, whose carry chains need no
+extra cells at their ends (``ecp5/carry.v``)."""
 
 from pathlib import Path
 
-__all__ = ["FILES", "mapped", "steps"]
+__all__ = ["FILES", "MAPPINGS", "mapped", "steps"]
+
+#: By family: names of ways to map logic (``quintet build --mapping``) -> options of yosys'
+#: ``synth_<family>``. ``plain`` is yosys' own choice: abc9 on an ECP5, abc on an iCE40. None has
+#: ``-dsp`` of an iCE40, which takes SB_MAC16 instances for its own and strips them of clock,
+#: registers and mode.
+MAPPINGS: dict[str, dict[str, str]] = {
+    "ecp5": {
+        "plain": "",
+        "abc": "-noabc9",
+        "dff": "-dff",
+        "retime": "-noabc9 -retime",
+        "nowidelut": "-nowidelut",
+    },
+    "ice40": {
+        "plain": "",
+        "abc9": "-abc9",
+        "abc2": "-abc2",
+        "dff": "-abc9 -dff",
+        "retime": "-retime",
+    },
+}
 
 _FOLDER = Path(__file__).parent / "ecp5"
 #: By family: files that yosys reads besides the netlist, name -> text.

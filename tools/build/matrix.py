@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from ...gateware.processes import Ended, run_child
 from ..errors import Exit, InputError, QuintetError
 from ..outputs import write_output
+from .mapping import MAPPINGS
 
 if TYPE_CHECKING:
     from ...gateware.cores import CorePackage
@@ -45,6 +46,7 @@ COLUMNS = (
     "isa",
     "preset",
     "seed",
+    "mapping",
     "clock_asked_mhz",
     "clock_reached_mhz",
     "luts",
@@ -58,19 +60,21 @@ COLUMNS = (
 
 @dataclass(frozen=True)
 class Cell:
-    """One build of the matrix; a ``link`` of ``None`` is the board's default link."""
+    """One build of the matrix; a ``link`` of ``None`` is the board's default link, a ``mapping`` of
+    ``None`` the core's own."""
 
     board: str
     isa: str
     preset: str
     seed: int = 1
     link: str | None = None
+    mapping: str | None = None
 
     @property
     def key(self) -> str:
         """Key of the build in the table."""
-        return f"{self.board}/{self.isa}/{self.preset}/{self.seed}" + (
-            f"/{self.link}" if self.link else ""
+        return f"{self.board}/{self.isa}/{self.preset}/{self.seed}" + "".join(
+            f"/{name}" for name in (self.link, self.mapping) if name
         )
 
 
@@ -79,6 +83,9 @@ class MatrixBoard(Protocol):
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def family(self) -> str: ...
 
     @property
     def links(self) -> tuple[str, ...]: ...
@@ -91,24 +98,30 @@ def cells(
     packages: Iterable[CorePackage],
     seeds: Iterable[int] = (1,),
     link: str | None = None,
+    mappings: Iterable[str | None] = (None,),
 ) -> list[Cell]:
     """All cells: each board with each preset that its FPGA can hold.
 
     Parameters
     ----------
-    boards : iterable of objects with ``name`` and ``presets``,
-        and with ``links`` if there is a ``link``
+    boards : iterable of objects with ``name`` and ``presets``, with ``links`` if there is a
+        ``link``, and with ``family`` if ``mappings`` are given
     packages : iterable of CorePackage
     link : str, optional
         Only boards that have it, built with it.
+    mappings : iterable of str
+        Each build once with each of those that the board's family has
+        (:data:`~.mapping.MAPPINGS`); ``None`` is the core's own.
     """
     return [
-        Cell(board.name, package.name, preset, seed, link)
+        Cell(board.name, package.name, preset, seed, link, mapping)
         for package in packages
         for board in boards
         if link is None or link in board.links
         for preset in board.presets(package)
         for seed in seeds
+        for mapping in mappings
+        if mapping is None or mapping in MAPPINGS[board.family]
     ]
 
 
@@ -153,7 +166,8 @@ def design_of(cell: Cell) -> str | None:
     try:
         board, package = open_board(cell.board), open_core(cell.isa)
         soc, top = prepare(board, package, cell.preset, link=cell.link)
-        return design_digest(build_plan(board, soc, top, cell.seed), cell.seed)
+        plan = build_plan(board, soc, top, cell.seed, mapping=cell.mapping)
+        return design_digest(plan, cell.seed)
     except (QuintetError, BoardError, ParameterError):
         return None
 
@@ -189,7 +203,7 @@ def build_cell(cell: Cell, folder: Path, limit: float | None = None) -> dict[str
         folder
         / cell.board
         / cell.isa
-        / f"{cell.preset}-{cell.seed}{f'-{cell.link}' if cell.link else ''}"
+        / "-".join(name for name in (cell.preset, str(cell.seed), cell.link, cell.mapping) if name)
     )
     command = [
         sys.executable,
@@ -206,6 +220,7 @@ def build_cell(cell: Cell, folder: Path, limit: float | None = None) -> dict[str
         str(out),
         "--json",
         *(["--link", cell.link] if cell.link else []),
+        *(["--mapping", cell.mapping] if cell.mapping else []),
         *(["--limit", str(limit)] if limit else []),
     ]
     done = run_child(command, capture_output=True, text=True, errors="replace")

@@ -111,6 +111,12 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         ),
     )
     parser.add_argument(
+        "--mapping",
+        metavar="NAME",
+        help="how yosys maps logic: plain, abc, dff, retime or nowidelut on an ECP5; plain, abc9, "
+        "abc2, dff or retime on an iCE40 (default: the core's)",
+    )
+    parser.add_argument(
         "--check",
         action="store_true",
         help="simulate the netlist that is placed against the virtual board (quintet check)",
@@ -175,6 +181,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
             "run_list": args.run_list,
             "boot": args.boot,
             "sdram_rate": args.sdram_rate,
+            "mapping": args.mapping,
         }
         if args.seeds is None:
             report = build(args.board, args.isa, seed=args.seed, **options)

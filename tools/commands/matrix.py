@@ -42,6 +42,13 @@ def arguments(parser: argparse.ArgumentParser) -> None:
         help="only boards with this link, built with it (default: each board's own)",
     )
     parser.add_argument(
+        "--mapping",
+        action="append",
+        metavar="NAME",
+        help="map logic in this way, as quintet build does, on the boards whose FPGA has it; may "
+        "be repeated (default: the core's)",
+    )
+    parser.add_argument(
         "--workers", type=int, default=1, help="builds at the same time (default: 1)"
     )
     parser.add_argument(
@@ -72,6 +79,7 @@ def run(args: argparse.Namespace, console: Console) -> int:
 
     from ... import boards, gateware
     from ...gateware.cores import core_names, open_core
+    from ..build.mapping import MAPPINGS
     from ..build.matrix import (
         build_cell,
         cells,
@@ -85,12 +93,17 @@ def run(args: argparse.Namespace, console: Console) -> int:
         raise InputError(f"--seeds {args.seeds}: expected 1 to {MOST_SEEDS:,}")
     if args.limit is not None and not args.limit > 0:
         raise InputError(f"--limit {args.limit:g}: expected minutes, more than 0")
+    names = {name for family in MAPPINGS.values() for name in family}
+    for name in args.mapping or ():
+        if name not in names:
+            raise InputError(f"--mapping {name}: expected one of {', '.join(sorted(names))}")
     chosen_boards = [boards.open_board(name) for name in args.board or boards.board_names()]
     todo = cells(
         chosen_boards,
         [package for package in map(open_core, args.isa or core_names()) if package.has_core],
         range(1, args.seeds + 1),
         args.link,
+        args.mapping or (None,),
     )
     if args.preset:
         presets = list(dict.fromkeys(cell.preset for cell in todo))

@@ -36,6 +36,7 @@ _KEPT = (
     "commit",
     "router",
     "placer",
+    "mapping",
     "design",
 )
 
@@ -80,8 +81,10 @@ def mark_stale(
     ``design`` as of :func:`~quintet.tools.build.matrix.is_stale`."""
     found = {}
     for key, cell in cells.items():
+        mapping = cell.get("mapping")
         of = Cell(cell["board"], cell["isa"], cell["preset"], cell["seed"])
-        of = replace(of, link=key.removeprefix(of.key).removeprefix("/") or None)
+        link = key.removeprefix(of.key).removesuffix(mapping or "").strip("/")
+        of = replace(of, link=link or None, mapping=mapping)
         rest = {name: value for name, value in cell.items() if name != "stale"}
         found[key] = rest | ({"stale": True} if is_stale(of, cell, digest, design) else {})
     return found
