@@ -41,12 +41,14 @@ class Dimension:
     size : of the node
     made : callable(size), the node with this size and the shapes of its operands
     square : the size counts both sides, as of a kernel
+    least : size below which it is another kind of layer
     """
 
     what: str
     size: int
     made: Callable[[int], tuple[Node, list[tuple[int, ...]]]]
     square: bool = False
+    least: int = 1
 
     def text(self, size: int) -> str:
         """Text of a message that names ``size`` as the largest."""
@@ -73,11 +75,11 @@ def largest_that_fits(graph: Graph, node: Node, fits: Callable[[Graph], bool]) -
             return False
 
     for dimension in dimensions(node, shapes):
-        if dimension.size < 2 or not taken(*dimension.made(1)):
+        low, high = dimension.least, dimension.size - 1
+        if high < low or not taken(*dimension.made(low)):
             continue
         if taken(node, shapes):
             return ""
-        low, high = 1, dimension.size - 1
         while low < high:
             middle = (low + high + 1) // 2
             if taken(*dimension.made(middle)):
@@ -176,7 +178,8 @@ def _of_map(node, shape, window):
         shape = (min(rows, size), min(columns, size), channels)
         return (replace(node, window=shape[:2]) if whole else node), [shape]
 
-    yield Dimension("map", max(rows, columns), smaller, square=True)
+    # A window of one element is no layer.
+    yield Dimension("map", max(rows, columns), smaller, square=True, least=2 if whole else 1)
 
 
 @dimensions.register
@@ -211,6 +214,7 @@ def _(node: Conv, shapes):
                 replace(_fewer(node, among * size), groups=size),
                 [(rows, columns, inner * size)],
             ),
+            least=2,
         )
     for what, name in (("dilation", "dilation"), ("stride", "stride")):
         steps = getattr(node, name)
@@ -245,7 +249,7 @@ def _(node, shapes):
             cut = tuple(min(n, size) for n in window)
             return replace(node, window=cut, padding=_padding(node, window, cut)), shapes
 
-        yield Dimension("window", max(window), smaller, square=True)
+        yield Dimension("window", max(window), smaller, square=True, least=2)
     yield Dimension(
         "stride",
         max(node.stride),

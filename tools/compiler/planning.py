@@ -240,7 +240,8 @@ def _with_largest(error, graph, build, options):
     def fits(network):
         try:
             made = outline(network, build, plain)
-            if all(on_core for on_core, _ in made.segments):
+            places = {on_core for on_core, _ in made.segments}
+            if places == {True} or made.backend.host_free and True in places:
                 made.backend.check_programs(
                     _checked(made, random_calibration(network, FEW), plain, None)[1]
                 )

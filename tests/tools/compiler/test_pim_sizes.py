@@ -33,6 +33,15 @@ CONVOLUTIONS = {
 }
 
 
+def steps(sequence, features, outputs):
+    b = Builder("steps", (sequence, features), 3)
+    b.dense(outputs, steps=True, relu=True)
+    return b.finish()
+
+
+CONVOLUTIONS["steps of a sequence"] = steps(3, 300, 70), "sim"
+
+
 @pytest.mark.parametrize("name", CONVOLUTIONS)
 def test_convolutions_by_channels(name):
     graph, preset = CONVOLUTIONS[name]

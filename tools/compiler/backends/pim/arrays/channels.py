@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ....graph import Concat, Conv, Graph, Node, Slice, Tensor
+from ....graph import Concat, Conv, Dense, Graph, Node, Reshape, Slice, Tensor
 from .matrices import most_rows
 
 __all__ = ["ChannelView", "by_channels", "is_channel_view"]
@@ -47,6 +47,8 @@ def by_channels(
     some channels, whose results a product with ones adds up. ``held`` : callable(nodes, graph),
     whether a core holds a layer.
     """
+    if isinstance(node, Dense):
+        return _dense(graph, node, tensors, params, held)
     if not isinstance(node, Conv):
         return None
     splitting = _Splitting(graph, node, tensors, held)
@@ -57,6 +59,44 @@ def by_channels(
     if nodes is not None:
         tensors.update(splitting.tensors)
     return nodes
+
+
+def _dense(graph, node, tensors, params, held):
+    """Layers that replace a dense layer: it is a convolution of a map of one column."""
+    known = replace(graph, tensors=tensors)
+    (source,), (outputs, features) = node.inputs, node.weights.shape
+    steps = known.shape(node.output)[0] if node.steps else 1
+    made = {}
+    for what, length in (("map", features), ("column", outputs)):
+        name = f"{node.name}:{what}"
+        made[name] = Tensor(name, (steps, 1, length))
+    column, result = made
+    conv = Conv(
+        name=result,
+        inputs=[column],
+        output=result,
+        origin=node.origin,
+        weights=node.weights[:, None, None, :],
+        bias=node.bias,
+        activation=node.activation,
+        weight_scale=node.weight_scale,
+    )
+    splitting = _Splitting(graph, conv, {**tensors, **made}, held)
+    layers = splitting.summed(params)
+    if layers is None:
+        return None
+    tensors.update(made)
+    tensors.update(splitting.tensors)
+
+    def reshaped(name, source, output):
+        shape = tensors[output].shape
+        return Reshape(name=name, inputs=[source], output=output, origin=node.origin, shape=shape)
+
+    return [
+        reshaped(column, source, column),
+        *layers,
+        reshaped(node.name, result, node.output),
+    ]
 
 
 def _shares(total: int, parts: int) -> list[tuple[int, int]]:

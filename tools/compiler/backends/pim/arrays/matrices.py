@@ -475,7 +475,10 @@ class _Splitting:
         )
 
     def _summed_vector(self, node, turns):
-        steps, outputs = self.graph.shape(node.output)[0] if node.steps else 1, len(node.weights)
+        steps, outputs = (
+            self.graph.shape(self.node.output)[0] if node.steps else 1,
+            len(node.weights),
+        )
         sums = []
         for begin, some, parts in turns:
             source = self._place(node.inputs[0], steps, begin, some)
