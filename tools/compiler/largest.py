@@ -148,7 +148,9 @@ class _Shorter:
         return replace(self._node, **changed), shapes
 
 
-@dimensions.register(Reshape | Slice | TopK)
+@dimensions.register(Reshape)
+@dimensions.register(Slice)
+@dimensions.register(TopK)
 def _(node, shapes):
     """Their attributes say which elements they take: no other size is the same node."""
     return iter(())
@@ -216,17 +218,20 @@ def _(node: Conv, shapes):
             ),
             least=2,
         )
-    for what, name in (("dilation", "dilation"), ("stride", "stride")):
-        steps = getattr(node, name)
-        yield Dimension(
-            what,
-            max(steps),
-            lambda size, name=name, steps=steps: (
-                replace(node, **{name: tuple(min(step, size) for step in steps)}),
-                shapes,
-            ),
-        )
+    for name in ("dilation", "stride"):
+        yield Dimension(name, max(getattr(node, name)), _FewerSteps(node, shapes, name))
     yield from _of_map(node, shapes[0], (0, 0))
+
+
+class _FewerSteps:
+    """The node with a smaller ``name``, its dilation or its stride."""
+
+    def __init__(self, node, shapes, name):
+        self._node, self._shapes, self._name = node, shapes, name
+
+    def __call__(self, size):
+        steps = tuple(min(step, size) for step in getattr(self._node, self._name))
+        return replace(self._node, **{self._name: steps}), self._shapes
 
 
 def _fewer(node, outputs):
@@ -238,7 +243,8 @@ def _fewer(node, outputs):
     )
 
 
-@dimensions.register(MaxPool | AveragePool)
+@dimensions.register(MaxPool)
+@dimensions.register(AveragePool)
 def _(node, shapes):
     ((rows, columns, channels),) = shapes
     window = tuple(node.window)
@@ -250,11 +256,7 @@ def _(node, shapes):
             return replace(node, window=cut, padding=_padding(node, window, cut)), shapes
 
         yield Dimension("window", max(window), smaller, square=True, least=2)
-    yield Dimension(
-        "stride",
-        max(node.stride),
-        lambda size: (replace(node, stride=tuple(min(n, size) for n in node.stride)), shapes),
-    )
+    yield Dimension("stride", max(node.stride), _FewerSteps(node, shapes, "stride"))
     yield Dimension("number of channels", channels, lambda size: (node, [(rows, columns, size)]))
 
 
@@ -304,7 +306,8 @@ def _(node: MatMul, shapes):
     )
 
 
-@dimensions.register(Lstm | Gru)
+@dimensions.register(Lstm)
+@dimensions.register(Gru)
 def _(node, shapes):
     ((steps, features),) = shapes
     states = node.recurrent.shape[1]
