@@ -57,7 +57,7 @@ REFUSED = {
     "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
     "pim summed": ("pim", "25f", product, 5000, None, "number of summed elements"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
-    "opu map": ("opu", "sim", pool, 1100, 1023, "map"),
+    "opu map": ("opu", "sim", pool, 1100, None, "map"),
     "opu stride": ("opu", "sim", lambda n: conv((20, 20, 2), 3, 1, stride=(n, n)), 9, 7, "stride"),
     "opu dilation": (
         "opu",

@@ -147,7 +147,7 @@ class _Splitting:
         name = self._tensor(what, (*self._out[:2], outputs))
         return replace(self._node, name=name, inputs=[source], output=name, **attributes)
 
-    def _joined(self, layers, name, output):
+    def _concatenated(self, layers, name, output):
         return Concat(
             name=name,
             inputs=[layer.output for layer in layers],
@@ -186,7 +186,7 @@ class _Splitting:
                 nodes += [view, layer]
                 layers.append(layer)
             else:
-                return [*nodes, self._joined(layers, node.name, node.output)]
+                return [*nodes, self._concatenated(layers, node.name, node.output)]
         return None
 
     def single_groups(self, params):
@@ -213,7 +213,7 @@ class _Splitting:
             self.tensors.update(splitting.tensors)
             nodes += parts
             layers.append(layer)
-        return [*nodes, self._joined(layers, node.name, node.output)]
+        return [*nodes, self._concatenated(layers, node.name, node.output)]
 
     def summed(self, params):
         """Convolutions of some channels each, whose results are added up; of some outputs, if the
@@ -273,6 +273,6 @@ class _Splitting:
             )
             if not sums and not self._fits(total):
                 return None
-            nodes += [self._joined(layers, name, name), total]
+            nodes += [self._concatenated(layers, name, name), total]
             sums.append(total)
-        return nodes if single else [*nodes, self._joined(sums, node.name, node.output)]
+        return nodes if single else [*nodes, self._concatenated(sums, node.name, node.output)]
