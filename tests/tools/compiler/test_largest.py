@@ -25,6 +25,12 @@ def pool(side, kind=g.MaxPool):
     return b.finish()
 
 
+def column(length):
+    b = Builder("net", (length, 1, 3))
+    b.add(g.MaxPool, window=(length, 1), stride=(1, 1))
+    return b.finish()
+
+
 def softmax(length):
     b = Builder("net", (4, length))
     b.add(g.Softmax)
@@ -57,7 +63,7 @@ REFUSED = {
     "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
     "pim summed": ("pim", "25f", product, 5000, None, "number of summed elements"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
-    "opu map": ("opu", "sim", pool, 1100, None, "map"),
+    "opu map": ("opu", "sim", column, 1100, 1023, "map"),
     "opu stride": ("opu", "sim", lambda n: conv((20, 20, 2), 3, 1, stride=(n, n)), 9, 7, "stride"),
     "opu dilation": (
         "opu",
