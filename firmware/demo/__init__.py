@@ -139,7 +139,7 @@ def _run(norm, target, folder, say, progress):
     say(
         f"network for "
         f"{'the core with normalisation' if norm else 'the unmodified instruction set'}: "
-        f"assembling its program"
+        f"compiling its program"
     )
     path = digits.make_job(folder, target.info.params, norm=norm, memory=target.info.memory_size)
     job = Job.load(path)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """The first minute: the OpenTPU core of a virtual board classifies handwritten digits.
 
-The program is assembled; program, weights and images are streamed over the host link into the
+The program is compiled; program, weights and images are streamed over the host link into the
 board's memory; the core runs; its results are read back and compared bit for bit with the golden
 model.
 """

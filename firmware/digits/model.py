@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """ONNX models of the digits networks: ``python -m quintet.firmware.digits.model`` writes
-``mlp.onnx`` again (extra ``compile``).
+``mlp.onnx`` and ``mlp_plain.onnx`` again (extra ``compile``).
 
 Weights are trained ones before any quantisation: of the CNN by :mod:`.cnn`, which writes
 ``cnn.onnx``, of the MLP (64-32-10) by :mod:`.training`. The input is an image of 64 pixels from 0
-to 16, as ``digits.npz`` has them; the outputs are the scores of the ten digits.
+to 16, as ``digits.npz`` has them; the outputs are the scores of the ten digits. ``mlp_plain.onnx``
+is the same network of small integers, for cores without a shift behind their sums
+(:mod:`quintet.firmware.opentpu.digits`).
 """
 
 import argparse
@@ -17,9 +19,11 @@ import numpy as np
 from quintet.gateware.isa.files import write_whole
 from quintet.gateware.requirements import extra_command
 
+from ..opentpu import digits as opentpu
+from ..opentpu.digits import PLAIN_BIAS, PLAIN_SHIFT
 from . import BIAS, FOLDER, float_weights
 
-__all__ = ["cnn_bytes", "main", "mlp_bytes"]
+__all__ = ["cnn_bytes", "main", "mlp_bytes", "plain_bytes"]
 
 #: Operator, inputs, output, name, attributes.
 _Node: TypeAlias = tuple[str, list[str], str, str, dict[str, Any]]
@@ -99,6 +103,48 @@ def mlp_bytes(weights: np.ndarray, factors: np.ndarray) -> bytes:
     )
 
 
+def plain_bytes(weights: np.ndarray, factors: np.ndarray) -> bytes:
+    """Builds the ONNX file, as bytes, of the MLP whose weights, int8 [64, 32] and [32, 10], need no
+    scale: whole numbers all the way. Pixel 0, black in every image, becomes the constant that makes
+    biases of the first row of ``weights``."""
+    constant = np.zeros(64, np.float32)
+    constant[0] = PLAIN_BIAS
+
+    def grid(source: str, result: str) -> list[_Node]:
+        whole = f"{result}.whole"
+        return [
+            ("QuantizeLinear", [source, "one", "zero"], whole, f"{result}.quantise", {}),
+            ("DequantizeLinear", [whole, "one", "zero"], result, f"{result}.value", {}),
+        ]
+
+    def weight(layer: str) -> _Node:
+        operands = [f"{layer}.integers", "one", "zero"]
+        return "DequantizeLinear", operands, f"{layer}.weight", f"{layer}.weights", {}
+
+    nodes: list[_Node] = [
+        ("Mul", ["pixels", "quarter"], "quarters", "scale", {}),
+        ("Add", ["quarters", "constant"], "shifted", "constant", {}),
+        ("Floor", ["shifted"], "levels", "levels", {}),
+        *grid("levels", "image"),
+        weight("dense1"),
+        ("MatMul", ["image", "dense1.weight"], "dense1", "dense1", {}),
+        ("Relu", ["dense1"], "dense1.relu", "dense1.relu", {}),
+        *grid("dense1.relu", "hidden"),
+        weight("dense2"),
+        ("MatMul", ["hidden", "dense2.weight"], "dense2", "dense2", {}),
+        *grid("dense2", "scores"),
+    ]
+    constants = {
+        "quarter": np.float32(2.0**-PLAIN_SHIFT),
+        "constant": constant,
+        "one": np.float32(1),
+        "zero": np.int8(0),
+        "dense1.integers": weights,
+        "dense2.integers": factors,
+    }
+    return _file("digits_mlp_plain", nodes, constants)
+
+
 def _file(name, nodes, constants):
     """Builds an ONNX model from ``pixels`` to ``scores``. ``nodes``: (operator, inputs, output,
     name, attributes)."""
@@ -127,16 +173,21 @@ def _file(name, nodes, constants):
 def main(argv: Sequence[str] | None = None) -> None:
     """Entry point of this module's command line."""
     parser = argparse.ArgumentParser(
-        prog="model", description="Write the digits' MLP as an ONNX model (extra `compile`)."
+        prog="model", description="Write the digits' MLPs as ONNX models (extra `compile`)."
     )
-    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the model")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the models")
     options = parser.parse_args(argv)
     try:
-        data = mlp_bytes(*float_weights())
+        plain = [layer.weights for layer in opentpu.layers()]
+        models = {
+            "mlp.onnx": mlp_bytes(*float_weights()),
+            "mlp_plain.onnx": plain_bytes(*plain),
+        }
     except ImportError:
         parser.error(f"needs onnx: {extra_command('compile')}")
-    write_whole(options.out / "mlp.onnx", data)
-    print(f"wrote {options.out / 'mlp.onnx'}")
+    for name, data in models.items():
+        write_whole(options.out / name, data)
+        print(f"wrote {options.out / name}")
 
 
 if __name__ == "__main__":

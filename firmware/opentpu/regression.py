@@ -19,12 +19,11 @@ from pathlib import Path
 
 import numpy as np
 
-from quintet.firmware.opentpu.network import Layer
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.requirements import extra_command
 from quintet.tools.compiler.backends.opentpu.layout import pack_matrix, pack_weights
 
-from .jobs import network_job
+from .jobs import Layer, network_job
 from .simple_nn import apply, train
 
 __all__ = ["load", "main"]
@@ -139,7 +138,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"an integer result is about {_OUTPUT_SCALE} times the float one"
     )
     if options.job:
-        layers = [Layer(whole[0], "relu"), Layer(whole[1], "none")]
+        layers = [Layer(whole[0], relu=True), Layer(whole[1])]
         print(
             network_job(
                 options.job,

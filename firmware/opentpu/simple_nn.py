@@ -20,14 +20,13 @@ from pathlib import Path
 
 import numpy as np
 
-from quintet.firmware.opentpu.network import Layer
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.compiler.backends.opentpu.layout import pack_weights
 from quintet.tools.errors import InputError
 from quintet.tools.jobs.arrays import read_array
 
 from ..commandline import Parser
-from .jobs import network_job
+from .jobs import Layer, network_job
 
 __all__ = ["apply", "main", "quantise", "train"]
 
@@ -200,7 +199,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         f"{factor:.3f} times the float one"
     )
     if options.job:
-        layers = [Layer(whole[0], "relu"), Layer(whole[1], "none")]
+        layers = [Layer(whole[0], relu=True), Layer(whole[1])]
         print(
             network_job(
                 options.job,

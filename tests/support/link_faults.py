@@ -78,7 +78,7 @@ class Runs:
             image[place] = byte
 
     def write(self, link, image, data):
-        link.write_strided(self.address, data, self.run, self.stride)
+        link.write(self.address, data, self.run, self.stride)
         self.put(image, data)
 
     def fill(self, link, image, pattern):
@@ -86,12 +86,14 @@ class Runs:
         self.put(image, (pattern * self.run)[: self.run] * self.count)
 
     def check(self, link, image):
-        assert link.read_strided(self.address, self.run, self.stride, self.count) == self.of(image)
+        assert link.read(self.address, self.run * self.count, self.run, self.stride) == self.of(
+            image
+        )
 
     def check_sum(self, link, image):
-        assert link.checksum_strided(self.address, self.run, self.stride, self.count) == zlib.crc32(
-            self.of(image)
-        )
+        assert link.checksum(
+            self.address, self.run * self.count, self.run, self.stride
+        ) == zlib.crc32(self.of(image))
 
 
 class SpoiledPipe(Pipe):

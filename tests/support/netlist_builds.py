@@ -14,14 +14,14 @@ from quintet.tools.netlist.simulation import NetlistSimulation
 __all__ = ["Pins", "synthesised"]
 
 
-def synthesised(folder, board, isa=None, preset=None, **options):
+def synthesised(folder, board, isa=None, preset=None, sdram_rate=None, **options):
     """Synthesises a SoC as a build does into ``folder`` (below the working directory), with the
     report that a finished one would have; returns ``folder``. ``options``: ``run_list``,
     ``boot``."""
     from quintet.boards import open_board
     from quintet.gateware.cores import open_core
 
-    board = open_board(board)
+    board = open_board(board).with_sdram_rate(sdram_rate)
     soc, top = bitstream.prepare(board, open_core(isa) if isa else None, preset, **options)
     bitstream.build_plan(board, soc, top).extract(folder)
     run_tool(folder, [find_tool("yosys"), "-q", "-l", f"{TOP}.rpt", f"{TOP}.ys"])
@@ -33,6 +33,7 @@ def synthesised(folder, board, isa=None, preset=None, **options):
         "params": soc.params,
         "clock_asked_mhz": round(soc.clocking.asked_hz / 1e6, 3),
         "clock_real_mhz": round(soc.clock_hz / 1e6, 6),
+        "memory": soc.memory_info,
         "bitstream": None,
         **options,
     }
@@ -51,13 +52,20 @@ class Pins:
     folder : Path, below the working directory
     component : Amaranth component whose main clock is ``clk``
     family : ``"ecp5"`` or ``"ice40"``
+    sites : dict, bit of a port as nextpnr writes it -> pin of an ECP5 in CABGA756; only such pads
+        can have double-rate cells
     """
 
-    def __init__(self, folder, component, family):
+    def __init__(self, folder, component, family, sites=None):
         bitstream.synthesise(component, family, folder, name=TOP)
         path = folder / f"{TOP}.json"
         if family == "ecp5":
             path = folder / f"{TOP}.packed.json"
+            (folder / f"{TOP}.lpf").write_text(
+                "".join(
+                    f'LOCATE COMP "{bit}" SITE "{site}";\n' for bit, site in (sites or {}).items()
+                )
+            )
             run_tool(
                 folder,
                 [
@@ -67,6 +75,8 @@ class Pins:
                     "CABGA756",
                     "--json",
                     f"{TOP}.json",
+                    "--lpf",
+                    f"{TOP}.lpf",
                     "--lpf-allow-unconstrained",
                     "--pack-only",
                     "--write",

@@ -341,6 +341,8 @@ def test_memory_of_an_estimate_is_that_of_the_build():
     assert main_memory({}) == main_memory({"kind": "SDRAM", "beat_bytes": 2}) == SDRAM16
     assert main_memory({"kind": "SDRAM", "beat_bytes": 4}).bandwidth == 4
     assert main_memory({"kind": "block RAM", "beat_bytes": 8}).bandwidth == 8
+    assert main_memory({"kind": "SPRAM", "beat_bytes": 4}).bandwidth == 4
+    assert main_memory({"kind": "SRAM", "beat_bytes": 4}).bandwidth < 2
     both = main_memory(
         {"kind": "SDRAM", "beat_bytes": 2, "on_chip": {"size": 4096, "beat_bytes": 16}}
     )

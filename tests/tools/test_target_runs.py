@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Targets: runs of bytes and fills, on the model, over the link, and as the base class makes them
-of plain reads and writes."""
+"""Targets: accesses in runs of bytes and fills, on the model and over the link."""
 
 import struct
 import zlib
@@ -12,36 +11,15 @@ from hypothesis import strategies as st
 
 from quintet.gateware.link.protocol import INFO_ADDRESS
 from quintet.tools.errors import TargetError
+from quintet.tools.link.access import Access
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.device_model import DeviceModel, WordMemory
-from quintet.tools.targets.base import Target, TargetInfo
 from quintet.tools.targets.link import LinkTarget
 from quintet.tools.targets.model import ModelTarget
 from tests.tools.link.fake_pipe import FakePipe
 
 SIZE = 1 << 16
 TEXT = zlib.compress(b'{"board": "fake"}')
-
-
-class Plain(Target):
-    """Has ``write`` and ``read`` only."""
-
-    def __init__(self):
-        self.name, self.info, self.memory = (
-            "plain",
-            TargetInfo("model", None, {}, SIZE),
-            bytearray(SIZE),
-        )
-
-    def write(self, address, data, progress=None):
-        self.memory[address : address + len(data)] = data
-        if progress:
-            progress(len(data), len(data))
-
-    def read(self, address, size, progress=None):
-        return bytes(self.memory[address : address + size])
-
-    read_register = write_register = reset_core = run = None
 
 
 def over_link(version):
@@ -69,7 +47,6 @@ def over_link(version):
 
 
 TARGETS = {
-    "plain": Plain,
     "model": lambda: ModelTarget(isa="opentpu", memory_size=SIZE),
     "link": lambda: over_link(2),
     "old link": lambda: over_link(1),
@@ -95,28 +72,21 @@ def test_runs_and_fills(name, address, run, gap, count, value):
     image = chance.integers(0, 256, SIZE, np.uint8)
     target.write(0, image.tobytes())
     rows = chance.integers(0, 256, (count, run), np.uint8)
-    target.write_runs(address, rows, stride)
+    (written,) = target.transfer([Access(address, run=run, stride=stride, data=rows.tobytes())])
     for number, row in enumerate(rows):
         image[address + number * stride :][:run] = row
     assert target.read(0, SIZE) == image.tobytes()
-    back = target.read_runs(address, run, stride, count)
-    assert back.dtype == np.uint8 and back.flags.writeable and np.array_equal(back, rows)
+    (back,) = target.transfer([Access(address, rows.size, run, stride)])
+    assert back == rows.tobytes() and written == b""
     target.fill(address, run, value)
     image[address : address + run] = value
     assert target.read(0, SIZE) == image.tobytes()
 
 
-def test_turned_rows(target):
-    """Rows that do not lie as C arrays do."""
-    rows = np.arange(12, dtype=np.uint8).reshape(3, 4).T
-    target.write_runs(100, rows, 16)
-    assert np.array_equal(target.read_runs(100, 3, 16, 4), rows)
-
-
 def test_progress(target):
     told = []
-    target.write_runs(0, np.zeros((100, 3), np.uint8), 64, progress=lambda *done: told.append(done))
-    target.read_runs(0, 3, 64, 100, progress=lambda *done: told.append(done))
+    target.transfer([Access(0, run=3, stride=64, data=bytes(300))], lambda *done: told.append(done))
+    target.transfer([Access(0, 300, 3, 64)], lambda *done: told.append(done))
     target.fill(0, 300, progress=lambda *done: told.append(done))
     assert set(told[-1:]) <= {(300, 300)} and told == [pair for pair in told if pair[1] == 300]
 
@@ -125,21 +95,20 @@ def test_progress(target):
     "call, message",
     [
         (
-            lambda t: t.write_runs(0, np.zeros(4, np.uint8), 8),
-            "rows: expected a 2-D array of uint8, found 1-D of uint8",
+            lambda t: t.transfer([Access(0, run=0, stride=8, data=b"")]),
+            "run = 0: expected 1 or more",
         ),
         (
-            lambda t: t.write_runs(0, np.zeros((2, 4), np.int8), 8),
-            "rows: expected a 2-D array of uint8, found 2-D of int8",
-        ),
-        (lambda t: t.write_runs(0, np.zeros((2, 0), np.uint8), 8), "run = 0: expected 1 or more"),
-        (
-            lambda t: t.write_runs(0, np.zeros((2, 4), np.uint8), 3),
+            lambda t: t.transfer([Access(0, run=4, stride=3, data=bytes(8))]),
             "stride = 3: expected 4 or more",
         ),
-        (lambda t: t.read_runs(0, 0, 3, 1), "run = 0: expected 1 or more"),
-        (lambda t: t.read_runs(0, 3, 2, 1), "stride = 2: expected 3 or more"),
-        (lambda t: t.read_runs(0, 3, 4, -1), "count = -1: expected 0 or more"),
+        (
+            lambda t: t.transfer([Access(0, run=4, stride=8, data=bytes(9))]),
+            "size = 9: expected a whole number of runs of 4",
+        ),
+        (lambda t: t.transfer([Access(0, 3, 0, 3)]), "run = 0: expected 1 or more"),
+        (lambda t: t.transfer([Access(0, 3, 3, 2)]), "stride = 2: expected 3 or more"),
+        (lambda t: t.transfer([Access(0, -3, 3, 4)]), "count = -1: expected 0 or more"),
         (
             lambda t: t.fill(0, -1),
             "fill of size = -1, value = 0: expected a size of 0 or more and a value from 0 to 255",
@@ -166,10 +135,10 @@ def test_refused(target, call, message):
 def test_outside(name, end, message):
     target = TARGETS[name]()
     for call in (
-        lambda: target.write_runs(end - 100, np.zeros((2, 3), np.uint8), 98),
-        lambda: target.read_runs(end - 100, 3, 98, 2),
+        lambda: target.transfer([Access(end - 100, run=3, stride=98, data=bytes(6))]),
+        lambda: target.transfer([Access(end - 100, 6, 3, 98)]),
         lambda: target.fill(end - 3, 4),
-        lambda: target.read_runs(-1, 3, 4, 2),
+        lambda: target.transfer([Access(-1, 6, 3, 4)]),
     ):
         with pytest.raises(TargetError, match=message):
             call()

@@ -135,31 +135,23 @@ class FakeBoard:
         else:
             self.memory[address : address + len(data)] = np.frombuffer(bytes(data), dtype=np.uint8)
 
-    def read_strided(self, address, run, stride, count, progress=None):
-        return b"".join(self.read(address + number * stride, run) for number in range(count))
-
-    def write_strided(self, address, data, run, stride, progress=None):
-        for number in range(len(data) // run):
-            self.write(address + number * stride, data[number * run : (number + 1) * run])
-
     def read_word(self, address):
         return int.from_bytes(self.read(address, 4), "little")
 
     def write_word(self, address, value):
         self.write(address, value.to_bytes(4, "little"))
 
-    def read_all(self, places):
-        return [
-            self.read(*place) if len(place) == 2 else self.read_strided(*place) for place in places
-        ]
+    def transfer(self, accesses, progress=None):
+        return [self._run_by_run(access, progress) for access in accesses]
 
-    def write_all(self, pieces):
-        for piece in pieces:
-            self.write(*piece)
-
-    def write_strided_all(self, pieces):
-        for piece in pieces:
-            self.write_strided(*piece)
+    def _run_by_run(self, access, progress):
+        run, stride, count = access.runs
+        places = [access.address + number * stride for number in range(count)]
+        if access.data is None:
+            return b"".join(self.read(place, run, progress) for place in places)
+        for number, place in enumerate(places):
+            self.write(place, access.data[number * run : (number + 1) * run], progress)
+        return b""
 
     def fill(self, address, size, value=0, progress=None):
         self.write(address, bytes([value]) * size, progress)

@@ -4,7 +4,7 @@
 
 import random
 import struct
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from numbers import Integral
 
@@ -19,10 +19,11 @@ from quintet.gateware.link.protocol import (
     step_of,
 )
 
+from .access import Access
 from .call import Call
 from .crc import combine
 from .errors import BoardError, LinkError
-from .frames import Answer, Decoder, Request, as_runs
+from .frames import Answer, Decoder, Request, join_writes
 from .pipe import BytePipe, BytesLike
 from .timing import RoundTrips
 
@@ -175,12 +176,42 @@ class LinkClient:
         return header
 
     def read(
-        self, address: int, size: int, *, progress: Callable[[int], object] | None = None
+        self,
+        address: int,
+        size: int,
+        run: int | None = None,
+        stride: int = 0,
+        *,
+        progress: Callable[[int], object] | None = None,
     ) -> bytes:
-        """Reads ``size`` bytes of memory or registers from ``address``.
+        """Reads one :class:`~.access.Access` of memory or registers; arguments as there. Raises as
+        :meth:`transfer`."""
+        return self.transfer([Access(address, size, run, stride)], progress=progress)[0]
 
-        ``progress``, if given, is called with the number of bytes that have arrived, again and
-        again.
+    def write(
+        self,
+        address: int,
+        data: BytesLike,
+        run: int | None = None,
+        stride: int = 0,
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> None:
+        """Writes one :class:`~.access.Access`; arguments as there. Raises as :meth:`transfer`."""
+        self.transfer([Access(address, run=run, stride=stride, data=data)], progress=progress)
+
+    def transfer(
+        self,
+        accesses: Sequence[Access],
+        *,
+        progress: Callable[[int], object] | None = None,
+    ) -> list[bytes]:
+        """Executes accesses, all of them reads or all of them writes, in order and all in flight at
+        once; returns the bytes of each (of a write none).
+
+        Consecutive writes of one range each, of equal length and at equal distance, share a strided
+        request. A board without strided requests gets one request per run. ``progress``, if given,
+        is called with the number of bytes that have arrived, again and again.
 
         Raises
         ------
@@ -189,110 +220,33 @@ class LinkClient:
         LinkError
             No answer in time.
         """
-        return b"".join(self._call(self._requests(Operation.READ, (address, size)), progress))
-
-    def write(
-        self, address: int, data: BytesLike, *, progress: Callable[[int], object] | None = None
-    ) -> None:
-        """Writes ``data`` (any bytes-like) at ``address``. Raises as :meth:`read`."""
-        data = bytes(data)
-        self._call(self._requests(Operation.WRITE, (address, len(data)), data), progress)
-
-    def read_all(self, places: Iterable[tuple[int, ...]]) -> list[bytes]:
-        """Reads several ranges, each ``(address, size)``, or ``(address, run, stride, count)`` as
-        for :meth:`read_strided`, and returns their bytes in order. All requests are in flight at
-        once. Raises as :meth:`read`."""
-        requests = [self._requests(Operation.READ, place) for place in places]
-        parts = iter(self._call([request for some in requests for request in some]))
+        if len({access.writes for access in accesses}) > 1:
+            raise ValueError("accesses: expected reads or writes, found both")
+        together: Sequence[Access | Request] = accesses
+        if len(accesses) > 1 and accesses[0].writes and self._strided:
+            together = join_writes(accesses, self._chunk)
+        requests = [[one] if isinstance(one, Request) else self._requests(one) for one in together]
+        parts = iter(self._call([request for some in requests for request in some], progress))
         return [b"".join(next(parts) for _ in some) for some in requests]
 
-    def write_all(self, pieces: Iterable[tuple[int, BytesLike]]) -> None:
-        """Writes several blocks, each ``(address, bytes)``, in order and all in flight at once;
-        consecutive writes of equal runs share a strided request. Raises as :meth:`read`."""
-        requests = []
-        for address, data, run, stride in as_runs(pieces, self._chunk if self._strided else 0):
-            if len(data) > run:
-                requests.append(
-                    Request(Operation.WRITE_STRIDED, address, data=data, run=run, stride=stride)
-                )
-            else:
-                requests += self._requests(Operation.WRITE, (address, run), data)
-        self._call(requests)
-
     def checksum(
-        self, address: int, size: int, *, progress: Callable[[int], object] | None = None
+        self,
+        address: int,
+        size: int,
+        run: int | None = None,
+        stride: int = 0,
+        *,
+        progress: Callable[[int], object] | None = None,
     ) -> int:
-        """CRC-32 (that of ``zlib.crc32``) of ``size`` bytes from ``address``, computed on the
-        board. Raises as :meth:`read`."""
-        return self._summed((address, size), progress)
-
-    def _summed(self, place, progress):
-        crc, requests = 0, self._requests(Operation.CHECKSUM, place)
+        """CRC-32 (that of ``zlib.crc32``) of the bytes that :meth:`read` reads, computed on the
+        board. Raises as :meth:`transfer`."""
+        requests = self._requests(Access(address, size, run, stride), Operation.CHECKSUM)
+        crc = 0
         for request, data in zip(
             requests, self._call(requests, progress, limit=UNSEEN_AT_ONCE), strict=True
         ):
             crc = combine(crc, int.from_bytes(data, "little"), request.length)
         return crc
-
-    def write_strided(
-        self,
-        address: int,
-        data: BytesLike,
-        run: int,
-        stride: int,
-        *,
-        progress: Callable[[int], object] | None = None,
-    ) -> None:
-        """Writes ``data`` as runs of ``run`` bytes, ``stride`` bytes from start to start; no byte
-        between them is written. A board without strided requests gets one request per run. Raises
-        as :meth:`read`."""
-        self._call(self._strided_writes(address, bytes(data), run, stride), progress)
-
-    def write_strided_all(self, pieces: Iterable[tuple[int, BytesLike, int, int]]) -> None:
-        """Writes several blocks, each ``(address, data, run, stride)``, as :meth:`write_strided`
-        does, in order and all in flight at once."""
-        self._call(
-            [
-                request
-                for address, data, run, stride in pieces
-                for request in self._strided_writes(address, bytes(data), run, stride)
-            ]
-        )
-
-    def _strided_writes(self, address, data, run, stride):
-        if run > 0 and len(data) % run:
-            raise ValueError(
-                f"data has {len(data)} bytes, which are no whole number of runs of {run}"
-            )
-        place = address, run, stride, len(data) // max(run, 1)
-        return self._requests(Operation.WRITE, place, data)
-
-    def read_strided(
-        self,
-        address: int,
-        run: int,
-        stride: int,
-        count: int,
-        *,
-        progress: Callable[[int], object] | None = None,
-    ) -> bytes:
-        """Reads ``count`` runs and returns them concatenated; runs as for :meth:`write_strided`.
-        Raises as :meth:`read`."""
-        place = address, run, stride, count
-        return b"".join(self._call(self._requests(Operation.READ, place), progress))
-
-    def checksum_strided(
-        self,
-        address: int,
-        run: int,
-        stride: int,
-        count: int,
-        *,
-        progress: Callable[[int], object] | None = None,
-    ) -> int:
-        """CRC-32 of the bytes that :meth:`read_strided` reads, computed on the board. Raises as
-        :meth:`read`."""
-        return self._summed((address, run, stride, count), progress)
 
     def fill(
         self,
@@ -310,17 +264,17 @@ class LinkClient:
         ``value`` is a byte (0 to 255), or bytes, which are repeated from the beginning of each run
         on. A pattern whose length is not 1, 2 or 4 or does not divide ``stride``, and a board that
         has no fill, take as many bytes on the line as are filled. Raises as
-        :meth:`read`.
+        :meth:`transfer`.
         """
         pattern = self._pattern(value)
         self._check(address, size)
         if not size:
             return
         stride = size if stride is None else stride
-        runs = self._runs(address, size, stride, count)
+        runs = self._runs(Access(address, size * count, size, stride))
         if 4 % len(pattern) or (count > 1 and stride % len(pattern)) or not self._strided:
             once = (pattern * (size // len(pattern) + 1))[:size]
-            self.write_strided(address, once * count, size, stride, progress=progress)
+            self.write(address, once * count, size, stride, progress=progress)
             return
         # Each byte of the pattern has its lane of a word.
         lanes = bytes(pattern[lane - address & len(pattern) - 1] for lane in range(4))
@@ -351,17 +305,12 @@ class LinkClient:
         """Whether the board supports strided requests."""
         return struct.unpack_from("<H", self._header or self.identify(), 4)[0] >= FIRST_STRIDED
 
-    def _requests(self, operation, place, data=None):
-        """Requests of a read, write or checksum of ``place``: ``(address, size)``, or ``(address,
-        run, stride, count)``."""
-        if len(place) == 2:
-            address, size = place
-            self._check(address, size)
-            if not size:
-                return []
-            runs = address, size, size, 1
-        else:
-            runs = self._runs(*place)
+    def _requests(self, access, operation=Operation.READ):
+        """Requests of an access; ``operation``: of one that is no write."""
+        runs, data = self._runs(access), access.data
+        operation = Operation.WRITE if access.writes else operation
+        if not access.size:
+            return []
         strided, chunks = _REQUESTS[operation]
         found, at = [], 0
         for where, size, group in self._grouped(runs, chunks * self._chunk if chunks else UNSEEN):
@@ -376,17 +325,15 @@ class LinkClient:
             at += size
         return found
 
-    def _runs(self, address, run, stride, count):
-        """Checks the runs of a call: address, bytes per run, stride, number. Adjacent runs are
+    def _runs(self, access):
+        """Checks the runs of an access: address, bytes per run, stride, number. Adjacent runs are
         merged."""
-        for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
-            if value < least:
-                raise ValueError(f"{name} = {value}: expected {least} or more")
-        self._check(address, (count - 1) * stride + run if count else 0)
+        self._check(access.address, access.span)
+        run, stride, count = access.runs
         return (
-            (address, run * count, stride * count, 1)
+            (access.address, run * count, stride * count, 1)
             if stride == run and count
-            else (address, run, stride, count)
+            else (access.address, run, stride, count)
         )
 
     def _grouped(self, runs, most):
@@ -458,15 +405,10 @@ class LinkClient:
         finally:
             self.traffic[:] = before
 
-    def count_runs(self, address: int, rows: int, run: int, stride: int, *, written: bool) -> None:
-        """Adds to ``traffic`` the bytes that :meth:`write_strided` or :meth:`read_strided` of
-        ``rows`` runs would have carried, for transfers that bypass the link."""
-        if rows * run:
-            self._count(
-                self._requests(Operation.WRITE, (address, run, stride, rows), bytes(rows * run))
-                if written
-                else self._requests(Operation.READ, (address, run, stride, rows))
-            )
+    def count(self, access: Access) -> None:
+        """Adds to ``traffic`` the bytes that a transfer that bypasses the link would have
+        carried."""
+        self._count(self._requests(access))
 
     # Sessions
 

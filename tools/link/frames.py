@@ -5,14 +5,15 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from quintet.gateware.link.protocol import ANSWER, MAX_RUN, Operation, Status, step_of
 
+from .access import Access
 from .pipe import BytesLike
 
-__all__ = ["Answer", "Decoder", "Request", "as_runs", "cobs_decode", "cobs_encode", "frame"]
+__all__ = ["Answer", "Decoder", "Request", "cobs_decode", "cobs_encode", "frame", "join_writes"]
 
 #: Longest frame that can be an answer: 65,536 bytes of data, COBS, and everything else, rounded up.
 LONGEST = 66_000
@@ -136,28 +137,41 @@ class Request:
         )
 
 
-def as_runs(
-    pieces: Iterable[tuple[int, BytesLike]], most: int
-) -> list[tuple[int, bytes, int, int]]:
-    """Groups writes (address, bytes) into strided writes (address, bytes, run length, stride).
-    Consecutive writes of equal length at equal distance, forward or back, become one of at most
-    ``most`` bytes if a frame can express it."""
-    found: list[tuple[int, bytes, int, int]] = []
-    for address, written in pieces:
-        data = bytes(written)
-        if (
-            found
-            and 0 < len(data) == found[-1][2] <= MAX_RUN
-            and len(found[-1][1]) + len(data) <= most
-        ):
-            first, before, run, stride = found[-1]
-            count = len(before) // run
-            gap = address - first - (count - 1) * stride
-            if gap == stride or count == 1 and step_of(run, gap) is not None:
-                found[-1] = first, before + data, run, gap
-                continue
-        found.append((address, data, len(data), 0))
-    return found
+def join_writes(writes: Sequence[Access], most: int) -> list[Access | Request]:
+    """Consecutive writes of one range each, of equal length and at equal distance, forward or back,
+    as one strided request of at most ``most`` bytes if a frame can express it; others as they
+    are."""
+    groups: list[list[Access]] = []
+    for access in writes:
+        if groups and _continues(groups[-1], access, most):
+            groups[-1].append(access)
+        else:
+            groups.append([access])
+    return [
+        first
+        if not rest
+        else Request(
+            Operation.WRITE_STRIDED,
+            first.address,
+            data=b"".join(access.data or b"" for access in (first, *rest)),
+            run=first.size,
+            stride=rest[0].address - first.address,
+        )
+        for first, *rest in groups
+    ]
+
+
+def _continues(group, access, most):
+    """Whether a write can follow those of a group in their request."""
+    first, last = group[0], group[-1]
+    if access.run is not None or first.run is not None:
+        return False
+    if not 0 < access.size == first.size <= MAX_RUN or (len(group) + 1) * access.size > most:
+        return False
+    gap = access.address - last.address
+    if len(group) == 1:
+        return step_of(access.size, gap) is not None
+    return gap == last.address - group[-2].address
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from .ecp5_cells import block_ram, choice, multiplier, muxed
 from .netlist import (
     ASYNCHRONOUS,
     ENABLE_FIRST,
+    FALLING,
     FLASH_CLOCK,
     HIGH,
     LOW,
@@ -171,31 +172,58 @@ def _flash_clock(reader, name, cell):
 def _iologic(reader, name, cell):
     netlist = reader.netlist
     mode = choice(name, cell, "MODE", ("IREG_OREG", "IDDRX1_ODDRX1"), "IREG_OREG")
+    for mux in ("CLKIMUX", "CLKOMUX"):
+        choice(name, cell, mux, ("CLK",), "CLK")
     clock = reader.pin(cell, "CLK", LOW)
     if reader.pin(cell, "LSR", LOW) != LOW and not _is_low(reader, cell["connections"]["LSR"][0]):
         raise NetlistError(
             f"{name}: the simulation knows registers of I/O cells without a reset only"
         )
 
-    def register(pin_in, kind, q):
-        level = (
-            RESET_TO_1 | STARTS_AT_1 if parameter(cell, f"{kind}.REGSET", "RESET") == "SET" else 0
-        )
-        netlist.flops.append(
-            (f"{name}.{kind}", (clock, reader.pin(cell, pin_in, LOW), HIGH, LOW, q, level))
-        )
+    def register(kind, d, q=None, flags=0):
+        q = netlist.net() if q is None else q
+        netlist.flops.append((f"{name}.{kind}", (clock, d, HIGH, LOW, q, flags)))
         return q
 
+    def single(pin_in, kind, q):
+        starts_at_1 = parameter(cell, f"{kind}.REGSET", "RESET") == "SET"
+        flags = RESET_TO_1 | STARTS_AT_1 if starts_at_1 else 0
+        register(kind, reader.pin(cell, pin_in, LOW), q, flags)
+
     if (q := reader.output(cell, "IOLTO")) is not None:
-        register("TSDATA0", "TSREG", q)
+        single("TSDATA0", "TSREG", q)
     if (q := reader.output(cell, "INFF")) is not None:
-        register("PADDI", "FF", q)
-    if (q := reader.output(cell, "IOLDO")) is not None:
-        if mode == "IREG_OREG":
-            register("TXDATA0", "OUTREG", q)
-        else:
-            halves = [register(f"TXDATA{k}", f"half {k}", netlist.net()) for k in range(2)]
-            netlist.lut(f"{name}.double", (halves[1], halves[0], clock), _MUX, q)
+        single("PADDI", "FF", q)
+    q = reader.output(cell, "IOLDO")
+    if mode == "IDDRX1_ODDRX1":
+        _double_input(reader, cell, register)
+        if q is not None:
+            second = _double_output(reader, cell, register)
+            netlist.lut(f"{name}.double", (*second, clock), _MUX, q)
+            netlist.second_halves[q] = second[0]
+    elif q is not None:
+        single("TXDATA0", "OUTREG", q)
+
+
+def _double_output(reader, cell, register):
+    """Registers of an ODDRX1F as in the vendor's simulation model, where three of them stand before
+    the pad; returns the nets of the second half of a cycle and of the first."""
+    first, second = (
+        register(f"half {k} second stage", register(f"half {k} first stage", data))
+        for k, data in enumerate(reader.pin(cell, f"TXDATA{k}", LOW) for k in range(2))
+    )
+    # The first half's last register changes in the middle of the cycle before, the second half's
+    # at its beginning, so that neither changes while it is at the pad.
+    return register("half 1", second), register("half 0", first, flags=FALLING)
+
+
+def _double_input(reader, cell, register):
+    """Registers of an IDDRX1F as in the vendor's simulation model: levels at a rising edge and at
+    the falling edge behind it, both given at the next rising edge."""
+    for k, (edge, flags) in enumerate((("rising", 0), ("falling", FALLING))):
+        if (q := reader.output(cell, f"RXDATA{k}")) is not None:
+            seen = register(f"{edge} edge", reader.pin(cell, "PADDI", LOW), flags=flags)
+            register(f"input {k}", seen, q)
 
 
 def _is_low(reader, bit):

@@ -89,6 +89,8 @@ class Netlist:
     plls : list of PLLCell
     pads : dict, name of a port -> list of Pad, the lowest bit first;
         ``None``: a bit whose I/O cell has not been read
+    second_halves : dict, net that a double-rate cell drives to a pad -> net of its register for the
+        second half of a cycle
     undefined : list of nets that nothing drives
     names : dict, (name of a signal, bit) -> net
     widths : dict, name of a signal -> bits that it has, where that is known
@@ -101,6 +103,7 @@ class Netlist:
     cells: list[HardCell] = field(default_factory=list)
     plls: list[PLLCell] = field(default_factory=list)
     pads: dict[str, list[Pad | None]] = field(default_factory=dict)
+    second_halves: dict[int, int] = field(default_factory=dict)
     undefined: list[int] = field(default_factory=list)
     names: dict[tuple[str, int], int] = field(default_factory=dict)
     widths: dict[str, int] = field(default_factory=dict)

@@ -60,7 +60,7 @@ _SRAM = {"cs": "cs", "we": "we", "address": "a", "mask": "dm", "data": "d", "oe"
 
 def name_pads(netlist: Netlist, board: Board, soc: SoC) -> None:
     """Names the pads of an SDRAM's lines after the virtual board's registers, since those of I/O
-    cells have other names."""
+    cells have other names. Registers of two words have the second one behind the first."""
     memory = board.memory
     if soc.backing.kind != "SDRAM" or not isinstance(memory, SDRAM):
         return
@@ -70,11 +70,13 @@ def name_pads(netlist: Netlist, board: Board, soc: SoC) -> None:
             if member != "chip_clock"
             else ()
         )
-        netlist.names.update(
-            ((f"pads__{name}", index), pad.drives)
-            for index, pad in enumerate(pads)
-            if pad is not None
-        )
+        for index, pad in enumerate(pads):
+            if pad is None:
+                continue
+            netlist.names[f"pads__{name}", index] = pad.drives
+            if pad.drives in netlist.second_halves:
+                second = netlist.second_halves[pad.drives]
+                netlist.names[f"pads__{name}", len(pads) + index] = second
 
 
 def led_port(led: tuple[str | int, ...]) -> str:

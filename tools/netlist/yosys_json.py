@@ -145,7 +145,10 @@ class Reader:
 def has_behavioural_model(cell: dict[str, Any]) -> int:
     """Whether a block RAM is an instance of the gateware (1) or inferred from a plain memory (0),
     since their simulations of a read during a write differ."""
-    return int("hdlname" in cell.get("attributes", ()))
+    attributes = cell.get("attributes", ())
+    # Cells that yosys infers come from its own Verilog, and are marked as such. They have a name of
+    # the gateware, too, if their module was synthesised apart and flattened afterwards.
+    return int("hdlname" in attributes and "module_not_derived" not in attributes)
 
 
 def parameter(cell: dict[str, Any], name: str, default: object = "") -> str:

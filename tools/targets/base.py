@@ -18,6 +18,7 @@ from ...gateware.isa.outcome import Outcome
 from ...gateware.standalone.runlist import ListStatus
 from ..errors import TargetError
 from ..jobs.registers import RegisterMap
+from ..link.access import Access
 from ..link.pipe import BytesLike
 
 if TYPE_CHECKING:
@@ -35,8 +36,12 @@ Progress: TypeAlias = Callable[[int, int], object]
 MemoryTrace: TypeAlias = Callable[[int, int, int], object]
 
 
-def runs_view(memory: np.ndarray, count: int, run: int, stride: int) -> np.ndarray:
-    """View of ``count`` runs of a byte array as rows [count, run]; writes go to the array."""
+def runs_view(memory: np.ndarray, access: Access) -> np.ndarray:
+    """View of the bytes of ``access`` in a byte array that begins at its address: rows [count, run]
+    of an access in runs. Writes go to the array."""
+    if access.run is None:
+        return memory
+    run, stride, count = access.runs
     return as_strided(memory, (count, run), (stride, 1))
 
 
@@ -137,47 +142,18 @@ class Target(ABC):
         return self._registers
 
     @abstractmethod
-    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
-        """Writes ``data`` (bytes). ``progress(done, total)`` is called from time to time."""
+    def transfer(self, accesses: Sequence[Access], progress: Progress | None = None) -> list[bytes]:
+        """Executes accesses (:class:`~quintet.tools.link.access.Access`), all of them reads or all
+        of them writes, in order; a link sends them all at once. Returns the bytes of each (of a
+        write none). ``progress(done, total)`` is called from time to time."""
 
-    @abstractmethod
+    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
+        """Writes ``data`` (bytes); ``progress`` as for :meth:`transfer`."""
+        self.transfer([Access(address, data=data)], progress)
+
     def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
         """Reads ``size`` bytes from ``address``."""
-
-    def write_runs(
-        self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
-    ) -> None:
-        """Writes the rows of a uint8 array [count, run] at addresses ``stride`` bytes apart; no
-        byte between them is written. ``progress`` as for :meth:`write`."""
-        rows, _ = self._rows(rows, stride)
-        for number, row in enumerate(rows):
-            self.write(address + number * stride, row.tobytes())
-            if progress:
-                progress((number + 1) * rows.shape[1], rows.size)
-
-    def read_runs(
-        self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
-    ) -> np.ndarray:
-        """Reads strided runs of bytes, the counterpart of :meth:`write_runs`: a uint8 array [count,
-        run]."""
-        self._check_runs(run, stride, count)
-        rows = np.empty((count, run), np.uint8)
-        for number in range(count):
-            rows[number] = np.frombuffer(self.read(address + number * stride, run), np.uint8)
-            if progress:
-                progress((number + 1) * run, rows.size)
-        return rows
-
-    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
-        """Writes several sets of runs, each ``(address, rows, stride)`` as for :meth:`write_runs`;
-        a link sends them all at once."""
-        for address, rows, stride in batch:
-            self.write_runs(address, rows, stride)
-
-    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        """Reads several sets of runs, each ``(address, run, stride, count)`` as for
-        :meth:`read_runs`, and returns them as a list."""
-        return [self.read_runs(*piece) for piece in batch]
+        return self.transfer([Access(address, size)], progress)[0]
 
     def fill(
         self, address: int, size: int, value: int = 0, progress: Progress | None = None
@@ -186,22 +162,12 @@ class Target(ABC):
         self._check_fill(size, value)
         self.write(address, bytes([value]) * size, progress)
 
-    def _rows(self, rows, stride):
-        """Checks an array of runs; returns it and the number of bytes from the start of its first
-        run to the end of its last."""
-        rows = np.asarray(rows)
-        if rows.ndim != 2 or rows.dtype != np.uint8:
-            raise TargetError(
-                f"{self.name}: rows: expected a 2-D array of uint8, found {rows.ndim}-D of "
-                f"{rows.dtype}"
-            )
-        return rows, self._check_runs(rows.shape[1], stride, len(rows))
-
-    def _check_runs(self, run, stride, count):
-        for name, value, least in (("run", run, 1), ("stride", stride, run), ("count", count, 0)):
-            if value < least:
-                raise TargetError(f"{self.name}: {name} = {value}: expected {least} or more")
-        return (count - 1) * stride + run if count else 0
+    def _span(self, access):
+        """Bytes from the start of an access's first run to the end of its last."""
+        try:
+            return access.span
+        except ValueError as error:
+            raise TargetError(f"{self.name}: {error}") from None
 
     def _check_fill(self, size, value):
         if size < 0 or not 0 <= value <= 255:

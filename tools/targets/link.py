@@ -7,8 +7,6 @@ import struct
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import contextmanager
 
-import numpy as np
-
 from ...gateware.cores import core_names, open_core
 from ...gateware.info import RUN_LIST_BASE, SOC_BASE
 from ...gateware.isa.outcome import FaultReport, Outcome
@@ -16,8 +14,8 @@ from ...gateware.isa.parameters import params_hash
 from ...gateware.standalone.image import BootReason, BootStatus
 from ...gateware.standalone.runlist import RUN_LIST_REGISTERS, ListStatus
 from ..errors import TargetError
+from ..link.access import Access, total
 from ..link.client import LinkClient
-from ..link.pipe import BytesLike
 from .base import ListOutcome, MemoryTrace, Progress, Target
 from .info import read_info
 
@@ -132,53 +130,10 @@ class LinkTarget(Target):
     def _telling(progress, total):
         return progress and (lambda done: progress(done, total))
 
-    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
-        data = bytes(data)
-        self._check(address, len(data))
-        self.client.write(address, data, progress=self._telling(progress, len(data)))
-
-    def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
-        self._check(address, size)
-        return self.client.read(address, size, progress=self._telling(progress, size))
-
-    def write_runs(
-        self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
-    ) -> None:
-        rows, size = self._rows(rows, stride)
-        self._check(address, size)
-        self.client.write_strided(
-            address,
-            rows.tobytes(),
-            rows.shape[1],
-            stride,
-            progress=self._telling(progress, rows.size),
-        )
-
-    def read_runs(
-        self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
-    ) -> np.ndarray:
-        self._check(address, self._check_runs(run, stride, count))
-        data = self.client.read_strided(
-            address, run, stride, count, progress=self._telling(progress, run * count)
-        )
-        return np.frombuffer(data, np.uint8).reshape(count, run).copy()
-
-    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
-        for address, rows, stride in batch:
-            _, size = self._rows(rows, stride)
-            self._check(address, size)
-        self.client.write_strided_all(
-            [(address, rows.tobytes(), rows.shape[1], stride) for address, rows, stride in batch]
-        )
-
-    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        for address, run, stride, count in batch:
-            self._check(address, self._check_runs(run, stride, count))
-        found = self.client.read_all(batch)
-        return [
-            np.frombuffer(data, np.uint8).reshape(count, run).copy()
-            for data, (_, run, _, count) in zip(found, batch, strict=True)
-        ]
+    def transfer(self, accesses: Sequence[Access], progress: Progress | None = None) -> list[bytes]:
+        for access in accesses:
+            self._check(access.address, self._span(access))
+        return self.client.transfer(accesses, progress=self._telling(progress, total(accesses)))
 
     def fill(
         self, address: int, size: int, value: int = 0, progress: Progress | None = None
@@ -224,7 +179,7 @@ class LinkTarget(Target):
                 pieces.append((self.control + offset, data))
         for name in values:
             self._held.pop(name, None)
-        self.client.write_all(pieces)
+        self.client.transfer([Access(address, data=data) for address, data in pieces])
         self._held.update(
             {name: value for name, value in values.items() if self.registers.find(name)[0].given}
         )
@@ -473,7 +428,9 @@ class LinkTarget(Target):
         found = {}
         for (first, _), data in zip(
             blocks,
-            self.client.read_all([(self.control + first, end - first) for first, end in blocks]),
+            self.client.transfer(
+                [Access(self.control + first, end - first) for first, end in blocks]
+            ),
             strict=True,
         ):
             found.update({first + at: data[at:] for at in range(len(data))})

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import mmap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +15,7 @@ from ...gateware.info import CONTROL_BASE, CONTROL_SIZE
 from ...gateware.isa.outcome import Outcome
 from ...gateware.standalone.runlist import walk
 from ..errors import TargetError
-from ..link.pipe import BytesLike
+from ..link.access import Access
 from .base import ListOutcome, MemoryTrace, Progress, Target, TargetInfo, runs_view
 
 if TYPE_CHECKING:
@@ -146,26 +146,17 @@ class ModelTarget(Target):
             )
         return self._model
 
-    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
-        values = np.frombuffer(bytes(data), dtype=np.uint8)
-        self.memory[self._range(address, values.size)] = values
-
-    def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
-        place = self._range(address, size)
-        return self.memory[place].tobytes()
-
-    def write_runs(
-        self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
-    ) -> None:
-        rows, size = self._rows(rows, stride)
-        count, run = rows.shape
-        runs_view(self.memory[self._range(address, size)], count, run, stride)[:] = rows
-
-    def read_runs(
-        self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
-    ) -> np.ndarray:
-        size = self._check_runs(run, stride, count)
-        return runs_view(self.memory[self._range(address, size)], count, run, stride).copy()
+    def transfer(self, accesses: Sequence[Access], progress: Progress | None = None) -> list[bytes]:
+        found = []
+        for access in accesses:
+            place = self._range(access.address, self._span(access))
+            view = runs_view(self.memory[place], access)
+            if access.data is None:
+                found.append(view.tobytes())
+            else:
+                view[:] = np.frombuffer(access.data, np.uint8).reshape(view.shape)
+                found.append(b"")
+        return found
 
     def fill(
         self, address: int, size: int, value: int = 0, progress: Progress | None = None

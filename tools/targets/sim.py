@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import TargetError
+from ..link.access import Access, total
 from ..link.client import LinkClient
-from ..link.pipe import BytesLike
 from ..link.spi_pipe import SPIPipe
 from ..outputs import check_output
-from .base import Progress, Target, runs_view
+from .base import Progress, runs_view
 from .link import LinkTarget
 from .serial_port import public_name
 
@@ -70,59 +70,42 @@ class SimTarget(LinkTarget):
             self.client.identify()
         return self._direct if self._direct.quiet() else None
 
-    def write(self, address: int, data: BytesLike, progress: Progress | None = None) -> None:
-        data = bytes(data)
-        if (memory := self._backdoor(address, len(data))) is None:
-            return super().write(address, data, progress)
-        self.client.count_runs(address, 1, len(data), len(data), written=True)
-        memory.write(address, data)
-        if progress:
-            progress(len(data), len(data))
+    def transfer(self, accesses: Sequence[Access], progress: Progress | None = None) -> list[bytes]:
+        if self._direct is None:
+            return super().transfer(accesses, progress)
+        found, done, whole = [], 0, total(accesses)
+        for access in accesses:
 
-    def read(self, address: int, size: int, progress: Progress | None = None) -> bytes:
-        if (memory := self._backdoor(address, size)) is None:
-            return super().read(address, size, progress)
-        self.client.count_runs(address, 1, size, size, written=False)
-        data = memory.read(address, size)
-        if progress:
-            progress(size, size)
-        return data
+            def advance(part: int, _: int, before: int = done) -> None:
+                if progress:
+                    progress(before + part, whole)
 
-    def write_runs(
-        self, address: int, rows: np.ndarray, stride: int, progress: Progress | None = None
-    ) -> None:
-        rows, size = self._rows(rows, stride)
-        if (memory := self._backdoor(address, size)) is None:
-            return super().write_runs(address, rows, stride, progress)
-        count, run = rows.shape
-        self.client.count_runs(address, count, run, stride, written=True)
+            size = self._span(access)
+            if (memory := self._backdoor(access.address, size)) is None:
+                found += super().transfer([access], advance)
+            else:
+                self.client.count(access)
+                found.append(self._directly(memory, access, size))
+                advance(access.size, access.size)
+            done += access.size
+        return found
+
+    @staticmethod
+    def _directly(memory, access, size):
+        """Executes an access of ``size`` bytes from first to last by the backdoor."""
+        if access.data is not None and access.run is None:
+            memory.write(access.address, access.data)
+            return b""
+        image = np.frombuffer(memory.read(access.address, size), np.uint8)
+        if access.data is None:
+            return runs_view(image, access).tobytes()
         # Bytes between the runs are written as they are: the core is idle, and nothing else changes
         # main memory.
-        image = np.frombuffer(memory.read(address, size), np.uint8).copy()
-        runs_view(image, count, run, stride)[:] = rows
-        memory.write(address, image.tobytes())
-        if progress:
-            progress(rows.size, rows.size)
-
-    def read_runs(
-        self, address: int, run: int, stride: int, count: int, progress: Progress | None = None
-    ) -> np.ndarray:
-        size = self._check_runs(run, stride, count)
-        if (memory := self._backdoor(address, size)) is None:
-            return super().read_runs(address, run, stride, count, progress)
-        self.client.count_runs(address, count, run, stride, written=False)
-        rows = runs_view(
-            np.frombuffer(memory.read(address, size), np.uint8), count, run, stride
-        ).copy()
-        if progress:
-            progress(rows.size, rows.size)
-        return rows
-
-    def write_batch(self, batch: Sequence[tuple[int, np.ndarray, int]]) -> None:
-        (LinkTarget if self._direct is None else Target).write_batch(self, batch)
-
-    def read_batch(self, batch: Sequence[tuple[int, int, int, int]]) -> list[np.ndarray]:
-        return (LinkTarget if self._direct is None else Target).read_batch(self, batch)
+        image = image.copy()
+        view = runs_view(image, access)
+        view[:] = np.frombuffer(access.data, np.uint8).reshape(view.shape)
+        memory.write(access.address, image.tobytes())
+        return b""
 
     def fill(
         self, address: int, size: int, value: int = 0, progress: Progress | None = None

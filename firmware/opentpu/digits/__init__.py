@@ -13,6 +13,9 @@ What a demo or a test calls:
 * ``prepare(images, norm=False)`` -> their inputs.
 * ``logits(norm=False)`` -> int8 [540, 10], the networks in plain numpy, without model and core.
 
+The compiler makes the programs, of the integer weights in ``weights.npz``: nothing that the first
+minute needs reads ONNX. ``example:digits/mlp_plain.onnx`` is the plain network as a model.
+
 Jobs that ship, and the smallest sizes they run on:
 
 | job | unified buffer, accumulators | network |
@@ -29,12 +32,13 @@ from typing import Any
 import numpy as np
 
 from quintet.firmware.digits import evaluate, float_accuracy, images, labels, with_bias
-from quintet.firmware.opentpu.network import Layer
 from quintet.gateware.isa.files import load_archive
 
-from ..jobs import network_job
+from ..jobs import Layer, network_job
 
 __all__ = [
+    "PLAIN_BIAS",
+    "PLAIN_SHIFT",
     "evaluate",
     "float_accuracy",
     "images",
@@ -60,8 +64,8 @@ SHIPPED = {
 
 #: Pixel 0 of the plain network's inputs, black in every image: its weights are the bias.
 PLAIN_BIAS = 7
-#: The plain network takes pixels of 0 to 4.
-_PLAIN_SHIFT = 2
+#: The plain network takes pixels of 0 to 4, shifted right by this.
+PLAIN_SHIFT = 2
 
 
 def prepare(images: np.ndarray, *, norm: bool) -> np.ndarray:
@@ -69,7 +73,7 @@ def prepare(images: np.ndarray, *, norm: bool) -> np.ndarray:
     pixel 0."""
     if norm:
         return with_bias(images)
-    inputs = (np.asarray(images) >> _PLAIN_SHIFT).astype(np.int8)
+    inputs = (np.asarray(images) >> PLAIN_SHIFT).astype(np.int8)
     inputs[:, 0] = PLAIN_BIAS
     return inputs
 
@@ -85,13 +89,13 @@ def inputs(norm: bool = False) -> np.ndarray:
 
 
 def layers(norm: bool = False) -> list[Layer]:
-    """Layers of the network, a list of :class:`~quintet.firmware.opentpu.network.Layer`."""
+    """Layers of the network."""
     data = _data()
     kind = "norm" if norm else "plain"
-    norms = [int(v) for v in data["norm_cfg"]] if norm else (None, None)
+    shifts = [int(v) for v in data["norm_shifts"]] if norm else (None, None)
     return [
-        Layer(data[f"{kind}_w1"], "relu", norms[0]),
-        Layer(data[f"{kind}_w2"], "none", norms[1]),
+        Layer(data[f"{kind}_w1"], relu=True, shift=shifts[0]),
+        Layer(data[f"{kind}_w2"], shift=shifts[1]),
     ]
 
 
@@ -100,12 +104,11 @@ def logits(norm: bool = False) -> np.ndarray:
     values = inputs(norm).astype(np.int64)
     for layer in layers(norm):
         values = values @ layer.weights.astype(np.int64)
-        if layer.norm is not None:
-            shift = layer.norm & 0x1F
-            values = (values + (1 << shift >> 1)) >> shift
-        if layer.func == "relu":
+        if layer.shift is not None:
+            values = (values + (1 << layer.shift >> 1)) >> layer.shift
+        if layer.relu:
             values = np.maximum(values, 0)
-        if layer.norm is not None:
+        if layer.shift is not None:
             values = np.clip(values, -128, 127)
         values = values.astype(np.int8).astype(np.int64)
     return values.astype(np.int8)

@@ -2,43 +2,41 @@
 """Acceptance workloads of section 10.3 as :class:`~.case.Case`; :func:`workload` builds them by
 name."""
 
-from collections.abc import Iterable
-
 import numpy as np
 
 from ....gateware.cores.opentpu.params import SPACE
-from ....tools.compiler.backends.opentpu.codegen.program import Program, array_time
+from ....gateware.cores.opentpu.software import SOFTWARE
+from ....gateware.isa.asm import assemble_text
+from ....tools.compiler.backends.opentpu.codegen.program import Program, Word, array_time
 from ....tools.compiler.backends.opentpu.layout import pack_matrix
-from .. import digits
-from ..network import Layer, Network
+from .. import digits, programs
+from ..jobs import Layer, Network
 from .case import Case, align
 
 __all__ = ["WORKLOADS", "workload"]
 
-#: name -> (rows, layer sizes, preset, overrides, batch, memory kind, bound, aim)
+#: name -> (rows, layer sizes, preset, overrides, memory kind, bound, aim)
 _PRODUCTS = {
-    "W1": (240, (40, 32), "85f-8x8", {}, 240, "ideal", 5193, None),
-    "W2": (96, (64, 40), "85f-8x8", {}, 96, "ideal", 4206, None),
-    "W3": (12, (64, 64), "85f-8x8", {}, 12, "ideal", 1530, None),
-    "W4": (100, (16, 12), "25f-4x4", {}, 100, "ideal", 1388, None),
-    "W5": (150, (60, 48), "85f-12x12", {}, 150, "ideal", 3319, None),
-    "W6": (224, (96, 48), "85f-16x16", {}, 224, "ideal", 4416, None),
-    "W7": (250, (128, 128), "85f-8x8", {}, 250, "sdram16", 70881, None),
-    "W8": (240, (40, 32), "85f-8x8", {}, 240, "sdram16", 13479, None),
-    "W9": (64, (256, 256, 256, 16), "85f-8x8", {"ub_rows": 4096}, 64, "sdram16", 151200, 146000),
-    "W10": (128, (256, 256, 256, 16), "85f-8x8", {}, 128, "sdram16", 299800, 283000),
+    "W1": (240, (40, 32), "85f-8x8", {}, "ideal", 5193, None),
+    "W2": (96, (64, 40), "85f-8x8", {}, "ideal", 4206, None),
+    "W3": (12, (64, 64), "85f-8x8", {}, "ideal", 1530, None),
+    "W4": (100, (16, 12), "25f-4x4", {}, "ideal", 1388, None),
+    "W5": (150, (60, 48), "85f-12x12", {}, "ideal", 3319, None),
+    "W6": (224, (96, 48), "85f-16x16", {}, "ideal", 4416, None),
+    "W7": (250, (128, 128), "85f-8x8", {}, "sdram16", 70881, None),
+    "W8": (240, (40, 32), "85f-8x8", {}, "sdram16", 13479, None),
+    "W9": (64, (256, 256, 256, 16), "85f-8x8", {"ub_rows": 4096}, "sdram16", 151200, 146000),
+    "W10": (128, (256, 256, 256, 16), "85f-8x8", {}, "sdram16", 299800, 283000),
 }
 
 WORKLOADS = (*_PRODUCTS, "W11", "W12", "W15", "W16", "W18")
 
 
-def apply_network(layers: Iterable[Layer], matrix: np.ndarray) -> np.ndarray:
+def apply_network(layers: list[Layer], matrix: np.ndarray) -> np.ndarray:
     """Computes the network in plain numpy int64, without tiles or the golden model."""
     for layer in layers:
         total = matrix.astype(np.int64) @ layer.weights.astype(np.int64)
-        if layer.func == "relu":
-            total = np.maximum(total, 0)
-        matrix = total.astype(np.int8)
+        matrix = (np.maximum(total, 0) if layer.relu else total).astype(np.int8)
     return matrix
 
 
@@ -79,52 +77,40 @@ def _place(name, params, program, vectors, tiles, results, **more):
     )
 
 
-def _product(name):
-    rows, sizes, preset, overrides, batch, kind, bound, aim = _PRODUCTS[name]
+def _network(name, preset, overrides, layers, matrix, kind, **more):
+    """Test case of a compiled network whose layers have no shifts."""
     params = SPACE.resolve(preset, overrides)
-    rng = np.random.default_rng(int(name[1:]))
-    # ReLU between the layers, the plain low byte at the end: every bit pattern occurs.
-    layers = [
-        Layer(
-            rng.integers(-128, 128, shape).astype(np.int8), "relu" if k < len(sizes) - 2 else "none"
-        )
-        for k, shape in enumerate(zip(sizes, sizes[1:], strict=False))
-    ]
-    matrix = rng.integers(-128, 128, (rows, sizes[0])).astype(np.int8)
-    network = Network(
-        layers, params, batch=batch, bandwidth=params["n"] if kind == "ideal" else 1.8
-    )
-    vectors = network.pack_inputs(matrix)
-    results = network.output_vectors(rows)
+    n = params["n"]
+    memory = {"kind": "block RAM", "beat_bytes": n} if kind == "ideal" else {}
+    network = Network(layers, params, memory=memory)
+    lowered = network.lower(len(matrix))
+    results = pack_matrix(apply_network(layers, matrix), n)
     case = _place(
         name,
         params,
-        network.program(rows),
-        vectors,
-        network.tiles,
-        results,
+        Program(Word.unpack_all(lowered.program)),
+        *network.operands(lowered, matrix),
+        len(results),
         kind=kind,
-        bound=bound,
-        aim=aim,
+        **more,
     )
-    at = case.registers["hostmem_base"] + vectors.size
-    expected = apply_network(layers, matrix)
-    case.expected[at] = network_layout(expected, network)
+    case.expected[case.registers["hostmem_limit"] - results.size] = results
     return case
 
 
-def network_layout(matrix: np.ndarray, network: Network) -> np.ndarray:
-    """Arranges results [rows, outputs] in the layout that the program writes, with zeros where a
-    block exceeds the outputs."""
-    return np.concatenate(
-        [
-            pack_matrix(matrix[at : at + network.batch], network.n)
-            for at in range(0, len(matrix), network.batch)
-        ]
-    )
+def _product(name):
+    rows, sizes, preset, overrides, kind, bound, aim = _PRODUCTS[name]
+    rng = np.random.default_rng(int(name[1:]))
+    # ReLU between the layers, the plain low byte at the end: every bit pattern occurs.
+    layers = [
+        Layer(rng.integers(-128, 128, shape).astype(np.int8), relu=k < len(sizes) - 2)
+        for k, shape in enumerate(zip(sizes, sizes[1:], strict=False))
+    ]
+    matrix = rng.integers(-128, 128, (rows, sizes[0])).astype(np.int8)
+    return _network(name, preset, overrides, layers, matrix, kind, bound=bound, aim=aim)
 
 
-# W11, W12: the digits (with norm, the larger one) and the two-layer network, by the rule of section
+# W11, W12: the digits (the network without norm) and the two-layer network, by the rule of section
 # 10.1
 
 
@@ -133,47 +119,18 @@ def _rule(case):
     return case
 
 
-def _digits(name, norm=False):
-    params = SPACE.resolve("85f-8x8")
-    network = Network(digits.layers(norm), params, batch=180)
-    vectors = network.pack_inputs(digits.inputs(norm))
-    case = _place(
-        name,
-        params,
-        network.program(540),
-        vectors,
-        network.tiles,
-        network.output_vectors(540),
-        kind="sdram16",
-    )
-    case.expected[case.registers["hostmem_base"] + vectors.size] = network_layout(
-        digits.logits(norm), network
-    )
-    return _rule(case)
+def _digits(name):
+    return _rule(_network(name, "85f-8x8", {}, digits.layers(), digits.inputs(), "sdram16"))
 
 
 def _two_layers(name):
-    params = SPACE.resolve("85f-8x8")
     rng = np.random.default_rng(12)
     layers = [
-        Layer(rng.integers(-9, 10, (8, 8)).astype(np.int8), "relu"),
+        Layer(rng.integers(-9, 10, (8, 8)).astype(np.int8), relu=True),
         Layer(rng.integers(-9, 10, (8, 1)).astype(np.int8)),
     ]
     matrix = rng.integers(1, 9, (100, 8)).astype(np.int8)
-    network = Network(layers, params, batch=100)
-    case = _place(
-        name,
-        params,
-        network.program(100),
-        network.pack_inputs(matrix),
-        network.tiles,
-        100,
-        kind="sdram16",
-    )
-    case.expected[case.registers["hostmem_base"] + 800] = network_layout(
-        apply_network(layers, matrix), network
-    )
-    return _rule(case)
+    return _rule(_network(name, "85f-8x8", {}, layers, matrix, "sdram16"))
 
 
 # W15, W16: convolution 3x3, 8 -> 8 channels, 16x16 image, and a 2x2 max-pool of its 14x14 result
@@ -244,41 +201,17 @@ def _convolution(name, pooled):
 
 # W18: the small job of section 7.4
 
-SMALL_X = np.array([[1, 2, 3, 4], [-1, 0, 5, -2], [10, -20, 30, -40]], np.int8)
-SMALL_W = np.array(
-    [
-        [[1, 0, 2, -1], [0, 1, -1, 3], [2, 1, 0, 1], [-1, 2, 1, 0]],
-        [[1, -1, 0, 0], [0, 1, 0, -1], [1, 0, -2, 1], [0, 0, 1, 1]],
-    ],
-    np.int8,
-)
 SMALL_Y = "ffff1efb ff0000ff ff0000ff 0b0bfe04 0ff7fa08 96749c0a"
 
 
-def small_program() -> Program:
-    """Program of the shipped small job: three tile products with ReLU and sigmoid."""
-    program = Program()
-    program.rhm(0, 0, 3)
-    program.rw(0)
-    program.rw(1)
-    program.mmc(0, 0, 3, switch=True, overwrite=True)
-    program.act(0, 4, 3, "relu")
-    program.mmc(4, 8, 3, switch=True, overwrite=True)
-    program.mmc(0, 8, 3)
-    program.act(8, 8, 3, "sigmoid")
-    program.whm(8, 4, 3)
-    program.act(8, 12, 3)
-    program.whm(12, 7, 3)
-    program.hlt()
-    return program
-
-
 def _small(name):
-    params = SPACE.resolve("sim")
-    program = small_program()
-    data = program.data()
+    data = assemble_text(SOFTWARE, programs.job("small").with_suffix(".a").read_text()).data
     memory = np.zeros(0x4000, np.uint8)
-    for at, part in ((0x1000, np.frombuffer(data, np.uint8)), (0x2000, SMALL_X), (0x3000, SMALL_W)):
+    for at, part in (
+        (0x1000, np.frombuffer(data, np.uint8)),
+        (0x2000, programs.SMALL_X),
+        (0x3000, programs.SMALL_W),
+    ):
         memory[at : at + part.size] = part.view(np.uint8).ravel()
     registers = {
         "program_address": 0x1000,
@@ -288,17 +221,17 @@ def _small(name):
         "weights_base": 0x3000,
         "weights_limit": 0x3020,
     }
-    expected = np.frombuffer(bytes.fromhex(SMALL_Y), np.int8).reshape(6, 4)
+    words = Word.unpack_all(data)
     return Case(
         name,
-        params,
-        program.words,
+        SPACE.resolve("sim"),
+        words,
         registers,
         memory,
         program=data,
         ranges=[(0x2000, 0x40)],
-        expected={0x2010: expected},
-        t_a=array_time(program.words, 4),
+        expected={0x2010: np.frombuffer(bytes.fromhex(SMALL_Y), np.int8).reshape(6, 4)},
+        t_a=array_time(words, 4),
         traffic=212 + 24,
         bound=200,
         kind="ideal",

@@ -17,13 +17,12 @@ from pathlib import Path
 
 import numpy as np
 
-from quintet.firmware.opentpu.network import Layer
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.compiler.backends.opentpu.layout import pack_matrix, pack_weights
 from quintet.tools.jobs.job import Job, Load, Save, Source
 
 from .. import gen_one_hot, simple_nn
-from ..jobs import network_job
+from ..jobs import Layer, network_job
 
 __all__ = ["FOLDER", "job", "matmul", "small", "two_layers"]
 
@@ -128,7 +127,7 @@ def two_layers(n: int, folder: Path = FOLDER) -> Path:
     return network_job(
         folder,
         name,
-        [Layer(whole[0], "relu"), Layer(whole[1])],
+        [Layer(whole[0], relu=True), Layer(whole[1])],
         test,
         SPACE.resolve("sim", {"n": n}),
         cycles=100_000,

@@ -11,6 +11,7 @@ import pytest
 
 from quintet.boards.virtual.backdoor import Backdoor
 from quintet.boards.virtual.board import open_virtual
+from quintet.tools.link.access import Access
 from quintet.tools.link.client import LinkClient
 from quintet.tools.targets import link
 from quintet.tools.targets.sim import SimTarget
@@ -148,12 +149,15 @@ def test_runs_and_fills(board, direct):
             (0, 1, 1, 0),
         ):
             rows = chance.integers(0, 256, (count, run), np.uint8)
-            target.write_runs(address, rows, stride, lambda *done: told.append(done))
+            target.transfer(
+                [Access(address, run=run, stride=stride, data=rows.tobytes())],
+                lambda *done: told.append(done),
+            )
             for number, row in enumerate(rows):
                 image[address + number * stride :][:run] = row
-            assert np.array_equal(
-                target.read_runs(address, run, stride, count, lambda *done: told.append(done)), rows
-            )
+            assert target.transfer(
+                [Access(address, rows.size, run, stride)], lambda *done: told.append(done)
+            ) == [rows.tobytes()]
         target.fill(0x7FFF, 70, 0xA5, lambda *done: told.append(done))
         image[0x7FFF : 0x7FFF + 70] = 0xA5
         assert (target.board.cycle - before < 1000) == direct and told[-1] == (70, 70)

@@ -49,12 +49,12 @@ def test_memory_chip_holds_runs_and_fills(ulx3s):
         run, gap, count = chance.randrange(1, 20), chance.randrange(1, 70), chance.randrange(1, 60)
         address, pattern = chance.randrange(1 << 14), chance.randbytes(4)
         data, stride = chance.randbytes(run * count), run + gap
-        client.write_strided(address, data, run, stride)
+        client.write(address, data, run, stride)
         for number in range(count):
             image[address + number * stride : address + number * stride + run] = data[
                 number * run : (number + 1) * run
             ]
-        assert client.read_strided(address, run, stride, count) == data
+        assert client.read(address, run * count, run, stride) == data
         client.fill(address + 7, run, pattern, stride=stride + 3 & ~3, count=5)
         for number in range(5):
             start = address + 7 + number * (stride + 3 & ~3)
@@ -150,9 +150,9 @@ def test_wires_carry_the_same_bytes_at_the_rate_of_the_line():
         assert client.read(0x100, len(data)) == data
         # The same of pixels of three bytes in slots of 64.
         before = board.pipe.now()
-        client.write_strided(0x1001, data, 3, 64)
+        client.write(0x1001, data, 3, 64)
         assert len(data) / 300_000 < board.pipe.now() - before < 1.2 * len(data) / 300_000
-        assert client.read_strided(0x1001, 3, 64, 1000) == data
+        assert client.read(0x1001, 3000, 3, 64) == data
         assert board.simulation.c.board_framing_errors(board.simulation.handle) == 0
 
 

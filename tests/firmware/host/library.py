@@ -204,29 +204,26 @@ class CHost:
     def identify(self):
         self.call("identify")
 
-    def read(self, address, size):
-        data = ctypes.create_string_buffer(max(size, 1))
-        self.call("read", ctypes.c_uint32(address), data, ctypes.c_size_t(size))
+    def read(self, address, size, run=None, stride=0):
+        data, place = ctypes.create_string_buffer(max(size, 1)), ctypes.c_uint32(address)
+        if run is None:
+            self.call("read", place, data, ctypes.c_size_t(size))
+        else:
+            self.call("read_strided", place, data, run, stride, size // run)
         return data.raw[:size]
 
-    def write(self, address, data):
-        self.call("write", ctypes.c_uint32(address), bytes(data), ctypes.c_size_t(len(data)))
+    def write(self, address, data, run=None, stride=0):
+        place, data = ctypes.c_uint32(address), bytes(data)
+        if run is None:
+            self.call("write", place, data, ctypes.c_size_t(len(data)))
+        else:
+            self.call("write_strided", place, data, run, stride, len(data) // run)
 
     def write_word(self, address, value):
         self.write(address, value.to_bytes(4, "little"))
 
     def read_word(self, address):
         return int.from_bytes(self.read(address, 4), "little")
-
-    def read_strided(self, address, run, stride, count):
-        data = ctypes.create_string_buffer(max(run * count, 1))
-        self.call("read_strided", ctypes.c_uint32(address), data, run, stride, count)
-        return data.raw[: run * count]
-
-    def write_strided(self, address, data, run, stride):
-        self.call(
-            "write_strided", ctypes.c_uint32(address), bytes(data), run, stride, len(data) // run
-        )
 
     def fill(self, address, size, value):
         self.call("fill", ctypes.c_uint32(address), ctypes.c_size_t(size), ctypes.c_uint8(value))

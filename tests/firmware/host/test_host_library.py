@@ -145,18 +145,18 @@ def test_runs_of_any_shape(loaded, seed):
     link = host(loaded, board)
     places = [address + n * stride + at for n in range(count) for at in range(run)]
     data, image = chance.randbytes(len(places)), bytearray(board.memory.data)
-    link.write_strided(address, data, run, stride)
+    link.write(address, data, run, stride)
     for place, byte in zip(places, data, strict=True):
         image[place] = byte
     assert board.memory.data == image
-    assert link.read_strided(address, run, stride, count) == data
+    assert link.read(address, run * count, run, stride) == data
     link.identify()
-    assert link.read_strided(address, run, 40_000, 1) == data[:run]
+    assert link.read(address, run, run, 40_000) == data[:run]
 
 
 def test_runs_too_far_apart_for_a_frame(default):
     link = host(default)
-    link.write_strided(5, b"abcd", 2, 40_000)
+    link.write(5, b"abcd", 2, 40_000)
     memory = link.pipe.device.memory.data
     assert memory[5:7] + memory[40_005:40_007] == b"abcd"
 

@@ -5,11 +5,16 @@ current."""
 import numpy as np
 import pytest
 
+from quintet.firmware.digits import model, result
 from quintet.firmware.opentpu import digits
 from quintet.firmware.opentpu.digits import prepare
-from quintet.firmware.opentpu.network import Network
 from quintet.gateware.cores.opentpu.model.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.gateware.cores.opentpu.software import SOFTWARE
+from quintet.gateware.isa.asm import assemble_text
+from quintet.gateware.isa.files import load_archive
+from quintet.tools.compiler.api import compile_model
+from quintet.tools.compiler.backends.base import LoweringError
 
 try:
     import tomllib
@@ -39,14 +44,8 @@ def test_shipped_job(n, norm):
     preset, memory = digits.SHIPPED[n, norm]
     params = SPACE.resolve(preset)
     path = digits.job(n, norm)
-    with np.load(path.with_suffix(".npz"), allow_pickle=False) as file:
-        batch = int(file["batch_rows_outputs"][0])
-    program = Network(digits.layers(norm), params, batch=batch).program(540)
-    text = [
-        line for line in path.with_suffix(".a").read_text().splitlines() if not line.startswith("#")
-    ]
-    assert text == program.text().splitlines()
-    outputs, outcome = run_job(path, params, program.data(), memory or 1 << 20)
+    program = assemble_text(SOFTWARE, path.with_suffix(".a").read_text(), params=params).data
+    outputs, outcome = run_job(path, params, program, memory or 1 << 20)
     assert outcome.status == "done"
     result = digits.evaluate(path, outputs)
     assert np.array_equal(result.logits, digits.logits(norm))
@@ -77,6 +76,39 @@ def test_shipped_files_are_current(tmp_path):
             assert new.files == old.files and all(np.array_equal(new[k], old[k]) for k in new.files)
 
 
+@pytest.mark.parametrize("preset", ["up5k-4x4", "hx8k-4x4-mini", "sim-plain"])
+def test_the_compiler_takes_the_model_for_builds_without_norm(preset):
+    """Images as they are, the model's own grids: the integers of the plain network."""
+    compiled = compile_model(
+        model.FOLDER / "mlp_plain.onnx",
+        "model:opentpu",
+        preset=preset,
+        calibration=digits.images()[:20].astype(np.float32),
+        host_steps=True,
+        images=60,
+    )
+    with compiled.open() as session:
+        scores = session(digits.images()[:70].astype(np.float32))
+    assert np.array_equal(scores, digits.logits()[:70])
+    [step] = compiled.plan.core_steps
+    assert all(layer.bias is None or not layer.bias.any() for layer in step.part.layers.values())
+
+
+def test_the_float_model_for_a_build_without_norm_says_what_it_loses():
+    data = load_archive(model.FOLDER / "digits.npz")
+    compiled = compile_model(
+        model.FOLDER / "mlp.onnx",
+        "model:opentpu",
+        preset="up5k-4x4",
+        calibration=data["calibration"].astype(np.float32),
+        images=540,
+    )
+    assert any("low accuracy" in note for note in compiled.plan.notes)
+    with compiled.open() as session:
+        scores = session(data["images"].astype(np.float32))
+    assert result(scores).correct > 480
+
+
 def test_no_such_job():
     with pytest.raises(ValueError, match="no digits job ships for n = 16"):
         digits.job(16)
@@ -88,7 +120,7 @@ def test_norm_needs_the_extension(tmp_path):
 
 
 def test_job_that_does_not_fit_memory(tmp_path):
-    with pytest.raises(ValueError, match="takes .* bytes of memory, more than 65536"):
+    with pytest.raises(LoweringError, match="takes .* bytes of main memory, there are 65536"):
         digits.make_job(tmp_path, SPACE.resolve("up5k-4x4"), memory=65536)
 
 

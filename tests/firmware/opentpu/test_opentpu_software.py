@@ -9,7 +9,6 @@ from quintet.firmware.opentpu import (
     check,
     functional,
     gen_one_hot,
-    mlp,
     programs,
     regression,
     runtpu,
@@ -70,24 +69,12 @@ def test_two_layer_jobs(name, inputs, hidden):
     outputs = run(programs.job(name))
     n = outputs.shape[1]
     with np.load(programs.FOLDER / f"{name}.npz") as data:
-        batch, rows, width = (int(v) for v in data["batch_rows_outputs"])
         first = -(-inputs // n) * -(-hidden // n)
         w1 = unpack_weights(data["tiles"][:first], inputs, hidden).astype(int)
-        w2 = unpack_weights(data["tiles"][first:], hidden, width).astype(int)
-        hostmem = data["hostmem"]
-    got, want = [], []
-    for start in range(0, rows, batch):
-        count = min(batch, rows - start)
-        x = unpack_matrix(
-            hostmem[start * -(-inputs // n) : (start + count) * -(-inputs // n)], count, inputs
-        )
-        want.append(np.maximum(x.astype(int) @ w1, 0).astype(np.int8).astype(int) @ w2)
-        got.append(
-            unpack_matrix(
-                outputs[start * -(-width // n) : (start + count) * -(-width // n)], count, width
-            )
-        )
-    assert np.array_equal(np.concatenate(got), np.concatenate(want).astype(np.int8))
+        w2 = unpack_weights(data["tiles"][first:], hidden, 1).astype(int)
+        x = unpack_matrix(data["hostmem"], len(outputs), inputs).astype(int)
+    want = np.maximum(x @ w1, 0).astype(np.int8).astype(int) @ w2
+    assert np.array_equal(unpack_matrix(outputs, len(outputs), 1), want.astype(np.int8))
 
 
 def test_shipped_programs_are_current(tmp_path):
@@ -388,30 +375,3 @@ def test_sides_that_no_array_has(tmp_path, capsys, n):
         assert command.main(files) == 2
         expected = "an even number from 2 to 256" if n else "host.npy is empty"
         assert expected in capsys.readouterr().err
-
-
-@pytest.mark.parametrize(
-    "arguments",
-    [[], ["--batch", "64", "-P", "ub_rows=4096"], ["--layers", "40", "32", "--batch", "240"]],
-)
-def test_mlp(tmp_path, arguments):
-    assert mlp.main([str(tmp_path), *arguments, "--name", "job"]) == 0
-    assert np.array_equal(run(tmp_path / "job.toml"), np.load(tmp_path / "job_want.npy"))
-
-
-@pytest.mark.parametrize(
-    "arguments, message",
-    [
-        (["--batch", "300"], "batch must be 1 to 256, not 300"),
-        (["--layers", "8"], "--layers needs two"),
-        (
-            ["--batch", "250", "-P", "ub_rows=1024"],
-            "takes 16000 rows of the unified buffer, which has 1024",
-        ),
-        (["-P", "ub_rows=1000"], "parameter ub_rows must be"),
-    ],
-)
-def test_mlp_refuses(tmp_path, capsys, arguments, message):
-    with pytest.raises(SystemExit):
-        mlp.main([str(tmp_path), *arguments])
-    assert message in capsys.readouterr().err

@@ -6,6 +6,7 @@ import numpy as np
 from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.compiler.backends.opentpu import BACKEND
+from quintet.tools.compiler.backends.opentpu.arithmetic import wired_norm
 from quintet.tools.compiler.graph import AveragePool, Binary, Conv, Dense, Graph, Softmax
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
 from tests.tools.compiler.machine import pruned
@@ -47,8 +48,9 @@ def fused(graph):
 
 def quantised_of(graph, backend, seed=0):
     """Random whole numbers for a legalised graph: shifts such that results use their byte, biases
-    to match."""
+    to match; without ext_norm the shift that the build has."""
     random, n = np.random.default_rng(seed), backend.params["n"]
+    norm = wired_norm(backend.params)
     legalised = backend.legalise(graph)
     result = Quantised(
         graph=legalised,
@@ -66,6 +68,8 @@ def quantised_of(graph, backend, seed=0):
             weights = pruned(random, weights)
             usual = max(0, int(np.log2(70 * 20 * np.sqrt(terms) / 30)))
             shift = np.repeat(random.integers(max(0, usual - 1), usual + 2, -(-out // n)), n)[:out]
+            if norm is not None:
+                shift = np.full(out, norm.shift)
             bias = None if node.bias is None else random.integers(-40 << usual, 41 << usual, out)
             result.layers[node.name] = Integer(
                 weights=weights, bias=bias, shift=shift, bias_shift=np.zeros(out, np.int64)

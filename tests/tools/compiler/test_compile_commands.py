@@ -166,13 +166,15 @@ def test_compile_refuses_and_writes_nothing(capsys, tmp_path, monkeypatch, chang
 
 
 def test_opentpu_of_a_small_board_names_boards_that_take_networks(capsys, tmp_path):
-    target = ("compile", digits.FOLDER / "mlp.onnx", "--for", "icebreaker/opentpu", "--dry-run")
+    target = ("compile", digits.FOLDER / "cnn.onnx", "--for", "icebreaker/opentpu", "--dry-run")
     refusal = said(capsys, *target, code=Exit.BAD_INPUT)["error"]
     assert "-P ext_norm=true" in refusal and "ulx3s-85f" in refusal and "icebreaker" not in refusal
-    # A reason that every layer has is said once.
+    # A reason that several layers have is said once.
     assert refusal.count("ext_norm=true") == 1
-    assert "\n  dense2 (MatMul): as dense1; cherry, imagine, opu, pim would run it" in refusal
-    assert said(capsys, *target, "-P", "ext_norm=true")["network"] == "digits_mlp"
+    assert "\n  conv2 (Conv+Relu): as conv1; the host does it with --host-steps;" in refusal
+    assert said(capsys, *target, "-P", "ext_norm=true")["network"] == "digits"
+    dense = ("compile", digits.FOLDER / "mlp.onnx", *target[2:])
+    assert said(capsys, *dense)["network"] == "digits_mlp"
 
 
 def test_compile_for_a_port_that_is_not_there(capsys, tmp_path):

@@ -372,8 +372,8 @@ def test_text_is_the_program_in_assembly():
     assert assemble_text(SOFTWARE, lowered.text, params=backend.params).data == lowered.program
 
 
-def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
-    graph, backend = map_graph(*steps, shape=shape), backend_of(preset)
+def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext", **overrides):
+    graph, backend = map_graph(*steps, shape=shape), backend_of(preset, **overrides)
     support = backend.check_support(graph, graph.nodes[-1])
     assert (support.answer, support.runs) == (answer, False) and reason in support.reason, support
 
@@ -382,10 +382,17 @@ def refused(answer, reason, *steps, shape=(5, 6, 3), preset="sim-ext"):
     ("answer", "reason", "step", "options"),
     [
         (
-            "no",
-            "a build with ext_norm. Boards whose default preset has it: ",
+            "host",
+            "a build with ext_norm; without it expected dense layers with a relu or no activation. "
+            "Boards whose default preset has it: ",
             lambda b: b.conv(4, (3, 3)),
             {"preset": "sim-plain"},
+        ),
+        (
+            "host",
+            "norm_reset saturates to uint8, but activations are signed: expected mode 0 or 1",
+            lambda b: b.dense(4),
+            {"preset": "sim-plain", "norm_reset": 0x20000},
         ),
         (
             "host",

@@ -23,6 +23,7 @@ from quintet.tools.compiler.session.runs import Transfer
 from quintet.tools.compiler.target_build import target_build
 from quintet.tools.compiler.values import check_arrays
 from quintet.tools.errors import Exit
+from quintet.tools.link.access import Access
 from quintet.tools.link.client import LinkClient
 from quintet.tools.link.errors import LinkError
 from quintet.tools.targets import TargetInfo
@@ -95,17 +96,14 @@ class Recording:
         self._note("write", address)
         self.target.write(address, data, progress)
 
-    def write_batch(self, pieces):
-        self._note("write", pieces[0][0])
-        self.target.write_batch(pieces)
+    def transfer(self, accesses, progress=None):
+        first = accesses[0]
+        self._note("read" if first.data is None else "write", first.address)
+        return self.target.transfer(accesses, progress)
 
     def read(self, address, size, progress=None):
         self._note("read", address)
         return self.target.read(address, size, progress)
-
-    def read_batch(self, pieces):
-        self._note("read", pieces[0][0])
-        return self.target.read_batch(pieces)
 
 
 @pytest.mark.parametrize("network", ["mlp", "cnn"])
@@ -272,10 +270,10 @@ def test_bytes_on_the_line_are_those_of_the_frames():
         lambda: client.write(64, rng.integers(1, 256, 1500, np.uint8).tobytes()),
         lambda: client.read(64, 3000),
         lambda: client.fill(64, 4000, 7),
-        lambda: client.write_strided(0, rng.integers(1, 256, 600, np.uint8).tobytes(), 20, 64),
-        lambda: client.read_strided(0, 20, 64, 30),
+        lambda: client.write(0, rng.integers(1, 256, 600, np.uint8).tobytes(), 20, 64),
+        lambda: client.read(0, 600, 20, 64),
         lambda: client.checksum(0, 5000),
-        lambda: client.write_all([(4 * k, b"abcd") for k in range(9)]),
+        lambda: client.transfer([Access(4 * k, data=b"abcd") for k in range(9)]),
     ):
         before, sent, received = tuple(client.traffic), pipe.sent, pipe.received
         call()
@@ -289,7 +287,7 @@ def test_bytes_on_the_line_are_those_of_the_frames():
         before = tuple(client.traffic)
         client.read(0, 100)
     assert tuple(client.traffic) == before
-    client.count_runs(64, 1, 1500, 1500, written=True)
+    client.count(Access(64, data=bytes(1500)))
     assert client.traffic[0] - before[0] == sum(
         12 + n + (12 + n) // 254 + 2 for n in (512, 512, 476)
     )

@@ -20,6 +20,7 @@ from quintet.gateware.primitives.spram import SPRAM
 from quintet.tools.build.toolchain import find_tool, run_tool
 from quintet.tools.netlist.ice40 import read_ice40
 from quintet.tools.netlist.simulation import NetlistSimulation
+from quintet.tools.netlist.yosys_json import has_behavioural_model
 from tests.support.cells import ice40_cell
 from tests.support.netlist_builds import Pins
 from tests.support.simulating import simulate
@@ -221,6 +222,19 @@ def test_parts_are_their_twins(chip, tmp_path, monkeypatch):
         pins.tick()
     assert not wrong, wrong[:5]
     assert pins.simulation.seen().any()
+
+
+@pytest.mark.parametrize(
+    "attributes, expected",
+    [
+        ({"hdlname": "soc ram cell", "src": "bram.py:30"}, 1),
+        ({"module_not_derived": "1", "src": "brams_map_16kd.v:131"}, 0),
+        # Inferred in a module that was synthesised apart.
+        ({"hdlname": "soc fifo storage.0.0", "module_not_derived": "1"}, 0),
+    ],
+)
+def test_inferred_block_rams_are_told_from_instances(attributes, expected):
+    assert has_behavioural_model({"attributes": attributes}) == expected
 
 
 #: Modes of an SB_MAC16 beyond those that quintet uses: plain and accumulating, one product and two,

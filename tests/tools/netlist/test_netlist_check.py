@@ -122,14 +122,15 @@ def test_a_pll_of_another_phase_is_seen(ecp5, monkeypatch):
     "phase, late",
     [(Fraction(2), 0), (Fraction(1, 3), 1e9 / 160e6 / 3), (Fraction(-1, 4), 0.75e9 / 160e6)],
 )
-def test_the_phase_of_a_cores_own_clock(phase, late):
+@pytest.mark.parametrize("sdram_hz", [80_000_000, 160_000_000])
+def test_the_phase_of_a_cores_own_clock(sdram_hz, phase, late):
     subject = Subject.__new__(Subject)
     subject.board = SimpleNamespace(oscillator="clk25", oscillator_hz=25e6)
     subject.netlist = SimpleNamespace(
         clocks=lambda pin, hz: (
             [
                 (5, Fraction(80_000_000), Fraction(0), True),
-                (6, Fraction(80_000_000), Fraction(1, 4), True),
+                (6, Fraction(sdram_hz), Fraction(1, 4), True),
                 (7, Fraction(160_000_000), phase, True),
             ],
             [],

@@ -42,11 +42,6 @@ REPORT = {
             json.dumps({**REPORT, "link": "usb"}),
             "report.json: link usb; only builds with link uart can be checked",
         ),
-        (
-            json.dumps({**REPORT, "memory": {"kind": "SDRAM", "rate": 2}}),
-            "the SDRAM's clock is a multiple of the main clock, and the netlist of such a build "
-            "cannot be checked: the double-rate cells",
-        ),
         (json.dumps(REPORT), "no top.json; expected the folder of a build"),
     ],
 )
@@ -165,6 +160,8 @@ PAD = {"pad": {"direction": "inout", "bits": [9]}}
             _cell("IOLOGIC", {}, LSR=4),
             "x: the simulation knows registers of I/O cells without a reset",
         ),
+        (read_ecp5, _cell("IOLOGIC", {"CLKIMUX": "INV"}), "x: CLKIMUX is 'INV'; the simulation"),
+        (read_ecp5, _cell("IOLOGIC", {"MODE": "IDDRXN"}), "x: MODE is 'IDDRXN'; the simulation"),
         (read_ecp5, _cell("EHXPLLL", {}, RST=4), "x: the simulation knows PLLs whose RST is low"),
         (
             read_ecp5,

@@ -20,6 +20,7 @@ from ...errors import InputError
 if TYPE_CHECKING:
     from ..graph import Graph, Node
     from ..layout import BitPlanes, Layout
+    from ..quantise.calibration import Seen
     from ..quantised import Arithmetic, Quantised
     from ..target_build import TargetBuild
 
@@ -325,6 +326,12 @@ class Backend(ABC):
         """The :class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a legalised graph;
         ``None`` if the core computes in floating point."""
         return None
+
+    def tensor_steps(self, graph: Graph, seen: Mapping[str, Seen]) -> dict[str, tuple[float, str]]:
+        """Scales that the core wants for tensors of a legalised graph: tensor -> (scale, reason),
+        of those for which the layer that makes them cannot choose one by itself. ``seen``:
+        statistics of every tensor on the calibration inputs."""
+        return {}
 
     def partial_sums(self, graph: Graph, node: Node, values: np.ndarray) -> Iterator[np.ndarray]:
         """Partial sums of a convolution, dense or average node in the core's accumulation order,

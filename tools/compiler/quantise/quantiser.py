@@ -149,6 +149,7 @@ class Quantiser:
         self.scales.seen = collect(self.graph, self.values)
         if equalise:
             self._equalise()
+        self.scales.prescribe(self.backend.tensor_steps(self.graph, self.scales.seen))
         self.walk = Walk(self.graph, self.backend, fewer(self.graph, self.values))
         for port in self.graph.inputs:
             self._input(port.tensor)
@@ -573,6 +574,9 @@ class _Placeholder(Quantiser):
         integer = make_integer(node, bias, shift, source.step, result.step, numbers)
         # Even a layer without biases gets some, to correct the means.
         integer.bias = np.where(integer.bias == 0, 1, integer.bias)
+        if numbers.shifts[0] == numbers.shifts[1]:
+            # Scales suit each other, so that hardly a weight is rounded to zero.
+            integer.weights = np.where(node.weights != 0, 1, integer.weights)
         self.result.layers[node.name] = integer
 
     def _recurrent(self, node, numbers):

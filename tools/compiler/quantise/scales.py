@@ -306,6 +306,13 @@ class Scales:
             self.groups.of(name) for pair in states for name in pair if name in known
         }
 
+    def prescribe(self, steps: Mapping[str, tuple[float, str]]) -> None:
+        """Prescribes scales, tensor -> (scale, reason), where the model has none."""
+        for name, given in steps.items():
+            group = self.groups.of(name)
+            if self._given[group] is None:
+                self._given[group] = given
+
     def width(self, tensor: str) -> int:
         """Width of a tensor in bits."""
         return self.bits[self.groups.of(tensor)]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ...errors import Exit, QuintetError
+from ...link.access import Access
 from ..layout import Layout
 from ..plan import PlanError
 
@@ -143,12 +144,13 @@ class Transfer:
                     )
                     at += request.run * count
                 if waiting is None:
-                    written.append((layout.address + request.offset, rows, request.stride))
-                    continue
-                begin, packed = waiting
-                place = begin + packed.runs[number].packed_at
-                written.append((place, rows, _whole(request.run)))
-            self._target.write_batch(written)
+                    place, stride = layout.address + request.offset, request.stride
+                else:
+                    begin, packed = waiting
+                    place = begin + packed.runs[number].packed_at
+                    stride = _whole(request.run)
+                written.append(Access(place, run=request.run, stride=stride, data=rows.tobytes()))
+            self._target.transfer(written)
             self.report.input_bytes += data.size
             return
         memory = np.zeros(end - first, np.uint8)
@@ -179,18 +181,20 @@ class Transfer:
         requests = self.requests(layout)
         packed = self.packed(layout)
         if requests:
-            read = self._target.read_batch(
+            read = self._target.transfer(
                 [
-                    (each.address, each.run, each.stride, each.count)
+                    Access(each.address, each.run * each.count, each.run, each.stride)
                     if at is None
-                    else (at + each.packed_at, each.run, _whole(each.run), each.count)
+                    else Access(
+                        at + each.packed_at, each.run * each.count, each.run, _whole(each.run)
+                    )
                     for each in packed.runs
                 ]
             )
             data = np.concatenate(
                 [
-                    rows[begin : begin + count].ravel()
-                    for rows, request in zip(read, requests, strict=True)
+                    np.frombuffer(found, np.uint8)[begin * request.run :][: count * request.run]
+                    for found, request in zip(read, requests, strict=True)
                     for begin, count in request.filled
                 ]
             )

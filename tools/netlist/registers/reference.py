@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 __all__ = ["Difference", "Reference", "follow", "make_reference", "words"]
 
 #: Cycles from power-up, within the reset. Only the first level of each register is compared
-#: there: an iCE40's I/O cells start at 0 whatever the gateware says, a memory chip answers to
-#: that, and what a table's output holds at first, which is not defined, runs through pipelines that
-#: have no reset. Where there is a second clock they count from the reset on: before the PLL is
-#: locked it is not in step with the main one.
+#: there: an iCE40's I/O cells and double-rate ones start at 0 whatever the gateware says, a memory
+#: chip answers to that, and what a table's output holds at first, which is not defined, runs
+#: through pipelines that have no reset. Where there is a second clock they count from the reset on:
+#: before the PLL is locked it is not in step with the main one.
 _FIRST = 64
 
 
@@ -137,9 +137,10 @@ def follow(
 def _free(subject, matched):
     """Register bits, bool [matched], that may have another initial level. These are bits that
     synthesis made constant, since a table output that is constant over all words has no initial
-    value, and an iCE40's I/O cells, which always start at 0."""
+    value, and I/O cells that always start at 0: an iCE40's, and double-rate ones."""
     pads = [subject.board.family == "ice40" and name.startswith("pads__") for name in matched.names]
-    return np.isin(matched.nets, (LOW, HIGH)) | np.array(pads, bool)
+    halves = subject.netlist.second_halves
+    return np.isin(matched.nets, (LOW, HIGH, *halves, *halves.values())) | np.array(pads, bool)
 
 
 def words(

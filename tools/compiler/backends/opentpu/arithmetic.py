@@ -3,6 +3,7 @@
 bounds."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,15 @@ from .form import bias_tile_limit
 __all__ = [
     "BIAS_BITS",
     "LEAKY_SHIFT",
+    "WiredNorm",
     "arithmetic",
     "clip_limit",
     "factors",
+    "integer_bias",
     "leaky_factor",
     "least_bias",
     "window_factor",
+    "wired_norm",
 ]
 
 #: Biases are products too: a tile adds up to 127 * 127 * (n - 1), and more take more tiles.
@@ -29,9 +33,41 @@ BIAS_BITS = 24
 LEAKY_SHIFT = 6
 
 
+@dataclass(frozen=True)
+class WiredNorm:
+    """Normalisation of sums that a build without ``ext_norm`` has wired in, the same in every
+    layer.
+
+    Attributes
+    ----------
+    shift : right shift of every sum
+    rounds : whether the shift rounds to the nearest, else toward minus infinity
+    mode : 0: the low byte is the result, it wraps; 1: saturates to int8; 2: to uint8
+    """
+
+    shift: int
+    rounds: bool
+    mode: int
+
+
+def wired_norm(params: Mapping[str, Any]) -> WiredNorm | None:
+    """The :class:`WiredNorm` of a build; ``None`` if it has ``ext_norm``."""
+    if params["ext_norm"]:
+        return None
+    word = params["norm_reset"]
+    return WiredNorm(shift=word & 0x1F, rounds=bool(word & 0x100), mode=word >> 16)
+
+
 def arithmetic(node: Node, params: Mapping[str, Any]) -> Arithmetic:
     """The :class:`~quintet.tools.compiler.quantised.Arithmetic` of a node of a legalised graph."""
-    n = params["n"]
+    n, norm = params["n"], wired_norm(params)
+    if isinstance(node, Conv | Dense) and norm is not None:
+        return Arithmetic(
+            bias_bits=BIAS_BITS,
+            bias_tile=bias_tile_limit(n),
+            shifts=(norm.shift, norm.shift),
+            wraps=norm.mode == 0,
+        )
     if isinstance(node, Conv | Dense):
         return Arithmetic(
             bias_bits=BIAS_BITS, bias_tile=bias_tile_limit(n), shift_group=n, clips=True
@@ -90,6 +126,11 @@ def leaky_factor(activation: Activation) -> int:
     return int(np.rint(activation.alpha * (1 << LEAKY_SHIFT)))
 
 
+def integer_bias(integer: Integer) -> np.ndarray | None:
+    """Bias of a layer at the scale of the products, int64 [out], or ``None``."""
+    return None if integer.bias is None else integer.bias.astype(np.int64) << integer.bias_shift
+
+
 def least_bias(integer: Integer, *, relu: bool, positive: bool) -> np.ndarray | None:
     """The smallest bias that gives the same results: int64 [out] at the scale of the products, or
     ``None``.
@@ -103,9 +144,9 @@ def least_bias(integer: Integer, *, relu: bool, positive: bool) -> np.ndarray | 
     relu : bool, what follows
     positive : bool, the source has no negative numbers
     """
-    if integer.bias is None:
+    bias = integer_bias(integer)
+    if bias is None:
         return None
-    bias = integer.bias.astype(np.int64) << integer.bias_shift
     weights = integer.weights.reshape(len(integer.weights), -1)
     above, below = np.maximum(weights, 0).sum(axis=1), np.minimum(weights, 0).sum(axis=1)
     low = 0 if positive else -128

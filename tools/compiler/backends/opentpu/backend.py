@@ -11,14 +11,16 @@ import numpy as np
 from ...graph import Slice
 from ..base import Backend, Lowered, Support, moved
 from ..rewriting import joins_rows
-from .arithmetic import arithmetic
+from .arithmetic import arithmetic, wired_norm
 from .legalise import legalise
 from .lower import lower, most_images
 from .reference import run
+from .scales import balanced_steps
 from .support import check_support
 
 if TYPE_CHECKING:
     from ...graph import Graph, Node
+    from ...quantise.calibration import Seen
     from ...quantised import Arithmetic, Quantised
 
 __all__ = ["OpenTpu"]
@@ -49,11 +51,17 @@ class OpenTpu(Backend):
         """Integer arithmetic of a node of a legalised graph."""
         return arithmetic(node, self.params)
 
+    def tensor_steps(self, graph: Graph, seen: Mapping[str, Seen]) -> dict[str, tuple[float, str]]:
+        """Scales of tensors that only the whole network decides: all of a build without
+        ``ext_norm``."""
+        norm = wired_norm(self.params)
+        return {} if norm is None else balanced_steps(graph, seen, norm)
+
     def reference(
         self, quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
     ) -> dict[str, np.ndarray]:
         """Bit-exact numpy reference of the core."""
-        return run(quantised, inputs, keep)
+        return run(quantised, inputs, keep, wired_norm(self.params))
 
     def most_images(self, graph: Graph) -> int:
         """Greatest batch size of a run of a legalised graph."""

@@ -54,7 +54,7 @@ _SPLIT_LATENCY = 18
 def main_memory(info: Mapping[str, Any]) -> Memory:
     """The memory timing of a build, from its info text (``kind``, ``beat_bytes``, ``on_chip``).
 
-    Memories other than SDRAM, DDR3 and block RAM are taken for a 16-bit SDRAM.
+    A memory of unknown kind is taken for a 16-bit SDRAM.
     """
 
     def block_ram(beat_bytes: int) -> Memory:
@@ -66,6 +66,11 @@ def main_memory(info: Mapping[str, Any]) -> Memory:
     found = SDRAM16
     if kind == "SDRAM":
         found = replace(SDRAM16, bandwidth=float(info["beat_bytes"]))
+    elif kind == "SPRAM":
+        # Measured, as those of SRAM, on boards of small engines.
+        found = Memory(bandwidth=float(info["beat_bytes"]), latency=6, overhead=1.2)
+    elif kind == "SRAM":
+        found = Memory(bandwidth=1.5, latency=4, overhead=1.0)
     elif kind == "DDR3":
         # Refresh and changes of the bank leave 92 % of the cycles.
         found = Memory(bandwidth=0.92 * info["beat_bytes"], latency=36, overhead=4.0)

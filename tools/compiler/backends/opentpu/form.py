@@ -31,6 +31,7 @@ __all__ = [
     "cut_phases",
     "dense_terms",
     "gather",
+    "norm_word",
     "packed_biases",
     "packed_rows",
     "packed_sizes",
@@ -44,8 +45,13 @@ __all__ = [
 #: Elements of the constant vector beside the one in its element 0.
 BIAS_LANE = 127
 
-#: CFG norm: saturate to int8, shift 0.
-INT8 = 0x1_0000
+#: CFG norm: saturate to int8, shift 0; and round.
+INT8, _ROUND = 0x1_0000, 0x100
+
+
+def norm_word(shift: int) -> int:
+    """Value of CFG norm for a layer whose sums are rounded, shifted and saturated."""
+    return INT8 | _ROUND | shift
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ allocation, instruction emission, weight tiles, scheduling of weight reads."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -16,6 +17,7 @@ from ...common.inputs import KernelError
 from ...graph import AveragePool, Conv, Graph, MatMul, MaxPool
 from ...layout import Digit, Layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
+from .codegen.batches import BatchEmitter, in_batches
 from .codegen.emit import Emitter
 from .codegen.program import RW, Program, schedule_weights
 from .cost import main_memory
@@ -29,7 +31,14 @@ if TYPE_CHECKING:
     from ...quantised import Quantised
     from .layout import Planes
 
-__all__ = ["CompiledSteps", "compile_steps", "constant_vectors", "lower", "most_images"]
+__all__ = [
+    "CompiledSteps",
+    "compile_batches",
+    "compile_steps",
+    "constant_vectors",
+    "lower",
+    "most_images",
+]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -40,6 +49,7 @@ class CompiledSteps:
     ----------
     program : Program with all its RWs
     spans : list of (first word, word behind the last), a step's
+    owners : number of the step of each span, where a step has several
     tiles : int8 [tiles, n, n]
     constants : int8 [vectors, n], host memory from vector 0
     placement : dict, tensor -> (first host vector, Planes)
@@ -59,6 +69,7 @@ class CompiledSteps:
     far_vectors: int = 0
     resident: set[str] = field(default_factory=set)
     first_tile: int = 0
+    owners: list[int] = field(default_factory=list)
 
 
 def constant_vectors(count: int, n: int, packed: Mapping[int, int] | None = None) -> np.ndarray:
@@ -131,6 +142,47 @@ def compile_steps(
     )
 
 
+#: Candidate schedules of a network of dense layers: the inputs of a run go through all layers batch
+#: by batch (:mod:`~.codegen.batches`). Name -> whether tensors share rows of the unified buffer.
+BATCHES = {"batches": False, "larger batches": True}
+
+
+def compile_batches(
+    steps: Sequence[Step],
+    planes: Mapping[str, Planes],
+    *,
+    inputs: Collection[str],
+    stored: Collection[str],
+    params: Mapping[str, Any],
+    bandwidth: float,
+    shared: bool,
+) -> CompiledSteps:
+    """Compiles the steps of dense layers batch by batch (:func:`~.codegen.batches.in_batches`);
+    parameters and errors as of :func:`compile_steps`. ``bandwidth``: bytes that main memory moves
+    in a cycle; ``shared``: as of :class:`~.codegen.batches.BatchEmitter`."""
+    emitter = BatchEmitter(
+        steps,
+        planes,
+        inputs=inputs,
+        stored=stored,
+        params=params,
+        bandwidth=bandwidth,
+        shared=shared,
+    )
+    before = emitter.program.words
+    words = schedule_weights(before, min(2, params["wfifo_tiles"]), emitter.beside)
+    n = params["n"]
+    return CompiledSteps(
+        program=Program(words),
+        spans=_spans(before, words, [mark for mark, _ in emitter.marks]),
+        tiles=np.array(emitter.tiles.list, np.int8).reshape(-1, n, n),
+        constants=constant_vectors(emitter.ones, n),
+        placement={name: (at, planes[name]) for name, at in emitter.home.items()},
+        vectors=emitter.vectors,
+        owners=[number for _, number in emitter.marks],
+    )
+
+
 def _spans(before, after, marks):
     """Ranges of the steps after the weight reads were inserted; the words of ``before`` keep their
     order."""
@@ -139,8 +191,8 @@ def _spans(before, after, marks):
     return list(zip(edges, edges[1:], strict=False))
 
 
-#: More inputs a run save little.
-_IMAGES = 64
+#: More inputs a run save little, and more in batches nothing but starts.
+_IMAGES, _IN_BATCHES = 64, 1024
 
 #: Tensors in main memory, the largest, that are tried at places after the tiles.
 _FAR_TRIES = 8
@@ -150,13 +202,21 @@ _TRANSFERS = (ISA.opcodes["RHM"], ISA.opcodes["WHM"])
 _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
 
 
+def _needs(params):
+    """Build parameters that a program depends on."""
+    return _NEEDS if params["ext_norm"] else (*_NEEDS, "norm_reset")
+
+
 def most_images(graph: Graph, params: Mapping[str, Any]) -> int:
     """Greatest batch size of a run: more than one if every tensor is a vector and no window slides,
     so that each tile is read once for all."""
     vectors = all(
         shape[:2] == (1, 1) for shape in stored_shapes(graph, params["n"]).values()
     ) and not (_multiplies(graph) or any(map(_slides, graph.nodes)))
-    return min(_IMAGES, slot_rows(params)) if vectors else 1
+    if not vectors:
+        return 1
+    pools = any(isinstance(node, MaxPool) for node in graph.nodes)
+    return min(_IMAGES, slot_rows(params)) if pools else _IN_BATCHES
 
 
 def _slides(node):
@@ -200,11 +260,12 @@ def lower(
     failed: LoweringError | None = None
     for swap in (False,) if flat else (False, True):
         known: list[Any] = []
-        for merge in MERGES:
+        for merge in _schedules(images, params):
             try:
                 made = Steps(quantised, params, swap=swap, images=images)
-                lines = settle(made.steps, made.planes, merge)
-                if lines in known:
+                by_batch = merge in BATCHES
+                lines = merge if by_batch else settle(made.steps, made.planes, merge)
+                if lines in known or by_batch and not in_batches(made.steps, made.planes):
                     continue  # the same lines, so the same program
                 known.append(lines)
                 candidates.append(
@@ -218,6 +279,14 @@ def lower(
         raise failed
     best = _with_far(min(candidates, key=_cycles))
     return replace(best.lowered, text=best.words.text(quantised.graph.name))
+
+
+def _schedules(images, params):
+    """Candidate schedules of a run."""
+    # Without ext_norm there are dense layers alone.
+    dense = not params["ext_norm"]
+    lines = images == 1 or images <= min(_IMAGES, slot_rows(params)) and not dense
+    return [*MERGES] * lines + [*BATCHES] * (images > 1 or dense)
 
 
 def _cycles(candidate):
@@ -259,7 +328,13 @@ def _lower(
         {step.target for step in made.steps} & set(graph.tensors) if keep else set()
     )
     compile_ = partial(
-        _compile, made, inputs=inputs, stored=kept - set(inputs), params=params, merge=merge
+        _compile,
+        made,
+        inputs=inputs,
+        stored=kept - set(inputs),
+        params=params,
+        merge=merge,
+        bandwidth=memory.bandwidth,
     )
     pairs = _copied(made, states, compile_())
     compiled = _with_copies(compile_(), pairs, params)
@@ -316,7 +391,7 @@ def _lower(
         images=images,
         memory=found.end,
         layers=_layers(made.steps, compiled, params, found.times, found.cycles),
-        params={name: params[name] for name in _NEEDS},
+        params={name: params[name] for name in _needs(params)},
     )
     lowered = with_states(lowered, [name for name, *_ in pairs])
     rest = memory_size, keep, swap, merge, images, memory, states
@@ -382,16 +457,19 @@ def _runs(planes, target):
     ]
 
 
-def _compile(made, *, inputs, stored, params, merge, far=None):
+def _compile(made, *, inputs, stored, params, merge, bandwidth, far=None):
+    common = {"inputs": inputs, "stored": stored, "params": params}
     try:
+        if merge in BATCHES:
+            return compile_batches(
+                made.steps, made.planes, bandwidth=bandwidth, shared=BATCHES[merge], **common
+            )
         return compile_steps(
             made.steps,
             made.planes,
-            inputs=inputs,
-            stored=stored,
-            params=params,
             merge=merge,
             far=far,
+            **common,
         )
     except KernelError as error:
         raise LoweringError(error.reason, error.layer) from None
@@ -449,36 +527,42 @@ def _layers(steps, compiled, params, times, total):
     come from ``word_times``."""
     words = compiled.program.words
     stop = ISA.store(ISA.encode("HLT")).hex()
-    layers, edges = [], [begin for begin, _ in compiled.spans] + [len(words)]
-    for number, step in enumerate(steps):
-        begin, end = edges[number], edges[number + 1]
-        first = times[begin] if number else 0
+    edges = [begin for begin, _ in compiled.spans] + [len(words)]
+    layers: dict[str, LayerSpan] = {}
+    macs: Counter[str] = Counter()
+    for step in steps:
+        macs[step.name] += step.macs
+    for part, number in enumerate(compiled.owners or range(len(steps))):
+        step, begin, end = steps[number], edges[part], edges[part + 1]
+        first = times[begin] if part else 0
         last = total if end == len(words) else times[end]
-        moved = sum(_moved(word, params["n"]) for word in words[0 if number == 0 else begin : end])
+        moved = sum(_moved(word, params["n"]) for word in words[0 if part == 0 else begin : end])
         span = LayerSpan(
             step.name,
             step.nodes,
             14 * begin,
             14 * end,
-            step.macs,
+            macs[step.name],
             round(last - first),
             moved,
             None if end == len(words) else ((14 * end, stop),),
         )
-        if layers and layers[-1].name == step.name:
-            before = layers.pop()
-            span = LayerSpan(
-                step.name,
-                step.nodes,
-                before.begin,
-                span.end,
-                before.macs + span.macs,
-                before.cycles + span.cycles,
-                before.bytes + span.bytes,
-                span.cut,
-            )
-        layers.append(span)
-    return layers
+        before = layers.get(step.name)
+        layers[step.name] = span if before is None else _extended(before, span)
+    return list(layers.values())
+
+
+def _extended(before, span):
+    """A layer with a further part; it has no range of words of its own if others lie between."""
+    together = before.end == span.begin
+    return replace(
+        span,
+        begin=before.begin if together else None,
+        end=span.end if together else None,
+        cycles=before.cycles + span.cycles,
+        bytes=before.bytes + span.bytes,
+        cut=span.cut if together else None,
+    )
 
 
 def _moved(word, n):

@@ -19,18 +19,31 @@ from ...graph import (
     Movement,
     Node,
 )
-from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, window_factor
+from .arithmetic import (
+    LEAKY_SHIFT,
+    clip_limit,
+    factors,
+    integer_bias,
+    leaky_factor,
+    window_factor,
+)
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
+    from .arithmetic import WiredNorm
 
 __all__ = ["run"]
 
 
 def run(
-    quantised: Quantised, inputs: Mapping[str, np.ndarray], keep: bool = False
+    quantised: Quantised,
+    inputs: Mapping[str, np.ndarray],
+    keep: bool = False,
+    norm: WiredNorm | None = None,
 ) -> dict[str, np.ndarray]:
-    """Computes all tensors, or only the outputs: name -> int64 array, first axis the inputs."""
+    """Computes all tensors, or only the outputs: name -> int64 array, first axis the inputs.
+    ``norm``: that of a build without ``ext_norm``."""
+    wired = {} if norm is None else {"norm": norm}
     graph, values = (
         quantised.graph,
         {name: np.asarray(array, np.int64) for name, array in inputs.items()},
@@ -40,7 +53,7 @@ def run(
         result = (
             node.run(*sources)
             if isinstance(node, Movement)
-            else _KINDS[type(node)](quantised, node, *sources)
+            else _KINDS[type(node)](quantised, node, *sources, **wired)
         )
         values[node.output] = result.reshape(-1, *graph.shape(node.output))
     return values if keep else {name: values[name] for name in graph.kept()}
@@ -51,15 +64,19 @@ def _wrapped(sums):
     return (sums + (1 << 31) & 0xFFFF_FFFF) - (1 << 31)
 
 
-def _finish(quantised, node, sums, shift, activation=None):
-    """Converts sums to results: shift with rounding, activation, saturation."""
+def _finish(quantised, node, sums, shift, activation=None, norm=None):
+    """Converts sums to results: shift with rounding, activation, saturation; without ext_norm as
+    ``norm`` says."""
     shift = np.asarray(shift, np.int64)
     half = np.where(shift > 0, np.int64(1) << np.maximum(shift - 1, 0), 0)
+    half = half if norm is None or norm.rounds else 0
     values = _wrapped(sums) + half >> shift
     if activation is not None:
         values = np.maximum(values, 0)
         if activation.function == "clip":
             values = np.minimum(values, clip_limit(quantised, node, activation))
+    if norm is not None and norm.mode == 0:
+        return (values + 128 & 0xFF) - 128
     return np.clip(values, -128, 127)
 
 
@@ -91,7 +108,7 @@ def _product(values, weights):
     return (values.astype(np.float64) @ weights.T.astype(np.float64)).astype(np.int64)
 
 
-def _conv(quantised, node, source):
+def _conv(quantised, node, source, norm=None):
     integer = quantised.layers[node.name]
     out, high, wide, inner = integer.weights.shape
     each, sums = out // node.groups, 0
@@ -109,14 +126,15 @@ def _conv(quantised, node, source):
                 ],
                 axis=3,
             )
-    return _finish(quantised, node, sums + _bias(integer), integer.shift, node.activation)
+    return _finish(quantised, node, sums + _bias(integer), integer.shift, node.activation, norm)
 
 
 def _bias(integer):
-    return 0 if integer.bias is None else integer.bias << integer.bias_shift
+    bias = integer_bias(integer)
+    return 0 if bias is None else bias
 
 
-def _dense(quantised, node, source):
+def _dense(quantised, node, source, norm=None):
     integer = quantised.layers[node.name]
     values = source if node.steps else source.reshape(len(source), -1)
     return _finish(
@@ -125,6 +143,7 @@ def _dense(quantised, node, source):
         _product(values, integer.weights) + _bias(integer),
         integer.shift,
         node.activation,
+        norm,
     )
 
 

@@ -40,7 +40,15 @@ from ...graph import (
 from ...ranges import never_negative
 from ..base import LoweringError
 from ..rewriting import interleaved
-from .arithmetic import LEAKY_SHIFT, clip_limit, factors, leaky_factor, least_bias, window_factor
+from .arithmetic import (
+    LEAKY_SHIFT,
+    clip_limit,
+    factors,
+    integer_bias,
+    leaky_factor,
+    least_bias,
+    window_factor,
+)
 from .legalise import stored_shapes
 from .sharing import shared_places
 
@@ -224,6 +232,8 @@ class Steps:
         return [int(values[0]) for values in each]
 
     def _bias(self, node, integer):
+        if not self.params["ext_norm"]:
+            return integer_bias(integer)  # results that wrap differ by every bit of it
         return least_bias(
             integer,
             relu=node.activation is not None,
@@ -244,9 +254,10 @@ class Steps:
             groups=node.groups,
             target=self.planes[node.output],
         )
-        gathered = (
-            gather(matrices, planes, self.planes[node.output], stride) if node.groups == 1 else None
-        )
+        gathered = None
+        # Without ext_norm a copy would be shifted too.
+        if node.groups == 1 and self.params["ext_norm"]:
+            gathered = gather(matrices, planes, self.planes[node.output], stride)
         if gathered is not None:
             name = f"{node.output}:gathered"
             self.planes[name], matrices = gathered.planes, gathered.matrices
@@ -263,7 +274,7 @@ class Steps:
             sources = [name]
         width = self._width(node.output)
         terms = cut(matrices, width, self.n)
-        if stride[1] > 1 and not self.params["ext_conv"]:
+        if stride[1] > 1 and not self.params["ext_conv"] and self.params["ext_norm"]:
             sources, terms, stride = self._by_phases(node, sources[0], matrices, terms, stride)
         self._add(
             node,

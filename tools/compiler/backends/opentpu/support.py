@@ -7,8 +7,9 @@ from typing import Any
 
 from ... import graph as g
 from ...ranges import never_negative
-from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
+from ..base import DECOMPOSED, HOST, NATIVE, Support
 from ..rewriting import against_product, interleaved, is_interleaving, is_whole_maximum, turns
+from .arithmetic import wired_norm
 from .legalise import (
     FUNCTIONS,
     LONGEST_WINDOW,
@@ -241,16 +242,48 @@ def _boards_with_norm():
     return found
 
 
+def _is_dense(graph, node):
+    """Whether a node is a dense layer, as a convolution by a window over the whole map or of one
+    position is, with no other activation than a relu."""
+    if isinstance(node, g.Conv):
+        single = graph.shape(node.output)[:2] == (1, 1) and not any(node.padding)
+        if node.kind != "conv" or not (
+            single or tuple(node.window) == tuple(node.stride) == (1, 1) and not any(node.padding)
+        ):
+            return False
+    elif not isinstance(node, g.Dense):
+        return False
+    return node.activation is None or node.activation.function == "relu"
+
+
+def _without_norm(graph, node, norm):
+    """Reason why a build with the normalisation ``norm`` wired in has no arithmetic for a node that
+    others run, or ``None``."""
+    if norm.mode == 2:
+        return (
+            "norm_reset saturates to uint8, but activations are signed: expected mode 0 or 1, or a "
+            "build with ext_norm"
+        )
+    if isinstance(node, g.Reshape) or _is_dense(graph, node):
+        return None
+    return (
+        "needs a shift of its own after its sums: a build with ext_norm; without it expected dense "
+        "layers with a relu or no activation. Boards whose default preset has it: "
+        f"{', '.join(_boards_with_norm())}. On others compile, and build the board, with "
+        "-P ext_norm=true, if it fits the FPGA (not an iCE40: it takes 7,940 logic cells, an UP5K "
+        "has 5,280)"
+    )
+
+
 def check_support(graph: g.Graph, node: g.Node, params: Mapping[str, Any]) -> Support:
     """Support check of a node for build parameters ``params``."""
-    if not params["ext_norm"]:
-        return Support(
-            NO,
-            "integer layers need a shift after their sums: a build with ext_norm. Boards whose "
-            f"default preset has it: {', '.join(_boards_with_norm())}. On others compile, and "
-            "build the board, with -P ext_norm=true, if it fits the FPGA (not an iCE40: "
-            "it takes 7,940 logic cells, an UP5K has 5,280)",
-        )
+    found, norm = _check_support(graph, node, params), wired_norm(params)
+    reason = _without_norm(graph, node, norm) if norm is not None and found.runs else None
+    return found if reason is None else Support(HOST, reason)
+
+
+def _check_support(graph, node, params):
+    """Support check of a node, as far as it does not depend on ext_norm."""
     if type(node) not in _KINDS:
         return Support(HOST, _HOST.get(type(node), f"{node.kind}: no lowering"))
     reason = (

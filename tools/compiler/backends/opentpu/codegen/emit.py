@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..form import (
-    INT8,
     InterleaveStep,
     KernelStep,
     PackedBias,
@@ -17,6 +16,7 @@ from ..form import (
     Step,
     StoredTile,
     bias_tiles,
+    norm_word,
     packed_biases,
     spread_of,
 )
@@ -24,35 +24,15 @@ from ..schedule import needed, slot_rows
 from .interleaving import Interleaving
 from .kernels import Kernels
 from .pooling import Pooling
-from .program import Program, split
+from .program import Program, Tiles, split
 
 if TYPE_CHECKING:
     from ..schedule import Plan
 
 __all__ = ["Emitter"]
 
-#: CFG norm's rounding.
-_ROUND = 0x100
-
 #: Vectors that are loaded at a time, so that tiles and instructions come in between.
 _MOST_VECTORS = 32
-
-
-class Tiles:
-    """Deduplicated weight tiles, numbered from ``first`` on."""
-
-    def __init__(self, first: int = 0):
-        self.first = first
-        self._numbers: dict[bytes, int] = {}
-        self.list: list[np.ndarray] = []
-
-    def number(self, tile: np.ndarray) -> int:
-        """Number of a tile int8 [n, n], which is added on first use."""
-        key = tile.tobytes()
-        if key not in self._numbers:
-            self._numbers[key] = self.first + len(self.list)
-            self.list.append(tile)
-        return self._numbers[key]
 
 
 class Emitter(Pooling, Kernels, Interleaving):
@@ -101,7 +81,8 @@ class Emitter(Pooling, Kernels, Interleaving):
     # Small things
 
     def _cfg(self, name, value):
-        if getattr(self, f"_{name}") != value:
+        wired = name == "norm" and not self.params["ext_norm"]
+        if getattr(self, f"_{name}") != value and not wired:
             setattr(self, f"_{name}", value)
             self.program.cfg(name, value)
 
@@ -358,7 +339,7 @@ class Emitter(Pooling, Kernels, Interleaving):
         """Emits the activation of one block of a chunk, and its store to main memory."""
         target, front = self.plan.planes[step.target], self._front(step, chunk, block)
         rows, acc = front + chunk.rows, self._slot * slot_rows(self.params)
-        self._cfg("norm", INT8 | _ROUND | step.shifts[block])
+        self._cfg("norm", norm_word(step.shifts[block]))
         ub = self._out_rows(number, step, target.vector(block, chunk.first, chunk.begin) - front)
         self.program.act(acc, ub, rows, "relu" if step.relu else "none")
         self._store(step, ub, target.vector(block, chunk.first, chunk.begin) - front, rows)
@@ -400,7 +381,7 @@ class Emitter(Pooling, Kernels, Interleaving):
                 index == 0,
                 convolve=True,
             )
-        self._cfg("norm", INT8 | _ROUND | step.shifts[0])
+        self._cfg("norm", norm_word(step.shifts[0]))
         ub = self._out_rows(number, step, 0)
         self.program.act(acc, ub, source.blocks, "relu" if step.relu else "none")
         self._store(step, ub, 0, source.blocks)

@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+import numpy as np
+
 from quintet.gateware.cores.opentpu.isa import CFG_NAMES, ISA
 
-__all__ = ["FUNCTIONS", "RW", "Program", "Word", "array_time", "schedule_weights", "split"]
+__all__ = ["FUNCTIONS", "RW", "Program", "Tiles", "Word", "array_time", "schedule_weights", "split"]
 
 #: Name of an activation -> field ``func``.
 FUNCTIONS = {"none": 0, "relu": 1, "sigmoid": 2}
@@ -50,6 +52,15 @@ class Word:
         return (
             self.opcode << 104 | self.flags << 96 | self.length << 88 | self.addr << 24 | self.ub
         ).to_bytes(14, "big")
+
+    @classmethod
+    def unpack_all(cls, program: bytes) -> list[Word]:
+        """Decodes the words of a program in its binary form."""
+        words = (program[at : at + 14] for at in range(0, len(program), 14))
+        return [
+            cls(w[0], w[1], w[2], int.from_bytes(w[3:11], "big"), int.from_bytes(w[11:], "big"))
+            for w in words
+        ]
 
     def text(self) -> str:
         """Assembly text of a legal word, in the canonical form."""
@@ -173,6 +184,23 @@ class Program:
         """Assembly source, preceded by ``comment``."""
         head = "".join(f"# {line}\n" for line in comment.splitlines())
         return head + "".join(word.text() + "\n" for word in self.words)
+
+
+class Tiles:
+    """Deduplicated weight tiles, numbered from ``first`` on."""
+
+    def __init__(self, first: int = 0):
+        self.first = first
+        self._numbers: dict[bytes, int] = {}
+        self.list: list[np.ndarray] = []
+
+    def number(self, tile: np.ndarray) -> int:
+        """Number of a tile int8 [n, n], which is added on first use."""
+        key = tile.tobytes()
+        if key not in self._numbers:
+            self._numbers[key] = self.first + len(self.list)
+            self.list.append(tile)
+        return self._numbers[key]
 
 
 def schedule_weights(words: Iterable[Word], ahead: int = 2, beside: int = 0) -> list[Word]:
