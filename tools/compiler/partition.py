@@ -56,6 +56,7 @@ class Refusal:
     reason : str
     others : names of the instruction sets that would run it
     approximable : whether it is one of the functions that ``--approximate`` replaces on this core
+    largest : text that names the largest size that fits, if a smaller layer does
     """
 
     name: str
@@ -65,6 +66,7 @@ class Refusal:
     reason: str
     others: tuple[str, ...] = ()
     approximable: bool = False
+    largest: str = ""
 
     def __str__(self):
         return self.text(self.reason)
@@ -75,7 +77,8 @@ class Refusal:
         if self.approximable:
             host += ", or --approximate N" if host else "; --approximate N replaces it"
         others = f"; {', '.join(self.others)} would run it" if self.others else ""
-        return f"{self.name} ({self.origin or self.kind}): {reason}{host}{others}"
+        largest = f"; {self.largest}" if self.largest else ""
+        return f"{self.name} ({self.origin or self.kind}): {reason}{largest}{host}{others}"
 
 
 #: Characters of a reason from which on a message has it once.

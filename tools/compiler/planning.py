@@ -16,6 +16,7 @@ from .backends.base import HOST, Backend, LoweringError, Support, programs_of
 from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .graph import State
+from .largest import largest_that_fits
 from .partition import PartitionError, neighbours_of, partition, refusal, separated
 from .passes import simplify
 from .passes.centring import branches_scaled, centred, results_centred
@@ -223,7 +224,44 @@ def compile_graph(
     ------
     PartitionError, LoweringError
     """
-    options = options or Options()
+    try:
+        return _compiled(graph, build, calibration, options or Options(), progress)
+    except PartitionError as error:
+        raise _with_largest(error, graph, build, options or Options()) from error
+
+
+def _with_largest(error, graph, build, options):
+    """The error of a network that the core cannot run, with the largest size that fits of every
+    layer that is refused for its size."""
+    graph = separated(simplify(graph), _backend(build))
+    nodes = {node.name: node for node in graph.nodes}
+    plain = Options(bits=options.bits, dry=True)
+
+    def fits(network):
+        try:
+            made = outline(network, build, plain)
+            places = {on_core for on_core, _ in made.segments}
+            if places == {True} or made.backend.host_free and True in places:
+                made.backend.check_programs(
+                    _checked(made, random_calibration(network, FEW), plain, None)[1]
+                )
+                return True
+        except InputError:
+            pass
+        return False
+
+    return PartitionError(
+        build.isa,
+        [
+            replace(refusal, largest=largest_that_fits(graph, nodes[refusal.name], fits))
+            if refusal.name in nodes
+            else refusal
+            for refusal in error.refusals
+        ],
+    )
+
+
+def _compiled(graph, build, calibration, options, progress):
     forced_to_host = dict.fromkeys(options.on_host, "it was asked to run on the host")
     unfused_clips: set[str] = set()
     given = random_calibration(graph) if calibration is None else calibration

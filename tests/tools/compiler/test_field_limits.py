@@ -84,12 +84,10 @@ LAYERS = {
 #: (Core, what is counted) -> the largest number that it takes. All others take 2,053 at least.
 LARGEST = {
     ("imagine", "rows"): 256,
-    ("opentpu", "places of a maximum"): 15,
     ("opu", "places of an average"): 127,
-    ("opu", "places of a maximum"): 15,
+    ("opu", "places of a maximum"): 1023,
     ("opu", "stride"): 7,
     ("opu", "rows"): 1023,
-    ("pim", "places of a maximum"): 2047,
 }
 SIZES = [
     2047,

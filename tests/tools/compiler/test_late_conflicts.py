@@ -103,10 +103,10 @@ def test_opu_turns_a_copy_of_what_another_layer_pads():
 
 @pytest.fixture
 def wide():
-    """PIM's smallest build has no space for the first layer: a prime number of channels has no
-    equal parts."""
-    made = Builder("wide", (2, 2, 131), 1)
-    made.conv(3, (1, 1))
+    """PIM's smallest build has no space for the first layer: its kernel has more taps than a group
+    has rows."""
+    made = Builder("wide", (13, 14, 2), 1)
+    made.conv(3, (12, 11), padding=(0, 0, 0, 0))
     made.conv(4, (1, 1))
     return made.finish()
 
@@ -116,8 +116,8 @@ def test_what_does_not_fit_is_refused_before_anything_is_quantised(wide, monkeyp
     with pytest.raises(
         PartitionError,
         match=(
-            r"conv_0 \(Conv\): takes 3 arrays, .* there are 2 x 2 of 64 x 64, .*; the host does it "
-            "with --host-steps; "
+            r"conv_0 \(Conv\): takes 5 arrays, .* there are 2 x 2 of 64 x 64, .*; the largest "
+            "kernel with 2 channels that fits is 11 x 11; the host does it with --host-steps; "
         ),
     ):
         compile_graph(wide, target_build("model:pim", "sim"))

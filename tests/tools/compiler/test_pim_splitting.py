@@ -132,16 +132,18 @@ def test_scales_of_weights_go_with_their_outputs():
 
 
 def test_what_no_splits_hold_is_refused():
-    """A prime number of channels has no equal parts."""
-    graph = net((2, 2, 131), ("conv", 3, (1, 1)))
+    """A kernel with more taps than a group has rows; the message names the largest that fits."""
+    graph = net((13, 14, 2), ("conv", 3, (12, 11)))
     with pytest.raises(
         PartitionError,
         match=(
-            r"conv_0 \(Conv\): takes 3 arrays, 3 biases and 1 groups of a core; the network takes "
-            "3 arrays, there are 2 x 2 of 64 x 64"
+            r"conv_0 \(Conv\): takes 5 arrays, 3 biases and 1 groups of a core; the network takes "
+            r"5 arrays, there are 2 x 2 of 64 x 64, 64 biases and 16 groups a core; the largest "
+            r"kernel with 2 channels that fits is 11 x 11;"
         ),
     ):
         compile_graph(graph, target_build("model:pim", "sim"), random_calibration(graph))
+    check(net((13, 14, 2), ("conv", 3, (11, 11))))
 
 
 @settings(max_examples=3, deadline=None)

@@ -4,6 +4,7 @@ every layer equal to the reference."""
 
 import pytest
 
+from quintet.tools.compiler import graph as g
 from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
 from quintet.tools.compiler.target_build import target_build
 from quintet.tools.compiler.verification import verify_plan
@@ -35,6 +36,22 @@ def verified(graph, target):
 @pytest.mark.parametrize("isa", ["opu", "opentpu", "pim"])
 def test_attention(isa):
     verified(head(20, 12, 16), f"sim:ulx3s-85f/{isa}")
+
+
+def test_layers_larger_than_the_arrays_of_pim():
+    made = Builder("large", (12, 5, 131), 1)
+    made.conv(4, (3, 3), relu=True)
+    made.add(g.MaxPool, window=(3, 2), stride=(1, 1), dilation=(2, 3))
+    made.add(g.Transpose, order=(1, 0, 2))
+    made.conv(3, (1, 1))
+    verified(made.finish(), "sim:ulx3s-25f/pim")
+
+
+def test_windows_larger_than_the_scratchpad_of_cherry():
+    made = Builder("large", (24, 23, 3), 1)
+    made.conv(3, (24, 23), groups=3, padding=(0, 0, 0, 1))
+    made.act("relu")
+    verified(made.finish(), "sim:icebreaker/cherry")
 
 
 @pytest.mark.parametrize("kind", ["lstm", "gru"])

@@ -13,17 +13,57 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from ..graph import Concat, Graph, MatMul, Node, Reshape, Transpose
+from ..graph import Concat, Graph, MatMul, MaxPool, Node, Reshape, Tensor, Transpose
 
 __all__ = [
     "Interleaved",
     "against_product",
     "interleaved",
     "is_interleaving",
+    "is_whole_maximum",
     "join_turned",
     "joins_rows",
+    "maxima_in_steps",
     "turns",
 ]
+
+
+#: Stride of the windows that a maximum over a whole map begins with. They overlap, so that they end
+#: with the map and want no padding, and have at most 13 elements a side.
+_STRIDE = 7
+
+
+def is_whole_maximum(graph: Graph, node: MaxPool) -> bool:
+    """Whether a maximum is that of a whole map, without padding."""
+    return tuple(node.window) == graph.shape(node.inputs[0])[:2] and not any(node.padding)
+
+
+def maxima_in_steps(graph: Graph, most: int) -> Graph:
+    """Replaces maxima of whole maps with more than ``most`` rows or columns, at least 13, by maxima
+    of windows along one axis and then of their results; returns a new graph."""
+    nodes: list[Node] = []
+    tensors = dict(graph.tensors)
+    for node in graph.nodes:
+        if isinstance(node, MaxPool) and is_whole_maximum(graph, node):
+            rows, columns = node.window
+            while max(rows, columns) > most:
+                name = f"{node.name}:windows of {rows} x {columns}"
+                # Columns first: a line of windows of one row takes least.
+                length = columns if columns > most else rows
+                side = _STRIDE + length % _STRIDE
+                part = replace(
+                    node,
+                    name=name,
+                    output=name,
+                    window=(1, side) if columns > most else (side, 1),
+                    stride=(1, _STRIDE) if columns > most else (_STRIDE, 1),
+                )
+                tensors[name] = Tensor(name, part.shape_of(tensors[node.inputs[0]].shape))
+                rows, columns, _ = tensors[name].shape
+                nodes.append(part)
+                node = replace(node, inputs=[name], window=(rows, columns), stride=(1, 1))
+        nodes.append(node)
+    return replace(graph, nodes=nodes, tensors=tensors)
 
 
 def turns(graph: Graph, node: Transpose) -> bool:

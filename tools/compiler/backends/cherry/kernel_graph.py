@@ -184,6 +184,7 @@ class Product(Operation):
     each : every channel by itself
     padding : (top, left)
     results : pixels of the convolution that it is a box of; ``None`` if it is whole
+    passing : its weights are one of many ranges of a window's, and do not stay for later boxes
     """
 
     source: Ref
@@ -195,6 +196,7 @@ class Product(Operation):
     dilation: tuple[int, int] = (1, 1)
     padding: tuple[int, int] = (0, 0)
     results: int | None = None
+    passing: bool = False
 
     def refs(self) -> list[Ref]:
         """References that the operation reads."""
@@ -225,7 +227,8 @@ class PairProduct(Operation):
 class Window(Operation):
     """Maximum or sum (``function`` max, sum) over windows: axis i of the result moves ``step[i]``
     along axis ``axes[i]`` of ``source``; the window is ``outer`` and ``inner``: (axis, length,
-    distance). ``start``: Ref of one element, -inf or 0. ``padding`` by the source's axes."""
+    distance). ``start``: Ref of one element, -inf or 0, or of what other windows gave.
+    ``padding`` by the source's axes."""
 
     function: str
     source: Value

@@ -26,10 +26,11 @@ from ...graph import (
     Tensor,
 )
 from ..base import DECOMPOSED, HOST, Support
-from ..rewriting import interleaved, join_turned
+from ..rewriting import interleaved, join_turned, maxima_in_steps
 
 __all__ = [
     "FUNCTIONS",
+    "LONGEST_WINDOW",
     "REWRITINGS",
     "Rewriting",
     "StoredError",
@@ -42,6 +43,8 @@ __all__ = [
 ]
 
 
+#: Rows and columns of a pooling's window, at most.
+LONGEST_WINDOW = 15
 #: Functions of an activation that the core computes.
 FUNCTIONS = ("relu", "clip", "leaky", "abs", "neg")
 
@@ -208,7 +211,7 @@ def legalise(graph: Graph) -> Graph:
     """Legalises a graph (returns a new one): multiplication by constants becomes a convolution or
     dense layer, a mean an average pooling; activations that cannot be fused become nodes. Tensors
     that stay keep their names."""
-    graph = join_turned(graph)
+    graph = maxima_in_steps(join_turned(graph), LONGEST_WINDOW)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         for part in _parts(result, node):

@@ -8,10 +8,11 @@ from typing import Any
 from ... import graph as g
 from ...ranges import never_negative
 from ..base import DECOMPOSED, HOST, NATIVE, Support
-from ..rewriting import against_product, interleaved, is_interleaving, turns
+from ..rewriting import against_product, interleaved, is_interleaving, is_whole_maximum, turns
 from .arithmetic import wired_norm
 from .legalise import (
     FUNCTIONS,
+    LONGEST_WINDOW,
     REWRITINGS,
     StoredError,
     as_map,
@@ -22,8 +23,6 @@ from .legalise import (
 )
 
 __all__ = ["check_support"]
-
-_LONGEST_WINDOW = 15
 
 
 def _conv(graph, node, params):
@@ -94,9 +93,11 @@ def _binary(graph, node, params):
 def _max_pool(graph, node, params):
     if node.dilation != (1, 1):
         return Support(HOST, f"dilation {node.dilation} of a window: expected 1")
-    if max(node.window) > _LONGEST_WINDOW or max(node.stride) > 255:
+    if max(node.window) > LONGEST_WINDOW and is_whole_maximum(graph, node):
+        return Support(DECOMPOSED, "windows of up to 13 elements, then their results")
+    if max(node.window) > LONGEST_WINDOW or max(node.stride) > 255:
         return Support(
-            HOST, f"window {node.window}: expected up to {_LONGEST_WINDOW} x {_LONGEST_WINDOW}"
+            HOST, f"window {node.window}: expected up to {LONGEST_WINDOW} x {LONGEST_WINDOW}"
         )
     if any(p >= w for p, w in zip(node.padding, node.window * 2, strict=True)):
         return Support(HOST, f"padding {node.padding} as wide as the window")

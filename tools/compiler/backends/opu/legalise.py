@@ -24,8 +24,8 @@ from ...graph import (
     Node,
     Tensor,
 )
-from ..rewriting import join_turned
-from .support import constant_of, is_limit
+from ..rewriting import join_turned, maxima_in_steps
+from .support import MOST_POOL, constant_of, is_limit
 
 __all__ = ["legalise"]
 
@@ -36,7 +36,8 @@ _MOST = 512
 def legalise(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
     """Legalises a graph (returns a new one); tensors keep their names. ``unfused_clips``: names of
     layers whose clip stays unfused."""
-    graph = _with_own_scales(_without_limits(join_turned(graph)), unfused_clips)
+    graph = maxima_in_steps(join_turned(graph), MOST_POOL)
+    graph = _with_own_scales(_without_limits(graph), unfused_clips)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         result.nodes += _leaky(result, node) if _sloped(node) else [_node(result, node)]

@@ -30,18 +30,19 @@ from ...graph import (
 )
 from ...ranges import never_negative
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
-from ..rewriting import against_product, is_interleaving, turns
+from ..rewriting import against_product, is_interleaving, is_whole_maximum, turns
 from .form import map_shape
 
 __all__ = [
     "MOST_PADDING",
+    "MOST_POOL",
     "constant_of",
     "slice_kernel",
     "check_support",
     "window_strides",
 ]
 
-_MOST_STRIDE, MOST_PADDING, _MOST_SIDE, _MOST_POOL, _MOST_TAPS, _MOST_DILATION = (
+_MOST_STRIDE, MOST_PADDING, _MOST_SIDE, MOST_POOL, _MOST_TAPS, _MOST_DILATION = (
     7,
     15,
     1023,
@@ -243,8 +244,10 @@ def window_strides(graph: Graph, node: AveragePool | MaxPool) -> tuple[int, int]
 
 @_judge.register
 def _(node: MaxPool, graph):
+    if max(node.window) > MOST_POOL and is_whole_maximum(graph, node):
+        return Support(DECOMPOSED, "windows of up to 13 elements, then their results")
     reasons = _limits(
-        ("window", node.window, 1, _MOST_POOL),
+        ("window", node.window, 1, MOST_POOL),
         ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
         ("padding", node.padding, 0, MOST_PADDING),
         ("dilation", node.dilation, 1, 1),

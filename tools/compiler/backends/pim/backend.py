@@ -27,9 +27,12 @@ from ..base import (
 )
 from .arithmetic import arithmetic
 from .arrays.assign import assign, empty_numbers, layer_needs, unique
+from .arrays.channels import is_channel_view
+from .arrays.matrices import matrices_of
 from .choose import choose_fused, program_cycles
 from .cost import main_memory
 from .legalise import legalise
+from .maps import ConvRows, effective_window
 from .program import ProgramWriter
 from .reference import run
 from .support import check_support
@@ -41,6 +44,19 @@ _ALIGN = 64
 _PAGE = 4096
 #: Layers that run together take less code than so many times that of single ones.
 _MORE = 8
+
+
+def _behind_views(graph, begin, end):
+    """End of the program of nodes from ``begin`` on that does not part channels that are read in
+    place from their map: before ``end``, or, where nothing else is before, behind their reader."""
+    shorter = end
+    while shorter > begin and is_channel_view(graph, graph.nodes[shorter - 1].output):
+        shorter -= 1
+    if shorter > begin:
+        return shorter
+    while end < len(graph.nodes) and is_channel_view(graph, graph.nodes[end - 1].output):
+        end += 1
+    return end
 
 
 class PIMBackend(Backend):
@@ -85,6 +101,7 @@ class PIMBackend(Backend):
             end = begin + max(1, int(fitting.sum()))
             while end > begin + 1 and not self._held(graph.nodes[begin:end], graph):
                 end -= 1
+            end = _behind_views(graph, begin, end)
             parts.append(graph.part(graph.nodes[begin:end]))
             begin = end
         self._programs += len(parts)
@@ -108,7 +125,22 @@ class PIMBackend(Backend):
             self.check(graph.part(nodes))
         except LoweringError:
             return False
-        return True
+        return all(self._band_fits(node, graph) for node in nodes if isinstance(node, Conv))
+
+    def _band_fits(self, node, graph):
+        """Whether local memory holds the narrowest tile of a convolution, or the rows of its
+        source that a fused one has."""
+        (source,) = node.inputs
+        (rows, columns, channels), size = graph.shape(source), self.bits[0] // 8
+        taken = min(rows, node.window[0]) * columns * channels * size
+        if taken <= self.params["lmem_bytes"] and not is_channel_view(graph, source):
+            return True
+        numbers = empty_numbers(replace(graph, nodes=[node]), self.bits[0]).layers[node.name]
+        matrices = matrices_of(node, numbers, self.params, graph.shape(node.output)[1])
+        return all(
+            ConvRows.least(node, [matrix], rows, size) <= self.params["lmem_bytes"]
+            for matrix in matrices
+        )
 
     def arithmetic(self, graph: Graph, node: Node) -> Arithmetic:
         """Integer arithmetic of a node of a legalised graph."""
@@ -157,7 +189,8 @@ class PIMBackend(Backend):
             # Fused, a layer has whole rows in local memory, at least a window of its source's.
             if isinstance(node, Conv | MaxPool):
                 rows, columns, channels = graph.shape(node.inputs[0])
-                taken = min(rows, node.window[0]) * columns * channels * writer.size(node.inputs[0])
+                window = min(rows, effective_window(node)[0])
+                taken = window * columns * channels * writer.size(node.inputs[0])
                 if taken <= self.params["lmem_bytes"]:
                     return
             raise
@@ -228,6 +261,7 @@ class PIMBackend(Backend):
 
         held = {node.output for node in graph.nodes} | {port.tensor for port in graph.inputs}
         held -= {node.output for some in fused for node in some.nodes[:-1]}
+        held = {name for name in held if not is_channel_view(graph, name)}
         layers = []
         for (names, _, _), cut, (cycles, moved) in zip(
             writer.stretches,

@@ -23,6 +23,7 @@ from ...graph import (
     Node,
     Transpose,
 )
+from .arrays.channels import is_channel_view
 from .flat import Products, average_channels, copy_rows, flat
 from .maps import ConvRows, PoolRows, share
 from .products import emit_product, emit_transpose
@@ -227,7 +228,12 @@ def _concat(writer, node):
 
 def _source(writer, node):
     name = node.inputs[0]
-    return writer.places[name], writer.map_shape(name), writer.size(name)
+    place, shape = writer.places[name], writer.map_shape(name)
+    if is_channel_view(writer.graph, name):
+        # Its pixels are as far apart as those of the map.
+        (whole,) = writer.graph.maker(name).inputs
+        shape = (*shape[:2], writer.map_shape(whole)[2])
+    return place, shape, writer.size(name)
 
 
 def _target(writer, node):

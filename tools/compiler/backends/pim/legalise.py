@@ -5,7 +5,9 @@ their tables require."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from math import prod
+from functools import partial
+from itertools import count
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
@@ -21,6 +23,7 @@ from ...graph import (
     Graph,
     Gru,
     Lstm,
+    MaxPool,
     Node,
     Reshape,
     Slice,
@@ -29,14 +32,25 @@ from ...graph import (
 from ..base import DECOMPOSED, HOST, Support
 from ..rewriting import join_turned
 from .arithmetic import TABLES
+from .arrays.channels import by_channels
 from .arrays.matrices import split_layers
+from .maps import PoolRows, effective_window
 
-__all__ = ["is_whole", "legalise", "most_averaged", "shared_scales", "support_of_rewritten"]
+__all__ = [
+    "MOST_UNITS",
+    "is_whole",
+    "legalise",
+    "most_averaged",
+    "shared_scales",
+    "support_of_rewritten",
+]
 
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 _MOST_AVERAGED = 2047
 #: Elements of a constant operand that biases hold, at most.
 _MOST_CONSTANTS = 1024
+#: Elements of a vector that a matrix of ones turns into other units, at most.
+MOST_UNITS = 256
 #: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_TAPS = 64
 _FUNCTIONS = {
@@ -72,9 +86,59 @@ def legalise(
                 part, first, node = _in_two_steps(graph, node, most)
                 tensors[part.name] = part
                 nodes.append(first)
-        nodes.append(node)
+        if isinstance(node, MaxPool):
+            nodes += _maxima(node, graph.shape(node.inputs[0]), params, tensors)
+        else:
+            nodes.append(node)
     graph = replace(graph, nodes=nodes, tensors=tensors)
-    return split_layers(_with_rescaling(graph), params, fits)
+    return split_layers(
+        _with_rescaling(graph), params, fits, partial(by_channels, params=params, held=fits)
+    )
+
+
+def _maxima(node, shape, params, tensors):
+    """Maxima that stand for one whose window local memory does not hold: of columns, then of rows;
+    a line as long as the map in equal parts. The tensors in between are added to ``tensors``."""
+    (rows, columns, channels), window = shape, effective_window(node)
+    # Elements of a map have up to 16 bits.
+    size, most = 2 if params["x_bits"] >= 16 else 1, params["lmem_bytes"]
+    fused = min(rows, window[0]) * columns * channels * size
+    if PoolRows.least(node, rows, size) <= most or fused <= most:
+        return [node]
+    if 1 not in node.window:
+        along = [_along(node, axis) for axis in (1, 0)]
+    else:
+        axis = int(node.window[1] > 1)
+        length = shape[axis]
+        if node.window[axis] != length or any(node.padding) or length < 4:
+            return [node]
+        part = isqrt(length)
+        last = [0, 0, 0, 0]
+        last[axis + 2] = -length % part
+        first = tuple(part if a == axis else 1 for a in range(2))
+        second = tuple(-(-length // part) if a == axis else 1 for a in range(2))
+        along = [
+            replace(node, window=first, stride=first, padding=tuple(last)),
+            replace(node, window=second, stride=(1, 1)),
+        ]
+    between = next(f"{node.output}:{n}" for n in count() if f"{node.output}:{n}" not in tensors)
+    first = replace(along[0], name=between, output=between)
+    tensors[between] = Tensor(between, first.shape_of(shape))
+    second = replace(along[1], inputs=[between])
+    return [
+        *_maxima(first, shape, params, tensors),
+        *_maxima(second, tensors[between].shape, params, tensors),
+    ]
+
+
+def _along(node, axis):
+    """A maximum along one axis alone."""
+    window, stride, dilation = (
+        tuple(n if a == axis else 1 for a, n in enumerate(numbers))
+        for numbers in (node.window, node.stride, node.dilation)
+    )
+    padding = tuple(n if k % 2 == axis else 0 for k, n in enumerate(node.padding))
+    return replace(node, window=window, stride=stride, dilation=dilation, padding=padding)
 
 
 def most_averaged(params: Mapping[str, Any]) -> int:
@@ -150,9 +214,20 @@ def shared_scales(graph: Graph, node: Node) -> tuple[bool, bool]:
         or source in outputs
         or not (maker is None or isinstance(maker, Conv | Dense))
     )
-    after = any(
-        not isinstance(reader, Conv | Dense | Lstm | Gru) for reader in graph.readers(node.output)
-    )
+    readers = graph.readers(node.output)
+    if graph.shape(node.output)[-1] > MOST_UNITS:
+        # Parts of a split layer's source have the scale of the whole.
+        while any(isinstance(reader, Slice | Reshape) for reader in readers):
+            readers = [
+                last
+                for reader in readers
+                for last in (
+                    graph.readers(reader.output)
+                    if isinstance(reader, Slice | Reshape)
+                    else [reader]
+                )
+            ]
+    after = any(not isinstance(reader, Conv | Dense | Lstm | Gru) for reader in readers)
     return before, after
 
 

@@ -11,20 +11,41 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...graph import Conv
 from .arrays.matrices import Matrix, gathers
 
 if TYPE_CHECKING:
-    from ...graph import Activation, Conv, MaxPool
+    from ...graph import Activation, MaxPool
     from ...quantised import Scale
     from .codegen import CoreBuilder
 
-__all__ = ["Band", "ConvRows", "PoolRows", "Products", "pool_row", "share", "spans"]
+__all__ = [
+    "Band",
+    "ConvRows",
+    "PoolRows",
+    "Products",
+    "effective_window",
+    "pool_row",
+    "share",
+    "spans",
+]
 
 
 def share(total: int, parts: int) -> list[tuple[int, int]]:
     """Splits ``total`` rows into ``parts`` bands of nearly equal size: pairs (first, end)."""
     cuts = [total * k // parts for k in range(parts + 1)]
     return list(zip(cuts, cuts[1:], strict=False))
+
+
+def effective_window(node: Conv | MaxPool) -> tuple[int, int]:
+    """Rows and columns from a window's first element to its last, dilation included."""
+    if isinstance(node, Conv):
+        return node.window
+    rows, columns = (
+        (length - 1) * distance + 1
+        for length, distance in zip(node.window, node.dilation, strict=True)
+    )
+    return rows, columns
 
 
 @dataclass(frozen=True)
@@ -51,7 +72,7 @@ def slots_of(
 def _columns_of(node, width, first, end):
     """The :class:`Columns` of results ``first`` to ``end`` - 1 of a layer with windows."""
     low = first * node.stride[1] - node.padding[1]
-    high = (end - 1) * node.stride[1] - node.padding[1] + node.window[1]
+    high = (end - 1) * node.stride[1] - node.padding[1] + effective_window(node)[1]
     source = max(low, 0), min(high, width)
     return Columns((first, end), source, source[0] - low, high - source[1])
 
@@ -379,6 +400,18 @@ class ConvRows:
 
         return column_tiles(node, width, shape[1], max(m.wide for m in matrices), fits)
 
+    @staticmethod
+    def least(node: Conv, matrices: Sequence[Matrix], height: int, size: int) -> int:
+        """Bytes of local memory of the narrowest tile, in the middle of a map of ``height``
+        rows."""
+        first, last = matrices[0], matrices[-1]
+        channels, outputs = last.first + last.count - first.first, last.out + last.outputs
+        results = max(m.wide for m in matrices)
+        wide = (results - 1) * node.stride[1] + node.window[1]
+        slots = slots_of(node.window, node.stride, height, node.padding)
+        taken = slots * wide * channels + 2 * results * (outputs - first.out)
+        return taken * size + Products.space(node, matrices, size)
+
     def _source_row(self, y: int, r: int) -> int:
         return self.band.row(y * self.node.stride[0] + r)
 
@@ -397,7 +430,7 @@ def spans(node: Conv | MaxPool, length: int, index: int, axis: int) -> list[int]
         p
         for p in range(
             first,
-            first + (node.window[axis] - 1) // node.dilation[axis] * node.dilation[axis] + 1,
+            first + effective_window(node)[axis],
             node.dilation[axis],
         )
         if 0 <= p < length
@@ -468,7 +501,7 @@ class PoolRows:
             pointer,
             source,
             target,
-            node.window,
+            effective_window(node),
             node.stride,
             (0, 0, 0, 0),
             node.name,
@@ -477,6 +510,13 @@ class PoolRows:
             columns and replace(columns, left=0, right=0),
         )
         self.tall = core.allocate(self.band.pitch, node.name)
+
+    @staticmethod
+    def least(node: MaxPool, height: int, size: int) -> int:
+        """Bytes of local memory of one column of one channel; the map has ``height`` rows."""
+        window = effective_window(node)
+        slots = slots_of(window, node.stride, height, (0, 0, 0, 0))
+        return ((slots + 1) * window[1] + 2) * size
 
     @staticmethod
     def tiles(
@@ -488,7 +528,8 @@ class PoolRows:
         """Tiles of the columns and channels (``None``: all) whose bands fit ``free_bytes`` bytes of
         local memory."""
         (_, (height, width, channels), size), (_, shape, out_size) = source, target
-        slots = slots_of(node.window, node.stride, height, (0, 0, 0, 0))
+        slots = slots_of(effective_window(node), node.stride, height, (0, 0, 0, 0))
+        whole = Columns((0, shape[1]), (0, width), 0, 0)
 
         def fits(columns, count):
             wide = columns.source[1] - columns.source[0]
@@ -498,7 +539,7 @@ class PoolRows:
         for parts in range(1, channels + 1):
             count = -(-channels // parts)
             found = column_tiles(node, width, shape[1], 1, partial(fits, count=count))
-            if parts == channels or all(c is None or fits(c, count) for c in found):
+            if parts == channels or all(fits(c or whole, count) for c in found):
                 some: list[tuple[int, int] | None] = [None]
                 if parts > 1:
                     some = [*share(channels, parts)]

@@ -9,23 +9,25 @@ many places before as let no sum be larger (:func:`~.arithmetic.places_before`).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..rewriting import turns
 from .arithmetic import SUM_BITS, places_before
-from .flat import Products
+from .flat import Products, copy_rows
 from .maps import share
 
 if TYPE_CHECKING:
-    from ...graph import MatMul, Transpose
+    from ...graph import Graph, MatMul, Transpose
     from .program import ProgramWriter
 
 __all__ = [
     "emit_product",
     "emit_transpose",
+    "most_transposed",
 ]
 
 
@@ -180,9 +182,14 @@ def _load_columns(core, pointer, to, source, shape, first, count, size):
 def emit_transpose(writer: ProgramWriter, node: Transpose) -> None:
     """Emits a transpose. Of a swap of the last two axes columns of the source are distributed over
     the cores, else rows of the result."""
-    if not turns(writer.graph, node):
-        return _emit_rows(writer, node)
-    shape, size = writer.graph.shape(node.inputs[0]), writer.size(node.output)
+    graph, params = writer.graph, writer.params
+    shape, size = graph.shape(node.inputs[0]), writer.size(node.output)
+    if not turns(graph, node):
+        if graph.tensors[node.output].size <= most_transposed(graph, node, params):
+            return _emit_rows(writer, node)
+        return _emit_tiles(writer, node)
+    if 2 * shape[-2] * size > params["lmem_bytes"]:
+        return _emit_tiles(writer, node)
     rows, columns, matrices = shape[-2], shape[-1], int(np.prod(shape[:-2], dtype=int))
     source, target = writer.places[node.inputs[0]], writer.places[node.output]
     for core, pointer, (begin, end) in zip(
@@ -210,6 +217,110 @@ def emit_transpose(writer: ProgramWriter, node: Transpose) -> None:
                 core.store(
                     pointer, turned, count * rows * size, target + base + first * rows * size
                 )
+
+
+def most_transposed(graph: Graph, node: Transpose, params: Mapping[str, Any]) -> int:
+    """Greatest number of elements of which each core has the whole source in local memory, and rows
+    of the result."""
+    return params["lmem_bytes"] // 2 - graph.shape(node.output)[-1]
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """Axes of a transpose that stay side by side: their elements, and the elements from one to the
+    next in the source and in the result."""
+
+    length: int
+    source: int
+    target: int
+
+
+def _merged(shape, order):
+    """The :class:`_Axis` of each run of axes that stay side by side, in the result's order."""
+    runs: list[list[int]] = []
+    for axis in order:
+        if shape[axis] == 1:
+            continue
+        before = runs[-1][-1] if runs else axis
+        between = shape[before + 1 : axis]
+        if runs and before < axis and all(length == 1 for length in between):
+            runs[-1].append(axis)
+        else:
+            runs.append([axis])
+    found: list[_Axis] = []
+    target = 1
+    for run in reversed(runs):
+        length = int(np.prod([shape[axis] for axis in run], dtype=int))
+        source = int(np.prod(shape[run[-1] + 1 :], dtype=int))
+        found.insert(0, _Axis(length, source, target))
+        target *= length
+    return found
+
+
+def _emit_tiles(writer, node):
+    """Emits any transpose tile by tile: of the source's last axis and the result's, or, where these
+    are one, run by run."""
+    size = writer.size(node.output)
+    axes = _merged(writer.graph.shape(node.inputs[0]), node.order)
+    last = axes[-1]
+    first = min(axes, key=lambda axis: axis.source)
+    others = [axis for axis in axes if axis not in (first, last)]
+    begins = [
+        (
+            sum(k * a.source for k, a in zip(index, others, strict=True)),
+            sum(k * a.target for k, a in zip(index, others, strict=True)),
+        )
+        for index in np.ndindex(*(axis.length for axis in others))
+    ]
+    source, target = writer.places[node.inputs[0]], writer.places[node.output]
+    cores = len(writer.cores)
+    for number, (core, pointer) in enumerate(zip(writer.cores, writer.pointers, strict=True)):
+        mark = core.used
+        if first is last:
+            # Elements that stay side by side.
+            for begin, end in begins[number::cores]:
+                core.used = mark
+                run = last.length * size
+                copy_rows(core, pointer, source + begin * size, target + end * size, run, node.name)
+            continue
+        columns = share(first.length, cores)[number]
+        if columns[0] < columns[1]:
+            _emit_matrices(
+                core, pointer, (source, target), begins, (first, last), columns, size, node.name
+            )
+
+
+def _emit_matrices(core, pointer, places, begins, axes, columns, size, what):
+    """Emits the transpose of columns (first, end) of matrices, which begin at ``begins`` (elements
+    of the source, of the result). ``axes``: of columns, of rows."""
+    (source, target), (across, down) = places, axes
+    free_bytes = core.params["lmem_bytes"] - core.used
+    tall = min(down.length, free_bytes // (2 * size))
+    wide = max(1, min(columns[1] - columns[0], free_bytes // (2 * tall * size)))
+    raw, turned = (core.allocate(wide * tall * size, what) for _ in range(2))
+    # Columns of whole rows follow each other in the result.
+    close = tall == down.length == across.target
+    for begin, end in begins:
+        for x in range(columns[0], columns[1], wide):
+            count = min(wide, columns[1] - x)
+            for y in range(0, down.length, tall):
+                rows = min(tall, down.length - y)
+                for k in range(rows):
+                    at = begin + (y + k) * down.source + x
+                    core.load(raw + k * count * size, pointer, count * size, source + at * size)
+                for k in range(count):
+                    core.gather(turned + k * rows * size, raw + k * size, count, rows, size)
+                to = target + (end + x * across.target + y) * size
+                if close:
+                    core.store(pointer, turned, count * rows * size, to)
+                    continue
+                for k in range(count):
+                    core.store(
+                        pointer,
+                        turned + k * rows * size,
+                        rows * size,
+                        to + k * across.target * size,
+                    )
 
 
 def _emit_rows(writer, node):

@@ -97,7 +97,7 @@ class ProgramWriter:
         ]:
             maker = self.graph.maker(name)
             if isinstance(maker, IN_PLACE):
-                begin = maker.start[0] if isinstance(maker, Slice) else 0
+                begin = maker.start[-1] if isinstance(maker, Slice) else 0
                 self.places[name] = self.places[maker.inputs[0]] + begin * self.size(name)
                 continue
             self.places[name] = at

@@ -174,8 +174,8 @@ def _max_pool(node, x, shape):
             r : r + (rows - 1) * node.stride[0] + 1 : node.stride[0],
             c : c + (columns - 1) * node.stride[1] + 1 : node.stride[1],
         ]
-        for r in range(node.window[0])
-        for c in range(node.window[1])
+        for r in range(0, node.window[0] * node.dilation[0], node.dilation[0])
+        for c in range(0, node.window[1] * node.dilation[1], node.dilation[1])
     ]
     return np.max(taps, axis=0)
 

@@ -14,13 +14,22 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from ...graph import Activation, Binary, Conv, Graph, MaxPool, Node, Reshape, Slice
+from .arrays.channels import is_channel_view
 from .rows.functions import is_function
 from .stages import Stages
 
 if TYPE_CHECKING:
     from .arrays.matrices import Matrix
 
-__all__ = ["IN_PLACE", "FusedGroup", "Plan", "Simulation", "Step", "can_fuse", "plan_stages"]
+__all__ = [
+    "IN_PLACE",
+    "FusedGroup",
+    "Plan",
+    "Simulation",
+    "Step",
+    "can_fuse",
+    "plan_stages",
+]
 
 #: Nodes that take no instruction: their results share the memory of their source.
 IN_PLACE = (Reshape, Slice)
@@ -473,6 +482,8 @@ def can_fuse(graph: Graph, nodes: Sequence[Node]) -> bool:
         if is_function(node):
             return False
         if any(len(graph.shape(name)) != 3 for name in (*node.inputs, node.output)):
+            return False
+        if any(is_channel_view(graph, name) for name in node.inputs):
             return False
         if isinstance(node, Binary) and len({graph.shape(name) for name in node.inputs}) > 1:
             return False

@@ -30,15 +30,15 @@ from ..rewriting import against_product, turns
 from .arithmetic import SUM_BITS, TABLES
 from .arrays.matrices import MOST_ROWS
 from .flat import most_repeated
-from .legalise import is_whole, most_averaged, shared_scales, support_of_rewritten
+from .legalise import MOST_UNITS, is_whole, most_averaged, shared_scales, support_of_rewritten
+from .maps import spans
+from .products import most_transposed
 from .rows.functions import is_function, support_of_function
 
 __all__ = ["check_support"]
 
 #: Reasons by kind of a node.
 _HOST = {"topk": "this core does not sort"}
-#: Elements of a vector that a matrix of ones turns into other units, at most.
-_MOST_UNITS = 256
 #: Elements that one ``vvdmul`` takes.
 _MOST_INNER = 2047
 
@@ -60,11 +60,15 @@ def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Suppor
     if isinstance(node, Binary):
         return _binary(graph, node, params)
     if isinstance(node, MaxPool):
-        return (
-            Support(NATIVE)
-            if node.dilation == (1, 1)
-            else Support(HOST, f"dilation = {list(node.dilation)}: expected 1")
-        )
+        shapes = graph.shape(node.inputs[0]), graph.shape(node.output)
+        for axis, (length, results) in enumerate(zip(*shapes, strict=True)):
+            if axis < 2 and not all(spans(node, length, k, axis) for k in range(results)):
+                return Support(
+                    HOST,
+                    f"padding = {list(node.padding)}: expected an element of the map under every "
+                    f"window",
+                )
+        return Support(NATIVE)
     if isinstance(node, AveragePool):
         whole = is_whole(graph, node)
         if not whole and not node.include_padding and any(node.padding):
@@ -162,7 +166,7 @@ def _repeats(shape, result, most):
 def _wants_too_much(graph: Graph, node: Node) -> bool:
     """Whether a vector is too long to be rescaled by a product with one."""
     shape = graph.shape(node.output)
-    return any(shared_scales(graph, node)) and len(shape) < 3 and shape[-1] > _MOST_UNITS
+    return any(shared_scales(graph, node)) and len(shape) < 3 and shape[-1] > MOST_UNITS
 
 
 def _product(graph, node, params):
@@ -185,15 +189,9 @@ def _transpose(graph, node, params):
     """Support check of a Transpose."""
     if turns(graph, node):
         return Support(DECOMPOSED, "column by column with vmv")
-    # Each core has the whole source, and rows of the result.
-    most = params["lmem_bytes"] // 2 - graph.shape(node.output)[-1]
-    if graph.tensors[node.output].size <= most:
+    if graph.tensors[node.output].size <= most_transposed(graph, node, params):
         return Support(DECOMPOSED, "row by row with vmv or lmv")
-    return Support(
-        HOST,
-        f"transpose to {node.order}: expected a swap of the last two axes of two or three, or at "
-        f"most {most:,} elements, found {graph.tensors[node.output].size:,}",
-    )
+    return Support(DECOMPOSED, "in tiles with vmv, or in runs")
 
 
 def _recurrent(node, params):

@@ -473,10 +473,14 @@ def reduce(
         Of the result's axes: element (0, 0, 0) of a window.
     outer, inner : (number, elements) along the window's two axes;
         four of the inner one are taken at a time
-    start : View of one element, which ACC begins with: minus infinity, or zero
+    start : View that ACC begins with: of one element, minus infinity or zero, or of the result's
+        shape
     parts : as :func:`products`'
     """
     views = [out, source, *_loaded(parts, out.shape)]
+    single = start.shape == (1, 1, 1)
+    if not single:
+        views.append(start.over(out.shape))
     if out.shape[2] == 1:
         views = [v.ordered((0, 2, 1)) for v in views]
     if views[0].shape[1] == 1 and views[0].shape[0] > 1:
@@ -485,14 +489,20 @@ def reduce(
         moved = [v.part(first, v.shape) for v in views]
         along = max(range(3), key=lambda axis: (min(counts[axis], nests.contexts), axis))  # noqa: B023 - called here
         for walk in _Walk.all(nests, counts, along):
-            _reduce_walk(walk, operation, moved, (outer, inner), start, parts, height, width)
+            begin = start if single else moved[-1]
+            some = moved if single else moved[:-1]
+            _reduce_walk(walk, operation, some, (outer, inner), begin, parts, height, width)
 
 
 def _reduce_walk(walk, operation, views, window, start, parts, height, width):
     out, source, *loaded = views
     outer, inner = window
     with walk.around():
-        walk.nests.move("load", "ACC", start.address, 0, 0)
+        if start.shape != (1, 1, 1):
+            with walk.beside() as beside:
+                walk.move("load", "ACC", start, beside, height=height, width=width)
+        else:
+            walk.nests.move("load", "ACC", start.address, 0, 0)
         with walk.nests.ordered(outer[0]) as down:
             for at, turns, span in _spans(inner[0]):
                 with walk.nests.ordered(turns) as right, walk.beside() as beside:

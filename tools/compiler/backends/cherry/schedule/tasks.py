@@ -303,7 +303,8 @@ class Tasks(BandTasks):
             else "packed"
         )
         buffer = self.buffer(elements.size, f"weights of {operation.node}")
-        if operation.weights.size <= (1 << self.params["log_mem"]) // _SHARE:
+        few = operation.weights.size <= (1 << self.params["log_mem"]) // _SHARE
+        if few and not operation.passing:
             self._weights[key] = buffer
         if box and (of, cut) in self._held:
             return buffer, [replace(one, buffer=buffer) for one in self._held[of, cut]]

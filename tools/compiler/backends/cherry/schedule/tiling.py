@@ -273,8 +273,8 @@ class _Tiler:
         make(tile, spans)
         return sum(_size(value, self._limits.spread) for value in tile.values)
 
-    def _fits(self, make, spans):
-        return self._taken(make, spans) <= self._limits.box
+    def _fits(self, make, spans, beside=0):
+        return self._taken(make, spans) + beside <= self._limits.box
 
     def _most(self, shape, most, axis, unit, make):
         """Greatest tile length along an axis that fits; earlier axes keep the lengths ``most``."""
@@ -311,22 +311,30 @@ class _Tiler:
         parts = tile.parts(operation.parts, spans)
         return replace(operation, out=tile.out(operation.out, spans), parts=parts)
 
-    def _pair(self, operation, tile, spans):
+    def _pair(self, operation, tile, spans, inner=None, start=None, last=True):
         batch, rows, columns = spans
-        inner = 0, operation.left.shape[2]
+        inner = inner or (0, operation.left.shape[2])
         return replace(
             operation,
             left=tile.ref(operation.left, (batch, rows, inner)),
             right=tile.ref(operation.right, (batch, inner, columns)),
-            start=tile.ref(operation.start, spans),
-            parts=tile.parts(operation.parts, spans),
+            start=start or tile.ref(operation.start, spans),
+            parts=tile.parts(operation.parts, spans) if last else [],
             out=tile.out(operation.out, spans),
         )
 
-    def _window(self, operation, tile, spans):
+    def _window(self, operation, tile, spans, taps=None, start=None, last=True):
         value, padding = operation.source, list(operation.padding)
+        outer, inner = operation.outer, operation.inner
+        if taps is not None:
+            for (axis, _, distance), (first, _) in zip((outer, inner), taps, strict=True):
+                padding[axis] -= first * distance
+            outer, inner = (
+                (axis, end - first, distance)
+                for (axis, _, distance), (first, end) in zip((outer, inner), taps, strict=True)
+            )
         effective_size = [1, 1, 1]
-        for axis, length, distance in (operation.outer, operation.inner):
+        for axis, length, distance in (outer, inner):
             effective_size[axis] += (length - 1) * distance
         taken: list[Span] = [(0, n) for n in value.shape]
         before, behind = [0, 0, 0], [0, 0, 0]
@@ -344,8 +352,10 @@ class _Tiler:
             operation,
             source=value,
             padding=tuple(padding),
-            start=operation.start,
-            parts=tile.parts(operation.parts, spans),
+            outer=outer,
+            inner=inner,
+            start=start or operation.start,
+            parts=tile.parts(operation.parts, spans) if last else [],
             out=tile.out(operation.out, spans),
         )
 
@@ -412,15 +422,17 @@ class _Tiler:
                 taken.append((0, source.shape[axis]))
         taken.append(spans[2] if operation.each else taps.deep)
         source = tile.ref(source, taken, (before[0], before[1], behind[0], behind[1]))
+        weights = self._part_of_weights(operation, taps, spans[2])
         return replace(
             operation,
             source=source,
-            weights=self._part_of_weights(operation, taps, spans[2]),
+            weights=weights,
             padding=(padding[0], padding[1]),
             start=start or tile.ref(operation.start, spans),
             parts=tile.parts(operation.parts, spans) if last else [],
             out=tile.out(operation.out, spans),
             results=operation.out.shape[0] * operation.out.shape[1],
+            passing=operation.each and weights.size < operation.weights[..., slice(*spans[2])].size,
         )
 
     def _part_of_weights(self, operation, taps, channels):
@@ -440,14 +452,29 @@ class _Tiler:
     def _taps(self, operation, spans):
         """Splits a product's sum into ranges if its operands exceed the scratchpad even for one
         result; ``None`` if they fit, or if the build cannot store partial sums."""
-        if not isinstance(operation, Product) or operation.each or not self._limits.partial:
+        if isinstance(operation, Chain) or self._fits(self._make(operation), spans):
             return None
-        if not self.is_outside(operation.source.value) or self._fits(self._make(operation), spans):
+        # A maximum is an element itself.
+        exact = isinstance(operation, Window) and operation.function == "max"
+        if not self._limits.partial and not exact:
+            return None
+        if isinstance(operation, Window):
+            return self._parts_of_window(operation, spans)
+        if isinstance(operation, PairProduct):
+            return self._parts_of_pair(operation, spans)
+        if not self.is_outside(operation.source.value):
             return None
         rows, columns, inner = operation.weights.shape[:3]
 
         def fits(taps):
-            return self._fits(lambda tile, box: self._product(operation, tile, box, taps), spans)
+            beside = 0
+            if operation.each:
+                # Its weights are as many as the elements that they multiply.
+                lengths = _lengths((taps.down, taps.across, spans[2]))
+                beside = lengths[0] * lengths[1] * -(-lengths[2] // TILE) * TILE
+            return self._fits(
+                lambda tile, box: self._product(operation, tile, box, taps), spans, beside
+            )
 
         downs = _longest(rows, 1, lambda n: fits(_Taps((0, n), (0, columns), (0, inner))))
         if downs:
@@ -461,6 +488,8 @@ class _Tiler:
                 _Taps(down, across, (0, inner))
                 for down, across in product(every, _equal(columns, wide))
             ]
+        if operation.each:
+            return None
         deep = _longest(inner, TILE, lambda n: fits(_Taps((0, 1), (0, 1), (0, n))))
         return [
             _Taps(down, (column, column + 1), part)
@@ -469,16 +498,47 @@ class _Tiler:
             )
         ]
 
+    def _parts_of_window(self, operation, spans):
+        """Splits a window into ranges (of its outer axis, of its inner one); ``None`` if not even
+        four elements fit."""
+        outer, inner = operation.outer[1], operation.inner[1]
+
+        def fits(taps):
+            return self._fits(lambda tile, box: self._window(operation, tile, box, taps), spans)
+
+        tall = _longest(outer, 1, lambda n: fits(((0, n), (0, inner))))
+        if tall:
+            return [(part, (0, inner)) for part in _equal(outer, tall)]
+        wide = _longest(inner, TILE, lambda n: fits(((0, 1), (0, n))))
+        if not wide:
+            return None
+        rows = [(row, row + 1) for row in range(outer)]
+        return list(product(rows, _equal(inner, wide, TILE)))
+
+    def _parts_of_pair(self, operation, spans):
+        """Splits the summed elements of a product of two tensors into ranges."""
+        inner = operation.left.shape[2]
+
+        def fits(count):
+            return self._fits(lambda tile, box: self._pair(operation, tile, box, (0, count)), spans)
+
+        deep = _longest(inner, TILE, fits)
+        return _equal(inner, deep, TILE) if deep else None
+
     def _sums(self, operation, spans, taps):
-        """Builds a tile of a product from ranges of its sum, in order; all but the last leave
-        partial sums in the scratchpad."""
+        """Builds a tile of an operation from ranges of its sum or window, in order; all but the
+        last leave partial results in the scratchpad."""
+        makers: dict[type, Any] = {
+            Product: self._product,
+            PairProduct: self._pair,
+            Window: self._window,
+        }
+        make = makers[type(operation)]
         sums = Ref.of(Value(_lengths(spans)))
         found = []
         for number, part in enumerate(taps):
             tile, last = _Tile(self), number == len(taps) - 1
-            made = self._product(
-                operation, tile, spans, part, start=sums if number else None, last=last
-            )
+            made = make(operation, tile, spans, part, start=sums if number else None, last=last)
             found.append(made if last else replace(made, out=sums))
         return found
 

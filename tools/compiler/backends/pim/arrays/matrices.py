@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -253,8 +253,16 @@ def gathers(node: Conv, matrix: Matrix, alone: bool) -> list[tuple[int, int, int
     ]
 
 
+#: Layers that replace one that the arrays do not hold, from (graph, node, tensors so far); ``None``
+#: if there are none.
+Replacement: TypeAlias = Callable[[Graph, Node, dict[str, Tensor]], "list[Node] | None"]
+
+
 def split_layers(
-    graph: Graph, params: Mapping[str, Any], held: Callable[[Sequence[Node], Graph], bool]
+    graph: Graph,
+    params: Mapping[str, Any],
+    held: Callable[[Sequence[Node], Graph], bool],
+    otherwise: Replacement,
 ) -> Graph:
     """Splits layers that exceed the arrays into several that fit; returns a new graph.
 
@@ -268,6 +276,7 @@ def split_layers(
     graph : Graph
     params : dict, the build's parameters
     held : callable(nodes, graph), whether the arrays hold these nodes' weights at once
+    otherwise : what to do with a layer that has no such splits; it adds to the tensors
 
     Returns
     -------
@@ -277,8 +286,12 @@ def split_layers(
     nodes: list[Node] = []
     tensors = dict(graph.tensors)
     for node in graph.nodes:
-        large = isinstance(node, Conv | Dense) and not held([node], graph)
-        nodes += (_cut(graph, node, params, held, tensors) if large else None) or [node]
+        if not isinstance(node, Conv | Dense) or held([node], graph):
+            nodes.append(node)
+            continue
+        nodes += (
+            _cut(graph, node, params, held, tensors) or otherwise(graph, node, tensors) or [node]
+        )
     return replace(graph, nodes=nodes, tensors=tensors)
 
 
@@ -462,7 +475,10 @@ class _Splitting:
         )
 
     def _summed_vector(self, node, turns):
-        steps, outputs = self.graph.shape(node.output)[0] if node.steps else 1, len(node.weights)
+        steps, outputs = (
+            self.graph.shape(self.node.output)[0] if node.steps else 1,
+            len(node.weights),
+        )
         sums = []
         for begin, some, parts in turns:
             source = self._place(node.inputs[0], steps, begin, some)

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Messages about size name the largest layer that fits, and that one compiles."""
+
+import numpy as np
+import pytest
+
+from quintet.gateware.cores import open_core
+from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.largest import largest_that_fits
+from quintet.tools.compiler.partition import PartitionError
+from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
+from quintet.tools.compiler.target_build import TargetBuild
+from tests.tools.compiler.networks import Builder
+
+
+def conv(shape, out, kernel, **options):
+    b = Builder("net", shape)
+    b.conv(out, (kernel, kernel), padding=(0, 0, 0, 0), **options)
+    return b.finish()
+
+
+def pool(side, kind=g.MaxPool):
+    b = Builder("net", (side, side, 3))
+    b.add(kind, window=(side, side), stride=(1, 1))
+    return b.finish()
+
+
+def column(length):
+    b = Builder("net", (length, 1, 3))
+    b.add(g.MaxPool, window=(length, 1), stride=(1, 1))
+    return b.finish()
+
+
+def softmax(length):
+    b = Builder("net", (4, length))
+    b.add(g.Softmax)
+    b.dense(2, steps=True)
+    return b.finish()
+
+
+def product(inner):
+    b = Builder("net", (1, inner))
+    b.add(g.MatMul, "input_0", b.input((inner, 1)))
+    return b.finish()
+
+
+def lstm(states, sequence=3):
+    b = Builder("net", (sequence, 4))
+    b.lstm(states)
+    return b.finish()
+
+
+#: Core and preset, network by a size, a size that is too large, the largest, text of the message.
+REFUSED = {
+    "pim kernel": (
+        "pim",
+        "25f",
+        lambda n: conv((30, 30, 3), 4, n),
+        29,
+        22,
+        "kernel with 3 channels",
+    ),
+    "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
+    "pim summed": ("pim", "25f", product, 5000, None, "number of summed elements"),
+    "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
+    "opu map": ("opu", "sim", column, 1100, 1023, "map"),
+    "opu stride": ("opu", "sim", lambda n: conv((20, 20, 2), 3, 1, stride=(n, n)), 9, 7, "stride"),
+    "opu dilation": (
+        "opu",
+        "sim",
+        lambda n: conv((40, 40, 2), 3, 2, dilation=(n, n)),
+        19,
+        15,
+        "dilation",
+    ),
+    "opentpu average": ("opentpu", "sim-ext", lambda n: pool(n, g.AveragePool), 60, None, "map"),
+    "imagine map": ("imagine", "sim", lambda n: conv((n, n, 1), 1, 1), 20, 16, "map"),
+    "imagine sequence": ("imagine", "sim", lambda n: lstm(2, n), 80, 64, "sequence"),
+}
+
+
+def compiled(graph, isa, preset):
+    params = open_core(isa).params.SPACE.resolve(preset)
+    build = TargetBuild(isa, preset, params, 1 << 25, None, None, f"model:{isa}")
+    return compile_graph(graph, build, random_calibration(graph, 1), Options(dry=True))
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refusals_name_the_largest_that_fits(name):
+    isa, preset, network, size, largest, what = REFUSED[name]
+    with pytest.raises(PartitionError) as caught:
+        compiled(network(size), isa, preset)
+    (refusal,) = caught.value.refusals
+    assert refusal.largest.startswith(f"the largest {what} that fits is "), refusal
+    assert f"; {refusal.largest}" in str(caught.value)
+    found = int(refusal.largest.split(" that fits is ")[1].split(" x ")[0].replace(",", ""))
+    assert found == (largest or found)
+    assert compiled(network(found), isa, preset).core_steps
+    with pytest.raises(PartitionError):
+        compiled(network(found + 1), isa, preset)
+
+
+def test_layers_that_a_core_lacks_have_no_largest_size():
+    b = Builder("net", (8, 8, 4))
+    b.add(g.Binary, b.here, b.act("relu"), function="mul")
+    with pytest.raises(PartitionError) as caught:
+        compiled(b.finish(), "opu", "sim")
+    assert [refusal.largest for refusal in caught.value.refusals] == [""]
+
+
+def test_a_layer_that_fits_by_itself_has_no_largest_size():
+    graph = conv((6, 6, 4), 4, 3)
+    assert largest_that_fits(graph, graph.nodes[0], lambda network: True) == ""
+
+
+@pytest.mark.parametrize("limit", (1, 5, 36))
+def test_the_largest_is_found_by_bisection(limit):
+    graph = conv((6, 6, 40), 4, 3)
+    tried = []
+
+    def fits(network):
+        (node,) = network.nodes
+        tried.append(node.weights.shape)
+        assert np.shape(node.weights)[3] == network.shape(node.inputs[0])[2]
+        return node.weights.shape[3] <= limit and node.weights.shape[1] == 3
+
+    text = largest_that_fits(graph, graph.nodes[0], fits)
+    assert text == f"the largest number of channels that fits is {limit}"
+    assert len(tried) < 12

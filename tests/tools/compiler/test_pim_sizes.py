@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layers of any size on PIM: channels of a map that are read in place, windows that local memory
+does not hold at once, dilated maxima, long rows; equal to the reference."""
+
+import pytest
+
+from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.backends.pim.arrays.channels import ChannelView
+from tests.tools.compiler.networks import Builder
+from tests.tools.compiler.test_pim_splitting import check, legalised
+
+
+def conv(shape, out, size, **options):
+    b = Builder("conv", shape, 3)
+    b.conv(out, size, **options)
+    return b.finish()
+
+
+def pool(shape, window, stride=(1, 1), behind=None, **options):
+    b = Builder("pool", shape, 3)
+    b.add(g.MaxPool, window=window, stride=stride, **options)
+    return b.finish()
+
+
+#: Network, preset: convolutions that even all arrays do not hold.
+CONVOLUTIONS = {
+    "a prime number of channels": (conv((3, 4, 131), 3, (3, 3), relu=True), "sim"),
+    "many outputs": (conv((2, 3, 37), 130, (3, 3)), "sim"),
+    "groups": (conv((3, 3, 96), 96, (3, 3), groups=96, stride=(2, 1)), "sim"),
+    "large groups": (conv((3, 3, 96), 60, (3, 3), groups=12, dilation=(1, 2)), "sim"),
+    "one group at a time": (conv((2, 3, 26), 6, (5, 3), groups=2, bias=False), "sim"),
+    "local memory": (conv((12, 12, 40), 4, (3, 3), dilation=(8, 5)), "sim"),
+}
+
+
+def steps(sequence, features, outputs):
+    b = Builder("steps", (sequence, features), 3)
+    b.dense(outputs, steps=True, relu=True)
+    return b.finish()
+
+
+CONVOLUTIONS["steps of a sequence"] = steps(3, 300, 70), "sim"
+
+
+@pytest.mark.parametrize("name", CONVOLUTIONS)
+def test_convolutions_by_channels(name):
+    graph, preset = CONVOLUTIONS[name]
+    assert any(isinstance(node, ChannelView) for node in legalised(graph, preset).nodes)
+    plan = check(graph, preset)
+    assert len(plan.core_steps) == len(plan.steps)
+
+
+#: Maxima of windows that local memory holds neither at once nor in tiles, and dilated ones.
+MAXIMA = {
+    "of a whole map": pool((40, 60, 3), (40, 60)),
+    "of a whole map of many channels": pool((5, 4, 300), (5, 4)),
+    "of a long line": pool((1, 2600, 2), (1, 2600)),
+    "of a long column": pool((2500, 1, 2), (2500, 1)),
+    "of large windows": pool((50, 52, 2), (30, 40), (3, 2), padding=(5, 0, 1, 7)),
+    "dilated": pool((12, 11, 5), (3, 2), (2, 1), padding=(1, 2, 2, 1), dilation=(2, 4)),
+    "dilated and large": pool((61, 61, 2), (4, 3), (3, 1), dilation=(15, 20)),
+}
+
+
+@pytest.mark.parametrize("name", MAXIMA)
+def test_maxima_of_any_window(name):
+    plan = check(MAXIMA[name], "sim")
+    assert len(plan.core_steps) == len(plan.steps)
+
+
+def test_dilated_maxima_run_together_with_convolutions():
+    b = Builder("together", (12, 12, 4), 2)
+    b.conv(6, (3, 3), relu=True)
+    b.add(g.MaxPool, window=(2, 3), stride=(1, 2), dilation=(3, 2), padding=(1, 1, 1, 1))
+    b.conv(5, (3, 3), dilation=(2, 2))
+    check(b.finish(), "85f")
+
+
+def transposed(shape, order):
+    b = Builder("transposed", shape, 2)
+    b.act("relu")
+    b.add(g.Transpose, order=order)
+    b.act("relu")
+    return b.finish()
+
+
+#: Transposes of more than local memory holds: shape, order of the axes.
+TRANSPOSES = {
+    "a swap of long columns": ((1500, 3), (1, 0)),
+    "channels last": ((7, 30, 23), (1, 2, 0)),
+    "channels first": ((30, 23, 7), (2, 0, 1)),
+    "rows and columns": ((40, 13, 9), (1, 0, 2)),
+    "all axes": ((11, 40, 9), (2, 1, 0)),
+    "all axes of long columns": ((1300, 2, 3), (2, 1, 0)),
+    "with an axis of one": ((60, 1, 70), (2, 0, 1)),
+}
+
+
+@pytest.mark.parametrize("name", TRANSPOSES)
+def test_transposes_of_any_size(name):
+    plan = check(transposed(*TRANSPOSES[name]), "sim")
+    assert len(plan.core_steps) == len(plan.steps)

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: BSD-2-Clause
+"""Layers of any kind and size on every core: each compiles, or its refusal names the largest size
+that fits, and the layer of that size compiles."""
+
+import os
+import random
+import re
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from quintet.gateware.cores import open_core
+from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.backends import backend_names
+from quintet.tools.compiler.backends.base import LoweringError
+from quintet.tools.compiler.partition import PartitionError
+from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
+from quintet.tools.compiler.target_build import TargetBuild
+from tests.tools.compiler.networks import Builder
+from tests.tools.compiler.test_random_networks import PRESETS
+
+#: Weights, and elements of a map, above which a layer takes long to compile.
+MOST_WEIGHTS, MOST_ELEMENTS = 100_000, 20_000
+NAMED = re.compile(r"the largest ([a-z ]+?)(?: with [\d,]+ channels)? that fits is ([\d,]+)")
+
+
+def windowed(kind, s):
+    reach = (s["kernel"] - 1) * s["dilation"] + 1
+    b = Builder("net", (s["map"], s["map"], s["channels"]))
+    if reach > s["map"]:
+        return None
+    groups = s["channels"] if kind == "depthwise" else 1
+    b.conv(
+        groups if kind == "depthwise" else s["outputs"],
+        (s["kernel"], s["kernel"]),
+        stride=(s["stride"], s["stride"]),
+        padding=(0, 0, 0, 0),
+        dilation=(s["dilation"], s["dilation"]),
+        groups=groups,
+    )
+    return b
+
+
+def pooled(kind, s):
+    side = s["map"]
+    window = s.get("window", side)
+    if window > side:
+        return None
+    b = Builder("net", (side, side, s["channels"]))
+    stride = s.get("stride", 1)
+    b.add(kind, window=(window, window), stride=(stride, stride))
+    return b
+
+
+def dense(s):
+    b = Builder("net", (s["inputs"],))
+    b.dense(s["outputs"])
+    return b
+
+
+def product(s):
+    b = Builder("net", (s["rows"], s["inner"]))
+    b.add(g.MatMul, "input_0", b.input((s["inner"], s["columns"])))
+    return b
+
+
+def of_rows(kind, s):
+    b = Builder("net", (s["sequence"], s["row"]))
+    if kind is g.LayerNorm:
+        b.add(kind, scale=np.ones(s["row"]), shift=np.zeros(s["row"]))
+    else:
+        b.add(kind)
+    # The host may do what stands last.
+    b.dense(2, steps=True)
+    return b
+
+
+def of_map(add, s):
+    b = Builder("net", (s["rows"], s["columns"], s["channels"]))
+    add(b)
+    return b
+
+
+def recurrent(kind, s):
+    b = Builder("net", (s["sequence"], s["features"]))
+    getattr(b, kind)(s["states"], last=True)
+    return b
+
+
+@dataclass(frozen=True)
+class Layer:
+    """A kind of layer: the function that builds it from its sizes, and the greatest of these."""
+
+    build: object
+    most: dict
+
+
+CONV = {"map": 40, "kernel": 15, "channels": 400, "stride": 9, "dilation": 18}
+LAYERS = {
+    "conv": Layer(lambda s: windowed("conv", s), CONV | {"outputs": 300}),
+    "depthwise": Layer(lambda s: windowed("depthwise", s), CONV),
+    "max": Layer(
+        lambda s: pooled(g.MaxPool, s), {"map": 60, "window": 40, "channels": 400, "stride": 9}
+    ),
+    "global max": Layer(lambda s: pooled(g.MaxPool, s), {"map": 60, "channels": 400}),
+    "average": Layer(
+        lambda s: pooled(g.AveragePool, s), {"map": 60, "window": 20, "channels": 300, "stride": 9}
+    ),
+    "global average": Layer(lambda s: pooled(g.AveragePool, s), {"map": 60, "channels": 400}),
+    "dense": Layer(dense, {"inputs": 20_000, "outputs": 5_000}),
+    "product": Layer(product, {"inner": 4000, "rows": 60, "columns": 60}),
+    "softmax": Layer(lambda s: of_rows(g.Softmax, s), {"sequence": 40, "row": 4000}),
+    "layer norm": Layer(lambda s: of_rows(g.LayerNorm, s), {"sequence": 40, "row": 4000}),
+    "residual": Layer(
+        lambda s: of_map(lambda b: b.add(g.Binary, b.here, b.act("relu"), function="add"), s),
+        {"rows": 60, "columns": 60, "channels": 400},
+    ),
+    "transpose": Layer(
+        lambda s: of_map(
+            lambda b: b.act("relu", b.add(g.Transpose, b.act("relu"), order=(1, 0, 2))), s
+        ),
+        {"rows": 60, "columns": 60, "channels": 300},
+    ),
+    "lstm": Layer(lambda s: recurrent("lstm", s), {"sequence": 80, "features": 1500, "states": 60}),
+    "gru": Layer(lambda s: recurrent("gru", s), {"sequence": 20, "features": 1500, "states": 60}),
+}
+#: Name of a dimension in a message -> that of a size, where they differ.
+SIZES = {
+    "number of channels": "channels",
+    "number of groups": "channels",
+    "number of columns": "columns",
+    "number of rows": "rows",
+    "number of outputs": "outputs",
+    "number of inputs": "inputs",
+    "number of summed elements": "inner",
+    "number of features": "features",
+    "number of states": "states",
+}
+
+
+def build_of(isa):
+    space = open_core(isa).params.SPACE
+    params = space.resolve(PRESETS[isa])
+    return TargetBuild(isa, PRESETS[isa], params, 1 << 25, None, None, f"model:{isa}")
+
+
+def network(kind, sizes):
+    """The layer as a network; ``None`` if it has no such sizes, or too many elements."""
+    graph = LAYERS[kind].build(sizes)
+    if graph is None:
+        return None
+    graph = graph.finish()
+    weights = sum(np.size(getattr(node, "weights", ())) for node in graph.nodes)
+    elements = max(tensor.size for tensor in graph.tensors.values())
+    return graph if weights <= MOST_WEIGHTS and elements <= MOST_ELEMENTS else None
+
+
+def drawn(kind, chance):
+    """Random sizes of a layer, each of any order of magnitude."""
+    while True:
+        sizes = {name: round(most ** chance.random()) for name, most in LAYERS[kind].most.items()}
+        if network(kind, sizes) is not None:
+            return sizes
+
+
+def refusal(graph, isa):
+    """Text of the refusal of a network, empty if it compiles."""
+    try:
+        compile_graph(graph, build_of(isa), random_calibration(graph, 1), Options(dry=True))
+    except (PartitionError, LoweringError) as error:
+        return str(error)
+    return ""
+
+
+def check(kind, sizes, isa):
+    """Whether a layer compiles; if it does not, and not for what it is, the largest one does."""
+    text = refusal(network(kind, sizes), isa)
+    if not text:
+        return True
+    least = dict.fromkeys(sizes, 1) | ({"channels": 2} if kind == "depthwise" else {})
+    if refusal(network(kind, least), isa):
+        return False  # the core has no such layer
+    if "bytes of main memory" in text and "there are" in text:
+        return False
+    named = NAMED.search(text)
+    assert named, (kind, sizes, text)
+    what, size = named[1], int(named[2].replace(",", ""))
+    name = SIZES.get(what, what)
+    assert size < sizes[name], (kind, sizes, text)
+    smaller = {**sizes, name: size}
+    if name == "map" and "window" in sizes:
+        smaller["window"] = min(sizes["window"], size)
+    assert not refusal(LAYERS[kind].build(smaller).finish(), isa), (kind, sizes, text)
+    return False
+
+
+def campaign(isa, count, first):
+    taken = 0
+    for number in range(first, first + count):
+        for kind in LAYERS:
+            taken += check(kind, drawn(kind, random.Random(f"{isa} {kind} {number}")), isa)
+    return taken
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_a_layer_compiles_or_its_refusal_names_the_largest(isa):
+    assert campaign(isa, 3, 0)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("isa", backend_names())
+def test_many_layers_compile_or_their_refusals_name_the_largest(isa):
+    begin = int(os.environ.get("QUINTET_SEED", 1))
+    print(isa, campaign(isa, 40, 1000 * begin))
