@@ -19,7 +19,7 @@ _HELD_HIGH = (("esp32", 0, "gpio0"), ("program", 0))
 #: By size of the FPGA: presets that run networks faster than the default ones.
 _NETWORK_PRESETS = {
     "25F": {"opentpu": "25f-8x8-fast"},
-    "45F": {"opentpu": "45f-8x8-fast", "opu": "45f-fast"},
+    "45F": {"cherry": "45f-fast", "opentpu": "45f-8x8-fast", "opu": "45f-fast"},
     "85F": {"opentpu": "85f-8x8-fast", "opu": "85f-p256-fast"},
 }
 

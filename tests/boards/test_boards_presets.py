@@ -174,7 +174,7 @@ def test_presets_for_networks_are_routed():
     found = {board.name: board.network_presets for board in map(open_board, board_names())}
     assert {name: presets for name, presets in found.items() if presets} == {
         "ulx3s-25f": {"opentpu": "25f-8x8-fast"},
-        "ulx3s-45f": {"opentpu": "45f-8x8-fast", "opu": "45f-fast"},
+        "ulx3s-45f": {"cherry": "45f-fast", "opentpu": "45f-8x8-fast", "opu": "45f-fast"},
         "ulx3s-85f": {"opentpu": "85f-8x8-fast", "opu": "85f-p256-fast"},
     }
     for name, presets in found.items():
