@@ -22,6 +22,7 @@ from quintet.tools.compiler.backends.opentpu.layout import (
     unpack_weights,
 )
 from quintet.tools.compiler.builder import Net
+from quintet.tools.compiler.graph import Concat
 from quintet.tools.compiler.values import from_graph, to_graph
 from tests.tools.compiler.networks import Builder
 from tests.tools.compiler.opentpu_networks import backend_of, differences, fused, run_model
@@ -156,8 +157,8 @@ def test_product_order():
 
     assert order([0, 0], 3, 2) == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
     assert order([0, 9], 3, 2) == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (1, 2)]
-    # Blocks of different terms: a tile of zeros is left out.
-    assert list(product_order([[0, 9], [0], [0]], 2)) == [(0, 0), (0, 1), (0, 2), (1, 0)]
+    # Blocks of different terms: a tile of zeros is left out. The third one has the first one's slot.
+    assert list(product_order([[0, 9], [0], [0]], 2)) == [(0, 0), (0, 1), (1, 0), (0, 2)]
     rng = random.Random(1)
     for _ in range(50):
         down, across, slots = rng.randint(1, 6), rng.randint(1, 6), rng.randint(1, 4)
@@ -170,6 +171,24 @@ def test_product_order():
             ended |= {j} if k == down - 1 else set()
             assert len(begun - ended) <= slots
             assert max(begun) - min({*range(across)} - ended, default=across) < slots + (j in ended)
+
+
+def test_a_slot_is_taken_when_its_block_is_complete():
+    pick = random.Random(2)
+    for _ in range(200):
+        arrival = [
+            [pick.choice((0, 1, 5, 40)) for _ in range(pick.randint(1, 4))]
+            for _ in range(pick.randint(1, 12))
+        ]
+        slots, held = pick.randint(1, 5), {}
+        order = list(product_order(arrival, slots))
+        assert sorted((j, k) for k, j in order) == [
+            (j, k) for j, terms in enumerate(arrival) for k in range(len(terms))
+        ]
+        for k, j in order:
+            assert held.setdefault(j % slots, j) == j
+            if k == len(arrival[j]) - 1:
+                del held[j % slots]
 
 
 # Networks, batch by batch
@@ -215,6 +234,20 @@ def test_network(seed):
     assert not bad and lowered.images == images
     assert not keep or {node.output for node in graph.nodes} <= set(tensors)
     assert sum(layer.macs for layer in lowered.layers) == sum(map(graph.macs, graph.nodes))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_output_blocks_that_want_different_inputs(seed):
+    """A join wants of each output block's inputs only those that lie in it."""
+    pick = random.Random(seed)
+    n = pick.choice((4, 8, 12))
+    backend = backend_of("sim", n=n, acc_rows=pick.choice((64, 128, 1024)), ub_rows=4096)
+    builder = Builder("joined", (pick.randint(3 * n, 7 * n),), seed)
+    parts = [builder.here] * pick.randint(2, 4)
+    builder.add(Concat, *parts, axis=0)
+    images = pick.choice((40, 64, 150))
+    bad, _, _ = differences(fused(builder.finish()), backend, seed=seed, images=images)
+    assert not bad
 
 
 @pytest.mark.parametrize("seed", range(12))

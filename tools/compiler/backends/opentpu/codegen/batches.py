@@ -62,15 +62,16 @@ def product_order(arrival: Sequence[Sequence[float]], slots: int) -> Iterator[tu
     ----------
     arrival : for each output block, when the input of each of its terms is there, in products from
         the layer's begin
-    slots : output blocks that may be under way at a time
+    slots : slots of the accumulators; output blocks take them in turn, so that the blocks under way
+        lie within so many of each other
 
     Each time the lowest output block whose next input is there goes; if there is none, the one that
     waits least.
     """
     now, opened = 0.0, 0
-    active: dict[int, int] = {}  # output block -> its next term
+    active: dict[int, int] = {}  # output block, in ascending order -> its next term
     while opened < len(arrival) or active:
-        while opened < len(arrival) and len(active) < slots:
+        while opened < len(arrival) and opened < next(iter(active), opened) + slots:
             active[opened] = 0
             opened += 1
         j = next((j for j, k in active.items() if arrival[j][k] <= now), None)
@@ -286,6 +287,8 @@ class BatchEmitter:
             self._request(key)
             acc = j % slots * count
             if k == 0:
+                while any(w % slots == j % slots for w in waiting):
+                    self._activate(number, waiting.pop(0), start, count, slots)
                 self._bias(self._biases[number][j], acc, count)
             self._product(
                 self._base[key[0]] + term.block * count,
