@@ -157,7 +157,7 @@ def test_product_order():
 
     assert order([0, 0], 3, 2) == [(0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (1, 2)]
     assert order([0, 9], 3, 2) == [(0, 0), (0, 1), (1, 0), (1, 1), (0, 2), (1, 2)]
-    # Blocks of different terms: a tile of zeros is left out. The third one has the first one's slot.
+    # Blocks of different terms: a tile of zeros is left out. The third has the first one's slot.
     assert list(product_order([[0, 9], [0], [0]], 2)) == [(0, 0), (0, 1), (1, 0), (0, 2)]
     rng = random.Random(1)
     for _ in range(50):
