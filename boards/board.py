@@ -317,7 +317,7 @@ class Board:
         """Size of main memory in block RAM, and its beat size, in bytes; (0, 0) without any.
 
         The beat is the widest of 16, 8 and 4 bytes that the core's engine can be built for, and no
-        wider than its preset wants.
+        wider than its preset wants, but no narrower than those of the board's memory.
 
         Parameters
         ----------
@@ -357,12 +357,13 @@ class Board:
                 f"on-chip memory of {self.name} = {on_chip}: expected 0, its main memory is "
                 f"{memory.kind} already"
             )
-        beats = [beat for beat in (16, 8, 4) if beat >= min(memory.beats)]
         if package is None:
-            return on_chip, beats[0]
+            return on_chip, 16
         preset = preset or self.preset_for(package)
         values = package.params.SPACE.resolve(preset, params)
-        most = package.params.SPACE.presets[preset].on_chip_beat or max(beats)
+        least = memory.suited(package, values, memory.size).beat(memory.size)
+        beats = [beat for beat in (16, 8, 4) if beat >= least]
+        most = max(package.params.SPACE.presets[preset].on_chip_beat or max(beats), least)
         for beat in beats:
             if beat <= most and takes_beats(package, values, beat, memory.size):
                 return on_chip, beat

@@ -434,7 +434,7 @@ def _build(m):
         *m.maybe(0.2, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--router", lambda: m.of("router1", "router2")),
         *m.maybe(0.2, "--placer", lambda: m.of("heap", "static")),
-        *m.maybe(0.2, "--mapping", lambda: m.of("plain", "abc9", "nowidelut", "x")),
+        *m.maybe(0.1, "--mapping", lambda: m.of("plain", "dff", "retime", "x")),
         *m.maybe(0.1, "--check"),
         *m.maybe(0.9, "-o", lambda: out),
     ], [out, "out"]
@@ -540,7 +540,7 @@ def _matrix(m):
         *m.maybe(0.3, "--link", lambda: m.of("uart", "uartbone", "usb", "spi")),
         *m.maybe(0.3, "--limit", lambda: m.number(1, 0.5)),
         *m.maybe(0.2, "--again"),
-        *m.maybe(0.2, "--mapping", lambda: m.of("plain", "abc9", "nowidelut", "x")),
+        *m.maybe(0.1, "--mapping", lambda: m.of("plain", "dff", "retime", "x")),
         *m.maybe(0.05, "--cluster", lambda: m.of("tcp://127.0.0.1:1", "nonsense")),
         *m.maybe(0.9, "-o", lambda: out),
     ], [out, "out"]

@@ -208,7 +208,7 @@ def _place(job, seed, place, limit):
         raise
     report = finish(job, folder, {**job.who, "seed": seed}, started)
     # The same in every folder, and large.
-    (folder / f"{TOP}.json").unlink()
+    (folder / f"{TOP}.json").unlink(missing_ok=True)
     return report
 
 

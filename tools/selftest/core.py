@@ -15,7 +15,7 @@ from ..compiler.target_build import TargetBuild
 from ..errors import InputError
 from ..targets.link import LinkTarget
 from .finding import Finding
-from .networks import CONVOLUTION, networks
+from .networks import CONVOLUTION, PRODUCTS, networks
 from .programs import plain_program
 
 __all__ = ["test_core"]
@@ -52,10 +52,14 @@ def test_core(target: LinkTarget, one: bool = False) -> Iterator[Finding]:
         for what, graph in networks()
         if (plan := _plan(target, graph)) is not None
     ]
+    plain = None
+    if {what for what, *_ in plans} <= {PRODUCTS}:
+        # Such a network leaves most of a core's instructions untested.
+        plain = plain_program(isa, target.info.params, target.info.memory_size)
+        plans = plans if plain is None else []
     if one and plans:
         soon = [unit for unit in plans if _cycles(unit[-1]) <= _SOON]
         plans = [min(soon or plans, key=lambda unit: (unit[0] != CONVOLUTION, _bytes(unit[-1])))]
-    plain = plain_program(isa, target.info.params, target.info.memory_size) if not plans else None
     if not plans and plain is None:
         yield Finding(
             "core",

@@ -6,10 +6,10 @@ import numpy as np
 
 from ..compiler import graph as g
 
-__all__ = ["CONVOLUTION", "networks"]
+__all__ = ["CONVOLUTION", "PRODUCTS", "networks"]
 
-#: Subject of the test by the network with a plain convolution.
-CONVOLUTION = "convolution"
+#: Subjects of the tests by the networks with a plain convolution, and with a dense layer.
+CONVOLUTION, PRODUCTS = "convolution", "products of a matrix and a vector"
 
 
 def networks(seed: int = 0) -> list[tuple[str, g.Graph]]:
@@ -30,7 +30,7 @@ def networks(seed: int = 0) -> list[tuple[str, g.Graph]]:
 
     made = [
         (
-            "products of a matrix and a vector",
+            PRODUCTS,
             (128,),
             g.Dense,
             {"weights": weights(64, 128), "bias": rng.normal(0, 0.1, 64)},

@@ -171,7 +171,7 @@ def test_opentpu_of_a_small_board_names_boards_that_take_networks(capsys, tmp_pa
     assert "-P ext_norm=true" in refusal and "ulx3s-85f" in refusal and "icebreaker" not in refusal
     # A reason that several layers have is said once.
     assert refusal.count("ext_norm=true") == 1
-    assert "\n  conv2 (Conv+Relu): as conv1; the host does it with --host-steps;" in refusal
+    assert "\n  conv2.pool (MaxPool): as conv1; the host does it with --host-steps;" in refusal
     assert said(capsys, *target, "-P", "ext_norm=true")["network"] == "digits"
     dense = ("compile", digits.FOLDER / "mlp.onnx", *target[2:])
     assert said(capsys, *dense)["network"] == "digits_mlp"
