@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from ...boards.virtual.board import VirtualBoard
     from .board import NetlistBoard
 
-__all__ = ["Heard", "Outcome", "compare", "converse", "patience"]
+__all__ = ["Heard", "Outcome", "compare", "converse", "goes_directly", "patience"]
 
 #: Deadlines of the host in bytes of the line: nothing answers later, and what is broken shall be
 #: seen soon.
@@ -143,6 +143,14 @@ class _Listener:
         self._pipe.close()
 
 
+def goes_directly(board: VirtualBoard | NetlistBoard) -> bool:
+    """Whether data for a unit are written directly into the memory chip, since over the line they
+    take longer than all the rest: not if units use on-chip memory, whose cells a netlist has under
+    other names, nor if a board has started from flash memory, which does not say when its core is
+    idle."""
+    return board.chip is not None and not board.soc.on_chip and board.soc.boot is None
+
+
 def _align(board):
     """Simulates until the memory chip has just been refreshed, so that both boards are at the same
     point of the refresh interval."""
@@ -209,12 +217,8 @@ def converse(
         )
         findings += _memory(target)
         if info.isa is not None:
-            # Data for a unit go directly into the memory chip: over the line they would take longer
-            # than all the rest.
-            # (A board that has started from flash memory does not say when its core is idle.)
-            direct = board.chip is not None and board.soc.boot is None
             findings += test_core(
-                SimTarget(client=client, name=name, board=board, direct=direct),
+                SimTarget(client=client, name=name, board=board, direct=goes_directly(board)),
                 one=not every,
             )
         if board.soc.run_list:

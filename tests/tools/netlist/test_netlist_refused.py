@@ -3,13 +3,16 @@
 
 import json
 import sys
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from quintet.tools.build.logs import BuildError
 from quintet.tools.cli import main
 from quintet.tools.errors import InputError, NoDeviceError
 from quintet.tools.netlist.check import check_build
+from quintet.tools.netlist.conversation import goes_directly
 from quintet.tools.netlist.ecp5 import read_ecp5
 from quintet.tools.netlist.ice40 import read_ice40
 from quintet.tools.netlist.netlist import Netlist, NetlistError
@@ -286,3 +289,19 @@ def test_icebox_is_missing_or_fails(tmp_path, monkeypatch):
     fake.chmod(0o755)
     with pytest.raises(BuildError, match="icebox_vlog failed: no such chip"):
         check_build(tmp_path, routed=True)
+
+
+@pytest.mark.parametrize(
+    "chip, on_chip, boot, directly",
+    [
+        (True, 0, None, True),
+        (False, 0, None, False),
+        (True, 1 << 16, None, False),
+        (True, 0, "flash", False),
+    ],
+    ids=["a chip", "no chip", "on-chip memory beside it", "started from flash memory"],
+)
+def test_data_go_directly_into_a_chip_alone(chip, on_chip, boot, directly):
+    soc = SimpleNamespace(on_chip=on_chip, boot=boot)
+    board = SimpleNamespace(chip=np.zeros(8, np.uint8) if chip else None, soc=soc)
+    assert goes_directly(board) == directly
