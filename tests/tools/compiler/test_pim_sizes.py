@@ -100,3 +100,18 @@ TRANSPOSES = {
 def test_transposes_of_any_size(name):
     plan = check(transposed(*TRANSPOSES[name]), "sim")
     assert len(plan.core_steps) == len(plan.steps)
+
+
+def test_a_legalised_graph_stays_as_it_is():
+    """Units of a table, split or not, are not put in front of it again."""
+    b = Builder("units", (66,), 3)
+    b.add(g.Concat, b.here, b.here, axis=0)
+    b.act("sigmoid")
+    once = legalised(b.finish())
+    assert sum(isinstance(node, g.Dense) for node in once.nodes) > 2
+    twice = legalised(once)
+    assert [node.output for node in twice.nodes] == [node.output for node in once.nodes]
+    written: set[str] = {port.tensor for port in twice.inputs}
+    for node in twice.nodes:
+        assert set(node.inputs) <= written
+        written.add(node.output)

@@ -257,6 +257,8 @@ def _with_rescaling(graph):
             continue
         before, after = shared_scales(graph, node)
         name, source, output = node.name, node.inputs[0], node.output
+        # A graph that was legalised before has them, if in parts.
+        before, after = before and source != f"{name}:in", after and output != f"{name}:out"
         shape, whole = graph.shape(output), graph.shape(output)
         mapped = len(whole) > 3 and (before or after)
         if mapped:
