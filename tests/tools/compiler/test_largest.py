@@ -38,12 +38,6 @@ def softmax(length):
     return b.finish()
 
 
-def product(inner):
-    b = Builder("net", (1, inner))
-    b.add(g.MatMul, "input_0", b.input((inner, 1)))
-    return b.finish()
-
-
 def lstm(states, sequence=3):
     b = Builder("net", (sequence, 4))
     b.lstm(states)
@@ -61,7 +55,6 @@ REFUSED = {
         "kernel with 3 channels",
     ),
     "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
-    "pim summed": ("pim", "25f", product, 5000, None, "number of summed elements"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
     "opu map": ("opu", "sim", column, 1100, 1023, "map"),
     "opu stride": ("opu", "sim", lambda n: conv((20, 20, 2), 3, 1, stride=(n, n)), 9, 7, "stride"),

@@ -19,7 +19,14 @@ from ...graph import (
     MatMul,
     MaxPool,
 )
-from .arithmetic import SUM_BITS, TABLES, places_before, run_table, saturated
+from .arithmetic import (
+    SUM_BITS,
+    TABLES,
+    elements_together,
+    places_before,
+    run_table,
+    saturated,
+)
 from .arrays.matrices import dense_splits
 from .recurrent import ALIGNED, BITS, ONE, PLACES, WIDE, cell_numbers
 from .rows.functions import is_function, run_function
@@ -155,7 +162,7 @@ def _run_node(quantised, node, sources, params):
         assert numbers is not None
         return _recurrent(node, numbers, sources[0])
     if isinstance(node, MatMul):
-        return _matmul(quantised, node, *sources)
+        return _matmul(quantised, node, *sources, params)
     return node.run(*sources)
 
 
@@ -180,19 +187,20 @@ def _max_pool(node, x, shape):
     return np.max(taps, axis=0)
 
 
-def _matmul(quantised, node, first, second):
-    bits = quantised.scales[node.inputs[0]].bits
-    before, shift = (
-        places_before(first.shape[-1], bits),
-        int(quantised.layers[node.name].shift.flat[0]),
-    )
-
+def _matmul(quantised, node, first, second, params):
+    bits, result = (quantised.scales[name].bits for name in (node.inputs[0], node.output))
+    inner = first.shape[-1]
+    if node.turned:
+        second = second.swapaxes(-1, -2)
+    together = elements_together(node, inner, (bits // 8, result // 8), params)
+    before, shift = places_before(together, bits), int(quantised.layers[node.name].shift.flat[0])
+    between = places_before(inner, bits) - before
     first = saturated(first + (1 << before >> 1), bits) >> before
-    sums = saturated(first @ (second.swapaxes(-1, -2) if node.turned else second), SUM_BITS)
-    return saturated(
-        saturated(sums + (1 << shift - before >> 1), SUM_BITS) >> shift - before,
-        quantised.scales[node.output].bits,
-    )
+    total = np.int64(0)
+    for k in range(0, inner, together):
+        part = saturated(first[..., k : k + together] @ second[..., k : k + together, :], SUM_BITS)
+        total = saturated(total + _down(part, between), SUM_BITS)
+    return saturated(_down(total, shift - before - between), result)
 
 
 def _down(values, places):

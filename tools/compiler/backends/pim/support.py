@@ -39,8 +39,6 @@ __all__ = ["check_support"]
 
 #: Reasons by kind of a node.
 _HOST = {"topk": "this core does not sort"}
-#: Elements that one ``vvdmul`` takes.
-_MOST_INNER = 2047
 
 
 def check_support(graph: Graph, node: Node, params: Mapping[str, Any]) -> Support:
@@ -172,10 +170,6 @@ def _wants_too_much(graph: Graph, node: Node) -> bool:
 def _product(graph, node, params):
     """Support check of a MatMul."""
     reason = against_product(graph, node)
-    if reason is None and graph.shape(node.inputs[0])[-1] > _MOST_INNER:
-        reason = (
-            f"rows of {graph.shape(node.inputs[0])[-1]} elements: expected at most {_MOST_INNER}"
-        )
     if reason is None and params["max_biw"] < SUM_BITS:
         reason = f"sums want max_biw = {SUM_BITS}, this build has {params['max_biw']}"
     return (
