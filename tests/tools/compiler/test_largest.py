@@ -46,14 +46,6 @@ def lstm(states, sequence=3):
 
 #: Core and preset, network by a size, a size that is too large, the largest, text of the message.
 REFUSED = {
-    "pim kernel": (
-        "pim",
-        "25f",
-        lambda n: conv((30, 30, 3), 4, n),
-        29,
-        22,
-        "kernel with 3 channels",
-    ),
     "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
     "opu map": ("opu", "sim", column, 1100, 1023, "map"),

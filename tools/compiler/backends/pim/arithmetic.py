@@ -114,9 +114,9 @@ def places_before(inner: int, bits: int) -> int:
 def elements_together(
     node: MatMul, inner: int, sizes: tuple[int, int], params: Mapping[str, Any]
 ) -> int:
-    """Number of products that one sum of a matrix product has: all ``inner``, or, where local memory
-    or ``vvdmul`` does not take them, those of a partial sum; ``sizes``: bytes of an element of the
-    operands and of the result."""
+    """Number of products that one sum of a matrix product has: all ``inner``, or, where ``vvdmul``
+    or local memory does not take them, those of a partial sum; ``sizes``: bytes of an element of
+    the operands and of the result."""
     size, out_size = sizes
     # The row, a column (as it comes, too, if it must be moved), and two constants that round the
     # row; a sum with two constants, two results, and words on the way to constants.

@@ -130,6 +130,7 @@ def _conv(writer, node, held, groups):
                     writer.relu(node),
                     partial(_clip, writer, node, core, (results[1] - results[0]) * outputs),
                     tile,
+                    writer.map_shape(_map_of(writer, node))[1],
                 ).emit(first, end)
                 core.used = mark
 
@@ -231,9 +232,14 @@ def _source(writer, node):
     place, shape = writer.places[name], writer.map_shape(name)
     if is_channel_view(writer.graph, name):
         # Its pixels are as far apart as those of the map.
-        (whole,) = writer.graph.maker(name).inputs
-        shape = (*shape[:2], writer.map_shape(whole)[2])
+        shape = (*shape[:2], writer.map_shape(_map_of(writer, node))[2])
     return place, shape, writer.size(name)
+
+
+def _map_of(writer, node):
+    """The map that a layer reads some channels of, or its source."""
+    (name,) = node.inputs
+    return writer.graph.maker(name).inputs[0] if is_channel_view(writer.graph, name) else name
 
 
 def _target(writer, node):

@@ -97,8 +97,11 @@ class ProgramWriter:
         ]:
             maker = self.graph.maker(name)
             if isinstance(maker, IN_PLACE):
-                begin = maker.start[-1] if isinstance(maker, Slice) else 0
-                self.places[name] = self.places[maker.inputs[0]] + begin * self.size(name)
+                (source,) = maker.inputs
+                begin = 0
+                if isinstance(maker, Slice):
+                    begin = int(np.ravel_multi_index(maker.start, self.graph.shape(source)))
+                self.places[name] = self.places[source] + begin * self.size(name)
                 continue
             self.places[name] = at
             at = -(-(at + self.graph.tensors[name].size * self.size(name)) // _ALIGN) * _ALIGN
