@@ -32,7 +32,7 @@ def column(length):
 
 
 def softmax(length):
-    b = Builder("net", (4, length))
+    b = Builder("net", (1, length))
     b.add(g.Softmax)
     b.dense(2, steps=True)
     return b.finish()
@@ -46,7 +46,7 @@ def lstm(states, sequence=3):
 
 #: Core and preset, network by a size, a size that is too large, the largest, text of the message.
 REFUSED = {
-    "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
+    "pim row": ("pim", "25f", softmax, 33_000, 32_767, "row"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
     "opu map": ("opu", "sim", column, 1100, 1023, "map"),
     "opu stride": ("opu", "sim", lambda n: conv((20, 20, 2), 3, 1, stride=(n, n)), 9, 7, "stride"),

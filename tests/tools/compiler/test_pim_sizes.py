@@ -30,7 +30,7 @@ CONVOLUTIONS = {
     "large groups": (conv((3, 3, 96), 60, (3, 3), groups=12, dilation=(1, 2)), "sim"),
     "one group at a time": (conv((2, 3, 26), 6, (5, 3), groups=2, bias=False), "sim"),
     "local memory": (conv((12, 12, 40), 4, (3, 3), dilation=(8, 5)), "sim"),
-    "taps far apart": (conv((1, 540, 1), 2, (1, 3), dilation=(1, 240)), "hx8k-mini"),
+    "taps far apart": (conv((2, 540, 1), 2, (2, 3), dilation=(1, 240)), "hx8k-mini"),
     "a large kernel": (conv((13, 14, 2), 3, (12, 11)), "sim"),
     "a large kernel with strides": (
         conv((17, 16, 3), 2, (13, 12), stride=(3, 2), padding=(2, 3, 6, 0), relu=True),

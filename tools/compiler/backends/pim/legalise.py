@@ -34,7 +34,7 @@ from ..rewriting import join_turned
 from .arithmetic import TABLES
 from .arrays.channels import by_channels
 from .arrays.matrices import split_layers
-from .maps import PoolRows, effective_window
+from .maps import PoolRows, least_fused
 
 __all__ = [
     "MOST_UNITS",
@@ -99,11 +99,10 @@ def legalise(
 def _maxima(node, shape, params, tensors):
     """Maxima that stand for one whose window local memory does not hold: of columns, then of rows;
     a line as long as the map in equal parts. The tensors in between are added to ``tensors``."""
-    (rows, columns, channels), window = shape, effective_window(node)
+    rows = shape[0]
     # Elements of a map have up to 16 bits.
     size, most = 2 if params["x_bits"] >= 16 else 1, params["lmem_bytes"]
-    fused = min(rows, window[0]) * columns * channels * size
-    if PoolRows.least(node, rows, size) <= most or fused <= most:
+    if PoolRows.least(node, rows, size) <= most or least_fused(node, shape, size) <= most:
         return [node]
     if 1 not in node.window:
         along = [_along(node, axis) for axis in (1, 0)]

@@ -25,6 +25,7 @@ __all__ = [
     "PoolRows",
     "Products",
     "effective_window",
+    "least_fused",
     "pool_row",
     "share",
     "spans",
@@ -46,6 +47,18 @@ def effective_window(node: Conv | MaxPool) -> tuple[int, int]:
         for length, distance in zip(node.window, node.dilation, strict=True)
     )
     return rows, columns
+
+
+def least_fused(node: Conv | MaxPool, shape: tuple[int, ...], size: int) -> int:
+    """Bytes of local memory that a layer takes at least where it is fused with others: the rows of
+    a window, and a convolution's zeros beside and above them; ``shape`` of its source, whose
+    elements have ``size`` bytes."""
+    rows, columns, channels = shape
+    held = min(rows, effective_window(node)[0])
+    if isinstance(node, Conv):
+        top, left, bottom, right = node.padding
+        held, columns = held + bool(top or bottom), columns + left + right
+    return held * columns * channels * size
 
 
 @dataclass(frozen=True)
