@@ -132,16 +132,16 @@ def test_scales_of_weights_go_with_their_outputs():
 
 
 def test_what_no_splits_hold_is_refused():
-    """A recurrent layer whose weights one core does not hold; the message names the largest."""
+    """A recurrent layer whose weights no cores hold; the message names the largest."""
     b = Builder("net", (3, 60), seed=3)
     b.lstm(60)
     graph = b.finish()
     with pytest.raises(
         PartitionError,
         match=(
-            r"lstm_0 \(Lstm\): takes 8 arrays, 240 biases and 8 groups of a core; the network "
+            r"lstm_0 \(Lstm\): takes 4 arrays, 120 biases and 4 groups of a core; the network "
             r"takes 8 arrays, there are 2 x 2 of 64 x 64, 64 biases and 16 groups a core; the "
-            r"largest number of states that fits is 16;"
+            r"largest number of states that fits is 32;"
         ),
     ):
         compile_graph(graph, target_build("model:pim", "sim"), random_calibration(graph))

@@ -118,7 +118,10 @@ class PIMBackend(Backend):
             needs = unique(layer_needs(alone, self.params))
         except LoweringError:
             return (np.inf,) * 3
-        return [sum(getattr(n, what) for n in needs) for what in ("arrays", "biases", "groups")]
+        return [
+            sum(getattr(n, what) * n.least for n in needs)
+            for what in ("arrays", "biases", "groups")
+        ]
 
     def _held(self, nodes, graph):
         try:

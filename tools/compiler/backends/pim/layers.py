@@ -70,14 +70,15 @@ def emit_layer(
     elif isinstance(node, Lstm | Gru):
         source = node.inputs[0]
         assert held is not None
-        ((_, (c,)),) = held
-        groups[node.name, c].emit(
-            writer.pointers[c],
-            writer.places[source],
-            writer.places[node.output],
-            writer.graph.shape(source)[0],
-            writer.size(source),
-        )
+        ((_, cores),) = held
+        for c in cores:
+            groups[node.name, c].emit(
+                writer.pointers[c],
+                writer.places[source],
+                writer.places[node.output],
+                writer.graph.shape(source)[0],
+                writer.size(source),
+            )
     elif isinstance(node, MatMul):
         emit_product(writer, node)
     elif isinstance(node, Transpose):

@@ -176,7 +176,7 @@ class ProgramWriter:
                 for c in cores:
                     core = self.cores[c]
                     if isinstance(node, Lstm | Gru):
-                        found[node.name, c] = Cell(core, node, self.q.layers[node.name])
+                        found[node.name, c] = Cell(core, node, self.q.layers[node.name], cores)
                     elif isinstance(node, Dense):
                         found.setdefault((node.name, c), []).append(
                             DenseColumns(core, node, self.q.layers[node.name], *what)

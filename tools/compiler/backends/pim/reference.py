@@ -28,7 +28,7 @@ from .arithmetic import (
     saturated,
 )
 from .arrays.matrices import dense_splits
-from .recurrent import ALIGNED, BITS, ONE, PLACES, WIDE, cell_numbers
+from .recurrent import ALIGNED, BITS, ONE, PLACES, WIDE, cell_numbers, late_biases, spread_of
 from .rows.functions import is_function, run_function
 
 if TYPE_CHECKING:
@@ -160,7 +160,7 @@ def _run_node(quantised, node, sources, params):
         return (np.sign(sums) * mean).reshape(len(sums), *shape)
     if isinstance(node, Lstm | Gru):
         assert numbers is not None
-        return _recurrent(node, numbers, sources[0])
+        return _recurrent(node, numbers, sources[0], spread_of(node, params).biased)
     if isinstance(node, MatMul):
         return _matmul(quantised, node, *sources, params)
     return node.run(*sources)
@@ -208,14 +208,15 @@ def _down(values, places):
     return saturated(values + (1 << places >> 1), WIDE) >> places
 
 
-def _gate_sums(x, weights, bias, shift):
-    sums = _product(x, weights.T) + bias
-    return saturated(sums + (1 << shift >> 1) >> shift, WIDE)
+def _gate_sums(x, weights, bias, shift, biased):
+    sums = _product(x, weights.T) + bias * biased
+    sums = saturated(sums + (1 << shift >> 1) >> shift, WIDE)
+    return sums if biased else saturated(sums + late_biases(bias, shift), WIDE)
 
 
-def _recurrent(node, numbers, x):
+def _recurrent(node, numbers, x, biased):
     """States for a sequence ``x`` [inputs, steps, features], int64 [inputs,
-    steps, hidden], or only the last state."""
+    steps, hidden], or only the last state; ``biased``: arrays hold the biases."""
     hidden, results = (
         node.recurrent.shape[1],
         np.zeros((*x.shape[:2], node.recurrent.shape[1]), np.int64),
@@ -231,10 +232,10 @@ def _recurrent(node, numbers, x):
     biases: Any = (numbers.bias, 0) if lstm else numbers.bias
     own, theirs = biases
     for place in range(x.shape[1])[:: -1 if node.reverse else 1]:
-        given = _gate_sums(x[:, place], numbers.weights, own, shift)
+        given = _gate_sums(x[:, place], numbers.weights, own, shift, biased)
         if lstm:
             sums = saturated(
-                saturated(given + _gate_sums(state, numbers.recurrent, 0, behind), WIDE), BITS
+                saturated(given + _gate_sums(state, numbers.recurrent, 0, behind, True), WIDE), BITS
             )
             i, o, f = np.split(run_table("sigmoid", sums[:, : 3 * hidden], BITS), 3, axis=1)
             new = _down(i * run_table("tanh", sums[:, 3 * hidden :], BITS), ALIGNED)
@@ -242,7 +243,7 @@ def _recurrent(node, numbers, x):
             state = saturated(_down(o * run_table("tanh", cell, BITS), PLACES), BITS)
         else:
             two = 2 * hidden
-            past = _gate_sums(state, numbers.recurrent[:two], theirs[:two], behind)
+            past = _gate_sums(state, numbers.recurrent[:two], theirs[:two], behind, biased)
             update, reset = np.split(
                 run_table("sigmoid", saturated(saturated(given[:, :two] + past, WIDE), BITS), BITS),
                 2,
@@ -252,7 +253,8 @@ def _recurrent(node, numbers, x):
                 past = _down(
                     reset
                     * saturated(
-                        _gate_sums(state, numbers.recurrent[two:], theirs[two:], behind), BITS
+                        _gate_sums(state, numbers.recurrent[two:], theirs[two:], behind, biased),
+                        BITS,
                     ),
                     PLACES,
                 )
@@ -262,6 +264,7 @@ def _recurrent(node, numbers, x):
                     numbers.recurrent[two:],
                     theirs[two:],
                     behind,
+                    biased,
                 )
             new = run_table("tanh", saturated(saturated(given[:, two:] + past, WIDE), BITS), BITS)
             state = saturated(
