@@ -228,13 +228,14 @@ def compile_graph(
         return _compiled(graph, build, calibration, options or Options(), progress)
     except PartitionError as error:
         raise _with_largest(error, graph, build, options or Options()) from error
+    except LoweringError as error:
+        if error.bytes_needed is None:
+            raise
+        raise _with_largest_layer(error, graph, build, options or Options()) from error
 
 
-def _with_largest(error, graph, build, options):
-    """The error of a network that the core cannot run, with the largest size that fits of every
-    layer that is refused for its size."""
-    graph = separated(simplify(graph), _backend(build))
-    nodes = {node.name: node for node in graph.nodes}
+def _fitting(build, options):
+    """Whether a build takes a network, as a function of its graph."""
     plain = Options(bits=options.bits, dry=True)
 
     def fits(network):
@@ -250,6 +251,32 @@ def _with_largest(error, graph, build, options):
             pass
         return False
 
+    return fits
+
+
+def _with_largest_layer(error, graph, build, options):
+    """The error of a network that main memory does not hold; if the layer with most numbers exceeds
+    it by itself, with the largest size of it that fits."""
+    graph = separated(simplify(graph), _backend(build))
+
+    def numbers(node):
+        tensors = sum(graph.tensors[name].size for name in {*node.inputs, node.output})
+        return tensors + np.size(getattr(node, "weights", ()))
+
+    node = max(graph.nodes, key=numbers)
+    largest = largest_that_fits(graph, node, _fitting(build, options))
+    if not largest:
+        return error
+    name = f"{node.name} ({node.origin or node.kind})"
+    return LoweringError(f"{error}; {name}: {largest}", bytes_needed=error.bytes_needed)
+
+
+def _with_largest(error, graph, build, options):
+    """The error of a network that the core cannot run, with the largest size that fits of every
+    layer that is refused for its size."""
+    graph = separated(simplify(graph), _backend(build))
+    nodes = {node.name: node for node in graph.nodes}
+    fits = _fitting(build, options)
     return PartitionError(
         build.isa,
         [

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Messages about size name the largest layer that fits, and that one compiles."""
 
+import re
+
 import numpy as np
 import pytest
 
 from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.largest import largest_that_fits
 from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
@@ -64,9 +67,9 @@ REFUSED = {
 }
 
 
-def compiled(graph, isa, preset):
+def compiled(graph, isa, preset, memory_size=1 << 25):
     params = open_core(isa).params.SPACE.resolve(preset)
-    build = TargetBuild(isa, preset, params, 1 << 25, None, None, f"model:{isa}")
+    build = TargetBuild(isa, preset, params, memory_size, None, None, f"model:{isa}")
     return compile_graph(graph, build, random_calibration(graph, 1), Options(dry=True))
 
 
@@ -83,6 +86,33 @@ def test_refusals_name_the_largest_that_fits(name):
     assert compiled(network(found), isa, preset).core_steps
     with pytest.raises(PartitionError):
         compiled(network(found + 1), isa, preset)
+
+
+def dense(inputs, *outputs):
+    b = Builder("net", (inputs,))
+    for number in outputs:
+        b.dense(number)
+    return b.finish()
+
+
+def test_a_message_about_main_memory_names_the_largest_layer_that_fits():
+    with pytest.raises(LoweringError) as caught:
+        compiled(dense(5000, 4), "pim", "hx8k", 1 << 13)
+    text = (
+        r"the network takes [\d,]+ bytes of main memory, there are 8,192; program and weights take "
+        r"[\d,]+, .*; dense_0 \(Dense\): the largest number of inputs that fits is ([\d,]+)"
+    )
+    found = int(re.fullmatch(text, str(caught.value))[1].replace(",", ""))
+    assert compiled(dense(found, 4), "pim", "hx8k", 1 << 13).core_steps
+    with pytest.raises(LoweringError):
+        compiled(dense(found + 1, 4), "pim", "hx8k", 1 << 13)
+
+
+def test_a_message_about_main_memory_names_no_layer_if_each_fits():
+    with pytest.raises(LoweringError) as caught:
+        compiled(dense(200, *[200] * 3), "pim", "85f", 1 << 17)
+    assert "bytes of main memory, there are 131,072" in str(caught.value)
+    assert "that fits" not in str(caught.value)
 
 
 def test_layers_that_a_core_lacks_have_no_largest_size():
