@@ -114,6 +114,42 @@ def test_states_of_several_cores_and_biases_added_to_sums(kind, preset, features
     assert plan.snr > 25
 
 
+@pytest.mark.parametrize(
+    ("kind", "preset", "features", "hidden"),
+    [
+        ("lstm", "25f", 1100, 16),
+        ("gru", "25f", 377, 9),
+        ("lstm", "25f", 128, 64),
+        ("gru, linear", "sim", 200, 20),
+        ("lstm", "hx8k", 100, 12),
+    ],
+)
+def test_many_features_are_summed_by_a_dense_layer(kind, preset, features, hidden):
+    build = f"model:pim?preset={preset}"
+    made = Builder("cell", (3, features), 3)
+    layer(made, kind, hidden)
+    _, plan = compiled(made, build)
+    assert len(plan.core_steps) == len(plan.steps) > 1
+    found = verify_plan(
+        plan, random_inputs(plan), "model", lambda: open_target(build), "reference", None
+    )
+    assert found.equal, found.difference
+    assert plan.snr > 40
+
+
+def test_more_states_than_a_group_has_rows():
+    made = Builder("cell", (2, 4), 1)
+    made.lstm(600)
+    with pytest.raises(
+        PartitionError,
+        match=(
+            r"lstm_0 \(Lstm\): 4 features and 600 states: expected at most 512 of each; the "
+            r"largest number of states that fits is 64;"
+        ),
+    ):
+        compiled(made, "model:pim?preset=25f")
+
+
 def test_two_layers_on_several_cores():
     made = Builder("cells", (3, 20), 1)
     layer(made, "lstm", 90)
@@ -155,7 +191,8 @@ def test_one_core_with_few_arrays():
         ({"act_unit": 0}, 4, 4, "act_unit = 1, this build has 0"),
         ({"max_biw": 16}, 4, 4, "max_biw = 32, this build has 16"),
         ({"x_bits": 8}, 4, 4, "x_bits = 16, this build has 8"),
-        ({}, 1025, 4, "1025 features and 4 states: expected at most 1024 of each"),
+        ({}, 4, 1025, "1025 states: expected at most 1024"),
+        ({}, 1025, 4, None),
     ],
 )
 def test_verdicts(build, features, hidden, reason):

@@ -10,15 +10,16 @@ Sums have the unit that the tables read (2^-12 of 16 bits), gates and states tha
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...graph import Graph, Gru, Lstm
+from ...graph import Dense, Graph, Gru, Lstm, Tensor
+from ..base import LoweringError
 from .arithmetic import table_steps
-from .arrays.matrices import Need
+from .arrays.matrices import Need, most_rows
 from .flat import Products
 from .maps import share
 
@@ -36,6 +37,7 @@ __all__ = [
     "cell_numbers",
     "late_biases",
     "need_of",
+    "projected",
     "spread_of",
 ]
 
@@ -81,27 +83,49 @@ def spread_of(node: Lstm | Gru, params: Mapping[str, Any]) -> Spread:
     for biased in (True, False):
         for cores in range(1, most + 1):
             demand = _demand(node, Spread(cores, biased), params)
-            limits = params["arrays"], params["bias_words"], params["groups"]
+            limits = params["arrays"], params["bias_words"], params["groups"], most_rows(params)
             if all(need <= limit for need, limit in zip(demand, limits, strict=True)):
                 return Spread(cores, biased)
     return Spread(most, True)
 
 
+def _rows(node, units):
+    """Rows of both weight matrices for the gates of states ``units`` (first, behind last)."""
+    rows = np.arange(len(node.recurrent)).reshape(-1, node.recurrent.shape[1])
+    return rows[:, slice(*units)].ravel()
+
+
+def _features(node, rows):
+    """Features (first, behind last) that ``rows`` of the input's weights read."""
+    read = np.flatnonzero(node.weights[rows].any(axis=0))
+    return (int(read[0]), int(read[-1]) + 1) if len(read) else (0, 1)
+
+
 def _demand(node, spread, params):
-    """Arrays, biases and groups of each core."""
-    sides = node.weights.shape[1], node.recurrent.shape[1]
-    hidden = -(-sides[1] // spread.cores)
-    columns = _columns(node, hidden, params)
-    arrays = sum(-(-side // params["xb_rows"]) for side in sides) * len(columns)
-    biases = _gates(node) * hidden * (1 if isinstance(node, Lstm) else 2)
-    return arrays, biases * spread.biased, 2 * len(columns)
+    """Arrays, biases and groups of a core at most, and rows of the largest group."""
+    states, found = node.recurrent.shape[1], []
+    for units in share(states, spread.cores):
+        rows, columns = _rows(node, units), _columns(node, units[1] - units[0], params)
+        read = (_features(node, rows[first : first + count]) for first, count in columns)
+        sides = [end - first for first, end in read] + [states] * len(columns)
+        arrays = sum(-(-side // params["xb_rows"]) for side in sides)
+        biases = len(rows) * (1 if isinstance(node, Lstm) else 2)
+        found.append((arrays, biases * spread.biased, len(sides), max(sides)))
+    return [max(numbers) for numbers in zip(*found, strict=True)]
 
 
 def need_of(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Need:
-    """The :class:`Need` of a recurrent layer's weights, on each of its cores."""
+    """The :class:`Need` of a recurrent layer's weights, on each of its cores. Raises LoweringError
+    if a group has too many rows."""
     spread = spread_of(node, params)
-    arrays, biases, groups = _demand(node, spread, params)
+    arrays, biases, groups, rows = _demand(node, spread, params)
     sides = node.weights.shape[1], node.recurrent.shape[1]
+    if rows > most_rows(params):
+        raise LoweringError(
+            f"{sides[0]} features and {sides[1]} states: expected at most {most_rows(params)} of "
+            f"each",
+            node.name,
+        )
     # A vector goes through half of the groups: of the input, or of the states.
     each = groups // 2 * -(-params["xb_cols"] // params["lanes"])
     cycles = graph.shape(node.inputs[0])[0] * sum(sides) * each
@@ -109,6 +133,23 @@ def need_of(graph: Graph, node: Lstm | Gru, params: Mapping[str, Any]) -> Need:
     if spread.cores > 1:
         need.placement = tuple(range(spread.cores))
     return need
+
+
+def projected(graph: Graph, node: Lstm | Gru) -> tuple[Tensor, Dense, Lstm | Gru]:
+    """A recurrent layer as a dense layer of every step, which makes its gates' sums of the input,
+    and one whose gates read these: (tensor in between, dense layer, recurrent layer)."""
+    name, gates = f"{node.name}:input", len(node.weights)
+    (source,) = node.inputs
+    between = Tensor(name, (graph.shape(source)[0], gates))
+    dense = Dense(
+        name=name,
+        inputs=[source],
+        output=name,
+        origin=node.origin,
+        weights=node.weights,
+        steps=True,
+    )
+    return between, dense, replace(node, inputs=[name], weights=np.eye(gates))
 
 
 class Cell:
@@ -125,32 +166,24 @@ class Cell:
         biases: Any = (numbers.bias, None) if isinstance(node, Lstm) else numbers.bias
         assert numbers.recurrent is not None and numbers.recurrent_shift is not None
         self.columns = _columns(node, self.hidden, core.params)
-        rows = np.arange(len(numbers.recurrent)).reshape(-1, states)[:, self.first : end].ravel()
-        #: Of the input and of the recurrence: (first column, group); biases that are added to sums.
+        rows = _rows(node, self.units[core.number])
+        chunks = [rows[first : first + count] for first, count in self.columns]
+        #: Of the input and of the recurrence: (first element of the vector that it reads, group) of
+        #: each chunk of columns; biases that are added to sums.
         self.groups, self.biases = [], []
-        for weights, bias, shift in (
-            (numbers.weights, biases[0], numbers.shift),
-            (numbers.recurrent, biases[1], numbers.recurrent_shift),
+        for weights, bias, shift, read in (
+            (numbers.weights, biases[0], numbers.shift, [_features(node, c) for c in chunks]),
+            (numbers.recurrent, biases[1], numbers.recurrent_shift, [(0, states)] * len(chunks)),
         ):
-            places = int(shift.flat[0])
-            own = None if bias is None else bias[rows]
-            self.groups.append(
-                [
-                    (
-                        first,
-                        core.group(
-                            np.ascontiguousarray(weights[rows[first : first + count]].T, np.int8),
-                            None
-                            if own is None or not biased
-                            else np.ascontiguousarray(own[first : first + count], np.int32),
-                            places,
-                            node.name,
-                        ),
-                    )
-                    for first, count in self.columns
-                ]
-            )
-            self.biases.append(None if own is None or biased else late_biases(own, places))
+            places, groups = int(shift.flat[0]), []
+            for chunk, (first, end) in zip(chunks, read, strict=True):
+                part = np.ascontiguousarray(weights[chunk, first:end].T, np.int8)
+                held = bias is not None and biased
+                own = np.ascontiguousarray(bias[chunk], np.int32) if held else None
+                groups.append((first, core.group(part, own, places, node.name)))
+            self.groups.append(groups)
+            late = bias is not None and not biased
+            self.biases.append(late_biases(bias[rows], places) if late else None)
 
     def emit(self, pointer: int, source: int, target: int, steps: int, size: int) -> None:
         """Emits all steps of a sequence at the global address ``source``, elements of ``size``
@@ -229,8 +262,9 @@ class Cell:
         """Emits the 32-bit sums of the input product (``which`` 0) or the recurrent product."""
         self.core.widths(bits, WIDE)
         for chunk in chunks:
-            first, group = self.groups[which][chunk]
-            self.core.mvmul(target + 4 * first, vector, group)
+            read, group = self.groups[which][chunk]
+            source = vector + read * bits // 8
+            self.core.mvmul(target + 4 * self.columns[chunk][0], source, group)
         late = self.late[which]
         if late is not None:
             self.core.widths(WIDE, WIDE)

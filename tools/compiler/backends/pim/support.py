@@ -195,9 +195,7 @@ def _recurrent(node, params):
         for name, need in (("act_unit", 1), ("x_bits", 16), ("max_biw", 32))
         if params[name] < need
     ]
-    sides = node.weights.shape[1], node.recurrent.shape[1]
-    if max(sides) > MOST_ROWS:
-        reasons.append(
-            f"{sides[0]} features and {sides[1]} states: expected at most {MOST_ROWS} of each"
-        )
+    states = node.recurrent.shape[1]
+    if states > MOST_ROWS:
+        reasons.append(f"{states} states: expected at most {MOST_ROWS}")
     return Support(HOST, "; ".join(reasons)) if reasons else Support(NATIVE)
