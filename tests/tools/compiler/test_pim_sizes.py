@@ -112,6 +112,50 @@ def test_transposes_of_any_size(name):
     assert len(plan.core_steps) == len(plan.steps)
 
 
+def pair(shape, other, function):
+    """A function of two tensors."""
+    b = Builder("pair", shape, 2)
+    first = b.act("relu")
+    b.add(g.Binary, first, b.act("relu", b.input(other)), function=function)
+    return b.finish()
+
+
+def long_table():
+    """A table of a long vector, whose scale its neighbours share."""
+    b = Builder("table", (300,), 2)
+    b.act("relu")
+    b.act("tanh")
+    b.act("relu")
+    return b.finish()
+
+
+def many_constants(function):
+    b = Builder("constants", (40, 50), 2)
+    b.act("relu")
+    b.add(g.Binary, b.here, b.constant(b.normal(40, 50)), function=function)
+    return b.finish()
+
+
+#: Functions of single elements: operands, tiles or constants that local memory or a core does not
+#: hold at once.
+ELEMENTS = {
+    "a long operand that repeats": (pair((3, 2500), (2500,), "add"), "25f"),
+    "an operand that repeats": (pair((4, 600), (600,), "mul"), "hx8k-mini"),
+    "a factor of each channel": (pair((12, 12, 8), (8,), "mul"), "hx8k-mini"),
+    "a product": (pair((20, 20, 8), (20, 20, 8), "mul"), "hx8k"),
+    "a difference": (pair((20, 20, 8), (20, 20, 8), "sub"), "hx8k-mini"),
+    "a long table": (long_table(), "85f"),
+    "many constants added": (many_constants("add"), "85f"),
+    "many constants multiplied": (many_constants("mul"), "85f"),
+}
+
+
+@pytest.mark.parametrize("name", ELEMENTS)
+def test_elements_of_any_number(name):
+    plan = check(*ELEMENTS[name])
+    assert len(plan.core_steps) == len(plan.steps)
+
+
 def test_a_legalised_graph_stays_as_it_is():
     """Units of a table, split or not, are not put in front of it again."""
     b = Builder("units", (66,), 3)

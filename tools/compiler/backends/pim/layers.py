@@ -176,12 +176,12 @@ def _elements(writer, node):
         if first == end:
             continue
 
-        product = isinstance(node, Binary) and node.function == "mul"
-        products = (
-            Products(core, end - first, int(writer.q.layers[node.name].shift.flat[0]), node.name)
-            if product
-            else None
-        )
+        products, most = None, {}
+        if isinstance(node, Binary) and node.function == "mul":
+            # Beside the products, two tiles of both operands.
+            some = min(Products.MOST, (_free_bytes(core) - 4) // (12 + 4 * size), end - first)
+            shift = int(writer.q.layers[node.name].shift.flat[0])
+            products, most = Products(core, some, shift, node.name), {"most": some}
 
         def work(result, operands, some, core=core, products=products):
             if products is not None:
@@ -202,7 +202,7 @@ def _elements(writer, node):
             size,
             node.name,
             work,
-            **({"most": Products.MOST} if product else {}),
+            **most,
         )
 
 

@@ -48,9 +48,7 @@ __all__ = [
 
 #: Elements that one ``vavg`` takes (docs/isa/pim.md, 3.1).
 _MOST_AVERAGED = 2047
-#: Elements of a constant operand that biases hold, at most.
-_MOST_CONSTANTS = 1024
-#: Elements of a vector that a matrix of ones turns into other units, at most.
+#: Elements of a vector that a matrix of ones turns into other units, at most. Longer ones are maps.
 MOST_UNITS = 256
 #: Most taps of the kernel with a single nonzero weight that computes a slice.
 _MOST_TAPS = 64
@@ -249,8 +247,8 @@ def shared_scales(graph: Graph, node: Node) -> tuple[bool, bool]:
 
 def _with_rescaling(graph):
     """Inserts products with one as rescaling beside each table lookup whose neighbours cannot have
-    the required scales; returns a new graph. A tensor of more than three axes is rescaled as a map
-    of one row."""
+    the required scales; returns a new graph. A tensor of more than three axes, or of long vectors,
+    is rescaled as a map of one row."""
     nodes, tensors = [], dict(graph.tensors)
 
     def add(node, shape):
@@ -276,7 +274,8 @@ def _with_rescaling(graph):
         # A graph that was legalised before has them, if in parts.
         before, after = before and source != f"{name}:in", after and output != f"{name}:out"
         shape, whole = graph.shape(output), graph.shape(output)
-        mapped = len(whole) > 3 and (before or after)
+        long = len(whole) < 3 and whole[-1] > MOST_UNITS
+        mapped = (len(whole) > 3 or long) and (before or after)
         if mapped:
             # Rescaling stands directly beside the table: no view of another shape comes between.
             before = after = True
@@ -445,15 +444,6 @@ def _support_with_constants(graph, node):
         whole = graph.shape(flowing) == graph.shape(node.output)
         if node.function not in ("add", "sub", "mul") or not whole:
             return None
-        size = graph.tensors[node.output].size
-    else:
-        size = max(graph.tensors[name].size for name in constants)
-    if size > _MOST_CONSTANTS:
-        return Support(
-            HOST,
-            f"{node.kind} with {constants[0]}: expected at most {_MOST_CONSTANTS:,} constants, "
-            f"found {size:,}",
-        )
     return Support(DECOMPOSED, "layers whose biases are the constants")
 
 
