@@ -229,9 +229,10 @@ def compile_graph(
     except PartitionError as error:
         raise _with_largest(error, graph, build, options or Options()) from error
     except LoweringError as error:
-        if error.bytes_needed is None:
+        largest = error.bytes_needed and _largest_layer(graph, build, options or Options())
+        if not largest:
             raise
-        raise _with_largest_layer(error, graph, build, options or Options()) from error
+        raise LoweringError(f"{error}; {largest}", bytes_needed=error.bytes_needed) from error
 
 
 def _fitting(build, options):
@@ -254,9 +255,9 @@ def _fitting(build, options):
     return fits
 
 
-def _with_largest_layer(error, graph, build, options):
-    """The error of a network that main memory does not hold; if the layer with most numbers exceeds
-    it by itself, with the largest size of it that fits."""
+def _largest_layer(graph, build, options):
+    """Text that names the layer with most numbers and the largest size of it that fits; empty if
+    the layer fits by itself."""
     graph = separated(simplify(graph), _backend(build))
 
     def numbers(node):
@@ -265,10 +266,7 @@ def _with_largest_layer(error, graph, build, options):
 
     node = max(graph.nodes, key=numbers)
     largest = largest_that_fits(graph, node, _fitting(build, options))
-    if not largest:
-        return error
-    name = f"{node.name} ({node.origin or node.kind})"
-    return LoweringError(f"{error}; {name}: {largest}", bytes_needed=error.bytes_needed)
+    return largest and f"{node.name} ({node.origin or node.kind}): {largest}"
 
 
 def _with_largest(error, graph, build, options):

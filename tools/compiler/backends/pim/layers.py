@@ -179,9 +179,9 @@ def _elements(writer, node):
         products, most = None, {}
         if isinstance(node, Binary) and node.function == "mul":
             # Beside the products, two tiles of both operands.
-            some = min(Products.MOST, (_free_bytes(core) - 4) // (12 + 4 * size), end - first)
+            tile = min(Products.MOST, (_free_bytes(core) - 4) // (12 + 4 * size), end - first)
             shift = int(writer.q.layers[node.name].shift.flat[0])
-            products, most = Products(core, some, shift, node.name), {"most": some}
+            products, most = Products(core, tile, shift, node.name), {"most": tile}
 
         def work(result, operands, some, core=core, products=products):
             if products is not None:
@@ -229,12 +229,10 @@ def _concat(writer, node):
 
 
 def _source(writer, node):
-    name = node.inputs[0]
-    place, shape = writer.places[name], writer.map_shape(name)
-    if is_channel_view(writer.graph, name):
-        # Its pixels are as far apart as those of the map.
-        shape = (*shape[:2], writer.map_shape(_map_of(writer, node))[2])
-    return place, shape, writer.size(name)
+    (name,) = node.inputs
+    # Its pixels are as far apart as those of the map.
+    shape = (*writer.map_shape(name)[:2], writer.map_shape(_map_of(writer, node))[2])
+    return writer.places[name], shape, writer.size(name)
 
 
 def _map_of(writer, node):

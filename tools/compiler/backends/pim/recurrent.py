@@ -193,17 +193,17 @@ class Cell:
         gates = _gates(node) * hidden
         some = min(hidden, Products.MOST)
         self.x = [core.allocate(features * size, what) for _ in range(2)]
-        #: States of all cores, and the core's own.
-        self.all, self.gates = core.allocate(2 * states, what), core.allocate(2 * gates, what)
-        self.state = self.all + 2 * self.first
+        self.states, self.gates = core.allocate(2 * states, what), core.allocate(2 * gates, what)
+        #: The core's own part of all states.
+        self.state = self.states + 2 * self.first
         self.given, self.past = core.allocate(4 * gates, what), core.allocate(4 * gates, what)
         self.product, self.aligned = (
             Products(core, some, PLACES, what),
             Products(core, some, ALIGNED, what),
         )
-        self.all_spare = core.allocate(2 * states, what)
-        self.spare = self.all_spare + 2 * self.first
-        self._constant(self.all, np.clip(np.rint(node.initial * (1 << PLACES)), -ONE - 1, ONE))
+        self.spares = core.allocate(2 * states, what)
+        self.spare = self.spares + 2 * self.first
+        self._constant(self.states, np.clip(np.rint(node.initial * (1 << PLACES)), -ONE - 1, ONE))
         if isinstance(node, Lstm):
             self.cell = core.allocate(2 * hidden, what)
             self._constant(self.cell, cell_numbers(node)[self.first : self.first + hidden])
@@ -222,7 +222,7 @@ class Cell:
                 to = target + 2 * (place * states + self.first)
                 core.store(pointer, self.state, 2 * hidden, to)
             if number < steps - 1:
-                self._exchange(self.all)
+                self._exchange(self.states)
         if node.last:
             core.store(pointer, self.state, 2 * hidden, target + 2 * self.first)
 
@@ -320,7 +320,7 @@ class Cell:
 
     def _lstm(self):
         hidden, gates = self.hidden, self.gates
-        self._sums(self.past, self.all, 1, range(len(self.columns)), BITS)
+        self._sums(self.past, self.states, 1, range(len(self.columns)), BITS)
         self._added_sums(0, 4 * hidden, gates)
         self._table("vsigm", gates, gates, 3 * hidden)
         self._table("vtanh", gates + 6 * hidden, gates + 6 * hidden, hidden)
@@ -340,7 +340,7 @@ class Cell:
         hidden, gates, late = self.hidden, self.gates, self.gates + 4 * self.hidden
         linear = self.node.linear_before_reset
         early = [k for k, (first, _) in enumerate(self.columns) if linear or first < 2 * hidden]
-        self._sums(self.past, self.all, 1, early, BITS)
+        self._sums(self.past, self.states, 1, early, BITS)
         self._added_sums(0, 2 * hidden, gates)
         self._table("vsigm", gates, gates, 2 * hidden)
         reset = gates + 2 * hidden
@@ -358,10 +358,10 @@ class Cell:
             else:
                 self.product.narrow(self.spare + 2 * first, count, 2)
         if not linear:
-            self._exchange(self.all_spare)
+            self._exchange(self.spares)
             self._sums(
                 self.past,
-                self.all_spare,
+                self.spares,
                 1,
                 [k for k in range(len(self.columns)) if k not in early],
                 BITS,
