@@ -228,13 +228,15 @@ def compile_graph(
         return _compiled(graph, build, calibration, options or Options(), progress)
     except PartitionError as error:
         raise _with_largest(error, graph, build, options or Options()) from error
+    except LoweringError as error:
+        largest = error.bytes_needed and _largest_layer(graph, build, options or Options())
+        if not largest:
+            raise
+        raise LoweringError(f"{error}; {largest}", bytes_needed=error.bytes_needed) from error
 
 
-def _with_largest(error, graph, build, options):
-    """The error of a network that the core cannot run, with the largest size that fits of every
-    layer that is refused for its size."""
-    graph = separated(simplify(graph), _backend(build))
-    nodes = {node.name: node for node in graph.nodes}
+def _fitting(build, options):
+    """Whether a build takes a network, as a function of its graph."""
     plain = Options(bits=options.bits, dry=True)
 
     def fits(network):
@@ -250,6 +252,29 @@ def _with_largest(error, graph, build, options):
             pass
         return False
 
+    return fits
+
+
+def _largest_layer(graph, build, options):
+    """Text that names the layer with most numbers and the largest size of it that fits; empty if
+    the layer fits by itself."""
+    graph = separated(simplify(graph), _backend(build))
+
+    def numbers(node):
+        tensors = sum(graph.tensors[name].size for name in {*node.inputs, node.output})
+        return tensors + np.size(getattr(node, "weights", ()))
+
+    node = max(graph.nodes, key=numbers)
+    largest = largest_that_fits(graph, node, _fitting(build, options))
+    return largest and f"{node.name} ({node.origin or node.kind}): {largest}"
+
+
+def _with_largest(error, graph, build, options):
+    """The error of a network that the core cannot run, with the largest size that fits of every
+    layer that is refused for its size."""
+    graph = separated(simplify(graph), _backend(build))
+    nodes = {node.name: node for node in graph.nodes}
+    fits = _fitting(build, options)
     return PartitionError(
         build.isa,
         [

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Messages about size name the largest layer that fits, and that one compiles."""
 
+import re
+
 import numpy as np
 import pytest
 
 from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.largest import largest_that_fits
 from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
@@ -32,15 +35,9 @@ def column(length):
 
 
 def softmax(length):
-    b = Builder("net", (4, length))
+    b = Builder("net", (1, length))
     b.add(g.Softmax)
     b.dense(2, steps=True)
-    return b.finish()
-
-
-def product(inner):
-    b = Builder("net", (1, inner))
-    b.add(g.MatMul, "input_0", b.input((inner, 1)))
     return b.finish()
 
 
@@ -52,16 +49,7 @@ def lstm(states, sequence=3):
 
 #: Core and preset, network by a size, a size that is too large, the largest, text of the message.
 REFUSED = {
-    "pim kernel": (
-        "pim",
-        "25f",
-        lambda n: conv((30, 30, 3), 4, n),
-        29,
-        22,
-        "kernel with 3 channels",
-    ),
-    "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
-    "pim summed": ("pim", "25f", product, 5000, None, "number of summed elements"),
+    "pim row": ("pim", "25f", softmax, 33_000, 32_767, "row"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
     "opu map": ("opu", "sim", column, 1100, 1023, "map"),
     "opu stride": ("opu", "sim", lambda n: conv((20, 20, 2), 3, 1, stride=(n, n)), 9, 7, "stride"),
@@ -79,9 +67,9 @@ REFUSED = {
 }
 
 
-def compiled(graph, isa, preset):
+def compiled(graph, isa, preset, memory_size=1 << 25):
     params = open_core(isa).params.SPACE.resolve(preset)
-    build = TargetBuild(isa, preset, params, 1 << 25, None, None, f"model:{isa}")
+    build = TargetBuild(isa, preset, params, memory_size, None, None, f"model:{isa}")
     return compile_graph(graph, build, random_calibration(graph, 1), Options(dry=True))
 
 
@@ -98,6 +86,33 @@ def test_refusals_name_the_largest_that_fits(name):
     assert compiled(network(found), isa, preset).core_steps
     with pytest.raises(PartitionError):
         compiled(network(found + 1), isa, preset)
+
+
+def dense(inputs, *outputs):
+    b = Builder("net", (inputs,))
+    for number in outputs:
+        b.dense(number)
+    return b.finish()
+
+
+def test_a_message_about_main_memory_names_the_largest_layer_that_fits():
+    with pytest.raises(LoweringError) as caught:
+        compiled(dense(5000, 4), "pim", "hx8k", 1 << 13)
+    text = (
+        r"the network takes [\d,]+ bytes of main memory, there are 8,192; program and weights take "
+        r"[\d,]+, .*; dense_0 \(Dense\): the largest number of inputs that fits is ([\d,]+)"
+    )
+    found = int(re.fullmatch(text, str(caught.value))[1].replace(",", ""))
+    assert compiled(dense(found, 4), "pim", "hx8k", 1 << 13).core_steps
+    with pytest.raises(LoweringError):
+        compiled(dense(found + 1, 4), "pim", "hx8k", 1 << 13)
+
+
+def test_a_message_about_main_memory_names_no_layer_if_each_fits():
+    with pytest.raises(LoweringError) as caught:
+        compiled(dense(200, *[200] * 3), "pim", "85f", 1 << 17)
+    assert "bytes of main memory, there are 131,072" in str(caught.value)
+    assert "that fits" not in str(caught.value)
 
 
 def test_layers_that_a_core_lacks_have_no_largest_size():

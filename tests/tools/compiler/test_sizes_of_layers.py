@@ -96,7 +96,7 @@ class Layer:
     most: dict
 
 
-CONV = {"map": 40, "kernel": 15, "channels": 400, "stride": 9, "dilation": 18}
+CONV = {"map": 40, "kernel": 30, "channels": 400, "stride": 9, "dilation": 18}
 LAYERS = {
     "conv": Layer(lambda s: windowed("conv", s), CONV | {"outputs": 300}),
     "depthwise": Layer(lambda s: windowed("depthwise", s), CONV),
@@ -122,9 +122,13 @@ LAYERS = {
         ),
         {"rows": 60, "columns": 60, "channels": 300},
     ),
-    "lstm": Layer(lambda s: recurrent("lstm", s), {"sequence": 80, "features": 1500, "states": 60}),
-    "gru": Layer(lambda s: recurrent("gru", s), {"sequence": 20, "features": 1500, "states": 60}),
+    "lstm": Layer(
+        lambda s: recurrent("lstm", s), {"sequence": 80, "features": 1500, "states": 150}
+    ),
+    "gru": Layer(lambda s: recurrent("gru", s), {"sequence": 20, "features": 1500, "states": 150}),
 }
+#: Layers of which a core takes those of any size that the tests draw.
+OF_ANY_SIZE = {"pim": LAYERS.keys() - {"lstm", "gru"}}
 #: Name of a dimension in a message -> that of a size, where they differ.
 SIZES = {
     "number of channels": "channels",
@@ -178,12 +182,13 @@ def check(kind, sizes, isa):
     text = refusal(network(kind, sizes), isa)
     if not text:
         return True
+    assert kind not in OF_ANY_SIZE.get(isa, ()), (kind, sizes, text)
     least = dict.fromkeys(sizes, 1) | ({"channels": 2} if kind == "depthwise" else {})
     if refusal(network(kind, least), isa):
         return False  # the core has no such layer
-    if "bytes of main memory" in text and "there are" in text:
-        return False
     named = NAMED.search(text)
+    if named is None and "bytes of main memory" in text and "there are" in text:
+        return False
     assert named, (kind, sizes, text)
     what, size = named[1], int(named[2].replace(",", ""))
     name = SIZES.get(what, what)
