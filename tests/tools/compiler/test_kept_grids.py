@@ -97,6 +97,7 @@ OPERATORS = {
     "from": lambda m: m.emit("Sub", before=[m.of_channels(1.5)]),
     "relu": lambda m: m.emit("Relu"),
     "clip": lambda m: m.emit("Clip", m.constant(np.float32(-1)), m.constant(np.float32(3))),
+    "high": lambda m: m.emit("Clip", m.constant(np.float32(1)), m.constant(np.float32(3))),
     "flatten": Model.flatten,
     "transpose": Model.transpose,
     "even": lambda m: m.quantise(2**-14, np.int16(0)),
@@ -151,6 +152,7 @@ def check(names, folder):
         ("fold_behind", ("conv", "narrow", "mul", "even"), ["conv", "affine"]),
         # Activations and moves.
         ("fuse_activation", ("conv", "even", "relu"), ["conv"]),
+        ("fuse_activation", ("conv", "narrow", "high"), ["conv", "activation"]),
         ("merge_limits", ("relu", "moved", "clip"), ["activation"]),
         ("merge_transposes", ("transpose", "even", "transpose", "conv"), ["conv"]),
     ],

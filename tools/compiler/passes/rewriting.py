@@ -181,7 +181,8 @@ class Editor:
         before = maker is not None and other in maker.inputs
         if before and self.sole_reader(other) is not maker:
             return False
-        if np.ptp(least) != 0 or np.ptp(greatest) != 0 or scale[0] == 0:
+        low, high = np.clip((least[0], greatest[0]), *limits)
+        if np.ptp(least) != 0 or np.ptp(greatest) != 0 or low == high:
             return False
         found.take_grid(grid)
         found.scale = float(grid.scale * abs(scale[0]))
