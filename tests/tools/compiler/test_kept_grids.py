@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Grids of QDQ models: passes leave values cut where the model's QuantizeLinear cuts them."""
+"""Grids of QDQ models: values stay cut where the model's QuantizeLinear cuts them, by clips or,
+where these are left out, by the grids that passes keep."""
 
 from itertools import product
 
@@ -10,6 +11,8 @@ pytest.importorskip("onnx")
 pytest.importorskip("onnxruntime")
 
 from quintet.tools.compiler import graph as g  # noqa: E402
+from quintet.tools.compiler.backends import backend_names  # noqa: E402
+from quintet.tools.compiler.fidelity import reference_tensors  # noqa: E402
 from quintet.tools.compiler.onnx_import import OnnxError  # noqa: E402
 from quintet.tools.compiler.passes import RULES, apply, simplify  # noqa: E402
 from quintet.tools.compiler.passes.centring import (  # noqa: E402
@@ -17,6 +20,10 @@ from quintet.tools.compiler.passes.centring import (  # noqa: E402
     centred,
     results_centred,
 )
+from quintet.tools.compiler.passes.cutting import without_idle_cuts  # noqa: E402
+from quintet.tools.compiler.planning import Options, compile_graph  # noqa: E402
+from quintet.tools.compiler.target_build import target_build  # noqa: E402
+from quintet.tools.compiler.values import from_graph, to_graph  # noqa: E402
 from tests.tools.compiler.networks import Builder  # noqa: E402
 from tests.tools.compiler.onnx_models import (  # noqa: E402
     compare,
@@ -105,6 +112,7 @@ OPERATORS = {
     "moved": lambda m: m.quantise(2**-14, np.int16(5000)),
     "narrow": lambda m: m.quantise(2**-17, np.int16(0)),
 }
+MOVES = ("flatten", "transpose")
 GRIDS = ("even", "unsigned", "moved")
 
 
@@ -118,12 +126,17 @@ def model_of(names):
 
 
 def check(names, folder):
-    """The graph on its grids is near onnxruntime, before and after the passes; the simplified
-    graph."""
+    """The graph is near onnxruntime with the clips of its grids or with grids alone, before and
+    after the passes; the simplified graph of grids alone."""
     model = model_of(names)
     graph = import_model(model, folder)
     feeds = feeds_of(graph, spread=3.0)
     expected = run_there(model, feeds)
+    # An input of the network is not clipped.
+    if next(name for name in names if name not in MOVES) not in GRIDS:
+        for one in (graph, simplify(graph)):
+            compare(run_here(one, feeds), expected, relative=3e-3)
+    graph = without_idle_cuts(graph, None)
     simple = simplify(graph)
     for one in (graph, simple):
         compare(run_here(one, feeds, grids=True), expected, relative=3e-3)
@@ -161,7 +174,7 @@ def check(names, folder):
 def test_rules_keep_grids(tmp_path, rule, names, left):
     simple = check(names, tmp_path)
     assert [one.kind for one in simple.nodes] == left
-    graph = import_model(model_of(names), tmp_path)
+    graph = without_idle_cuts(import_model(model_of(names), tmp_path), None)
     feeds = feeds_of(graph, spread=3.0)
     alone = apply(graph, [RULES["binary_to_affine"], RULES[rule]])
     compare(run_here(alone, feeds, grids=True), run_here(graph, feeds, grids=True), relative=3e-3)
@@ -174,7 +187,7 @@ def test_every_order_of_three(tmp_path):
     for order in product(names, repeat=3):
         places = [at for at, name in enumerate(order) if name in GRIDS]
         between = order[places[0] + 1 : places[1]] if len(places) == 2 else ("",)
-        if len(places) not in (1, 2) or not set(between) - {"flatten", "transpose"}:
+        if len(places) not in (1, 2) or not set(between) - {*MOVES}:
             continue
         try:
             check(order, tmp_path)
@@ -187,6 +200,65 @@ def test_every_order_of_three(tmp_path):
             raise AssertionError(f"{order}: {error}") from error
         tried += 1
     assert tried > 400
+
+
+def without_relu6(gain):
+    """Two convolutions and a dense layer as onnxruntime quantises them: the grids of 8 bits stand
+    for a Clip from 0 to 6 behind each convolution. ``gain``: of the weights."""
+    made = Model()
+    made.quantise(1 / 32, np.int8(0))
+    for padding in (1, 0):
+        made.conv(padding)
+        for name in (made.nodes[-1].input[1], made.nodes[-1].input[2]):
+            made.constants[name] = made.constants[name] * np.float32(gain)
+        made.quantise(6 / 255, np.uint8(0))
+    made.gemm()
+    shape = {"x": (1, CHANNELS, SIDE, SIDE)}
+    return make_model(made.nodes, shape, {made.here: None}, made.constants)
+
+
+def some_inputs(count):
+    return np.random.default_rng(3).normal(size=(count, CHANNELS, SIDE, SIDE)).astype(np.float32)
+
+
+@pytest.mark.parametrize("isa", backend_names())
+def test_a_clip_that_is_left_to_the_grid_is_taken_from_it(tmp_path, isa):
+    model = without_relu6(gain=2.0)
+    graph, given = import_model(model, tmp_path), some_inputs(64)
+    plan = compile_graph(
+        graph, target_build(f"ulx3s-85f/{isa}"), {"x": given}, Options(host_steps=True)
+    )
+    few = given[:16]
+    _, values = reference_tensors(plan, {port.tensor: to_graph(port, few) for port in plan.inputs})
+    (port,) = plan.outputs
+    found = from_graph(port, values[port.tensor])
+    expected = np.concatenate([[*run_there(model, {"x": one[None]}).values()][0] for one in few])
+    noise = np.square(found - expected).sum() / np.square(expected).sum()
+    assert noise < 0.01
+
+
+@pytest.mark.parametrize("fused", [False, True])
+@pytest.mark.parametrize("gain, functions", [(0.2, {"relu"}), (2.0, {"clip"})])
+def test_clips_that_cut_nothing_are_relus(tmp_path, gain, functions, fused):
+    graph = import_model(without_relu6(gain), tmp_path)
+    if fused:
+        graph = simplify(graph)
+    calibration = {"x": some_inputs(64)}
+    simple = simplify(without_idle_cuts(graph, calibration))
+    assert [one.kind for one in simple.nodes] == ["conv", "conv", "dense"]
+    assert {one.activation.function for one in simple.nodes[:2]} == functions
+    relus = simplify(without_idle_cuts(graph, None))
+    assert {one.activation.function for one in relus.nodes[:2]} == {"relu"}
+
+
+def test_a_result_that_ends_before_its_grid_is_not_clipped(tmp_path):
+    made = Model()
+    made.emit("Sigmoid")
+    made.quantise(1 / 128, np.uint8(0))
+    made.emit("Neg")
+    shape = {"x": (1, CHANNELS, SIDE, SIDE)}
+    graph = import_model(make_model(made.nodes, shape, {made.here: None}, made.constants), tmp_path)
+    assert [one.function for one in graph.nodes] == ["sigmoid", "neg"]
 
 
 def gridded(network, tensor):
