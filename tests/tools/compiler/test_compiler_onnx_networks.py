@@ -182,7 +182,7 @@ def test_shared_models_are_onnxruntimes(path):
 
 
 def unrounded(model):
-    """The model with a Clip for each pair of QuantizeLinear and DequantizeLinear, none of weights."""
+    """The model with a Clip for each QuantizeLinear and DequantizeLinear of a tensor that flows."""
     makers = {name: node for node in model.graph.node for name in node.output}
     constants = {one.name: onnx.numpy_helper.to_array(one) for one in model.graph.initializer}
     nodes = []
