@@ -270,6 +270,8 @@ def _compiled(graph, build, calibration, options, progress):
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         given = carried(graph, options.states, few, options.steps)
     near = without_idle_cuts(graph, None if calibration is None else given)
+    if calibration is None:
+        graph = near  # random inputs do not tell where values are cut, nor at what cost
     held: dict[str, str] = {}
     check_relus(options.approximate)
     if calibration is not None:
