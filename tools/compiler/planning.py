@@ -270,7 +270,8 @@ def _compiled(graph, build, calibration, options, progress):
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         given = carried(graph, options.states, few, options.steps)
     near = without_idle_cuts(graph, None if calibration is None else given)
-    if calibration is None:
+    cuts_left_out = calibration is None and near is not graph
+    if cuts_left_out:
         graph = near  # random inputs do not tell where values are cut, nor at what cost
     held: dict[str, str] = {}
     check_relus(options.approximate)
@@ -310,6 +311,11 @@ def _compiled(graph, build, calibration, options, progress):
             else:
                 _bar(made, error, options, forced_to_host)
     notes = []
+    if cuts_left_out and made.backend.floating:
+        notes.append(
+            "values are not cut where the model's scales end, since no calibration inputs tell "
+            "whether any reach so far; give --calibrate if the model left a Clip to its scales"
+        )
     if calibration is None and not made.backend.floating:
         notes.append(
             ("would be quantised" if options.dry else "quantised")

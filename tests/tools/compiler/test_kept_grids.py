@@ -237,6 +237,27 @@ def test_a_clip_that_is_left_to_the_grid_is_taken_from_it(tmp_path, isa):
     assert noise < 0.01
 
 
+def test_without_calibration_a_core_of_floats_says_that_nothing_is_cut(tmp_path):
+    graph = import_model(without_relu6(gain=2.0), tmp_path)
+    build = target_build("ulx3s-85f/cherry")
+    note = "values are not cut where the model's scales end, since no calibration inputs tell"
+    assert any(note in one for one in compile_graph(graph, build).notes)
+    calibrated = compile_graph(graph, build, {"x": some_inputs(16)})
+    assert not any(note in one for one in calibrated.notes)
+
+
+def test_a_clip_of_the_models_own_stays(tmp_path):
+    made = Model()
+    made.conv(0)
+    made.emit("Clip", made.constant(np.float32(0)), made.constant(np.float32(6)))
+    made.quantise(6 / 255, np.uint8(0))
+    made.emit("Neg")
+    shape = {"x": (1, CHANNELS, SIDE, SIDE)}
+    graph = import_model(make_model(made.nodes, shape, {made.here: None}, made.constants), tmp_path)
+    assert without_idle_cuts(graph, None) is graph
+    assert [one.kind for one in graph.nodes] == ["conv", "activation", "activation"]
+
+
 @pytest.mark.parametrize("fused", [False, True])
 @pytest.mark.parametrize("gain, functions", [(0.2, {"relu"}), (2.0, {"clip"})])
 def test_clips_that_cut_nothing_are_relus(tmp_path, gain, functions, fused):

@@ -17,6 +17,8 @@ from .rewriting import Editor
 
 __all__ = ["without_idle_cuts"]
 
+#: Operators that bring a clip with them; a Clip of the model's own stays.
+_QUANTISERS = {"QuantizeLinear", "QLinearConv", "QLinearMatMul", "Quant", "IntQuant", "Trunc"}
 #: Greatest squared error of a tensor whose clip is left out, as a share of its power: 30 dB, about
 #: what 8 bits lose by rounding.
 _SHARE = 1e-3
@@ -55,9 +57,10 @@ def _clip(node: Any) -> Any:
 
 
 def _is_cut(node: Node, result: Tensor) -> bool:
-    """Whether a node clips its result to the ends of its grid, or from zero to the upper one."""
+    """Whether a quantiser clips a node's result to the ends of its grid, or from zero to the upper
+    one."""
     clip = _clip(node)
-    if clip is None or result.scale is None:
+    if clip is None or result.scale is None or not _QUANTISERS & {*node.origin.split("+")}:
         return False
     low, high = result.ends()
     # A narrow range leaves out the least number.
