@@ -21,6 +21,7 @@ from .partition import PartitionError, neighbours_of, partition, refusal, separa
 from .passes import simplify
 from .passes.centring import branches_scaled, centred, results_centred
 from .passes.curves import Approximation, approximated, check_relus
+from .passes.cutting import without_idle_cuts
 from .plan import CoreStep, HostStep, Plan, drop_unread
 from .quantise import check_bits, quantise
 from .quantise.calibration import check_calibration, collect
@@ -293,14 +294,17 @@ def _compiled(graph, build, calibration, options, progress):
     if options.states:
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
         given = carried(graph, options.states, few, options.steps)
-    near = graph
+    near = without_idle_cuts(graph, None if calibration is None else given)
+    cuts_left_out = calibration is None and near is not graph
+    if cuts_left_out:
+        graph = near  # random inputs do not tell where values are cut, nor at what cost
     held: dict[str, str] = {}
     check_relus(options.approximate)
     if calibration is not None:
         # A state's offset or factor would have to be that of its other end.
         fixed = {name for pair in options.states for name in (pair.input, pair.output)}
         few = {name: np.asarray(array)[:MOST_CALIBRATION] for name, array in given.items()}
-        near, held = centred(simplify(graph), few, fixed)
+        near, held = centred(simplify(near), few, fixed)
         if not options.dry and _backend(build).is_narrow(options.bits):
             near = branches_scaled(results_centred(near, few, fixed), few, fixed)
     near, curves = _with_curves(near, build, given, options)
@@ -332,6 +336,11 @@ def _compiled(graph, build, calibration, options, progress):
             else:
                 _bar(made, error, options, forced_to_host)
     notes = []
+    if cuts_left_out and made.backend.floating:
+        notes.append(
+            "values are not cut where the model's scales end, since no calibration inputs tell "
+            "whether any reach so far; give --calibrate if the model left a Clip to its scales"
+        )
     if calibration is None and not made.backend.floating:
         notes.append(
             ("would be quantised" if options.dry else "quantised")
