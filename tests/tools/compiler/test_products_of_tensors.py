@@ -139,11 +139,12 @@ def test_elements_of_eight_bits_on_pim(turned):
         assert found.equal, found.difference
 
 
-#: Preset, rows, summed elements, columns, whether the second operand is transposed: rows that
-#: ``vvdmul`` or local memory does not take at once, in blocks of rows and columns.
+#: Preset, rows, summed elements, columns, whether the second operand is transposed: rows that are
+#: too long for one sum or for local memory, in blocks of rows and columns.
 LONG = [
     ("25f", 4, 4096, 4, False),
     ("25f", 3, 3136, 5, True),
+    ("25f", 3, 513, 5, False),
     ("sim", 7, 1100, 9, False),
     ("hx8k-mini", 2, 301, 3, False),
 ]
