@@ -102,10 +102,7 @@ class OpuBackend(Backend):
         form, made = self._layers(quantised, fuse=False)
         given = {}
         for name, found in inputs.items():
-            grid, tensor, found = form.grids.get(name), made.values[name], np.asarray(found)
-            given[tensor.name] = (
-                grid.pack(found) if grid is not None else found.reshape(len(found), *tensor.shape)
-            )
+            given[made.values[name].name] = form.packed(name, np.asarray(found))
         wanted = {
             name: tensor for name, tensor in made.values.items() if keep or name in graph.kept()
         }
@@ -114,7 +111,7 @@ class OpuBackend(Backend):
         return {
             name: np.asarray(inputs[name])
             if name in inputs
-            else values[tensor].reshape(-1, *graph.shape(name))
+            else form.exchange(values[tensor]).reshape(-1, *graph.shape(name))
             for name, tensor in wanted.items()
         }
 

@@ -14,6 +14,7 @@ import numpy as np
 from ...graph import (
     Activation,
     Affine,
+    AveragePool,
     Binary,
     Concat,
     Conv,
@@ -25,7 +26,8 @@ from ...graph import (
     Tensor,
 )
 from ..rewriting import join_turned, maxima_in_steps
-from .support import MOST_POOL, constant_of, is_limit
+from .layers import MOST_STRIDE
+from .support import MOST_POOL, constant_of, is_limit, window_strides
 
 __all__ = ["legalise"]
 
@@ -36,12 +38,48 @@ _MOST = 512
 def legalise(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
     """Legalises a graph (returns a new one); tensors keep their names. ``unfused_clips``: names of
     layers whose clip stays unfused."""
-    graph = maxima_in_steps(join_turned(graph), MOST_POOL)
+    graph = _pools_in_steps(maxima_in_steps(join_turned(graph), MOST_POOL))
     graph = _with_own_scales(_without_limits(graph), unfused_clips)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         result.nodes += _leaky(result, node) if _sloped(node) else [_node(result, node)]
     return result
+
+
+def _pools_in_steps(graph):
+    """Replaces maxima of windows or at strides that are too large by maxima of smaller windows, and
+    of their results, until single elements remain, one stride apart; returns a new graph."""
+    nodes, tensors = [], dict(graph.tensors)
+    for node in graph.nodes:
+        if isinstance(node, AveragePool | MaxPool):
+            node = replace(node, stride=window_strides(graph, node))
+        number = 0
+        while isinstance(node, MaxPool) and (
+            max(node.window) > MOST_POOL or max(node.stride) > MOST_STRIDE and max(node.window) > 1
+        ):
+            number += 1
+            window, stride = zip(
+                *(_first_step(*side) for side in zip(node.window, node.stride, strict=True)),
+                strict=True,
+            )
+            name = f"{node.name}:windows {number}"
+            part = replace(node, name=name, output=name, window=window, stride=stride)
+            tensors[name] = Tensor(name, part.shape_of(tensors[node.inputs[0]].shape))
+            nodes.append(part)
+            rest = zip(node.window, window, node.stride, stride, strict=True)
+            window, stride = zip(*(((k - a) // b + 1, s // b) for k, a, s, b in rest), strict=True)
+            node = replace(node, inputs=[name], window=window, stride=stride, padding=(0, 0, 0, 0))
+        nodes.append(node)
+    return replace(graph, nodes=nodes, tensors=tensors)
+
+
+def _first_step(window, stride):
+    """Window and stride of maxima that overlap or touch, and end with a window of so many elements,
+    along one axis."""
+    if window <= MOST_POOL and stride <= MOST_STRIDE:
+        return window, stride
+    step = max(n for n in range(1, MOST_STRIDE + 1) if stride % n == 0)
+    return min(window, MOST_POOL if step == 1 else step + window % step), step
 
 
 def _without_limits(graph):

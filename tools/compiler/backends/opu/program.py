@@ -101,7 +101,7 @@ def lowered_program(
     zeros = [
         (compiled.maps_at + 64 * buffer.base, 64 * buffer.units)
         for tensor, buffer in compiled.buffers.items()
-        if buffer.border or tensor in folded
+        if any(buffer.border) or tensor in folded
     ]
     lowered = Lowered(
         program=compiled.data,
