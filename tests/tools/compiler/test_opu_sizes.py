@@ -137,6 +137,16 @@ def test_a_long_signal_keeps_its_accuracy():
     assert compile_graph(b.finish(), build_of("opu"), {"input_0": inputs}).snr > 20
 
 
+def test_an_average_of_many_positions_keeps_its_accuracy():
+    """A single sum of as many rounded products has 33 dB."""
+    b = Builder("average", (1, 16000, 4))
+    b.act("relu")
+    b.global_average()
+    random = np.random.default_rng(2)
+    inputs = random.normal(0, 1, (8, 1, 16000, 4)) * random.uniform(0.1, 1, (8, 1, 1, 4))
+    assert compile_graph(b.finish(), build_of("opu"), {"input_0": inputs}).snr > 38
+
+
 def test_an_unscheduled_program_of_a_long_signal_writes_borders_before_data():
     machine = backend("85f")
     made = quantised("residual of rows", machine)

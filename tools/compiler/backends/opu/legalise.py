@@ -23,13 +23,19 @@ from ...graph import (
     MaxPool,
     Movement,
     Node,
+    Reduce,
+    Reshape,
     Tensor,
 )
 from ..rewriting import join_turned, maxima_in_steps
+from .form import map_shape
 from .layers import MOST_STRIDE
 from .support import MOST_POOL, constant_of, is_limit, window_strides
 
 __all__ = ["legalise"]
+
+#: Rows or columns of a map whose average is a single sum, at most.
+_MOST_SUMMED = 127
 
 #: Elements of a vector that a matrix of ones turns into another scale, at most.
 _MOST = 512
@@ -39,6 +45,7 @@ def legalise(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
     """Legalises a graph (returns a new one); tensors keep their names. ``unfused_clips``: names of
     layers whose clip stays unfused."""
     graph = _pools_in_steps(maxima_in_steps(join_turned(graph), MOST_POOL))
+    graph = _averages_in_steps(graph)
     graph = _with_own_scales(_without_limits(graph), unfused_clips)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
@@ -80,6 +87,69 @@ def _first_step(window, stride):
         return window, stride
     step = max(n for n in range(1, MOST_STRIDE + 1) if stride % n == 0)
     return min(window, MOST_POOL if step == 1 else step + window % step), step
+
+
+def _averages_in_steps(graph):
+    """Replaces averages of whole maps of more than :data:`_MOST_SUMMED` rows or columns by averages
+    of parts and of these: a sum of so many products would be lost in its rounding. Returns a new
+    graph."""
+    nodes, tensors = [], dict(graph.tensors)
+
+    def made(kind, source, name, **attributes):
+        node = kind(name=name, inputs=[source], output=name, origin=node_of.origin, **attributes)
+        tensors[name] = Tensor(name, node.shape_of(tensors[source].shape))
+        nodes.append(node)
+        return name
+
+    for node_of in graph.nodes:
+        sides = _averaged(graph, node_of)
+        if max(sides, default=0) <= _MOST_SUMMED:
+            nodes.append(node_of)
+            continue
+        source, name = node_of.inputs[0], node_of.name
+        channels = graph.shape(source)[-1]
+        if isinstance(node_of, Reduce):
+            source = made(Reshape, source, f"{name}:map", shape=(*sides, channels))
+        counts = [-(-length // _MOST_SUMMED) for length in sides]
+        window = [-(-length // count) for length, count in zip(sides, counts, strict=True)]
+        # The last part is filled up with zeros.
+        behind = [k * n - length for k, n, length in zip(window, counts, sides, strict=True)]
+        source = made(
+            AveragePool,
+            source,
+            f"{name}:parts",
+            window=tuple(window),
+            stride=tuple(window),
+            padding=(0, 0, *behind),
+        )
+        share = window[0] * window[1] / (sides[0] * sides[1])
+        source = made(
+            Conv,
+            source,
+            f"{name}:whole",
+            weights=np.full((channels, *counts, 1), share),
+            groups=channels,
+        )
+        shape = graph.shape(node_of.output)
+        nodes.append(
+            Reshape(
+                name=name,
+                inputs=[source],
+                output=node_of.output,
+                origin=node_of.origin,
+                shape=shape,
+            )
+        )
+    return replace(graph, nodes=nodes, tensors=tensors)
+
+
+def _averaged(graph, node):
+    """Rows and columns of the map that a node is the average of; empty for other nodes."""
+    if not isinstance(node, AveragePool | Reduce):
+        return ()
+    sides = map_shape(graph.shape(node.inputs[0]))[:2]
+    whole = isinstance(node, Reduce) or (tuple(node.window) == sides and not any(node.padding))
+    return sides if whole else ()
 
 
 def _without_limits(graph):
