@@ -17,7 +17,14 @@ from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .graph import State
 from .largest import largest_that_fits
-from .partition import PartitionError, neighbours_of, partition, refusal, separated
+from .partition import (
+    PartitionError,
+    check_nodes,
+    neighbours_of,
+    partition,
+    refusal,
+    separated,
+)
 from .passes import simplify
 from .passes.centring import branches_scaled, centred, results_centred
 from .passes.curves import Approximation, approximated, check_relus
@@ -123,6 +130,12 @@ def outline(
         graph = with_caches(graph, backend)
     graph = separated(graph, backend)
     host_steps = options.host_steps or bool(options.on_host)
+    if host_steps:
+        backend.forced_to_host |= {
+            node.name: support.reason
+            for node, support in check_nodes(graph, backend)
+            if support.costly
+        }
     if backend.host_free:
         partition(graph, backend, host_steps=host_steps)  # refuses by the network's own nodes
         graph = backend.legalise(graph)
@@ -228,13 +241,53 @@ def compile_graph(
         return _compiled(graph, build, calibration, options or Options(), progress)
     except PartitionError as error:
         raise _with_largest(error, graph, build, options or Options()) from error
+    except LoweringError as error:
+        if error.bytes_needed is None:
+            raise
+        raise _with_layer(error, graph, build, options or Options()) from error
 
 
 def _with_largest(error, graph, build, options):
     """The error of a network that the core cannot run, with the largest size that fits of every
     layer that is refused for its size."""
     graph = separated(simplify(graph), _backend(build))
-    nodes = {node.name: node for node in graph.nodes}
+    nodes, fits = {node.name: node for node in graph.nodes}, _fits(build, options)
+    return PartitionError(
+        build.isa,
+        [
+            replace(refusal, largest=largest_that_fits(graph, nodes[refusal.name], fits))
+            if refusal.name in nodes
+            else refusal
+            for refusal in error.refusals
+        ],
+    )
+
+
+def _with_layer(error, graph, build, options):
+    """The error of programs that main memory does not hold, with the largest size that fits of the
+    layer that does not fit by itself; without one the same error."""
+    graph, fits = separated(simplify(graph), _backend(build)), _fits(build, options)
+
+    def weights(node):
+        return np.size(getattr(node, "weights", ()))
+
+    def elements(node):
+        return max(graph.tensors[name].size for name in (*node.inputs, node.output))
+
+    demanding = {
+        node.name: node
+        for size in (elements, weights, graph.macs)
+        for node in [max(graph.nodes, key=size)]
+    }
+    for name, node in demanding.items():
+        if largest := largest_that_fits(graph, node, fits):
+            reason = f"{error.reason}; {name} does not fit by itself, {largest}"
+            return LoweringError(reason, error.node, error.bytes_needed)
+    return error
+
+
+def _fits(build, options):
+    """Whether a build takes a network of one node, by the compiler's own checks."""
     plain = Options(bits=options.bits, dry=True)
 
     def fits(network):
@@ -250,15 +303,7 @@ def _with_largest(error, graph, build, options):
             pass
         return False
 
-    return PartitionError(
-        build.isa,
-        [
-            replace(refusal, largest=largest_that_fits(graph, nodes[refusal.name], fits))
-            if refusal.name in nodes
-            else refusal
-            for refusal in error.refusals
-        ],
-    )
+    return fits
 
 
 def _compiled(graph, build, calibration, options, progress):

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Messages about size name the largest layer that fits, and that one compiles."""
 
+import re
+
 import numpy as np
 import pytest
 
 from quintet.gateware.cores import open_core
 from quintet.tools.compiler import graph as g
+from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.largest import largest_that_fits
 from quintet.tools.compiler.partition import PartitionError
 from quintet.tools.compiler.planning import Options, compile_graph, random_calibration
@@ -25,9 +28,9 @@ def pool(side, kind=g.MaxPool):
     return b.finish()
 
 
-def column(length):
-    b = Builder("net", (length, 1, 3))
-    b.add(g.MaxPool, window=(length, 1), stride=(1, 1))
+def padded(kernel):
+    b = Builder("net", (70, 70, 1))
+    b.conv(1, (kernel, kernel), padding=((kernel - 1) // 2,) * 4, stride=(60, 60))
     return b.finish()
 
 
@@ -63,25 +66,14 @@ REFUSED = {
     "pim row": ("pim", "25f", softmax, 2000, 584, "row"),
     "pim summed": ("pim", "25f", product, 5000, None, "number of summed elements"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
-    "opu map": ("opu", "sim", column, 1100, 1023, "map"),
-    "opu stride": ("opu", "sim", lambda n: conv((20, 20, 2), 3, 1, stride=(n, n)), 9, 7, "stride"),
-    "opu dilation": (
-        "opu",
-        "sim",
-        lambda n: conv((40, 40, 2), 3, 2, dilation=(n, n)),
-        19,
-        15,
-        "dilation",
-    ),
+    "opu padding": ("opu", "sim", padded, 41, 32, "kernel with 1 channels"),
     "opentpu average": ("opentpu", "sim-ext", lambda n: pool(n, g.AveragePool), 60, None, "map"),
-    "imagine map": ("imagine", "sim", lambda n: conv((n, n, 1), 1, 1), 20, 16, "map"),
-    "imagine sequence": ("imagine", "sim", lambda n: lstm(2, n), 80, 64, "sequence"),
 }
 
 
-def compiled(graph, isa, preset):
+def compiled(graph, isa, preset, memory=1 << 25):
     params = open_core(isa).params.SPACE.resolve(preset)
-    build = TargetBuild(isa, preset, params, 1 << 25, None, None, f"model:{isa}")
+    build = TargetBuild(isa, preset, params, memory, None, None, f"model:{isa}")
     return compile_graph(graph, build, random_calibration(graph, 1), Options(dry=True))
 
 
@@ -96,8 +88,37 @@ def test_refusals_name_the_largest_that_fits(name):
     found = int(refusal.largest.split(" that fits is ")[1].split(" x ")[0].replace(",", ""))
     assert found == (largest or found)
     assert compiled(network(found), isa, preset).core_steps
-    with pytest.raises(PartitionError):
+    with pytest.raises((PartitionError, LoweringError)):
         compiled(network(found + 1), isa, preset)
+
+
+@pytest.mark.parametrize("isa, preset", (("opu", "sim"), ("imagine", "sim"), ("cherry", "25f")))
+def test_messages_about_main_memory_name_the_largest_layer(isa, preset):
+    def network(side):
+        b = Builder("net", (side, side, 8))
+        b.conv(8, (3, 3), padding=(0, 0, 0, 0), relu=True)
+        return b.finish()
+
+    with pytest.raises(LoweringError) as caught:
+        compiled(network(40), isa, preset, 1 << 15)
+    text = str(caught.value)
+    found = re.search(
+        r"takes ([\d,]+) bytes of main memory.*, there are 32,768.*; conv_0 does not fit by "
+        r"itself, the largest map that fits is (\d+) x",
+        text,
+    )
+    assert found, text
+    assert int(found[1].replace(",", "")) > 1 << 15
+    assert compiled(network(int(found[2])), isa, preset, 1 << 15).core_steps
+
+
+def test_several_layers_that_fit_by_themselves_have_no_largest_size():
+    b = Builder("net", (64,))
+    for _ in range(8):
+        b.dense(64, relu=True)
+    with pytest.raises(LoweringError, match="bytes of main memory") as caught:
+        compiled(b.finish(), "cherry", "25f", 1 << 15)
+    assert "by itself" not in str(caught.value)
 
 
 def test_layers_that_a_core_lacks_have_no_largest_size():

@@ -247,7 +247,10 @@ def _finish_on_chip(writer, emitter, spans, maker, chosen, memory):
         end = _align(program_at + length)
     end = max(end, extent)
     if memory is not None and end > memory:
-        raise KernelError(f"the program takes {end} bytes of memory, there are {memory}")
+        raise KernelError(
+            f"the program takes {end:,} bytes of main memory, there are {memory:,}",
+            bytes_needed=end,
+        )
     return Compiled(
         words=emitter.words,
         program_at=program_at,
@@ -282,9 +285,9 @@ def _finish(writer, emitter, spans, data, chosen, memory):
     end = maps_at + extent
     if memory is not None and end > memory:
         raise KernelError(
-            f"the program takes {end} bytes of memory ({4 * len(emitter.words)} of words, "
-            f"{data.size} of kernels "
-            f"and biases, {extent} of maps), there are {memory}"
+            f"the program takes {end:,} bytes of main memory ({4 * len(emitter.words):,} of words, "
+            f"{data.size:,} of kernels and biases, {extent:,} of maps), there are {memory:,}",
+            bytes_needed=end,
         )
     return Compiled(
         words=emitter.words,
