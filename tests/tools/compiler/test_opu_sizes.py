@@ -122,6 +122,13 @@ def test_the_small_engine_takes_large_layers():
         check(made, machine, random_inputs(made.graph, 1))
 
 
+def test_a_window_that_small_buffers_do_not_hold():
+    b = Builder("pool", (16, 9, 70))
+    pooled(b, (8, 7), (8, 1))
+    machine = backend("sim", memory=1 << 20)
+    check(whole_numbers(b.finish(), machine), machine, random_inputs(b.graph, 1))
+
+
 def test_an_input_in_blocks_of_a_large_stride_takes_few_taps():
     """Sixteen samples lie in a slot: five taps of 16 channels instead of 80 of one."""
     machine = backend("85f")

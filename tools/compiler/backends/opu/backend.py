@@ -21,6 +21,7 @@ from .legalise import legalise
 from .lower import Lowering
 from .program import lowered_program, plenty
 from .reference import run_network
+from .schedule.tiling import Target
 from .stages import stages
 from .support import check_support
 
@@ -59,7 +60,7 @@ class OpuBackend(Backend):
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""
-        return legalise(graph, self.unfused_clips)
+        return legalise(graph, Target(self.params), self.unfused_clips)
 
     def form(self, graph: Graph) -> Form:
         """The :class:`Form` of a legalised graph on this build. A subgraph gets the form of the

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from .....gateware.cores.opu.types import SLOT
 from ...graph import (
     Activation,
     Affine,
@@ -30,6 +31,7 @@ from ...graph import (
 from ..rewriting import join_turned, maxima_in_steps
 from .form import map_shape
 from .layers import MOST_STRIDE
+from .schedule.tiling import Target, ifm_channels, ofm_channels
 from .support import MOST_POOL, constant_of, is_limit, window_strides
 
 __all__ = ["legalise"]
@@ -41,10 +43,10 @@ _MOST_SUMMED = 127
 _MOST = 512
 
 
-def legalise(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
-    """Legalises a graph (returns a new one); tensors keep their names. ``unfused_clips``: names of
-    layers whose clip stays unfused."""
-    graph = _pools_in_steps(maxima_in_steps(join_turned(graph), MOST_POOL))
+def legalise(graph: Graph, target: Target, unfused_clips: Collection[str] = ()) -> Graph:
+    """Legalises a graph for the capacities of a build (returns a new one); tensors keep their
+    names. ``unfused_clips``: names of layers whose clip stays unfused."""
+    graph = _pools_in_steps(maxima_in_steps(join_turned(graph), MOST_POOL), target)
     graph = _averages_in_steps(graph)
     graph = _with_own_scales(_without_limits(graph), unfused_clips)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
@@ -53,22 +55,30 @@ def legalise(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
     return result
 
 
-def _pools_in_steps(graph):
+def _pools_in_steps(graph, target):
     """Replaces maxima of windows or at strides that are too large by maxima of smaller windows, and
-    of their results, until single elements remain, one stride apart; returns a new graph."""
+    of their results, until single elements remain, one stride apart. If buffers do not hold a
+    window, maxima of its columns come before those of its rows. Returns a new graph."""
     nodes, tensors = [], dict(graph.tensors)
+
+    def is_held(window, channels):
+        ifm, ofm = (of(min(channels, SLOT)) for of in (ifm_channels, ofm_channels))
+        return target.holds_ifm((*window, ifm)) and target.holds_ofm((*window, ofm))
+
     for node in graph.nodes:
         if isinstance(node, AveragePool | MaxPool):
             node = replace(node, stride=window_strides(graph, node))
-        number = 0
+        number, channels = 0, graph.shape(node.output)[-1:]
         while isinstance(node, MaxPool) and (
-            max(node.window) > MOST_POOL or max(node.stride) > MOST_STRIDE and max(node.window) > 1
+            max(node.window) > MOST_POOL
+            or (max(node.stride) > MOST_STRIDE and max(node.window) > 1)
+            or (min(node.window) > 1 and not is_held(node.window, *channels))
         ):
             number += 1
-            window, stride = zip(
-                *(_first_step(*side) for side in zip(node.window, node.stride, strict=True)),
-                strict=True,
-            )
+            steps = [_first_step(*side) for side in zip(node.window, node.stride, strict=True)]
+            window, stride = zip(*steps, strict=True)
+            if min(window) > 1 and not is_held(window, *channels):
+                window, stride = (1, window[1]), (1, stride[1])
             name = f"{node.name}:windows {number}"
             part = replace(node, name=name, output=name, window=window, stride=stride)
             tensors[name] = Tensor(name, part.shape_of(tensors[node.inputs[0]].shape))
