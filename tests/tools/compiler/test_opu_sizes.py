@@ -130,10 +130,15 @@ def test_a_window_that_small_buffers_do_not_hold():
 
 
 def test_an_input_in_blocks_of_a_large_stride_takes_few_taps():
-    """Sixteen samples lie in a slot: five taps of 16 channels instead of 80 of one."""
+    """Sixteen samples lie in a slot: five taps of 16 channels instead of 80 of one, with a pooling
+    of their results in one layer."""
+    b = Builder("sizes", (2992, 1, 1))
+    b.conv(32, (80, 1), stride=(16, 1), padding=(0, 0, 0, 0))
+    b.add(g.MaxPool, window=(4, 1), stride=(4, 1))
     machine = backend("85f")
-    made = quantised("stride", machine)
-    assert machine.form(made.graph).folds["input_0"].shape == (192, 1, 16)
+    made = whole_numbers(b.finish(), machine)
+    assert machine.form(made.graph).folds["input_0"].shape == (187, 1, 16)
+    assert len(check(made, machine, random_inputs(made.graph, 1)).layers) == 1
 
 
 def test_a_long_signal_keeps_its_accuracy():

@@ -90,8 +90,8 @@ class _Fusing:
     within : names of the nodes that run within another node's layer
     """
 
-    def __init__(self, graph: Graph):
-        self._graph, kept = graph, graph.kept()
+    def __init__(self, graph: Graph, form: Form):
+        self._graph, self._form, kept = graph, form, graph.kept()
         makers = {node.output: node for node in graph.nodes}
         # Tensors that only the next node reads.
         counts: dict[str, int] = {}
@@ -134,8 +134,8 @@ class _Fusing:
             return None
         if isinstance(maker, Conv):
             # A line of results has no windows of several rows and columns.
-            alone = len(maker.inputs) == 1 and max(maker.stride) <= MOST_STRIDE
-            return maker if alone else None
+            stride = (self._form.regular(maker) or maker).stride
+            return maker if len(maker.inputs) == 1 and max(stride) <= MOST_STRIDE else None
         # A sum with a constant is a layer with weights by now.
         return maker if isinstance(maker, Binary) else None
 
@@ -172,7 +172,7 @@ class Lowering:
         self.values: dict[str, Tensor] = {}
         self.nodes: dict[str, tuple[str, ...]] = {}
         self.kept: list[str] = []
-        self._fusing = _Fusing(self.graph) if fuse else None
+        self._fusing = _Fusing(self.graph, form) if fuse else None
         for index, port in enumerate(self.graph.inputs):
             self._input(port.tensor, index)
         for node in self.graph.nodes:
