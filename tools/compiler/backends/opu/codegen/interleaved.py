@@ -61,7 +61,7 @@ def _kernels(maker: JobMaker, layer: Layer) -> dict[tuple[int, ...], tuple[int, 
     for copy in _copies(layer):
         for part in copy.matrices:
             groups.setdefault((part, copy.ofm_c), []).append(copy)
-    found = {}
+    found: dict[tuple[int, ...], tuple[int, int, int]] = {}
     for (part, ofm_c), copies in groups.items():
         most = maker.target.kernel_taps(ofm_c, copies[0].matrices[part].shape[1])
         if not most:

@@ -152,7 +152,7 @@ class Buffer:
             self.tensor.shares,
             self.mem_h,
             self.mem_w,
-            self.border,
+            *self.border,
         )
 
     def at(self, image: int, part: int = 0, row: int = 0, column: int = 0) -> int:
@@ -334,13 +334,14 @@ class Maps:
             lasting -= self.overwritten
         last = {}
         tensors = [*network.inputs, *(layer.result for layer in network.layers)]
-        wanted = {tensor: (network.borders.get(tensor, 0),) * 2 for tensor in tensors}
+        # Width of the border (above and below, left and right).
+        wanted = dict.fromkeys(tensors, (0, 0))
+        wanted |= {tensor: (width, width) for tensor, width in network.borders.items()}
         for index, layer in enumerate(network.layers):
             last.update(dict.fromkeys(layer.operands, index))
-            before = wanted[layer.source]
-            sides = layer.padding[:2], layer.padding[2:]
-            wider = tuple(max(n, *side) for n, side in zip(before, sides, strict=True))
-            if wider != before:
+            rows, columns = wanted[layer.source]
+            wider = max(rows, *layer.padding[:2]), max(columns, *layer.padding[2:])
+            if wider != (rows, columns):
                 wanted[layer.source] = wider
                 self._padded[layer.source] = layer.name
         borders = {tensor: _border(tensor, *wanted[tensor]) for tensor in tensors}
