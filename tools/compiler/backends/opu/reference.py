@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .....gateware.cores.opu.types import TypeSet
     from .layers import Layer, Network, Tensor
 
-__all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]
+__all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels", "surrounded"]
 
 _FAR = 34  # bits that no partial sum needs
 _CHUNK = 1 << 17  # partial sums that are worked on at a time

@@ -459,7 +459,7 @@ class Writer:
 
     def _pads_first(self, layer):
         """Whether the border of a layer's result is made zero before the first of its stores."""
-        return self.schedule or self.maps.buffers[layer.result].pads_reach_data
+        return self.schedule or self.maps.buffers[layer.result].pads_overlap_data
 
     def _end(self, emitter, job, following, spans):
         """Emits the end of ``job``: padding, residual and store; a scheduled program loads for the

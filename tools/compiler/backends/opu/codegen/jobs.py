@@ -163,7 +163,7 @@ class JobMaker:
                 shape,
             )
         if by_tap:
-            taps.append(Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
+            taps.append(Tap(residual, (1, 1), layer.residual_f, 0, 0, ()))
             residual = None
             parts = self.parts(layer, tiling, out, taps, ofm[2])
         return Job(
@@ -180,7 +180,7 @@ class JobMaker:
             self.borders(layer, range(n, n + 1), out),
         )
 
-    def without_zeros(self, layer, out, taps):
+    def without_zeros(self, layer: Layer, out: int, taps: list[Tap]) -> list[Tap]:
         """Removes taps whose weights are all zero, but keeps at least one, and the first one of a
         layer with biases: the sum of its products and the biases is rounded and saturated once."""
         key = layer.name, out
@@ -452,9 +452,11 @@ class JobMaker:
 
     # Kernels
 
-    def parts(self, layer, tiling, out, taps, ofm_c):
+    def parts(
+        self, layer: Layer, tiling: Tiling, out: int, taps: list[Tap], ofm_c: int
+    ) -> list[Part]:
         """Groups taps with the same ``ifm`` shape into kernels of nearly equal size."""
-        runs = []
+        runs: list[list[Tap]] = []
         for tap in taps:
             if not runs or runs[-1][0].load.shape != tap.load.shape:
                 runs.append([])
@@ -470,12 +472,11 @@ class JobMaker:
             for at in range(0, len(run), size):
                 some = run[at : at + size]
                 kernel = tuple(t.weights for t in (some[:1] if shared else some))
-                at_units = self.kernel(
-                    (layer.name, out, kernel, ofm_c, ifm_c),
-                    lambda kernel=kernel, ifm_c=ifm_c: [
-                        self._matrix(layer, out, w, ofm_c, ifm_c) for w in kernel
-                    ],
-                )
+
+                def matrices(kernel=kernel, ifm_c=ifm_c):
+                    return [self._matrix(layer, out, w, ofm_c, ifm_c) for w in kernel]
+
+                at_units = self.kernel((layer.name, out, kernel, ofm_c, ifm_c), matrices)
                 parts.append(Part(at_units, len(kernel), self._chunks(some, shared)))
         return parts
 
@@ -505,7 +506,7 @@ class JobMaker:
 
     def _matrix(self, layer, out, weights, ofm_c, ifm_c):
         """Weights [ofm_c, ifm_c] of one tap, with zeros for missing channels."""
-        if weights is None:  # a residual's tap
+        if not weights:  # a residual's tap
             return np.eye(ofm_c, ifm_c, dtype=np.int64)
         block = layer.block(out, *weights)
         if block.shape == (ofm_c, ifm_c):
@@ -514,7 +515,8 @@ class JobMaker:
         padded[: block.shape[0], : block.shape[1]] = block
         return padded
 
-    def bias(self, layer, out, ofm_c):
+    def bias(self, layer: Layer, out: int, ofm_c: int) -> int | None:
+        """Address in units of the biases of a channel block, ``None`` for a layer without any."""
         if layer.bias is None:
             return None
         key = layer.name, out, "bias", ofm_c

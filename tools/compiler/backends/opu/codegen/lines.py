@@ -97,7 +97,7 @@ def _job(maker, layer, tiling, out, n, place, count, step, axis):
         shape = count, 1, ifm_channels(ofm_c)
         residual = Load(buffer.at(n, out, *place), line(buffer), shape)
     if layer.by_tap:
-        taps.append(Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
+        taps.append(Tap(residual, (1, 1), layer.residual_f, 0, 0, ()))
     return Job(
         layer,
         (count, 1, ofm_c),

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..schedule.memory import MOST_PAD, MOST_SIDE
 
@@ -71,14 +71,14 @@ class Part(NamedTuple):
 
 class Tap(NamedTuple):
     """One ``conv`` at (h, w) of a load; ``weights``: channel block of the source and tap of its
-    kernel, ``None`` for a residual's."""
+    kernel, empty for a residual's."""
 
     load: Load
     stride: tuple[int, int]
     f: int
     h: int
     w: int
-    weights: tuple[int, int, int] | None
+    weights: tuple[Any, ...]
 
 
 class Pad(NamedTuple):

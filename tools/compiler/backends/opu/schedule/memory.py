@@ -124,7 +124,7 @@ class Buffer:
         return min(self.mem_h, MOST_SIDE), self.row_slots
 
     @property
-    def pads_reach_data(self) -> bool:
+    def pads_overlap_data(self) -> bool:
         """Whether the border is made zero in several arrays, whose ends lie among the data."""
         return self.border[1] > 0 and self.mem_h * self.tensor.shares > MOST_SIDE
 
@@ -389,7 +389,7 @@ class Maps:
         if (
             residual in (layer.source, layer.second)
             or buffer.geometry != before.geometry
-            or buffer.pads_reach_data
+            or buffer.pads_overlap_data
         ):
             return False
         self.buffers[layer.result] = buffer
