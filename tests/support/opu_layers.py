@@ -135,12 +135,18 @@ class _Maker:
         if chance.random() < 0.5:
             high, wide = (chance.choice((1, 1, 3, 5)) for _ in range(2))
             return {"padding": (high // 2, high // 2, wide // 2, wide // 2)}, (high, wide)
-        padding = chance.choice(((0,) * 4, (0,) * 4, (1,) * 4, (1, 0, 0, 2), (3, 1, 2, 0)))
-        dilation = chance.choice(((1, 1), (1, 1), (1, 1), (2, 1), (3, 2), (1, 7)))
-        stride = chance.choice(((1, 1), (1, 1), (2, 2), (3, 3), (7, 7), (1, 2), (5, 1)))
+        padding = chance.choice(
+            ((0,) * 4, (0,) * 4, (1,) * 4, (1, 0, 0, 2), (3, 1, 2, 0), (17, 3, 0, 1), (0, -1, 1, 0))
+        )
+        dilation = chance.choice(((1, 1), (1, 1), (1, 1), (2, 1), (3, 2), (1, 7), (1, 17)))
+        stride = chance.choice(
+            ((1, 1), (1, 1), (2, 2), (3, 3), (7, 7), (1, 2), (5, 1), (8, 2), (3, 11))
+        )
         taps = []
         for axis, far in enumerate(dilation):
             size = source.shape[axis] + sum(padding[2 * axis : 2 * axis + 2])
+            if size < 1:  # nothing would be left of a single column
+                padding, size = (0,) * 4, source.shape[axis]
             most = chance.choice((1, 2, 3, 3, 5, 9, 20))
             taps.append(chance.randint(1, min(most, (size - 1) // far + 1)))
         return {"padding": padding, "dilation": dilation, "stride": stride}, tuple(taps)
@@ -151,7 +157,7 @@ class _Maker:
         trial.conv("", source, None, taps=taps, shift=0, **options)
         found = {"act": chance.choice((None, "relu", "leaky"))}
         sides, order = (trial.layers[0].rows, trial.layers[0].columns), chance.choice((0, 1, 1, 2))
-        if chance.random() < 0.4:
+        if chance.random() < 0.4 and not trial.layers[0].strided:
             window = chance.choice(((1, 1), (2, 2), (2, 2), (1, 2), (4, 3), (9, 9)))
             window = tuple(min(pair) for pair in zip(window, sides, strict=True))
             found["pool"] = *window, *chance.choice(((1, 1), (2, 2), (2, 1), (5, 5)))

@@ -171,17 +171,19 @@ def _padding(node, window, smaller):
     return tuple(found)
 
 
-def _of_map(node, shape, window):
-    """Dimensions of the map that a window slides over."""
+def _of_map(node, shape, window, whole):
+    """Dimensions of the map that a window slides over; ``whole``: it grows with the map."""
     rows, columns, channels = shape
-    whole = tuple(window) == (rows, columns)
+    # The window fits the smallest map with its padding. One of a single element is no layer.
+    before, after = node.padding[:2], node.padding[2:]
+    least = max(k - a - b for k, a, b in zip(window, before, after, strict=True))
 
     def smaller(size):
         shape = (min(rows, size), min(columns, size), channels)
         return (replace(node, window=shape[:2]) if whole else node), [shape]
 
-    # A window of one element is no layer.
-    yield Dimension("map", max(rows, columns), smaller, square=True, least=2 if whole else 1)
+    least = 2 if whole else max(1, min(least, rows, columns))
+    yield Dimension("map", max(rows, columns), smaller, square=True, least=least)
 
 
 @dimensions.register
@@ -220,7 +222,7 @@ def _(node: Conv, shapes):
         )
     for name in ("dilation", "stride"):
         yield Dimension(name, max(getattr(node, name)), _FewerSteps(node, shapes, name))
-    yield from _of_map(node, shapes[0], (0, 0))
+    yield from _of_map(node, shapes[0], node.window, whole=False)
 
 
 class _FewerSteps:
@@ -248,7 +250,7 @@ def _fewer(node, outputs):
 def _(node, shapes):
     ((rows, columns, channels),) = shapes
     window = tuple(node.window)
-    yield from _of_map(node, shapes[0], window)
+    yield from _of_map(node, shapes[0], window, window == (rows, columns))
     if window != (rows, columns):
 
         def smaller(size):

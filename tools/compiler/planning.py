@@ -17,7 +17,14 @@ from .evaluate import run_graph
 from .fidelity import LEAST, measure
 from .graph import State
 from .largest import largest_that_fits
-from .partition import PartitionError, neighbours_of, partition, refusal, separated
+from .partition import (
+    PartitionError,
+    check_nodes,
+    neighbours_of,
+    partition,
+    refusal,
+    separated,
+)
 from .passes import simplify
 from .passes.centring import branches_scaled, centred, results_centred
 from .passes.curves import Approximation, approximated, check_relus
@@ -124,6 +131,12 @@ def outline(
         graph = with_caches(graph, backend)
     graph = separated(graph, backend)
     host_steps = options.host_steps or bool(options.on_host)
+    if host_steps:
+        backend.forced_to_host |= {
+            node.name: support.reason
+            for node, support in check_nodes(graph, backend)
+            if support.costly
+        }
     if backend.host_free:
         partition(graph, backend, host_steps=host_steps)  # refuses by the network's own nodes
         graph = backend.legalise(graph)
@@ -230,14 +243,52 @@ def compile_graph(
     except PartitionError as error:
         raise _with_largest(error, graph, build, options or Options()) from error
     except LoweringError as error:
-        largest = error.bytes_needed and _largest_layer(graph, build, options or Options())
-        if not largest:
+        if error.bytes_needed is None:
             raise
-        raise LoweringError(f"{error}; {largest}", bytes_needed=error.bytes_needed) from error
+        raise _with_layer(error, graph, build, options or Options()) from error
 
 
-def _fitting(build, options):
-    """Whether a build takes a network, as a function of its graph."""
+def _with_largest(error, graph, build, options):
+    """The error of a network that the core cannot run, with the largest size that fits of every
+    layer that is refused for its size."""
+    graph = separated(simplify(graph), _backend(build))
+    nodes, fits = {node.name: node for node in graph.nodes}, _fits(build, options)
+    return PartitionError(
+        build.isa,
+        [
+            replace(refusal, largest=largest_that_fits(graph, nodes[refusal.name], fits))
+            if refusal.name in nodes
+            else refusal
+            for refusal in error.refusals
+        ],
+    )
+
+
+def _with_layer(error, graph, build, options):
+    """The error of programs that main memory does not hold, with the largest size that fits of the
+    layer that does not fit by itself; without one the same error."""
+    graph, fits = separated(simplify(graph), _backend(build)), _fits(build, options)
+
+    def weights(node):
+        return np.size(getattr(node, "weights", ()))
+
+    def elements(node):
+        return max(graph.tensors[name].size for name in (*node.inputs, node.output))
+
+    demanding = {
+        node.name: node
+        for size in (elements, weights, graph.macs)
+        for node in [max(graph.nodes, key=size)]
+    }
+    for name, node in demanding.items():
+        if largest := largest_that_fits(graph, node, fits):
+            reason = f"{error.reason}; {name} does not fit by itself, {largest}"
+            return LoweringError(reason, error.node, error.bytes_needed)
+    return error
+
+
+def _fits(build, options):
+    """Whether a build takes a network of one node, by the compiler's own checks."""
     plain = Options(bits=options.bits, dry=True)
 
     def fits(network):
@@ -254,37 +305,6 @@ def _fitting(build, options):
         return False
 
     return fits
-
-
-def _largest_layer(graph, build, options):
-    """Text that names the layer with most numbers and the largest size of it that fits; empty if
-    the layer fits by itself."""
-    graph = separated(simplify(graph), _backend(build))
-
-    def numbers(node):
-        tensors = sum(graph.tensors[name].size for name in {*node.inputs, node.output})
-        return tensors + np.size(getattr(node, "weights", ()))
-
-    node = max(graph.nodes, key=numbers)
-    largest = largest_that_fits(graph, node, _fitting(build, options))
-    return largest and f"{node.name} ({node.origin or node.kind}): {largest}"
-
-
-def _with_largest(error, graph, build, options):
-    """The error of a network that the core cannot run, with the largest size that fits of every
-    layer that is refused for its size."""
-    graph = separated(simplify(graph), _backend(build))
-    nodes = {node.name: node for node in graph.nodes}
-    fits = _fitting(build, options)
-    return PartitionError(
-        build.isa,
-        [
-            replace(refusal, largest=largest_that_fits(graph, nodes[refusal.name], fits))
-            if refusal.name in nodes
-            else refusal
-            for refusal in error.refusals
-        ],
-    )
 
 
 def _compiled(graph, build, calibration, options, progress):

@@ -323,8 +323,8 @@ def test_ds_cnn_in_64_kib_goes_in_stages():
     with pytest.raises(
         LoweringError,
         match=(
-            r"the program takes \d+ bytes of memory .*, there are 65536; largest map: .*, most "
-            r"weights: "
+            r"the program takes [\d,]+ bytes of main memory .*, there are 65,536; largest map: "
+            r".*, most weights: "
         ),
     ):
         machine.lower(quantised)
@@ -370,8 +370,8 @@ def test_a_node_that_memory_does_not_hold():
     with pytest.raises(
         LoweringError,
         match=(
-            "there are 65536; largest map: input_0 with 102400 bytes, most weights: conv_0 "
-            "with 36864"
+            "there are 65,536; largest map: input_0 with 102,400 bytes, most weights: conv_0 "
+            "with 36,864"
         ),
     ):
         machine.stages(whole_numbers(b.finish(), machine))

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Layers that IMAGine's array does not take: refused without ``--host-steps``, run by the host with
-it, and by the host alone where the user names them."""
+"""Layers that IMAGine's array does not take, or by long programs: run by the host with
+``--host-steps``, refused or run without it, and on the host alone where the user names them."""
 
 import pytest
 
@@ -16,7 +16,7 @@ TARGET = "model:imagine"
 
 
 def network(kind):
-    """A layer that the array does not take, and a dense layer that it does."""
+    """A layer, and a dense layer behind it."""
     b = Builder(kind, (70, 4) if kind == "lstm" else (18, 18, 4) if kind == "large" else (4, 4, 4))
     if kind == "lstm":
         b.lstm(3, last=True)
@@ -27,30 +27,32 @@ def network(kind):
     return b.finish()
 
 
-@pytest.mark.parametrize(
-    "kind, reason",
-    [
-        ("groups", r"groups = 4: expected 1, .*; the host does it with --host-steps"),
-        (
-            "large",
-            r"324 positions, .*: expected at most 256; .* 16 x 16; the host does it with",
-        ),
-        (
-            "lstm",
-            r"70 steps: expected at most 64; .* fits is 64; the host does it with --host-steps",
-        ),
-    ],
-)
-def test_layers_for_which_the_host_needs_permission(kind, reason):
+def check(kind, core_steps, options=None):
+    """The network compiles to so many programs, whose results equal the reference."""
     graph = network(kind)
-    values = inputs_of(graph, 4)
-    with pytest.raises(PartitionError, match=reason):
-        compile_graph(graph, target_build(TARGET), values)
-    plan = compile_graph(graph, target_build(TARGET), values, Options(host_steps=True))
-    assert len(plan.core_steps) == 1  # the dense layer
+    values = inputs_of(graph, 2)
+    plan = compile_graph(graph, target_build(TARGET), values, options)
+    assert len(plan.core_steps) == core_steps
     inputs = check_inputs(plan.network, plan.inputs, values)
     found = verify_plan(plan, inputs, "model", lambda: open_target(TARGET), "reference", None)
     assert found.equal, found.difference
+
+
+@pytest.mark.parametrize("kind", ("groups", "large", "lstm"))
+def test_the_host_runs_these_layers_if_it_may(kind):
+    check(kind, 1, Options(host_steps=True))  # the dense layer
+
+
+@pytest.mark.parametrize("kind, core_steps", [("large", 2), ("lstm", 71)])
+def test_large_layers_run_on_the_core_alone(kind, core_steps):
+    check(kind, core_steps)
+
+
+def test_groups_need_permission_for_the_host():
+    graph = network("groups")
+    reason = r"groups = 4: expected 1, .*; the host does it with --host-steps"
+    with pytest.raises(PartitionError, match=reason):
+        compile_graph(graph, target_build(TARGET), inputs_of(graph, 4))
 
 
 def test_a_layer_that_the_user_leaves_to_the_host():

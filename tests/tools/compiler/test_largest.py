@@ -22,20 +22,26 @@ def conv(shape, out, kernel, **options):
     return b.finish()
 
 
+def dense(inputs, outputs):
+    b = Builder("net", (inputs,))
+    b.dense(outputs)
+    return b.finish()
+
+
 def pool(side, kind=g.MaxPool):
     b = Builder("net", (side, side, 3))
     b.add(kind, window=(side, side), stride=(1, 1))
     return b.finish()
 
 
-def column(length):
-    b = Builder("net", (length, 1, 3))
-    b.add(g.MaxPool, window=(length, 1), stride=(1, 1))
+def padded(kernel):
+    b = Builder("net", (70, 70, 1))
+    b.conv(1, (kernel, kernel), padding=((kernel - 1) // 2,) * 4, stride=(60, 60))
     return b.finish()
 
 
 def softmax(length):
-    b = Builder("net", (1, length))
+    b = Builder("net", (4, length))
     b.add(g.Softmax)
     b.dense(2, steps=True)
     return b.finish()
@@ -51,25 +57,13 @@ def lstm(states, sequence=3):
 REFUSED = {
     "pim row": ("pim", "25f", softmax, 33_000, 32_767, "row"),
     "pim states": ("pim", "25f", lstm, 200, None, "number of states"),
-    "opu map": ("opu", "sim", column, 1100, 1023, "map"),
-    "opu stride": ("opu", "sim", lambda n: conv((20, 20, 2), 3, 1, stride=(n, n)), 9, 7, "stride"),
-    "opu dilation": (
-        "opu",
-        "sim",
-        lambda n: conv((40, 40, 2), 3, 2, dilation=(n, n)),
-        19,
-        15,
-        "dilation",
-    ),
-    "opentpu average": ("opentpu", "sim-ext", lambda n: pool(n, g.AveragePool), 60, None, "map"),
-    "imagine map": ("imagine", "sim", lambda n: conv((n, n, 1), 1, 1), 20, 16, "map"),
-    "imagine sequence": ("imagine", "sim", lambda n: lstm(2, n), 80, 64, "sequence"),
+    "opu padding": ("opu", "sim", padded, 41, 32, "kernel with 1 channels"),
 }
 
 
-def compiled(graph, isa, preset, memory_size=1 << 25):
+def compiled(graph, isa, preset, memory=1 << 25):
     params = open_core(isa).params.SPACE.resolve(preset)
-    build = TargetBuild(isa, preset, params, memory_size, None, None, f"model:{isa}")
+    build = TargetBuild(isa, preset, params, memory, None, None, f"model:{isa}")
     return compile_graph(graph, build, random_calibration(graph, 1), Options(dry=True))
 
 
@@ -84,35 +78,64 @@ def test_refusals_name_the_largest_that_fits(name):
     found = int(refusal.largest.split(" that fits is ")[1].split(" x ")[0].replace(",", ""))
     assert found == (largest or found)
     assert compiled(network(found), isa, preset).core_steps
-    with pytest.raises(PartitionError):
+    with pytest.raises((PartitionError, LoweringError)):
         compiled(network(found + 1), isa, preset)
 
 
-def dense(inputs, *outputs):
-    b = Builder("net", (inputs,))
-    for number in outputs:
-        b.dense(number)
-    return b.finish()
+@pytest.mark.parametrize(
+    "isa, preset", (("opu", "sim"), ("imagine", "sim"), ("cherry", "25f"), ("pim", "25f"))
+)
+def test_messages_about_main_memory_name_the_largest_layer(isa, preset):
+    def network(side):
+        b = Builder("net", (side, side, 8))
+        b.conv(8, (3, 3), padding=(0, 0, 0, 0), relu=True)
+        return b.finish()
 
-
-def test_a_message_about_main_memory_names_the_largest_layer_that_fits():
     with pytest.raises(LoweringError) as caught:
-        compiled(dense(5000, 4), "pim", "hx8k", 1 << 13)
-    text = (
-        r"the network takes [\d,]+ bytes of main memory, there are 8,192; program and weights take "
-        r"[\d,]+, .*; dense_0 \(Dense\): the largest number of inputs that fits is ([\d,]+)"
+        compiled(network(40), isa, preset, 1 << 15)
+    text = str(caught.value)
+    found = re.search(
+        r"takes ([\d,]+) bytes of main memory.*, there are 32,768.*; conv_0 does not fit by "
+        r"itself, the largest map that fits is (\d+) x",
+        text,
     )
-    found = int(re.fullmatch(text, str(caught.value))[1].replace(",", ""))
-    assert compiled(dense(found, 4), "pim", "hx8k", 1 << 13).core_steps
-    with pytest.raises(LoweringError):
-        compiled(dense(found + 1, 4), "pim", "hx8k", 1 << 13)
+    assert found, text
+    assert int(found[1].replace(",", "")) > 1 << 15
+    assert compiled(network(int(found[2])), isa, preset, 1 << 15).core_steps
 
 
-def test_a_message_about_main_memory_names_no_layer_if_each_fits():
-    with pytest.raises(LoweringError) as caught:
-        compiled(dense(200, *[200] * 3), "pim", "85f", 1 << 17)
-    assert "bytes of main memory, there are 131,072" in str(caught.value)
-    assert "that fits" not in str(caught.value)
+@pytest.mark.parametrize(
+    "network, size, what",
+    [
+        (lambda n: dense(n, 8), 3000, "number of inputs"),
+        (lambda n: conv((n, n, 3), 2, 1), 90, "map"),
+        (lambda n: pool(n, g.AveragePool), 200, "map"),
+    ],
+    ids=["dense", "conv", "average"],
+)
+def test_messages_about_main_memory_on_opentpu_name_the_largest_that_fits(network, size, what):
+    memory = 20_000
+    with pytest.raises(PartitionError) as caught:
+        compiled(network(size), "opentpu", "sim-ext", memory)
+    found = re.search(
+        r"the network takes (?:at least )?([\d,]+) bytes of main memory, there are 20,000; "
+        rf"largest layer: \w+ with [\d,]+ bytes \(.*\); the largest {what} that fits is ([\d,]+)",
+        str(caught.value),
+    )
+    needed, largest = (int(number.replace(",", "")) for number in found.groups())
+    assert needed > memory
+    assert compiled(network(largest), "opentpu", "sim-ext", memory).core_steps
+    with pytest.raises(PartitionError):
+        compiled(network(largest + 1), "opentpu", "sim-ext", memory)
+
+
+def test_several_layers_that_fit_by_themselves_have_no_largest_size():
+    b = Builder("net", (64,))
+    for _ in range(8):
+        b.dense(64, relu=True)
+    with pytest.raises(LoweringError, match="bytes of main memory") as caught:
+        compiled(b.finish(), "cherry", "25f", 1 << 15)
+    assert "by itself" not in str(caught.value)
 
 
 def test_layers_that_a_core_lacks_have_no_largest_size():

@@ -436,7 +436,7 @@ def test_a_split_map_too_wide_for_its_blocks():
     network = Network()
     network.identity("y", network.input("x", (4, 300, 64), split=True))
     message = (
-        "tensor x: with its border it has 4 x 300 slots, at most 1023 a side of 4 channel blocks "
+        "tensor x: with its border it has 4 x 300 slots, at most 1023 in a row of 4 channel blocks "
         "together"
     )
     with pytest.raises(KernelError, match=message):

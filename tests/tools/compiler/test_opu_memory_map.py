@@ -117,7 +117,7 @@ def test_tensors_with_a_border_lie_at_the_end():
     names = frozenset(layer.result.name for layer in layers.layers)
     on_chip = OnChip(192 << 10, tensors=names, first=16 << 10)
     buffers = Maps(layers, 1, on_chip=on_chip).buffers
-    bordered = [buffer for buffer in buffers.values() if buffer.border]
+    bordered = [buffer for buffer in buffers.values() if any(buffer.border)]
     assert max(buffer.base + buffer.units for buffer in bordered) == on_chip.units
     assert all(buffer.base >= on_chip.first_unit for buffer in buffers.values())
 
@@ -125,7 +125,7 @@ def test_tensors_with_a_border_lie_at_the_end():
 def test_a_border_stays_zero_while_no_data_are_written_to_it():
     """Of channel blocks that share a map three pads make the border zero. They are emitted once."""
     tensor = Tensor("x", 6, 6, 64, split=True)
-    pads = border_pads(Buffer(tensor, 0, images=1, border=1, slot_units=1), 0, 0)
+    pads = border_pads(Buffer(tensor, 0, images=1, border=(1, 1), slot_units=1), 0, 0)
     assert len(pads) == 3
     emitter = Emitter(type_set({"types": "8-8-16-16"}), 1)
     emitter.clean_inputs(pads)

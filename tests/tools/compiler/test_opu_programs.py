@@ -270,7 +270,7 @@ def ones(side=8, channels=64, out=64, taps=(3, 3), **options):
             ones(),
             build(),
             {"memory": 4096},
-            r"the program takes \d+ bytes of memory .*, there are 4096",
+            r"the program takes [\d,]+ bytes of main memory .*, there are 4,096",
         ),
         (Network(), build(), {}, "the network has no layer"),
         (

@@ -60,10 +60,12 @@ class Support:
     answer : NATIVE, DECOMPOSED, BETWEEN, HOST or NO
     reason : str; of NATIVE empty, else how it is decomposed, or the unsupported attribute and its
         supported values
+    costly : whether a node that the core runs is left to the host if the user allows that
     """
 
     answer: str
     reason: str = ""
+    costly: bool = False
 
     @property
     def runs(self) -> bool:

@@ -19,12 +19,13 @@ class KernelError(ValueError):
     and what was expected.
 
     ``layer``: name of the layer at fault, where it is one; ``reason``: the message without that
-    name.
+    name; ``bytes_needed``: bytes of main memory that would do, ``None`` if these are not what is
+    missing.
     """
 
-    def __init__(self, reason: str, layer: str | None = None):
+    def __init__(self, reason: str, layer: str | None = None, bytes_needed: int | None = None):
         super().__init__(reason if layer is None else f"layer {layer}: {reason}")
-        self.layer, self.reason = layer, reason
+        self.layer, self.reason, self.bytes_needed = layer, reason, bytes_needed
 
 
 def is_whole(value: object, low: int, high: int | None = None) -> bool:

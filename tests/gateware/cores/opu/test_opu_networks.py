@@ -10,6 +10,7 @@ import pytest
 from quintet.boards.virtual.bench import IDEAL
 from quintet.gateware.cores.opu.model.model import Model
 from quintet.tools.compiler.backends.opu.codegen.compiler import compile_network
+from quintet.tools.compiler.backends.opu.layers import Network
 from quintet.tools.compiler.backends.opu.reference import run_network
 from quintet.tools.compiler.common.inputs import KernelError
 from tests.gateware.cores.opu.bench import compare
@@ -49,9 +50,23 @@ def small_program(seed, params):
             return network, compiled
 
 
+def far_apart():
+    """Windows of a line as the rows of a load, wide padding, and rows and columns left out."""
+    chance, network = np.random.default_rng(5), Network()
+    x = network.input("x", (40, 20, 3))
+    weights = chance.integers(-100, 100, (5, 3, 3, 10))
+    x = network.conv("a", x, weights, shift=7, stride=(9, 8), padding=(17, 1, 0, 0))
+    network.identity("b", x, padding=(-1, -2, 3, 0))
+    return network
+
+
 def run_case(bench, seed):
     """One random network; what differs from model and numpy."""
-    network, compiled = small_program(seed, bench.params)
+    return run_network_on(bench, *small_program(seed, bench.params), seed)
+
+
+def run_network_on(bench, network, compiled, seed):
+    """A network; what differs from model and numpy."""
     values = random_values(np.random.default_rng(seed), network)
     image = compiled.image(values)
     image = np.concatenate(
@@ -85,6 +100,11 @@ def test_random_networks_on_gateware(name):
     for seed in range(12):
         problems = run_case(bench_of(name), seed)
         assert not problems, (seed, problems)
+
+
+def test_windows_far_apart_on_gateware():
+    bench, network = bench_of(compare.QUICK[0]), far_apart()
+    assert not run_network_on(bench, network, compile_network(network, bench.params), 3)
 
 
 @pytest.mark.long

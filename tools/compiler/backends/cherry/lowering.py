@@ -367,7 +367,8 @@ class Lowering:
             raise LoweringError(
                 f"it takes {self.main.end:,} bytes of main memory, there are "
                 f"{self.memory_size:,}: {constants:,} constants, "
-                f"{len(data):,} program, {others:,} inputs and results"
+                f"{len(data):,} program, {others:,} inputs and results",
+                bytes_needed=self.main.end,
             )
         inputs = {name: arrays[name] for name in self.kernel_graph.inputs}
         outputs = {name: arrays[name] for name in self.kernel_graph.outputs}

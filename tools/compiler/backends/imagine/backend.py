@@ -29,6 +29,8 @@ from .support import check_support
 __all__ = ["IMAGineBackend"]
 
 _ALIGN = 64
+#: Vectors of a batch whose program is written without counting its bytes before.
+_FEW = 16
 
 
 class IMAGineBackend(Backend):
@@ -120,10 +122,15 @@ class IMAGineBackend(Backend):
     def _program(self, graph, node, layer, at, places):
         batch = int(np.prod(graph.shape(node.output)[:-1], dtype=int))
         setup = []
-        if places is None:
-            made = streamed_template(layer, self.params, batch)
-        else:
-            made = kernel_template(layer, self.params, batch, *places)
+
+        def made_for(batch):
+            if places is None:
+                return streamed_template(layer, self.params, batch)
+            return kernel_template(layer, self.params, batch, *places)
+
+        self._check_memory(node, made_for, batch)
+        made = made_for(batch)
+        if places is not None:
             loader = loader_template(layer, self.params, *places)
             setup = [(loader.data, at)]
             at = -(-(at + len(loader.data)) // _ALIGN) * _ALIGN
@@ -164,6 +171,22 @@ class IMAGineBackend(Backend):
             layers=[span],
             params={key: self.params[key] for key in ("rows", "cols", "reg_width", "depth")},
         ), -(-end // _ALIGN) * _ALIGN
+
+    def _check_memory(self, node, made_for, batch):
+        """Raises LoweringError if main memory does not hold a long program, before that is written:
+        from two vectors on, each one more takes as many bytes."""
+        if batch <= _FEW:
+            return
+        two, three = (
+            4 * made.program.size + made.program.output_bytes for made in map(made_for, (2, 3))
+        )
+        needed = two + (batch - 2) * (three - two)
+        if needed > self.memory_size:
+            raise LoweringError(
+                f"the program of {node.name} takes {needed:,} bytes of main memory, there are "
+                f"{self.memory_size:,}",
+                bytes_needed=needed,
+            )
 
     def _results(self, made, output_at, shape):
         """Layout of results as FIFO-out delivers them: four-byte words with the value in the lower

@@ -8,9 +8,9 @@ from ..base import BETWEEN, DECOMPOSED, HOST, NATIVE, Support
 
 __all__ = ["check_support"]
 
-#: Positions of a convolution, and steps of an LSTM, that are taken: each is a matrix times a
-#: vector, with its own words in the program.
-_MOST_POSITIONS, _MOST_STEPS = 256, 64
+#: Positions of a convolution, and steps of an LSTM, beyond which the host is the better place: each
+#: is a matrix times a vector, with its own words in the program.
+_MANY_POSITIONS, _MANY_STEPS = 256, 64
 
 
 def check_support(graph: Graph, node: Node) -> Support:
@@ -28,18 +28,16 @@ def check_support(graph: Graph, node: Node) -> Support:
                 f"groups = {node.groups}: expected 1, since the array multiplies whole matrices",
             )
         positions = int(np.prod(graph.shape(node.output)[:-1]))
-        if positions > _MOST_POSITIONS:
-            return Support(
-                HOST,
-                f"{positions} positions, each a matrix times a vector: expected at most "
-                f"{_MOST_POSITIONS}",
-            )
         return Support(
-            DECOMPOSED, f"{positions} gathered neighbourhoods, each a matrix times a vector"
+            DECOMPOSED,
+            f"{positions} gathered neighbourhoods, each a matrix times a vector",
+            costly=positions > _MANY_POSITIONS,
         )
     if isinstance(node, Lstm):
         steps = graph.shape(node.inputs[0])[0]
-        if steps > _MOST_STEPS:
-            return Support(HOST, f"{steps} steps: expected at most {_MOST_STEPS}")
-        return Support(DECOMPOSED, f"{steps} steps, the gates' functions on the host")
+        return Support(
+            DECOMPOSED,
+            f"{steps} steps, the gates' functions on the host",
+            costly=steps > _MANY_STEPS,
+        )
     return Support(BETWEEN, "between layers the values are on the host")

@@ -15,7 +15,7 @@ from ...quantised import Arithmetic
 from ...reference import taps
 from .layers import Network
 from .lower import core_weights
-from .reference import products_of_taps, runs_of_channels
+from .reference import products_of_taps, runs_of_channels, surrounded
 
 if TYPE_CHECKING:
     from .....gateware.cores.opu.types import TypeSet
@@ -67,11 +67,8 @@ def partial_sums(graph: Graph, form: Form, node: Node, values: np.ndarray) -> It
     """Partial sums after every tap, arrays [inputs, ..., out], for ``values`` of the node's source;
     the first includes the bias."""
     values = np.asarray(values, np.float64)
-    layer, source, weights = _layer(
-        form, node, values.reshape(len(values), *form.place(node.inputs[0])[1])
-    )
-    top, bottom, left, right = layer.padding
-    padded = np.pad(source, ((0, 0), (top, bottom), (left, right), (0, 0)))
+    layer, source, weights = _layer(form, node, values)
+    padded = surrounded(layer, source)
     shape = len(values), layer.rows, layer.columns, layer.result.channels
     bias = getattr(node, "bias", None)
     total = np.zeros(shape) + (0.0 if bias is None else np.tile(bias, shape[3] // len(bias)))
@@ -80,9 +77,8 @@ def partial_sums(graph: Graph, form: Form, node: Node, values: np.ndarray) -> It
         for (first, last, _), part in zip(runs, parts, strict=True):
             if part is not None:
                 total[..., first:last] += part
-        yield total.reshape(
-            len(values), *graph.shape(node.output)
-        ).copy()  # columns of a block lie one after the other
+        # Columns of a block lie one after the other.
+        yield form.exchange(total).reshape(len(values), *graph.shape(node.output)).copy()
 
 
 def average_sums(node: AveragePool, values: np.ndarray) -> Iterator[np.ndarray]:
@@ -101,13 +97,15 @@ def average_sums(node: AveragePool, values: np.ndarray) -> Iterator[np.ndarray]:
             yield total / count + bias
 
 
-def _layer(form, node, source):
-    """The layer of a node without numbers, its source as the core has it, and its real weights
-    [out, in / groups, rows, columns]."""
-    grid = form.grids.get(node.inputs[0])
-    weights, options = core_weights(form, node, node.weights, source.shape[1:])
-    source, network = source if grid is None else grid.pack(source), Network()
-    x = network.input("x", source.shape[1:], split=node.inputs[0] in form.split)
+def _layer(form, node, values):
+    """The layer of a node without numbers, ``values`` of its source as the core has them, and its
+    real weights [out, in / groups, rows, columns]."""
+    (name,), network = node.inputs[:1], Network()
+    weights, options = core_weights(form, node, node.weights, form.place(name)[1])
+    source = form.packed(name, values)
+    x = network.input("x", form.exchange(source).shape[1:], split=name in form.split)
     zeros = np.zeros(weights.shape, np.int64)
     network.conv("y", x, zeros, shift=0, split=node.output in form.split, **options)
+    if form.exchanged:
+        network, weights = network.exchanged()[0], weights.swapaxes(2, 3)
     return network.layers[0], source, weights

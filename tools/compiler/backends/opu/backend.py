@@ -21,6 +21,7 @@ from .legalise import legalise
 from .lower import Lowering
 from .program import lowered_program, plenty
 from .reference import run_network
+from .schedule.tiling import Target
 from .stages import stages
 from .support import check_support
 
@@ -59,7 +60,7 @@ class OpuBackend(Backend):
 
     def legalise(self, graph: Graph) -> Graph:
         """Legalises a graph for this core."""
-        return legalise(graph, self.unfused_clips)
+        return legalise(graph, Target(self.params), self.unfused_clips)
 
     def form(self, graph: Graph) -> Form:
         """The :class:`Form` of a legalised graph on this build. A subgraph gets the form of the
@@ -102,10 +103,7 @@ class OpuBackend(Backend):
         form, made = self._layers(quantised, fuse=False)
         given = {}
         for name, found in inputs.items():
-            grid, tensor, found = form.grids.get(name), made.values[name], np.asarray(found)
-            given[tensor.name] = (
-                grid.pack(found) if grid is not None else found.reshape(len(found), *tensor.shape)
-            )
+            given[made.values[name].name] = form.packed(name, np.asarray(found))
         wanted = {
             name: tensor for name, tensor in made.values.items() if keep or name in graph.kept()
         }
@@ -114,7 +112,7 @@ class OpuBackend(Backend):
         return {
             name: np.asarray(inputs[name])
             if name in inputs
-            else values[tensor].reshape(-1, *graph.shape(name))
+            else form.exchange(values[tensor]).reshape(-1, *graph.shape(name))
             for name, tensor in wanted.items()
         }
 

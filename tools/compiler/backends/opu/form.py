@@ -8,16 +8,30 @@ added up; it follows from the graph and from how much memory there is, not from 
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from ...graph import Activation as Act
-from ...graph import AveragePool, Binary, Conv, Graph, MatMul, MaxPool, Node, Reshape, Transpose
+from ...graph import (
+    AveragePool,
+    Binary,
+    Conv,
+    Graph,
+    MatMul,
+    MaxPool,
+    Node,
+    Pad,
+    Reshape,
+    Transpose,
+)
 from ..rewriting import interleaved
 from .grid import Grid, Regular, side
 from .layers import NARROW
+from .schedule.memory import MOST_PAD, MOST_SIDE
 from .stages import Stage
 
 __all__ = ["Form", "map_shape"]
 
-_SLOT, _MOST_PADDING = 64, 15
+_SLOT = 64
 #: Bytes of main memory from which on slots of 64 bytes may hold 16 channels; a smaller one is
 #: better kept full.
 _ROOMY = 1 << 20
@@ -46,6 +60,8 @@ class Form:
     interleaved : dict, name of a node that makes an interleaved map -> Interleaved
     grids : dict, name of a tensor whose positions share slots -> Grid; ``folds``:
         those of inputs, which hold their padding
+    exchanged : whether rows and columns of all maps are exchanged in memory, since the core
+        addresses any number of rows, but not of columns
     """
 
     def __init__(self, graph: Graph, memory_size: int):
@@ -70,6 +86,7 @@ class Form:
         if memory_size >= _ROOMY:
             self._share()
             self.split = self._split() | (set(self.grids) - set(self.folds))
+        self.exchanged = not self._addressed(1) and self._addressed(0) and not self._has_products()
 
     def covers(self, graph: Graph) -> bool:
         """Whether all nodes of ``graph`` are in the form's graph."""
@@ -106,6 +123,49 @@ class Form:
         ):
             return name, map_shape(readers[0].shape)  # an input as its reader wants it
         return name, self.map_shape(name)
+
+    def exchange(self, values: np.ndarray) -> np.ndarray:
+        """``values`` [inputs, rows, columns, channels] of the network as the core has them, and the
+        other way round."""
+        return values.swapaxes(1, 2) if self.exchanged else values
+
+    def packed(self, name: str, values: np.ndarray) -> np.ndarray:
+        """Values [inputs, ...] of a tensor as the core has them."""
+        grid, values = self.grids.get(name), values.reshape(len(values), *self.place(name)[1])
+        return self.exchange(values if grid is None else grid.pack(values))
+
+    # Rows and columns
+
+    def _has_products(self):
+        return any(isinstance(node, MatMul | Transpose) for node in self.graph.nodes)
+
+    def _addressed(self, axis):
+        """Whether ``axis`` of all maps can be that of the slots of a row."""
+        return all(
+            border <= MOST_PAD and self._core_shape(name)[axis] + 2 * border <= MOST_SIDE
+            for name, tensor in self.graph.tensors.items()
+            if tensor.data is None
+            for border in [max((self._padding(n)[axis] for n in self.readers(name)), default=0)]
+        )
+
+    def _core_shape(self, name):
+        grid = self.grids.get(name)
+        return self.place(name)[1] if grid is None else grid.shape
+
+    def _padding(self, node):
+        """Width of the border (rows, columns) that a node reads around its source."""
+        regular = self.regular(node) if isinstance(node, Conv) else None
+        if regular is not None:
+            top, bottom, left, right = regular.padding
+        elif isinstance(node, Conv | MaxPool | AveragePool):
+            top, left, bottom, right = node.padding
+        elif isinstance(node, Pad):
+            (top, left, _), (bottom, right, _) = (
+                (*sides[:-1], 0, 0, 0)[:3] for sides in (node.before, node.after)
+            )
+        else:
+            top = left = bottom = right = 0
+        return max(top, bottom), max(left, right)
 
     # Pieces of 16 channels
 
@@ -150,7 +210,7 @@ class Form:
 
     def _fits(self, name):
         rows, columns, _ = self.map_shape(name)
-        return max(rows, columns) * 4 + 8 * 15 <= 1023
+        return max(rows, columns) * 4 + 8 * MOST_PAD <= MOST_SIDE
 
     # Positions that share a slot
 
@@ -188,7 +248,7 @@ class Form:
             return None
         return (
             None
-            if None in found or max(max(s.before, s.after) for s in found) > _MOST_PADDING
+            if None in found or max(max(s.before, s.after) for s in found) > MOST_PAD
             else Regular(*found)
         )
 

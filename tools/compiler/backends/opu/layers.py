@@ -3,20 +3,24 @@
 and shifts in place of scales. :mod:`.lower` makes it of a legalised graph; schedule, code and
 reference work on it."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from .....gateware.cores.opu.types import SLOT, TypeSet, type_set
 
-__all__ = ["ACTIVATIONS", "BLOCK", "NARROW", "Layer", "Network", "Phases", "Tensor"]
+__all__ = ["ACTIVATIONS", "BLOCK", "MOST_STRIDE", "NARROW", "Layer", "Network", "Phases", "Tensor"]
 
 #: Name of an activation -> its number in ``@post``.
 ACTIVATIONS = {None: 0, "relu": 1, "leaky": 2}
 #: Taps that one window offset of ``conv`` reaches, a side.
 BLOCK = 16
+#: Greatest stride of ``conv``, and of the windows of ``store``.
+MOST_STRIDE = 7
 #: Channels of a channel block of a split tensor: the fewest that a tap multiplies.
 NARROW = 16
 
@@ -28,7 +32,7 @@ class Tensor:
 
     It lies in memory in channel blocks (``channel_blocks``): 64 to a map, or, ``split``, 16, of
     which up to four share a map. ``full``: channels that it does not have are zero in every slot,
-    for readers that take its slots as kernels.
+    for readers that take its slots as kernels. ``exchanged``: its rows are the network's columns.
     """
 
     name: str
@@ -37,11 +41,18 @@ class Tensor:
     channels: int
     split: bool = False
     full: bool = False
+    exchanged: bool = False
 
     @property
     def shape(self) -> tuple[int, int, int]:
         """Shape of the tensor: (height, width, channels)."""
         return self.height, self.width, self.channels
+
+    @property
+    def map_shape(self) -> tuple[int, int, int]:
+        """Shape in the network: (rows, columns, channels)."""
+        height, width, channels = self.shape
+        return (width, height, channels) if self.exchanged else self.shape
 
     @property
     def maps(self) -> int:
@@ -70,12 +81,11 @@ class Tensor:
 
 class Phases(NamedTuple):
     """Phases of an interleaved map that one layer copies: ``factors`` (row phases, column phases)
-    of the map, number ``row`` of the row phase, and in ``columns`` the (number, first channel in
-    the source) of each column phase."""
+    of the map, and in ``places`` the (row phase, column phase, first channel in the source) of
+    each."""
 
     factors: tuple[int, int]
-    row: int
-    columns: tuple[tuple[int, int], ...]
+    places: tuple[tuple[int, int, int], ...]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -93,7 +103,7 @@ class Layer:
     bias : int64 [out] or None
     f, b : shifts of the dot products and of the bias, one for each channel block of the result
     stride, dilation : (rows, columns)
-    padding : (top, bottom, left, right)
+    padding : (top, bottom, left, right); negative: rows or columns that are left out
     act, order : numbers of ``@post``; pool : (rows, columns, row stride, column stride)
     rows, columns : of the convolution, before pooling
     second : Tensor or None, of a product of two tensors the one whose positions are the kernel;
@@ -131,6 +141,27 @@ class Layer:
     batched: bool = False
     phases: Phases | None = None
 
+    def exchanged(self, tensors: Mapping[Tensor, Tensor]) -> Layer:
+        """The layer with rows and columns exchanged, on ``tensors`` in place of its own."""
+        phases = self.phases
+        if phases is not None:
+            phases = Phases(phases.factors[::-1], tuple((c, r, at) for r, c, at in phases.places))
+        return replace(
+            self,
+            source=tensors[self.source],
+            result=tensors[self.result],
+            residual=None if self.residual is None else tensors[self.residual],
+            rows=self.columns,
+            columns=self.rows,
+            taps=self.taps[::-1],
+            weights=None if self.weights is None else self.weights.swapaxes(2, 3),
+            stride=self.stride[::-1],
+            dilation=self.dilation[::-1],
+            padding=(*self.padding[2:], *self.padding[:2]),
+            pool=(self.pool[1], self.pool[0], self.pool[3], self.pool[2]),
+            phases=phases,
+        )
+
     @property
     def adds(self) -> bool:
         """Whether ``store`` adds a residual."""
@@ -141,6 +172,11 @@ class Layer:
         """The tensors that it reads."""
         found = (self.source, self.residual, self.second)
         return tuple(tensor for tensor in found if tensor is not None)
+
+    @property
+    def strided(self) -> bool:
+        """Whether its windows are farther apart than ``conv`` takes them."""
+        return max(self.stride) > MOST_STRIDE
 
     @property
     def flat(self) -> bool:
@@ -252,6 +288,22 @@ class Network:
         """The output tensors."""
         return self.outputs or [self.layers[-1].result]
 
+    def exchanged(self) -> tuple[Network, dict[Tensor, Tensor]]:
+        """The network with rows and columns exchanged, for maps of more columns than the core
+        addresses, and its tensor for each of this one's. Products of tensors have no such form."""
+        made = {
+            tensor: replace(tensor, height=tensor.width, width=tensor.height, exchanged=True)
+            for tensor in [*self.inputs, *(layer.result for layer in self.layers)]
+        }
+        network = replace(
+            self,
+            inputs=[made[tensor] for tensor in self.inputs],
+            layers=[layer.exchanged(made) for layer in self.layers],
+            outputs=[made[tensor] for tensor in self.outputs],
+            borders={made[tensor]: width for tensor, width in self.borders.items()},
+        )
+        return network, made
+
     def input(self, name: str, shape: Sequence[int], *, split: bool = False) -> Tensor:
         """Adds an input of ``shape`` (height, width, channels); a vector is (1, 1, channels)."""
         self.inputs.append(_tensor(name, shape, split))
@@ -288,7 +340,7 @@ class Network:
         ----------
         weights : integers [out, in / groups, rows, columns]; ``None``: each channel by itself, with
             the weight ``identity`` at each of ``taps``
-        padding : (top, bottom, left, right), zeros around the source
+        padding : (top, bottom, left, right), zeros around the source; negative: left out of it
         dilation : (rows, columns), distance of neighbouring taps
         act : None, "relu" or "leaky" (slope 1/8)
         pool : (rows, columns, row stride, column stride) of a maximum over the result
@@ -405,7 +457,9 @@ class Network:
         result, left = _tensor(names[0], shape, split), iter(names)
         for number, row in enumerate(phases):
             for source in dict.fromkeys(source for source, _ in row):
-                columns = tuple((q, at) for q, (other, at) in enumerate(row) if other is source)
+                places = tuple(
+                    (number, q, at) for q, (other, at) in enumerate(row) if other is source
+                )
                 self.layers.append(
                     Layer(
                         name=next(left),
@@ -415,7 +469,7 @@ class Network:
                         b=_of_blocks(result, 0),
                         rows=source.height,
                         columns=source.width,
-                        phases=Phases(factors, number, columns),
+                        phases=Phases(factors, places),
                     )
                 )
         return result

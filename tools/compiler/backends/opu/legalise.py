@@ -11,9 +11,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from .....gateware.cores.opu.types import SLOT
 from ...graph import (
     Activation,
     Affine,
+    AveragePool,
     Binary,
     Concat,
     Conv,
@@ -22,26 +24,142 @@ from ...graph import (
     MaxPool,
     Movement,
     Node,
+    Reduce,
+    Reshape,
     Tensor,
 )
 from ..rewriting import join_turned, maxima_in_steps
-from .support import MOST_POOL, constant_of, is_limit
+from .form import map_shape
+from .layers import MOST_STRIDE
+from .schedule.tiling import Target, ifm_channels, ofm_channels
+from .support import MOST_POOL, constant_of, is_limit, window_strides
 
 __all__ = ["legalise"]
+
+#: Rows or columns of a map whose average is a single sum, at most.
+_MOST_SUMMED = 127
 
 #: Elements of a vector that a matrix of ones turns into another scale, at most.
 _MOST = 512
 
 
-def legalise(graph: Graph, unfused_clips: Collection[str] = ()) -> Graph:
-    """Legalises a graph (returns a new one); tensors keep their names. ``unfused_clips``: names of
-    layers whose clip stays unfused."""
-    graph = maxima_in_steps(join_turned(graph), MOST_POOL)
+def legalise(graph: Graph, target: Target, unfused_clips: Collection[str] = ()) -> Graph:
+    """Legalises a graph for the capacities of a build (returns a new one); tensors keep their
+    names. ``unfused_clips``: names of layers whose clip stays unfused."""
+    graph = _pools_in_steps(maxima_in_steps(join_turned(graph), MOST_POOL), target)
+    graph = _averages_in_steps(graph)
     graph = _with_own_scales(_without_limits(graph), unfused_clips)
     result = Graph(graph.name, list(graph.inputs), list(graph.outputs), [], dict(graph.tensors))
     for node in graph.nodes:
         result.nodes += _leaky(result, node) if _sloped(node) else [_node(result, node)]
     return result
+
+
+def _pools_in_steps(graph, target):
+    """Replaces maxima of windows or at strides that are too large by maxima of smaller windows, and
+    of their results, until single elements remain, one stride apart. If buffers do not hold a
+    window, maxima of its columns come before those of its rows. Returns a new graph."""
+    nodes, tensors = [], dict(graph.tensors)
+
+    def is_held(window, channels):
+        ifm, ofm = (of(min(channels, SLOT)) for of in (ifm_channels, ofm_channels))
+        return target.holds_ifm((*window, ifm)) and target.holds_ofm((*window, ofm))
+
+    for node in graph.nodes:
+        if isinstance(node, AveragePool | MaxPool):
+            node = replace(node, stride=window_strides(graph, node))
+        number, channels = 0, graph.shape(node.output)[-1:]
+        while isinstance(node, MaxPool) and (
+            max(node.window) > MOST_POOL
+            or (max(node.stride) > MOST_STRIDE and max(node.window) > 1)
+            or (min(node.window) > 1 and not is_held(node.window, *channels))
+        ):
+            number += 1
+            steps = [_first_step(*side) for side in zip(node.window, node.stride, strict=True)]
+            window, stride = zip(*steps, strict=True)
+            if min(window) > 1 and not is_held(window, *channels):
+                window, stride = (1, window[1]), (1, stride[1])
+            name = f"{node.name}:windows {number}"
+            part = replace(node, name=name, output=name, window=window, stride=stride)
+            tensors[name] = Tensor(name, part.shape_of(tensors[node.inputs[0]].shape))
+            nodes.append(part)
+            rest = zip(node.window, window, node.stride, stride, strict=True)
+            window, stride = zip(*(((k - a) // b + 1, s // b) for k, a, s, b in rest), strict=True)
+            node = replace(node, inputs=[name], window=window, stride=stride, padding=(0, 0, 0, 0))
+        nodes.append(node)
+    return replace(graph, nodes=nodes, tensors=tensors)
+
+
+def _first_step(window, stride):
+    """Window and stride of maxima that overlap or touch, and end with a window of so many elements,
+    along one axis."""
+    if window <= MOST_POOL and stride <= MOST_STRIDE:
+        return window, stride
+    step = max(n for n in range(1, MOST_STRIDE + 1) if stride % n == 0)
+    return min(window, MOST_POOL if step == 1 else step + window % step), step
+
+
+def _averages_in_steps(graph):
+    """Replaces averages of whole maps of more than :data:`_MOST_SUMMED` rows or columns by averages
+    of parts and of these: a sum of so many products would be lost in its rounding. Returns a new
+    graph."""
+    nodes, tensors = [], dict(graph.tensors)
+
+    def made(kind, source, name, **attributes):
+        node = kind(name=name, inputs=[source], output=name, origin=node_of.origin, **attributes)
+        tensors[name] = Tensor(name, node.shape_of(tensors[source].shape))
+        nodes.append(node)
+        return name
+
+    for node_of in graph.nodes:
+        sides = _averaged(graph, node_of)
+        if max(sides, default=0) <= _MOST_SUMMED:
+            nodes.append(node_of)
+            continue
+        source, name = node_of.inputs[0], node_of.name
+        channels = graph.shape(source)[-1]
+        if isinstance(node_of, Reduce):
+            source = made(Reshape, source, f"{name}:map", shape=(*sides, channels))
+        counts = [-(-length // _MOST_SUMMED) for length in sides]
+        window = [-(-length // count) for length, count in zip(sides, counts, strict=True)]
+        # The last part is filled up with zeros.
+        behind = [k * n - length for k, n, length in zip(window, counts, sides, strict=True)]
+        source = made(
+            AveragePool,
+            source,
+            f"{name}:parts",
+            window=tuple(window),
+            stride=tuple(window),
+            padding=(0, 0, *behind),
+        )
+        share = window[0] * window[1] / (sides[0] * sides[1])
+        source = made(
+            Conv,
+            source,
+            f"{name}:whole",
+            weights=np.full((channels, *counts, 1), share),
+            groups=channels,
+        )
+        shape = graph.shape(node_of.output)
+        nodes.append(
+            Reshape(
+                name=name,
+                inputs=[source],
+                output=node_of.output,
+                origin=node_of.origin,
+                shape=shape,
+            )
+        )
+    return replace(graph, nodes=nodes, tensors=tensors)
+
+
+def _averaged(graph, node):
+    """Rows and columns of the map that a node is the average of; empty for other nodes."""
+    if not isinstance(node, AveragePool | Reduce):
+        return ()
+    sides = map_shape(graph.shape(node.inputs[0]))[:2]
+    whole = isinstance(node, Reduce) or (tuple(node.window) == sides and not any(node.padding))
+    return sides if whole else ()
 
 
 def _without_limits(graph):

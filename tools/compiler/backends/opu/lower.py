@@ -30,8 +30,8 @@ from ...graph import (
     Transpose,
 )
 from ..base import LoweringError
-from .layers import Network
-from .support import MOST_PADDING, slice_kernel, window_strides
+from .layers import MOST_STRIDE, Network
+from .schedule.memory import MOST_PAD, MOST_SIDE
 
 if TYPE_CHECKING:
     from ...quantised import Quantised
@@ -90,8 +90,8 @@ class _Fusing:
     within : names of the nodes that run within another node's layer
     """
 
-    def __init__(self, graph: Graph):
-        self._graph, kept = graph, graph.kept()
+    def __init__(self, graph: Graph, form: Form):
+        self._graph, self._form, kept = graph, form, graph.kept()
         makers = {node.output: node for node in graph.nodes}
         # Tensors that only the next node reads.
         counts: dict[str, int] = {}
@@ -130,10 +130,12 @@ class _Fusing:
 
     def _pooled(self, node: MaxPool) -> Node | None:
         maker = self._single.get(node.inputs[0])
-        if any(node.padding):
+        if any(node.padding) or max(node.stride) > MOST_STRIDE:
             return None
         if isinstance(maker, Conv):
-            return maker if len(maker.inputs) == 1 else None
+            # A line of results has no windows of several rows and columns.
+            stride = (self._form.regular(maker) or maker).stride
+            return maker if len(maker.inputs) == 1 and max(stride) <= MOST_STRIDE else None
         # A sum with a constant is a layer with weights by now.
         return maker if isinstance(maker, Binary) else None
 
@@ -170,12 +172,15 @@ class Lowering:
         self.values: dict[str, Tensor] = {}
         self.nodes: dict[str, tuple[str, ...]] = {}
         self.kept: list[str] = []
-        self._fusing = _Fusing(self.graph) if fuse else None
+        self._fusing = _Fusing(self.graph, form) if fuse else None
         for index, port in enumerate(self.graph.inputs):
             self._input(port.tensor, index)
         for node in self.graph.nodes:
             if self._fusing is None or node.name not in self._fusing.within:
                 self.values[node.output] = self._make(node)
+        if form.exchanged:
+            self.network, made = self.network.exchanged()
+            self.values = {name: made[tensor] for name, tensor in self.values.items()}
         kept = dict.fromkeys(
             self.values if not fuse else [port.tensor for port in self.graph.outputs]
         )
@@ -309,7 +314,7 @@ class Lowering:
     @_make.register
     def _(self, node: MaxPool):
         self._equal(node)
-        pool: dict[str, Any] = {"pool": (*node.window, *window_strides(self.graph, node))}
+        pool: dict[str, Any] = {"pool": (*node.window, *node.stride)}
         maker = None if self._fusing is None else self._fusing.pools.get(node.name)
         if isinstance(maker, Conv):
             return self._convolve(
@@ -319,12 +324,14 @@ class Lowering:
             self._equal(maker)
             return self._sum(maker, (node.name,), **pool)
         source = self.values[node.inputs[0]]
+        if max(node.stride) > MOST_STRIDE:  # of windows of a single element
+            pool = {"stride": node.stride}
         return self.network.identity(self._name(node), source, padding=_sides(node), **pool)
 
     @_make.register
     def _(self, node: AveragePool):
-        stride = window_strides(self.graph, node)
-        return self._average(node, tuple(node.window), stride=stride, padding=_sides(node))
+        window, stride = tuple(node.window), tuple(node.stride)
+        return self._average(node, window, stride=stride, padding=_sides(node))
 
     @_make.register
     def _(self, node: Reduce):
@@ -409,13 +416,12 @@ class Lowering:
         ]
         return self.network.interleave(names, phases, found.shape[2])
 
-    def _ones(self, node, places, taps=(1, 1), tap=(0, 0), **options):
+    def _ones(self, node, places, **options):
         """Adds a convolution that selects channels: each result channel is a source channel, or
         zero. ``places``: (of the result, of the source)."""
         source = options.pop("source", None) or self.values[node.inputs[0]]
-        weights = np.zeros((self.form.map_shape(node.output)[2], source.channels, *taps), np.int64)
-        weight = (*places, *tap)
-        weights[weight] = 1
+        weights = np.zeros((self.form.map_shape(node.output)[2], source.channels, 1, 1), np.int64)
+        weights[places] = 1
         return self.network.conv(
             self._name(node),
             source,
@@ -446,13 +452,15 @@ class Lowering:
         axis = node.axis % len(self.graph.shape(node.output))
         result, at = None, 0
         total = self.graph.shape(node.output)[axis]
+        # The side that is longer than a row in memory has a border of any width.
+        most = total if total > MOST_SIDE else MOST_PAD
         for name in node.inputs:
             source, length = self.values[name], self.graph.shape(name)[axis]
             before, after = at, total - at - length
             each = np.arange(source.channels)
             # As many layers as the greatest padding asks for.
-            while max(before, after) > MOST_PADDING:
-                some = min(before, MOST_PADDING), min(after, MOST_PADDING)
+            while max(before, after) > most:
+                some = min(before, most), min(after, most)
                 source = self._ones(node, (each, each), source=source, padding=_along(axis, some))
                 before, after = before - some[0], after - some[1]
             options: dict[str, Any] = {} if result is None else {"residual": result, "order": 0}
@@ -479,11 +487,19 @@ class Lowering:
     @_make.register
     def _(self, node: Slice):
         self._equal(node)
-        taps, tap, stride = slice_kernel(self.graph, node)
-        each = np.arange(self.form.map_shape(node.output)[2])
-        return self._ones(
-            node, (each, node.start[-1] + each * node.step[-1]), taps, tap, stride=stride
+        *results, channels = self.form.map_shape(node.output)
+        starts, steps = (
+            (*of[:-1], *ends)[:2] for of, ends in ((node.start, (0, 0)), (node.step, (1, 1)))
         )
+        padding = []
+        for length, count, start, step in zip(
+            self.form.map_shape(node.inputs[0])[:2], results, starts, steps, strict=True
+        ):
+            # What lies outside of the slice is left out.
+            padding += [-start, start + (count - 1) * step + 1 - length]
+        each = np.arange(channels)
+        places = each, node.start[-1] + each * node.step[-1]
+        return self._ones(node, places, stride=steps, padding=tuple(padding))
 
 
 def _along(axis, padding):

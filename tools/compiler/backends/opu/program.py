@@ -101,7 +101,7 @@ def lowered_program(
     zeros = [
         (compiled.maps_at + 64 * buffer.base, 64 * buffer.units)
         for tensor, buffer in compiled.buffers.items()
-        if buffer.border or tensor in folded
+        if any(buffer.border) or tensor in folded
     ]
     lowered = Lowered(
         program=compiled.data,
@@ -173,13 +173,14 @@ def _compiled(built, params, memory_size, quick, timing, spent):
         raise LoweringError(
             (
                 f"{error}; largest map: {tensor.name} with "
-                f"{tensor.height * tensor.width * tensor.channel_blocks * SLOT} bytes"
+                f"{tensor.height * tensor.width * tensor.channel_blocks * SLOT:,} bytes"
             )
             + (
-                f", most weights: {weights.name} with {weights.weights.size}"
+                f", most weights: {weights.name} with {weights.weights.size:,}"
                 if weights is not None
                 else ""
-            )
+            ),
+            bytes_needed=error.bytes_needed,
         ) from None
 
 

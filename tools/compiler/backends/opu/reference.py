@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .....gateware.cores.opu.types import TypeSet
     from .layers import Layer, Network, Tensor
 
-__all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels"]
+__all__ = ["products_of_taps", "run_layer", "run_network", "runs_of_channels", "surrounded"]
 
 _FAR = 34  # bits that no partial sum needs
 _CHUNK = 1 << 17  # partial sums that are worked on at a time
@@ -211,10 +211,19 @@ def run_layer(
     )
 
 
-def _run(layer, types, source, residual):
+def surrounded(layer: Layer, source: np.ndarray) -> np.ndarray:
+    """``source`` [images, rows, columns, channels] with the zeros around it that a layer reads,
+    without the rows and columns that it leaves out."""
     top, bottom, left, right = layer.padding
-    padded = np.pad(source, ((0, 0), (top, bottom), (left, right), (0, 0)))
-    sums = _sums(layer, types, padded, residual)
+    rows, columns = source.shape[1:3]
+    inner = source[:, max(-top, 0) : rows - max(-bottom, 0)]
+    inner = inner[:, :, max(-left, 0) : columns - max(-right, 0)]
+    top, bottom, left, right = (max(side, 0) for side in layer.padding)
+    return np.pad(inner, ((0, 0), (top, bottom), (left, right), (0, 0)))
+
+
+def _run(layer, types, source, residual):
+    sums = _sums(layer, types, surrounded(layer, source), residual)
     values = _clamp(_scaled(sums, -types.store_shift), types.ifm)
 
     def added(x):
@@ -249,10 +258,10 @@ def _product(layer, types, source, second):
 
 def _interleaved(layer, source, before):
     """An interleaved map with the phases of one layer, and those of ``before``."""
-    (down, across), row, columns = layer.phases
+    (down, across), places = layer.phases
     shape = len(source), *layer.result.shape
     found = np.zeros(shape, np.int64) if before is None else before.copy()
-    for column, first in columns:
+    for row, column, first in places:
         found[:, row::down, column::across] = source[..., first : first + shape[3]]
     return found
 

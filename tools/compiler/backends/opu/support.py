@@ -32,26 +32,18 @@ from ...ranges import never_negative
 from ..base import DECOMPOSED, HOST, NATIVE, NO, Support
 from ..rewriting import against_product, is_interleaving, is_whole_maximum, turns
 from .form import map_shape
+from .layers import MOST_STRIDE
+from .schedule.memory import MOST_PAD, MOST_SIDE
 
 __all__ = [
-    "MOST_PADDING",
     "MOST_POOL",
     "constant_of",
-    "slice_kernel",
     "check_support",
     "window_strides",
 ]
 
-_MOST_STRIDE, MOST_PADDING, _MOST_SIDE, MOST_POOL, _MOST_TAPS, _MOST_DILATION = (
-    7,
-    15,
-    1023,
-    15,
-    127,
-    15,
-)
-#: Most taps of the kernel with a single nonzero weight that computes a slice.
-_MOST_EMPTY = 64
+#: Greatest side of a window of ``store``.
+MOST_POOL = 15
 _YES = Support(NATIVE)
 _INTERLEAVED = Support(DECOMPOSED, "each phase stored to its own rows and columns")
 
@@ -66,10 +58,11 @@ def check_support(graph: Graph, node: Node) -> Support:
     if reasons:
         return Support(HOST, "; ".join(reasons))
     sides = [
-        f"{name} has {max(shape[:2])} positions a side, at most {_MOST_SIDE}"
+        f"{name} has {rows} x {columns} positions, this core takes at most {MOST_SIDE} on one of "
+        f"the sides"
         for name in (*node.inputs, node.output)
-        if graph.tensors[name].data is None
-        and max((shape := map_shape(graph.shape(name)))[:2]) > _MOST_SIDE
+        for rows, columns, _ in [map_shape(graph.shape(name))]
+        if graph.tensors[name].data is None and min(rows, columns) > MOST_SIDE
     ]
     given = _judge(node, graph)
     if sides and given.runs:
@@ -84,6 +77,14 @@ def _limits(*limits):
         for name, values, low, high in limits
         if not all(low <= v <= high for v in values)
     ]
+
+
+def _padding(name, padding):
+    """Reasons against a padding (top, left, bottom, right): of one axis it may be as wide as
+    wanted."""
+    if min(max(padding[::2]), max(padding[1::2])) <= MOST_PAD:
+        return []
+    return [f"{name} {tuple(padding)}, this core takes at most {MOST_PAD} along one of the axes"]
 
 
 def _activation(node):
@@ -127,13 +128,7 @@ def _judge(node: Node, graph):
 
 @_judge.register
 def _(node: Conv, graph):
-    reasons = _limits(
-        ("stride", node.stride, 1, _MOST_STRIDE),
-        ("padding", node.padding, 0, MOST_PADDING),
-        ("kernel", node.weights.shape[1:3], 1, _MOST_TAPS),
-        ("dilation", node.dilation, 1, _MOST_DILATION),
-    )
-    reasons += _activation(node.activation)
+    reasons = _padding("padding", node.padding) + _activation(node.activation)
     if node.groups > 1:
         return _answer(
             reasons,
@@ -147,9 +142,7 @@ def _(node: Conv, graph):
 
 @_judge.register
 def _(node: Dense, graph):
-    rows, columns, _ = map_shape(graph.shape(node.inputs[0]))
-    reasons = [] if node.steps else _limits(("map", (rows, columns), 1, _MOST_TAPS))
-    return _answer(reasons + _activation(node.activation))
+    return _answer(_activation(node.activation))
 
 
 @_judge.register
@@ -236,7 +229,7 @@ def window_strides(graph: Graph, node: AveragePool | MaxPool) -> tuple[int, int]
     shape, results = graph.shape(node.inputs[0]), graph.shape(node.output)
     lengths = [shape[a] + node.padding[a] + node.padding[a + 2] for a in (0, 1)]
     rows, columns = (
-        _MOST_STRIDE if s > _MOST_STRIDE and n == 1 and k + _MOST_STRIDE > length else s
+        MOST_STRIDE if s > MOST_STRIDE and n == 1 and k + MOST_STRIDE > length else s
         for s, n, k, length in zip(node.stride, results[:2], node.window, lengths, strict=True)
     )
     return rows, columns
@@ -246,26 +239,23 @@ def window_strides(graph: Graph, node: AveragePool | MaxPool) -> tuple[int, int]
 def _(node: MaxPool, graph):
     if max(node.window) > MOST_POOL and is_whole_maximum(graph, node):
         return Support(DECOMPOSED, "windows of up to 13 elements, then their results")
-    reasons = _limits(
-        ("window", node.window, 1, MOST_POOL),
-        ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
-        ("padding", node.padding, 0, MOST_PADDING),
-        ("dilation", node.dilation, 1, 1),
-    )
+    reasons = _limits(("dilation", node.dilation, 1, 1)) + _padding("padding", node.padding)
     if any(node.padding) and not never_negative(graph.maker, node.inputs[0]):
         reasons.append(
             f"padding {node.padding} around values that may be negative, this core pads with zeros"
         )
-    return _answer(reasons)
+    large = max(node.window) > MOST_POOL or max(window_strides(graph, node)) > MOST_STRIDE
+    return _answer(
+        reasons,
+        Support(DECOMPOSED, f"windows of up to {MOST_POOL} elements, then their results")
+        if large
+        else _YES,
+    )
 
 
 @_judge.register
 def _(node: AveragePool, graph):
-    reasons = _limits(
-        ("window", node.window, 1, _MOST_TAPS),
-        ("stride", window_strides(graph, node), 1, _MOST_STRIDE),
-        ("padding", node.padding, 0, MOST_PADDING),
-    )
+    reasons = _padding("padding", node.padding)
     if any(node.padding) and not node.include_padding:
         reasons.append(f"padding {node.padding} that does not count, this core counts it")
     return _answer(reasons)
@@ -276,17 +266,11 @@ def _(node: Reduce, graph):
     shape = graph.shape(node.inputs[0])
     axes = {axis % len(shape) for axis in node.axes}
     whole = set(range(len(shape) - 1))
-    if (
-        node.function != "mean"
-        or not axes
-        or axes != whole
-        or max(map_shape(shape)[:2]) > _MOST_TAPS
-    ):
+    if node.function != "mean" or not axes or axes != whole:
         return Support(
             HOST,
             f"{node.function} over axes {tuple(sorted(axes))} of {shape}, this core takes "
-            f"the mean over all positions of at most "
-            f"{_MOST_TAPS} a side",
+            f"the mean over all positions",
         )
     return Support(DECOMPOSED, "as an average")
 
@@ -336,41 +320,18 @@ def _(node: Concat, graph):
 @_judge.register
 def _(node: Pad, graph):
     reasons = [] if node.value == 0 else [f"pad with {node.value:g}, this core pads with 0"]
-    sides = (*node.before[:-1], *node.after[:-1])
-    reasons += _limits(("pad", sides, 0, MOST_PADDING)) + _limits(
+    before, after = ((*sides[:-1], 0, 0)[:2] for sides in (node.before, node.after))
+    reasons += _padding("pad", (*before, *after)) + _limits(
         ("pad of channels", (node.before[-1], node.after[-1]), 0, 1 << 20)
     )
     return _answer(reasons, Support(DECOMPOSED, "as a convolution with one on a padded map"))
-
-
-def slice_kernel(
-    graph: Graph, node: Slice
-) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """Kernel (rows, columns), its single tap (row, column) and strides of a convolution that
-    computes a slice; the kernel is large enough to leave exactly the slice's rows and columns."""
-    rows, columns, _ = map_shape(graph.shape(node.inputs[0]))
-    high, wide, _ = map_shape(graph.shape(node.output))
-    axes = {1: (None, None), 2: (0, None), 3: (0, 1)}[len(node.start)]
-    start = tuple(node.start[a] if a is not None else 0 for a in axes)
-    step = tuple(node.step[a] if a is not None else 1 for a in axes)
-    step = tuple(s if n > 1 else 1 for s, n in zip(step, (high, wide), strict=True))
-    size = rows - (high - 1) * step[0], columns - (wide - 1) * step[1]
-    return size, (start[0], start[1]), (step[0], step[1])
 
 
 @_judge.register
 def _(node: Slice, graph):
     if min(node.step) < 1:
         return Support(HOST, f"slice by steps {node.step}, this core goes forward")
-    size, _, step = slice_kernel(graph, node)
-    reasons = _limits(("step", step, 1, _MOST_STRIDE))
-    if size[0] * size[1] > _MOST_EMPTY or max(size) > _MOST_TAPS:
-        reasons.append(
-            f"slice that leaves out {size[0] - 1} rows and {size[1] - 1} columns at its ends, "
-            f"this core takes at most "
-            f"{_MOST_EMPTY} of (rows + 1) * (columns + 1)"
-        )
-    return _answer(reasons, Support(DECOMPOSED, "as a convolution with a single one"))
+    return Support(DECOMPOSED, "as a convolution with a single one")
 
 
 @_judge.register

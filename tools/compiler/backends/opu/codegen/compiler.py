@@ -113,7 +113,7 @@ class Compiled:
     def layout(self, tensor: Tensor) -> Layout:
         """Memory layout of a tensor as a map, [images, height, width, channels]."""
         bits = self.network.set.ifm
-        found = self.buffers[tensor].layout(self.maps_at, bits, tensor.shape)
+        found = self.buffers[tensor].layout(self.maps_at, bits, tensor.map_shape)
         assert found is not None  # that of a map always exists
         return found
 
@@ -247,7 +247,10 @@ def _finish_on_chip(writer, emitter, spans, maker, chosen, memory):
         end = _align(program_at + length)
     end = max(end, extent)
     if memory is not None and end > memory:
-        raise KernelError(f"the program takes {end} bytes of memory, there are {memory}")
+        raise KernelError(
+            f"the program takes {end:,} bytes of main memory, there are {memory:,}",
+            bytes_needed=end,
+        )
     return Compiled(
         words=emitter.words,
         program_at=program_at,
@@ -282,9 +285,9 @@ def _finish(writer, emitter, spans, data, chosen, memory):
     end = maps_at + extent
     if memory is not None and end > memory:
         raise KernelError(
-            f"the program takes {end} bytes of memory ({4 * len(emitter.words)} of words, "
-            f"{data.size} of kernels "
-            f"and biases, {extent} of maps), there are {memory}"
+            f"the program takes {end:,} bytes of main memory ({4 * len(emitter.words):,} of words, "
+            f"{data.size:,} of kernels and biases, {extent:,} of maps), there are {memory:,}",
+            bytes_needed=end,
         )
     return Compiled(
         words=emitter.words,
@@ -431,14 +434,17 @@ class Writer:
 
     def _write(self, maker, known, tilings, layers=None):
         emitter = Emitter(self.target.types, self.target.slot_units, self._clean)
-        spans, pending = [], None
+        spans, pending, padded = [], None, set()
         for layer, other in self._steps(tilings, layers):
             key = layer.name, tilings[layer.name], other is None
             jobs = known.get(key) or self._made(maker, layer, other, tilings[layer.name])
             known[key] = jobs
             both = (layer,) if other is None else (other, layer)
-            for one, begin in zip(both, jobs[:2] if self.schedule else jobs[-1:], strict=False):
-                begin.pads = maker.pads(one)
+            begins = jobs[:2] if self._pads_first(layer) else jobs[-1:]
+            for one, begin in zip(both, begins, strict=False):
+                # Layers that complete a map of phases leave the border of the first one alone.
+                begin.pads = [] if one.result in padded else maker.pads(one)
+                padded.add(one.result)
             jobs[-1].closes = both
             for job in jobs:
                 if pending is not None:
@@ -451,18 +457,21 @@ class Writer:
         emitter.emit("end")
         return emitter, spans
 
+    def _pads_first(self, layer):
+        """Whether the border of a layer's result is made zero before the first of its stores."""
+        return self.schedule or self.maps.buffers[layer.result].pads_overlap_data
+
     def _end(self, emitter, job, following, spans):
         """Emits the end of ``job``: padding, residual and store; a scheduled program loads for the
         next job before the store."""
-        if self.schedule:
-            emitter.pads(job, always=False)
-            emitter.load_residual(job)
-            if following is not None:
-                emitter.preload(following, job)
-            emitter.finish(job)
-        else:
-            emitter.load_residual(job)
-            emitter.finish(job)
+        first = self._pads_first(job.layer)
+        if first:
+            emitter.pads(job, always=not self.schedule)
+        emitter.load_residual(job)
+        if self.schedule and following is not None:
+            emitter.preload(following, job)
+        emitter.finish(job)
+        if not first:
             emitter.pads(job, always=True)
         if job.closes:
             begin = spans[-1].end if spans else 0

@@ -26,8 +26,9 @@ __all__ = ["interleaved_jobs"]
 
 @dataclass(frozen=True)
 class _Copy:
-    """Copy of a column phase to a channel block of the result."""
+    """Copy of a phase to a channel block of the result."""
 
+    row: int
     column: int
     out: int
     ofm_c: int
@@ -35,10 +36,10 @@ class _Copy:
 
 
 def _copies(layer: Layer) -> Iterator[_Copy]:
-    """The copies that a layer consists of, for each column phase and channel block."""
+    """The copies that a layer consists of, for each phase and channel block."""
     source, result = layer.source, layer.result
     assert layer.phases is not None
-    for column, at in layer.phases.columns:
+    for row, column, at in layer.phases.places:
         for out in range(result.channel_blocks):
             first, last = result.span(out)
             ofm_c, matrices = ofm_channels(last - first), {}
@@ -49,18 +50,18 @@ def _copies(layer: Layer) -> Iterator[_Copy]:
                     matrix = np.zeros((ofm_c, ifm_channels(channels_of(source, part))), np.int64)
                     matrix[mine - at - first, mine - low] = 1
                     matrices[part] = matrix
-            yield _Copy(column, out, ofm_c, matrices)
+            yield _Copy(row, column, out, ofm_c, matrices)
 
 
-def _kernels(maker: JobMaker, layer: Layer) -> dict[tuple[int, int, int], tuple[int, int, int]]:
-    """Kernels of a layer: (column phase, channel block, channel block of the source) -> (address,
-    taps, tap). Copies of one channel block of the source share a kernel as far as the build holds
-    it, so that it is loaded once."""
+def _kernels(maker: JobMaker, layer: Layer) -> dict[tuple[int, ...], tuple[int, int, int]]:
+    """Kernels of a layer: (row phase, column phase, channel block, channel block of the source)
+    -> (address, taps, tap). Copies of one channel block of the source share a kernel as far as
+    the build holds it, so that it is loaded once."""
     groups: dict[tuple[int, int], list[_Copy]] = {}
     for copy in _copies(layer):
         for part in copy.matrices:
             groups.setdefault((part, copy.ofm_c), []).append(copy)
-    found = {}
+    found: dict[tuple[int, ...], tuple[int, int, int]] = {}
     for (part, ofm_c), copies in groups.items():
         most = maker.target.kernel_taps(ofm_c, copies[0].matrices[part].shape[1])
         if not most:
@@ -74,7 +75,7 @@ def _kernels(maker: JobMaker, layer: Layer) -> dict[tuple[int, int, int], tuple[
             matrices = [copy.matrices[part] for copy in some]
             at = maker.kernel((layer.name, part, ofm_c, begin), matrices.copy)
             for tap, copy in enumerate(some):
-                found[copy.column, copy.out, part] = at, len(some), tap
+                found[copy.row, copy.column, copy.out, part] = at, len(some), tap
     return found
 
 
@@ -111,7 +112,7 @@ def interleaved_jobs(maker: JobMaker, layer: Layer, n: int) -> list[Job]:
             for copy in copies:
                 parts = []
                 for part, matrix in copy.matrices.items():
-                    at, taps, tap = kernels[copy.column, copy.out, part]
+                    at, taps, tap = kernels[copy.row, copy.column, copy.out, part]
                     load = Load(
                         source.at(n, part, row, start),
                         1,
@@ -130,10 +131,10 @@ def interleaved_jobs(maker: JobMaker, layer: Layer, n: int) -> list[Job]:
                         result.at(
                             n,
                             copy.out,
-                            row * down + phases.row,
+                            row * down + copy.row,
                             start * across + copy.column,
                         ),
-                        (result.mem_h, across),
+                        (result.mem[0], across),
                         count,
                         1,
                         maker.borders(layer, range(n, n + 1), copy.out),

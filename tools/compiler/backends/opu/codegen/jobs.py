@@ -5,35 +5,22 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..layers import BLOCK, NARROW, Layer
+from ..schedule.memory import MOST_SIDE
 from ..schedule.tiling import Target, Tiling, channels_of, ifm_channels, ifm_shapes, ofm_channels
 from .interleaved import interleaved_jobs
+from .lines import line_jobs
 from .products import product_jobs
-from .tiles import Chunk, Job, Load, Pad, Part, border_pads
+from .tiles import Chunk, Job, Load, Pad, Part, Tap, border_pads, starts
 
 if TYPE_CHECKING:
     from ..schedule.memory import Constants, Maps
 
 __all__ = ["JobMaker"]
-
-
-class _Tap(NamedTuple):
-    load: Load
-    stride: tuple[int, int]
-    f: int
-    h: int
-    w: int
-    weights: tuple  # source of :meth:`JobMaker._matrix`
-
-
-def _starts(total, size):
-    """Start positions of tiles of ``size``: the last tile overlaps its neighbour rather than being
-    smaller."""
-    return sorted({min(at, total - size) for at in range(0, total, size)})
 
 
 class JobMaker:
@@ -77,9 +64,9 @@ class JobMaker:
         source, result = self.maps.buffers[layer.source], self.maps.buffers[layer.result]
         return (
             layer.flat
-            and not source.border
-            and source.image_slots <= 1023
-            and result.image_slots <= 1023
+            and not any(source.border)
+            and source.image_slots <= MOST_SIDE
+            and result.image_slots <= MOST_SIDE
         )
 
     def jobs(self, layer: Layer, tiling: Tiling) -> list[Job]:
@@ -89,14 +76,16 @@ class JobMaker:
             make = product_jobs if layer.phases is None else interleaved_jobs
             return [job for n in range(images) for job in make(self, layer, n)]
         flat = self.flat(layer)
+        if layer.strided and not flat:
+            return [job for n in range(images) for job in line_jobs(self, layer, tiling, n)]
         make = self._flat_job if flat else self._job
         height, width = (images, 1) if flat else layer.result.shape[:2]
         rows, columns = min(tiling.rows, height), min(tiling.columns, width)
         tiles = [
             (n, r, c)
             for n in ([0] if flat else range(images))
-            for r in _starts(height, rows)
-            for c in _starts(width, columns)
+            for r in starts(height, rows)
+            for c in starts(width, columns)
         ]
         outs = range(layer.result.channel_blocks)
         order = (
@@ -154,10 +143,10 @@ class JobMaker:
             taps = []
             for run in self._together(layer, source, out):
                 taps += self._shared_taps(layer, source, n, run, out, top, left, ofm)
-            taps = self._without_zeros(layer, out, taps)
+            taps = self.without_zeros(layer, out, taps)
             shape = taps[-1].load.shape
             if not by_tap:
-                self._tiles[key] = here, shape, self._parts(layer, tiling, out, taps, ofm[2])
+                self._tiles[key] = here, shape, self.parts(layer, tiling, out, taps, ofm[2])
         if not by_tap:
             there, shape, parts = self._tiles[key]
             parts = [part.moved(here - there) for part in parts]
@@ -174,24 +163,24 @@ class JobMaker:
                 shape,
             )
         if by_tap:
-            taps.append(_Tap(residual, (1, 1), layer.residual_f, 0, 0, None))
+            taps.append(Tap(residual, (1, 1), layer.residual_f, 0, 0, ()))
             residual = None
-            parts = self._parts(layer, tiling, out, taps, ofm[2])
+            parts = self.parts(layer, tiling, out, taps, ofm[2])
         return Job(
             layer,
             ofm,
             parts,
-            self._bias(layer, out, ofm[2]),
+            self.bias(layer, out, ofm[2]),
             layer.b[out],
             residual,
             result.at(n, out, row, column),
-            (result.mem_h, result.row_slots),
+            result.mem,
             rows,
             columns,
             self.borders(layer, range(n, n + 1), out),
         )
 
-    def _without_zeros(self, layer, out, taps):
+    def without_zeros(self, layer: Layer, out: int, taps: list[Tap]) -> list[Tap]:
         """Removes taps whose weights are all zero, but keeps at least one, and the first one of a
         layer with biases: the sum of its products and the biases is rounded and saturated once."""
         key = layer.name, out
@@ -249,7 +238,7 @@ class JobMaker:
             (down * shares if ofm[0] > 1 else 1, across),
         )
         return [
-            _Tap(
+            Tap(
                 load,
                 stride,
                 layer.f[out],
@@ -266,7 +255,7 @@ class JobMaker:
         down, across = layer.stride
         row, column = top * down - layer.padding[0], left * across - layer.padding[2]
         (far, apart), mem_w = layer.dilation, source.row_slots
-        skip = layer.taps[0] == 1 and down > 1 and mem_w * down <= 1023
+        skip = layer.taps[0] == 1 and down > 1 and mem_w * down <= MOST_SIDE
         if skip:  # rows that no tap reads are not loaded
             mem_w, down = mem_w * down, 1
         found = []
@@ -281,7 +270,7 @@ class JobMaker:
                 for c in range(wide):
                     weights = (part, 0, 0) if layer.weights is None else (part, r0 + r, c0 + c)
                     found.append(
-                        _Tap(load, (down, across), layer.f[out], r * far, c * apart, weights)
+                        Tap(load, (down, across), layer.f[out], r * far, c * apart, weights)
                     )
         return found
 
@@ -323,6 +312,7 @@ class JobMaker:
             or layer.source.channel_blocks > 1
             or (layer.rows, layer.columns) != (other.rows, other.columns)
             or layer.stride != other.stride
+            or layer.strided
             or layer.taps[0] == 1
             or max(layer.taps) > BLOCK
             or min(start) < 0
@@ -362,8 +352,8 @@ class JobMaker:
         return [
             job
             for n in range(self.maps.buffers[layer.result].images)
-            for r in _starts(height, rows)
-            for c in _starts(width, columns)
+            for r in starts(height, rows)
+            for c in starts(width, columns)
             for job in self._sibling_jobs(layer, other, start, n, r, c, rows, columns)
         ]
 
@@ -404,11 +394,11 @@ class JobMaker:
                     one,
                     ofm,
                     [part],
-                    self._bias(one, 0, ofm[2]),
+                    self.bias(one, 0, ofm[2]),
                     one.b[0],
                     None,
                     result.at(n, 0, row, column),
-                    (result.mem_h, result.row_slots),
+                    result.mem,
                     rows,
                     columns,
                     self.borders(one, range(n, n + 1), 0),
@@ -430,13 +420,13 @@ class JobMaker:
                 source.image_slots,
                 (rows, len(some), ifm_c),
             )
-            taps += [_Tap(load, (1, 1), layer.f[out], 0, k, slot) for k, slot in enumerate(some)]
-        parts = self._parts(layer, tiling, out, taps, ofm_c)
+            taps += [Tap(load, (1, 1), layer.f[out], 0, k, slot) for k, slot in enumerate(some)]
+        parts = self.parts(layer, tiling, out, taps, ofm_c)
         return Job(
             layer,
             (rows, 1, ofm_c),
             parts,
-            self._bias(layer, out, ofm_c),
+            self.bias(layer, out, ofm_c),
             layer.b[out],
             None,
             result.at(n + row, out),
@@ -462,9 +452,11 @@ class JobMaker:
 
     # Kernels
 
-    def _parts(self, layer, tiling, out, taps, ofm_c):
+    def parts(
+        self, layer: Layer, tiling: Tiling, out: int, taps: list[Tap], ofm_c: int
+    ) -> list[Part]:
         """Groups taps with the same ``ifm`` shape into kernels of nearly equal size."""
-        runs = []
+        runs: list[list[Tap]] = []
         for tap in taps:
             if not runs or runs[-1][0].load.shape != tap.load.shape:
                 runs.append([])
@@ -480,12 +472,11 @@ class JobMaker:
             for at in range(0, len(run), size):
                 some = run[at : at + size]
                 kernel = tuple(t.weights for t in (some[:1] if shared else some))
-                at_units = self.kernel(
-                    (layer.name, out, kernel, ofm_c, ifm_c),
-                    lambda kernel=kernel, ifm_c=ifm_c: [
-                        self._matrix(layer, out, w, ofm_c, ifm_c) for w in kernel
-                    ],
-                )
+
+                def matrices(kernel=kernel, ifm_c=ifm_c):
+                    return [self._matrix(layer, out, w, ofm_c, ifm_c) for w in kernel]
+
+                at_units = self.kernel((layer.name, out, kernel, ofm_c, ifm_c), matrices)
                 parts.append(Part(at_units, len(kernel), self._chunks(some, shared)))
         return parts
 
@@ -515,7 +506,7 @@ class JobMaker:
 
     def _matrix(self, layer, out, weights, ofm_c, ifm_c):
         """Weights [ofm_c, ifm_c] of one tap, with zeros for missing channels."""
-        if weights is None:  # a residual's tap
+        if not weights:  # a residual's tap
             return np.eye(ofm_c, ifm_c, dtype=np.int64)
         block = layer.block(out, *weights)
         if block.shape == (ofm_c, ifm_c):
@@ -524,7 +515,8 @@ class JobMaker:
         padded[: block.shape[0], : block.shape[1]] = block
         return padded
 
-    def _bias(self, layer, out, ofm_c):
+    def bias(self, layer: Layer, out: int, ofm_c: int) -> int | None:
+        """Address in units of the biases of a channel block, ``None`` for a layer without any."""
         if layer.bias is None:
             return None
         key = layer.name, out, "bias", ofm_c

@@ -68,9 +68,10 @@ def product_jobs(maker: JobMaker, layer: Layer, n: int) -> list[Job]:
     source, second, result = (
         maker.maps.buffers[tensor] for tensor in (layer.source, layer.second, layer.result)
     )
-    if second.border:
+    if any(second.border):
         raise KernelError(
-            f"{layer.second.name} has a border of {second.border} for another layer, expected none",
+            f"{layer.second.name} has a border of {max(second.border)} for another layer, expected "
+            f"none",
             layer.name,
         )
     rows = layer.result.width if layer.batched else layer.result.height
@@ -124,7 +125,7 @@ def product_jobs(maker: JobMaker, layer: Layer, n: int) -> list[Job]:
                         0,
                         None,
                         at(result, out, row),
-                        (result.mem_h, result.row_slots),
+                        result.mem,
                         sides[0],
                         sides[1],
                         maker.borders(layer, range(n, n + 1), out),

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from ..schedule.memory import MOST_PAD, MOST_SIDE
 
 if TYPE_CHECKING:
     from ..layers import Layer
     from ..schedule.memory import Buffer
 
-__all__ = ["Chunk", "Job", "Load", "Pad", "Part", "border_pads"]
-
-_MOST_BORDER = 15
+__all__ = ["Chunk", "Job", "Load", "Pad", "Part", "Tap", "border_pads", "starts"]
 
 
 class Load(NamedTuple):
@@ -69,6 +69,18 @@ class Part(NamedTuple):
         return Part(self.at, self.n, tuple(chunks), self.slots)
 
 
+class Tap(NamedTuple):
+    """One ``conv`` at (h, w) of a load; ``weights``: channel block of the source and tap of its
+    kernel, empty for a residual's."""
+
+    load: Load
+    stride: tuple[int, int]
+    f: int
+    h: int
+    w: int
+    weights: tuple[Any, ...]
+
+
 class Pad(NamedTuple):
     """One ``pad`` instruction: address in units of the array, its rows and columns, width of the
     border."""
@@ -101,25 +113,31 @@ class Job:
         return self.at, self.at + ((self.rows - 1) * self.mem[1] + self.columns) * slot_units
 
 
+def starts(total: int, size: int) -> list[int]:
+    """Start positions of tiles of ``size``: the last tile overlaps its neighbour rather than being
+    smaller."""
+    return sorted({min(at, total - size) for at in range(0, total, size)})
+
+
 def border_pads(buffer: Buffer, image: int, part: int) -> list[Pad]:
     """The Pads that zero the border of the map that holds channel block ``part``."""
-    p, shares = buffer.border, buffer.tensor.shares
-    if not p:
-        return []
-    first = part - part % shares
-    pads = [Pad(buffer.at(image, first, -p, -p), (buffer.mem_h * shares, buffer.mem_w), p)]
-    # That zeroes p rows at either end; of all channel blocks together there are more, which narrow
-    # arrays
-    # cover: all border.
-    begin, rows = pads[0].at, (shares - 1) * p
-    for start in (p, (buffer.mem_h * shares - p) - rows):
-        for row in range(0, rows, 2 * _MOST_BORDER):
-            size = min(2 * _MOST_BORDER, rows - row)
-            pads.append(
-                Pad(
-                    begin + (start + row) * buffer.mem_w * buffer.slot_units,
-                    (size, buffer.mem_w),
-                    -(-size // 2),
-                )
-            )
+    (high, wide), shares = buffer.border, buffer.tensor.shares
+    begin = buffer.at(image, part - part % shares, -high, -wide)
+    rows = buffer.mem_h * shares
+
+    def pad(row, count, width):
+        at = begin + row * buffer.mem_w * buffer.slot_units
+        return Pad(at, (count, buffer.mem_w), width)
+
+    # The columns. Of several arrays the ends lie among the data, which are written later.
+    pads = [
+        pad(row, min(MOST_SIDE, rows - row), wide)
+        for row in range(0, rows if wide else 0, MOST_SIDE)
+    ]
+    # That zeroes ``wide`` rows at either end; the others are covered by narrow arrays, all border.
+    ends = high * shares
+    for start in (wide, rows - ends):
+        for row in range(0, ends - wide, 2 * MOST_PAD):
+            size = min(2 * MOST_PAD, ends - wide - row)
+            pads.append(pad(start + row, size, -(-size // 2)))
     return pads

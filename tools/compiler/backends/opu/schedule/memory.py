@@ -18,9 +18,11 @@ from ..layers import BLOCK, Network, Tensor
 if TYPE_CHECKING:
     from ..grid import Grid
 
-__all__ = ["Buffer", "Constants", "Maps", "OnChip", "OnChipFullError"]
+__all__ = ["MOST_PAD", "MOST_SIDE", "Buffer", "Constants", "Maps", "OnChip", "OnChipFullError"]
 
 _MOST_UNITS = 1 << 22
+#: Slots of a row in memory, and rows that one ``pad`` reaches; width of its border.
+MOST_SIDE, MOST_PAD = 1023, 15
 
 
 class OnChipFullError(KernelError):
@@ -66,7 +68,7 @@ class OnChip:
 @dataclass(frozen=True)
 class Buffer:
     """Memory of one tensor: for every image its maps of 64 channels, each ``mem_h`` x ``mem_w``
-    slots with a border of ``border`` slots, one after the other. Channel blocks that share a map
+    slots with a border of zeros, one after the other. Channel blocks that share a map
     are interleaved by rows. If a window offset reaches all maps of a split tensor, they lie side by
     side, so that one load fetches every channel block.
 
@@ -75,32 +77,34 @@ class Buffer:
     tensor : Tensor
     base : units from the start of the region of maps
     images : int
-    border : int
+    border : slots (above and below, left and right)
     slot_units : units in a slot
     """
 
     tensor: Tensor
     base: int
     images: int
-    border: int
+    border: tuple[int, int]
     slot_units: int
 
     @property
     def mem_h(self) -> int:
         """Rows of a map in memory, border included."""
-        return self.tensor.height + 2 * self.border
+        return self.tensor.height + 2 * self.border[0]
 
     @property
     def mem_w(self) -> int:
         """Columns of a map in memory, border included."""
-        return self.tensor.width + 2 * self.border
+        return self.tensor.width + 2 * self.border[1]
 
     @property
     def abreast(self) -> int:
         """Number of maps that lie side by side."""
         maps = self.tensor.maps
         return (
-            maps if self.tensor.split and not self.border and (maps - 1) * self.mem_w < BLOCK else 1
+            maps
+            if self.tensor.split and not any(self.border) and (maps - 1) * self.mem_w < BLOCK
+            else 1
         )
 
     @property
@@ -113,6 +117,16 @@ class Buffer:
     def row_slots(self) -> int:
         """Distance in slots between consecutive rows of a channel block."""
         return self.tensor.shares * self.line_slots
+
+    @property
+    def mem(self) -> tuple[int, int]:
+        """Rows and columns for ``@mem.ofm``. A ``store`` does not use the rows."""
+        return min(self.mem_h, MOST_SIDE), self.row_slots
+
+    @property
+    def pads_overlap_data(self) -> bool:
+        """Whether the border is made zero in several arrays, whose ends lie among the data."""
+        return self.border[1] > 0 and self.mem_h * self.tensor.shares > MOST_SIDE
 
     @property
     def map_slots(self) -> int:
@@ -138,7 +152,7 @@ class Buffer:
             self.tensor.shares,
             self.mem_h,
             self.mem_w,
-            self.border,
+            *self.border,
         )
 
     def at(self, image: int, part: int = 0, row: int = 0, column: int = 0) -> int:
@@ -148,10 +162,10 @@ class Buffer:
         slot = (
             image * self.image_slots
             + place * self.map_slots
-            + (row + self.border) * self.row_slots
+            + (row + self.border[0]) * self.row_slots
             + share * self.line_slots
             + column
-            + self.border
+            + self.border[1]
         )
         return self.base + slot * self.slot_units
 
@@ -161,8 +175,9 @@ class Buffer:
         it: a flattened map whose channel blocks are not full."""
         tensor, size = self.tensor, bits // 8
         slot = SLOT * size
-        rows = [(tensor.height, self.row_slots * slot)]
-        columns = [(tensor.width, slot)]
+        height, width, _ = tensor.map_shape
+        down, across = self._strides(slot)
+        rows, columns = [(height, down)], [(width, across)]
         # Maps, channel blocks within a map, channels of a block.
         channels = [(tensor.maps, self.map_slots * slot)] if tensor.maps > 1 else []
         channels += [(tensor.shares, self.line_slots * slot)] if tensor.shares > 1 else []
@@ -172,9 +187,9 @@ class Buffer:
         ]
         sizes = {
             0: (),
-            1: (tensor.channels,) if tensor.height == tensor.width == 1 else None,
-            2: (tensor.height, tensor.channels) if tensor.width == 1 else None,
-            3: tensor.shape,
+            1: (tensor.channels,) if height == width == 1 else None,
+            2: (height, tensor.channels) if width == 1 else None,
+            3: tensor.map_shape,
         }[len(shape)]
         if sizes != tuple(shape):
             # Another shape of the same elements: digits of one axis count all of them.
@@ -183,6 +198,12 @@ class Buffer:
             parts = [rows + columns + channels]
         digits = [Digit(axis, *digit) for axis, part in enumerate(parts, 1) for digit in part]
         return self._layout(start, bits, shape, digits)
+
+    def _strides(self, slot):
+        """Bytes from a row of the network's map to the next, and from a column; ``slot``: bytes of
+        a slot."""
+        strides = self.row_slots * slot, slot
+        return strides[::-1] if self.tensor.exchanged else strides
 
     def grid_layout(self, start: int, bits: int, shape: tuple[int, int, int], grid: Grid) -> Layout:
         """Memory layout of a tensor of ``shape`` (rows, columns, channels) whose positions share
@@ -194,10 +215,11 @@ class Buffer:
             column, channels = blocks * line, [Digit(3, blocks, line), Digit(3, each, size)]
         else:
             column, channels = shape[2] * size, [Digit(3, shape[2], size)]
+        row_stride, column_stride = self._strides(slot)
         digits = [
-            Digit(1, rows, self.row_slots * slot),
+            Digit(1, rows, row_stride),
             Digit(1, down, across * column),
-            Digit(2, columns, slot),
+            Digit(2, columns, column_stride),
             Digit(2, across, column),
             *channels,
         ]
@@ -255,6 +277,17 @@ class Constants:
         return np.frombuffer(b"".join(self._parts), np.uint8)
 
 
+def _border(tensor, rows, columns):
+    """Border (rows, columns) of a tensor that needs at least these: equally wide on all sides if
+    one ``pad`` can make it zero."""
+    wide = max(rows, columns)
+    high = (tensor.height + 2 * wide) * tensor.shares
+    if wide <= MOST_PAD and max(high, tensor.width + 2 * wide) <= MOST_SIDE:
+        return wide, wide
+    # Those of the columns zero as many rows.
+    return max(rows, columns) if columns else rows, columns
+
+
 class Maps:
     """Memory allocation of feature maps: a tensor's memory is reused once its last reader has run.
 
@@ -300,13 +333,18 @@ class Maps:
             self.overwritten = {t for t in network.inputs if t.name in on_chip.spent} - kept
             lasting -= self.overwritten
         last = {}
-        borders = dict.fromkeys([*network.inputs, *(layer.result for layer in network.layers)], 0)
-        borders.update(network.borders)
+        tensors = [*network.inputs, *(layer.result for layer in network.layers)]
+        # Width of the border (above and below, left and right).
+        wanted = dict.fromkeys(tensors, (0, 0))
+        wanted |= {tensor: (width, width) for tensor, width in network.borders.items()}
         for index, layer in enumerate(network.layers):
             last.update(dict.fromkeys(layer.operands, index))
-            if max(layer.padding) > borders[layer.source]:
-                borders[layer.source] = max(layer.padding)
+            rows, columns = wanted[layer.source]
+            wider = max(rows, *layer.padding[:2]), max(columns, *layer.padding[2:])
+            if wider != (rows, columns):
+                wanted[layer.source] = wider
                 self._padded[layer.source] = layer.name
+        borders = {tensor: _border(tensor, *wanted[tensor]) for tensor in tensors}
         # Memory behind the border that tensors may reach into which begin before it.
         self._crossing_units = max(
             (
@@ -348,7 +386,11 @@ class Maps:
             return False
         before = self.buffers[residual]
         buffer = Buffer(layer.result, before.base, self._images, border, self._slot_units)
-        if residual in (layer.source, layer.second) or buffer.geometry != before.geometry:
+        if (
+            residual in (layer.source, layer.second)
+            or buffer.geometry != before.geometry
+            or buffer.pads_overlap_data
+        ):
             return False
         self.buffers[layer.result] = buffer
         self.in_place.add(layer.name)
@@ -381,25 +423,30 @@ class Maps:
                 break
         if base is None and spread:
             base = self._free_place(buffer.units, low, high, self._bordered())
-        if base is None and within and border and not spread:
+        if base is None and within and any(border) and not spread:
             base = self._last_place(buffer.units, low, high)
         if base is None:
             base = self._free_place(buffer.units, low, high)
         if base is None:
             raise OnChipFullError(f"tensor {tensor.name} does not fit on-chip memory")
         buffer = Buffer(tensor, base, self._images, border, self._slot_units)
-        if buffer.mem_h * tensor.shares > 1023 or buffer.row_slots > 1023:
+        if buffer.row_slots > MOST_SIDE:
             raise KernelError(
                 f"tensor {tensor.name}: with its border it has {buffer.mem_h} x {buffer.mem_w} "
-                f"slots, at most "
-                f"1023 a side"
+                f"slots, at most {MOST_SIDE} in a row"
                 + (f" of {tensor.shares} channel blocks together" if tensor.shares > 1 else ""),
+                self._padded.get(tensor),
+            )
+        if border[1] > MOST_PAD:
+            raise KernelError(
+                f"tensor {tensor.name}: its border is {border[1]} slots wide at the sides, at most "
+                f"{MOST_PAD}",
                 self._padded.get(tensor),
             )
         self._take(base, base + buffer.units)
         self._shapes = {s: g for s, g in self._shapes.items() if s != base}
         self._shapes[base] = buffer.geometry
-        if border:
+        if any(border):
             self._borders.append((base, base + buffer.units))
         self.buffers[tensor] = buffer
         self.units = max(self.units, base + buffer.units)

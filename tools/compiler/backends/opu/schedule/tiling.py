@@ -258,7 +258,7 @@ def candidates(
 ) -> list[Tiling]:
     """Candidate tilings to try instead of ``start``, for a build that overlaps loads, convolutions
     and stores; ``sibling``: the next layer can share the tiles."""
-    if layer.second is not None or layer.phases is not None:
+    if layer.second is not None or layer.phases is not None or layer.strided:
         return []
     height = images if flat else layer.result.height
     rows = sorted(
