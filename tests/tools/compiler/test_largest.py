@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: BSD-2-Clause
 """Messages about size name the largest layer that fits, and that one compiles."""
 
+import re
+
 import numpy as np
 import pytest
 
@@ -16,6 +18,12 @@ from tests.tools.compiler.networks import Builder
 def conv(shape, out, kernel, **options):
     b = Builder("net", shape)
     b.conv(out, (kernel, kernel), padding=(0, 0, 0, 0), **options)
+    return b.finish()
+
+
+def dense(inputs, outputs):
+    b = Builder("net", (inputs,))
+    b.dense(outputs)
     return b.finish()
 
 
@@ -73,15 +81,14 @@ REFUSED = {
         15,
         "dilation",
     ),
-    "opentpu average": ("opentpu", "sim-ext", lambda n: pool(n, g.AveragePool), 60, None, "map"),
     "imagine map": ("imagine", "sim", lambda n: conv((n, n, 1), 1, 1), 20, 16, "map"),
     "imagine sequence": ("imagine", "sim", lambda n: lstm(2, n), 80, 64, "sequence"),
 }
 
 
-def compiled(graph, isa, preset):
+def compiled(graph, isa, preset, memory=1 << 25):
     params = open_core(isa).params.SPACE.resolve(preset)
-    build = TargetBuild(isa, preset, params, 1 << 25, None, None, f"model:{isa}")
+    build = TargetBuild(isa, preset, params, memory, None, None, f"model:{isa}")
     return compile_graph(graph, build, random_calibration(graph, 1), Options(dry=True))
 
 
@@ -98,6 +105,31 @@ def test_refusals_name_the_largest_that_fits(name):
     assert compiled(network(found), isa, preset).core_steps
     with pytest.raises(PartitionError):
         compiled(network(found + 1), isa, preset)
+
+
+@pytest.mark.parametrize(
+    "network, size, what",
+    [
+        (lambda n: dense(n, 8), 3000, "number of inputs"),
+        (lambda n: conv((n, n, 3), 2, 1), 90, "map"),
+        (lambda n: pool(n, g.AveragePool), 200, "map"),
+    ],
+    ids=["dense", "conv", "average"],
+)
+def test_messages_about_main_memory_name_the_largest_that_fits(network, size, what):
+    memory = 20_000
+    with pytest.raises(PartitionError) as caught:
+        compiled(network(size), "opentpu", "sim-ext", memory)
+    found = re.search(
+        r"the network takes (?:at least )?([\d,]+) bytes of main memory, there are 20,000; "
+        rf"largest layer: \w+ with [\d,]+ bytes \(.*\); the largest {what} that fits is ([\d,]+)",
+        str(caught.value),
+    )
+    needed, largest = (int(number.replace(",", "")) for number in found.groups())
+    assert needed > memory
+    assert compiled(network(largest), "opentpu", "sim-ext", memory).core_steps
+    with pytest.raises(PartitionError):
+        compiled(network(largest + 1), "opentpu", "sim-ext", memory)
 
 
 def test_layers_that_a_core_lacks_have_no_largest_size():
