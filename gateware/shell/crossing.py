@@ -18,10 +18,12 @@ def _binary(gray):
     return value, [value[bit].eq(gray[bit:].xor()) for bit in range(len(gray))]
 
 
-def _chosen(choice, yes, no):
-    """Selects one of two comparison results, in a way that synthesis does not turn into one
-    comparison of selected operands."""
-    return (choice & yes) | (~choice & no)
+def _chosen(m, choice, yes, no):
+    """Selects one of two comparison results. Both are signals that synthesis keeps, so that it makes
+    neither one comparison of selected operands nor a chain behind a late ``choice``."""
+    after, before = (Signal(name=name, attrs={"keep": 1}) for name in ("if_so", "if_not"))
+    m.d.comb += [after.eq(yes), before.eq(no)]
+    return (choice & after) | (~choice & before)
 
 
 class CrossingFIFO(wiring.Component):
@@ -129,7 +131,7 @@ class CrossingFIFO(wiring.Component):
             self.space.eq((back_then + self.depth + 1 - ahead)[: len(gray)]),
         ]
         m.d[self._w] += [
-            full.eq(_chosen(put.en, ahead_gray == round_there, gray == round_there)),
+            full.eq(_chosen(m, put.en, ahead_gray == round_there, gray == round_there)),
             back_then.eq(back),
         ]
         with m.If(put.en):
@@ -153,7 +155,7 @@ class CrossingFIFO(wiring.Component):
             self.level.eq(Mux(self.o.valid, (came_then + 2 - ahead)[: len(gray)], 0)),
         ]
         m.d[self._r] += [
-            some.eq(_chosen(take, ahead_gray != there, gray != there)),
+            some.eq(_chosen(m, take, ahead_gray != there, gray != there)),
             came_then.eq(came),
         ]
         with m.If(moves):

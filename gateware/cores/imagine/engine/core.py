@@ -76,7 +76,8 @@ class ArrayEngine(Engine):
             "dispatch.controller",
             "fifo_in",
             "fifo_out",
-        )
+        ),
+        "ice40": ("dispatch.decoder", "dispatch.issue"),
     }
 
     #: Eight logic cells of an iCE40 share clock enable and reset: an enable for fewer flip-flops
@@ -301,7 +302,8 @@ class ArrayEngine(Engine):
             fetch.address.eq(control.program_address),
             fetch.length.eq(control.program_length),
             fetch.stop.eq(stop),
-            drain.start.eq(control.start),
+            # Not from the register write that starts the run: that path is long.
+            drain.start.eq(state == _State.JUDGE),
             drain.address.eq(control.reg.output_at),
             drain.stop.eq(stop),
         ]

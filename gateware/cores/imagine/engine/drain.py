@@ -40,7 +40,8 @@ class Drain(wiring.Component):
 
     Members
     -------
-    start : In(1); address : In(address_bits), of the first word, a multiple of 4
+    start : In(1), level: a run begins, and no item comes yet; address : In(address_bits), of the
+        first word, a multiple of 4
     stop : In(1), level: received data are dropped, up to the end
     items : In(stream of ItemLayout)
     request : Out(stream of RequestLayout), beats : Out(stream of WriteLayout), answer : In(stream)

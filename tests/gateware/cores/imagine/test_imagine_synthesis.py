@@ -17,20 +17,17 @@ from quintet.gateware.shell.engine import Engine
 from quintet.tools.build.bitstream import _scripts, _synthesis, synthesise
 
 
-def test_fast_modules_are_mapped_apart_on_an_ecp5():
-    room = open_core("imagine")
-    space = room.params.SPACE
-    scripts = _scripts(ArrayEngine, open_board("ulx3s-25f"), space.resolve("25f"))
-    for name in ArrayEngine.synth_apart["ecp5"]:
+@pytest.mark.parametrize(("board", "preset"), [("ulx3s-25f", "25f"), ("icebreaker", "up5k")])
+def test_fast_modules_are_mapped_apart(board, preset):
+    room, target = open_core("imagine"), open_board(board)
+    scripts = _scripts(ArrayEngine, target, room.params.SPACE.resolve(preset))
+    for name in ArrayEngine.synth_apart[target.family]:
         assert (
             f"setattr -mod -set keep_hierarchy 1 *.engine.{name}\n"
             in scripts["script_after_read"] + "\n"
         )
     assert "flatten" in scripts["script_after_synth"]
-    assert "script_after_synth" not in _scripts(
-        ArrayEngine, open_board("icebreaker"), space.resolve("up5k")
-    )
-    assert "script_after_synth" not in _scripts(Engine, open_board("ulx3s-25f"), {})
+    assert "script_after_synth" not in _scripts(Engine, target, {})
 
 
 def test_few_enables_on_an_ice40():
