@@ -7,9 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from quintet.gateware.cores.opentpu.params import SPACE
+from quintet.tools.compiler.backends.opentpu.chunks import chunks, slot_rows
 from quintet.tools.compiler.backends.opentpu.codegen.program import Program, array_time
 from quintet.tools.compiler.backends.opentpu.cost import SDRAM16, Memory, main_memory, word_times
 from quintet.tools.compiler.backends.opentpu.form import (
+    KernelStep,
     PoolStep,
     Step,
     bias_tiles,
@@ -26,7 +28,8 @@ from quintet.tools.compiler.backends.opentpu.form import (
 )
 from quintet.tools.compiler.backends.opentpu.layout import Planes
 from quintet.tools.compiler.backends.opentpu.lower import compile_steps, constant_vectors
-from quintet.tools.compiler.backends.opentpu.schedule import Item, allocate, chunks, slot_rows
+from quintet.tools.compiler.backends.opentpu.portions import Read, divide
+from quintet.tools.compiler.backends.opentpu.schedule import Item, allocate
 from quintet.tools.compiler.common.inputs import KernelError
 
 SIM = SPACE.resolve("sim-ext")
@@ -249,52 +252,37 @@ def test_depthwise_products_meet_only_their_own_channels():
     [
         (
             PoolStep(
-                name="pool", target="y", sources=["x"], window=(3, 3), stride=(1, 1), before=(0, 0)
+                name="pool", target="y", sources=["x"], window=(9, 8), stride=(1, 1), before=(0, 0)
             ),
-            {"x": Planes(9, 90, 4, 4), "y": Planes(7, 88, 4, 4)},
-            {},
-            r"pool: a line of its windows takes more than the 256 accumulator rows of this build",
+            {"x": Planes(9, 90, 4, 4), "y": Planes(1, 83, 4, 4)},
+            {"acc_rows": 64},
+            r"pool: a window of 9 x 8 takes more than the 64 accumulator rows of this build, or "
+            r"its elements more than the \d+ rows of the unified buffer",
         ),
         (
-            Step(
-                name="dense",
-                target="y",
-                sources=["x"],
-                terms=copy_terms(2400, 0, 2400, 4),
-                shifts=[0] * 600,
-            ),
-            {"x": Planes(1, 1, 2400, 4), "y": Planes(1, 1, 2400, 4)},
-            {},
-            r"dense: 600 vectors of band at a time, with what it needs besides, do not fit the "
-            r"unified buffer of 512",
-        ),
-        (
-            Step(name="far", target="y", sources=["x"], terms=copy_terms(4, 0, 4, 4), shifts=[0]),
-            {"x": Planes(1, 200, 4, 4), "y": Planes(1, 200, 4, 4, lead=130)},
-            {"lead": 130},
-            r"far: 130 zeros in front of a map are more than the 128 accumulator rows of a chunk",
+            KernelStep(name="product", target="y", sources=["x"], rows=32, turned=True),
+            {"x": Planes(1, 70, 32, 32), "y": Planes(1, 1, 32 * 96, 32)},
+            {"n": 32, "ub_rows": 64},
+            r"product: 32 vectors of a tile, and two results of as many, do not fit the 63 rows of "
+            r"the unified buffer",
         ),
     ],
+    ids=["window", "tile"],
 )
-def test_what_no_build_holds_is_refused(step, planes, params, message):
-    lead = params.get("lead")
-    steps = (
-        [step]
-        if lead is None
-        else [
-            step,
-            Step(
-                name="reader",
-                target="z",
-                sources=["y"],
-                terms=copy_terms(4, 0, 4, 4, place=-lead),
-                shifts=[0],
-            ),
-        ]
-    )
-    planes = planes if lead is None else {**planes, "z": Planes(1, 200, 4, 4)}
+def test_windows_and_tiles_that_no_buffer_holds_are_refused(step, planes, params, message):
+    params = SPACE.resolve("sim-ext", params)
     with pytest.raises(KernelError, match=message):
-        compile_steps(steps, planes, inputs=["x"], stored={"y"}, params=SIM)
+        compile_steps([step], planes, inputs=["x"], stored={"y"}, params=params)
+
+
+def test_reads_of_a_portion_share_its_vectors():
+    reads = [Read(0, 0, 10, (0, 0)), Read(0, 5, 12, (0, 1)), Read(0, 14, 16, (0, 2))]
+    (portion,) = divide(reads, 16)
+    assert portion.runs == [(0, 0, 16)] and [row for _, row in portion.reads] == [0, 5, 14]
+    reads += [Read(0, 40, 44, (0, 3)), Read(1, 40, 42, (0, 4))]
+    first, second = divide(reads, 20)
+    assert first.runs == [(0, 0, 16), (0, 40, 44)] and first.reads[-1] == (reads[3], 16)
+    assert second.runs == [(1, 40, 42)] and second.reads == [(reads[4], 0)]
 
 
 def test_what_does_not_fit_goes_through_main_memory():

@@ -120,7 +120,7 @@ def test_norm_needs_the_extension(tmp_path):
 
 
 def test_job_that_does_not_fit_memory(tmp_path):
-    with pytest.raises(LoweringError, match="takes .* bytes of main memory, there are 65536"):
+    with pytest.raises(LoweringError, match="takes .* bytes of main memory, there are 65,536"):
         digits.make_job(tmp_path, SPACE.resolve("up5k-4x4"), memory=65536)
 
 

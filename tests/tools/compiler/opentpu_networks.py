@@ -7,7 +7,15 @@ from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.compiler.backends.opentpu import BACKEND
 from quintet.tools.compiler.backends.opentpu.arithmetic import wired_norm
-from quintet.tools.compiler.graph import AveragePool, Binary, Conv, Dense, Graph, Softmax
+from quintet.tools.compiler.graph import (
+    AveragePool,
+    Binary,
+    Conv,
+    Dense,
+    Graph,
+    MatMul,
+    Softmax,
+)
 from quintet.tools.compiler.quantised import Integer, Quantised, Scale
 from tests.tools.compiler.machine import pruned
 
@@ -79,6 +87,14 @@ def quantised_of(graph, backend, seed=0):
                 weights=random.integers(20, 128, 2),
                 bias=None,
                 shift=np.array([6]),
+                bias_shift=np.array([0]),
+            )
+        elif isinstance(node, MatMul):
+            usual = max(0, int(np.log2(70 * np.sqrt(legalised.shape(node.inputs[0])[-1]))))
+            result.layers[node.name] = Integer(
+                weights=np.ones(1, np.int64),
+                bias=None,
+                shift=np.array([usual]),
                 bias_shift=np.array([0]),
             )
         elif isinstance(node, AveragePool) and seed % 2:

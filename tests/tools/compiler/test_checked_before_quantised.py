@@ -29,7 +29,7 @@ SMALL = 2048
 REFUSALS = {
     "cherry": r"it takes [\d,]+ bytes of main memory, there are 2,048: ",
     "imagine": r"the programs take [\d,]+ bytes of main memory, there are 2,048; the largest is ",
-    "opentpu": r"the network takes \d+ bytes of main memory, there are 2048; largest: ",
+    "opentpu": r"the network takes (at least )?[\d,]+ bytes of main memory, there are 2,048; ",
     "opu": r"the program takes [\d,]+ bytes of main memory \(.*\), there are 2,048; largest map: ",
     "pim": r"the network takes [\d,]+ bytes of main memory, there are 2,048; program and weights ",
 }

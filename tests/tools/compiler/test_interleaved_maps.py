@@ -146,3 +146,15 @@ def test_pattern_is_a_concat_and_a_reshape(tmp_path):
         build = target_build(f"ulx3s-85f/{isa}")
         core = backend_class(isa)(params=build.params, memory_size=build.memory_size)
         assert not core.check_support(graph, reshape).runs
+
+
+@pytest.mark.parametrize("preset", ["sim", "sim-ext"])
+@pytest.mark.parametrize("name", ["transposed 4x4", "transposed, columns", "nearest"])
+def test_phases_that_exceed_the_unified_buffer(tmp_path, name, preset):
+    model, inputs = network(name, (3, 4, 40))
+    graph = simplify(import_model(model, tmp_path))
+    target = f"model:opentpu?preset={preset}&ub_rows=128"
+    plan = compile_graph(graph, target_build(target), {"x": inputs}, Options())
+    given = check_inputs(plan.network, plan.inputs, {"x": inputs[:1]})
+    found = verify_plan(plan, given, "model", lambda: open_target(target), "reference", None)
+    assert found.equal, found.difference

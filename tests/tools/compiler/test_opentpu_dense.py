@@ -12,7 +12,6 @@ from quintet.gateware.cores.opentpu.isa import ISA
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.gateware.cores.opentpu.software import SOFTWARE
 from quintet.gateware.isa.asm import assemble_text
-from quintet.tools.compiler.backends.base import LoweringError
 from quintet.tools.compiler.backends.opentpu.codegen.batches import product_order
 from quintet.tools.compiler.backends.opentpu.codegen.program import Program, Word, array_time
 from quintet.tools.compiler.backends.opentpu.layout import (
@@ -21,11 +20,20 @@ from quintet.tools.compiler.backends.opentpu.layout import (
     unpack_matrix,
     unpack_weights,
 )
+from quintet.tools.compiler.backends.opentpu.lower import compile_batches
+from quintet.tools.compiler.backends.opentpu.steps import Steps
 from quintet.tools.compiler.builder import Net
+from quintet.tools.compiler.common.inputs import KernelError
 from quintet.tools.compiler.graph import Concat
 from quintet.tools.compiler.values import from_graph, to_graph
 from tests.tools.compiler.networks import Builder
-from tests.tools.compiler.opentpu_networks import backend_of, differences, fused, run_model
+from tests.tools.compiler.opentpu_networks import (
+    backend_of,
+    differences,
+    fused,
+    quantised_of,
+    run_model,
+)
 
 # Layout (section 7.1)
 
@@ -226,11 +234,7 @@ def test_network(seed):
     graph, images = dense_network(pick, n), pick.choice((1, 2, 5, 33, 70, 150))
     assert all(backend.check_support(graph, node).runs for node in graph.nodes)
     keep = pick.choice((True, False))
-    try:
-        bad, tensors, lowered = differences(graph, backend, seed=seed, keep=keep, images=images)
-    except LoweringError as error:
-        assert "do not fit the unified buffer" in str(error) and backend.params["ub_rows"] == 64
-        return
+    bad, tensors, lowered = differences(graph, backend, seed=seed, keep=keep, images=images)
     assert not bad and lowered.images == images
     assert not keep or {node.output for node in graph.nodes} <= set(tensors)
     assert sum(layer.macs for layer in lowered.layers) == sum(map(graph.macs, graph.nodes))
@@ -272,14 +276,25 @@ def test_jobs_of_integer_weights(seed):
     assert np.array_equal(tensors[network.output], values)
 
 
-def test_batches_that_do_not_fit():
-    network = Network(
-        [Layer(np.ones((400, 4), np.int8))], SPACE.resolve("sim-plain", {"ub_rows": 64})
-    )
-    with pytest.raises(
-        LoweringError, match="the vectors of one input do not fit the unified buffer of 64"
-    ):
-        network.lower(2)
+@pytest.mark.parametrize("images", [1, 2, 150])
+def test_inputs_that_exceed_the_unified_buffer_do_not_go_by_batches(images):
+    backend = backend_of("sim-plain", ub_rows=64, norm_reset=WIRED[0])
+    builder = Builder("dense", (400,))
+    builder.dense(4)
+    graph = fused(builder.finish())
+    bad, _, lowered = differences(graph, backend, images=images)
+    assert not bad and lowered.images == images
+    made = Steps(quantised_of(graph, backend), backend.params, swap=False, images=images)
+    with pytest.raises(KernelError, match="the vectors of one input do not fit the unified buffer"):
+        compile_batches(
+            made.steps,
+            made.planes,
+            inputs=["input_0"],
+            stored={made.steps[-1].target},
+            params=backend.params,
+            bandwidth=2.0,
+            shared=False,
+        )
 
 
 @pytest.mark.parametrize("seed, images", [(0, 1), (1, 3), (2, 40), (3, 100)])

@@ -575,8 +575,12 @@ class _Placeholder(Quantiser):
         # Even a layer without biases gets some, to correct the means.
         integer.bias = np.where(integer.bias == 0, 1, integer.bias)
         if numbers.shifts[0] == numbers.shifts[1]:
-            # Scales suit each other, so that hardly a weight is rounded to zero.
-            integer.weights = np.where(node.weights != 0, 1, integer.weights)
+            # Scales suit each other, so that hardly a weight is rounded to zero. Weights that
+            # differ stay so, because equal tiles would share memory.
+            most = (1 << numbers.weight_bits - 1) - 1
+            weights = np.rint(node.weights * (most / (np.abs(node.weights).max() or 1.0)))
+            weights = np.where(weights == 0, node.weights != 0, weights)
+            integer.weights = weights.astype(integer.weights.dtype)
         self.result.layers[node.name] = integer
 
     def _recurrent(self, node, numbers):

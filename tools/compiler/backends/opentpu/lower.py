@@ -17,14 +17,15 @@ from ...common.inputs import KernelError
 from ...graph import AveragePool, Conv, Graph, MatMul, MaxPool
 from ...layout import Digit, Layout
 from ..base import LayerSpan, Lowered, LoweringError, Placed, with_states
+from .chunks import slot_rows
 from .codegen.batches import BatchEmitter, in_batches
 from .codegen.emit import Emitter
-from .codegen.program import RW, Program, schedule_weights
+from .codegen.program import RW, Program, Word, schedule_weights
 from .cost import main_memory
 from .form import BIAS_LANE, InterleaveStep, KernelStep, PoolStep, Step, packed_vector
 from .legalise import StoredError, axes_of, stored_shapes
 from .memory_map import maps_of, plain_map
-from .schedule import MERGES, make_plan, settle, slot_rows
+from .schedule import MERGES, make_plan, settle
 from .steps import Steps
 
 if TYPE_CHECKING:
@@ -199,6 +200,9 @@ _FAR_TRIES = 8
 
 _TRANSFERS = (ISA.opcodes["RHM"], ISA.opcodes["WHM"])
 
+#: Bytes of an instruction word.
+_WORD = 14
+
 _NEEDS = ("n", "ub_rows", "acc_rows", "wfifo_tiles", "ext_norm", "ext_conv", "ext_pool")
 
 
@@ -260,7 +264,9 @@ def lower(
     failed: LoweringError | None = None
     for swap in (False,) if flat else (False, True):
         known: list[Any] = []
-        for merge in _schedules(images, params):
+        for merge, spare in _schedules(images, params):
+            if spare and candidates:
+                continue
             try:
                 made = Steps(quantised, params, swap=swap, images=images)
                 by_batch = merge in BATCHES
@@ -282,11 +288,13 @@ def lower(
 
 
 def _schedules(images, params):
-    """Candidate schedules of a run."""
+    """Candidate schedules of a run: (name, whether it is tried only if no other one fits)."""
     # Without ext_norm there are dense layers alone.
     dense = not params["ext_norm"]
     lines = images == 1 or images <= min(_IMAGES, slot_rows(params)) and not dense
-    return [*MERGES] * lines + [*BATCHES] * (images > 1 or dense)
+    found = [*MERGES] * lines + [*BATCHES] * (images > 1 or dense)
+    # The unified buffer may not hold one input of a batch.
+    return [(name, False) for name in found] + [("all", True)] * (not lines)
 
 
 def _cycles(candidate):
@@ -327,6 +335,9 @@ def _lower(
     kept = {made.root[name] for name in graph.kept()} | (
         {step.target for step in made.steps} & set(graph.tensors) if keep else set()
     )
+    least = _least_shares(made, kept | set(inputs))
+    if sum(sum(share.values()) for share in least.values()) > memory_size:
+        raise _too_large(least, memory_size)
     compile_ = partial(
         _compile,
         made,
@@ -336,8 +347,9 @@ def _lower(
         merge=merge,
         bandwidth=memory.bandwidth,
     )
-    pairs = _copied(made, states, compile_())
-    compiled = _with_copies(compile_(), pairs, params)
+    compiled = compile_()
+    pairs = _copied(made, states, compiled)
+    compiled = _with_copies(compiled, pairs, params)
     n, found, shared = params["n"], plain_map(compiled, params, memory), False
     if found.end > memory.border > 0 and not compiled.first_tile:
         apart = _with_copies(compile_(far=far), pairs, params)
@@ -346,20 +358,7 @@ def _lower(
             compiled, found, shared = apart, best, True
     program = found.program.data()
     if found.end > memory_size:
-        sizes = {
-            "program": len(program),
-            "weights": compiled.tiles.size,
-            **{
-                f"tensor {name}": n * planes.size
-                for name, (_, planes) in compiled.placement.items()
-            },
-        }
-        most = max(sizes, key=sizes.get)
-        raise LoweringError(
-            f"the network takes {found.end} bytes of main memory, there are {memory_size}; "
-            f"largest: {most}, {sizes[most]} bytes",
-            bytes_needed=found.end,
-        )
+        raise _too_large(_shares(made, compiled), memory_size, found.end)
     placement = {
         name: (found.vector(at), planes) for name, (at, planes) in compiled.placement.items()
     }
@@ -397,6 +396,62 @@ def _lower(
     rest = memory_size, keep, swap, merge, images, memory, states
     again = partial(_lower, quantised, params, *rest)
     return _Candidate(lowered, found.program, placement if shared else {}, again)
+
+
+def _least_shares(made, stored):
+    """Bytes of main memory that each layer takes at least, by their use; what layers share counts
+    for the first: the tensors ``stored`` there, and distinct tiles, each with a word that reads it
+    and one that multiplies by it."""
+    n, shares, tiles, left = made.n, {}, set(), set(stored)
+    for step in made.steps:
+        before = len(tiles)
+        if isinstance(step, Step):
+            arrays = {id(t.tile): t.tile for terms in step.terms for t in terms}
+            tiles |= {tile.tobytes() for tile in arrays.values() if isinstance(tile, np.ndarray)}
+        tensors = left & {*step.sources, step.target}
+        left -= tensors
+        share = shares.setdefault(step.name, dict.fromkeys(("program", "weights", "tensors"), 0))
+        share["program"] += 2 * _WORD * (len(tiles) - before)
+        share["weights"] += n * n * (len(tiles) - before)
+        share["tensors"] += n * sum(made.planes[name].size for name in tensors)
+    return shares
+
+
+def _shares(made, compiled):
+    """Bytes of main memory that each layer takes by itself, by their use."""
+    n, words = made.n, compiled.program.words
+    edges = [begin for begin, _ in compiled.spans] + [len(words)]
+    mine: dict[str, list[Word]] = {step.name: [] for step in made.steps}
+    tensors: dict[str, set[str]] = {step.name: set() for step in made.steps}
+    for part, number in enumerate(compiled.owners or range(len(made.steps))):
+        step = made.steps[number]
+        mine[step.name].extend(words[edges[part] : edges[part + 1]])
+        tensors[step.name] |= {*step.sources, step.target} & compiled.placement.keys()
+    return {
+        name: {
+            "program": _WORD * len(some),
+            "weights": n * n * len({word.addr for word in some if word.opcode == RW}),
+            "tensors": n * sum(compiled.placement[one][1].size for one in tensors[name]),
+        }
+        for name, some in mine.items()
+    }
+
+
+def _too_large(shares, size, needed=None):
+    """The error of a network that takes ``needed`` bytes of main memory, of which there are
+    ``size``; ``None``: as many as the layers' shares. It is the error of a layer if the network has
+    no other, or if the layer takes more by itself."""
+    least = "" if needed is not None else "at least "
+    needed = needed or sum(sum(share.values()) for share in shares.values())
+    name = max(shares, key=lambda one: sum(shares[one].values()))
+    own, alone = sum(shares[name].values()), len(shares) == 1
+    uses = ", ".join(f"{use} {count:,}" for use, count in shares[name].items())
+    return LoweringError(
+        f"the network takes {least}{needed:,} bytes of main memory, there are {size:,}; "
+        f"largest layer: {name} with {own:,} bytes ({uses})",
+        name if alone or own > size else None,
+        needed,
+    )
 
 
 def _copied(made, states, compiled):
@@ -540,12 +595,12 @@ def _layers(steps, compiled, params, times, total):
         span = LayerSpan(
             step.name,
             step.nodes,
-            14 * begin,
-            14 * end,
+            _WORD * begin,
+            _WORD * end,
             macs[step.name],
             round(last - first),
             moved,
-            None if end == len(words) else ((14 * end, stop),),
+            None if end == len(words) else ((_WORD * end, stop),),
         )
         before = layers.get(step.name)
         layers[step.name] = span if before is None else _extended(before, span)
@@ -568,5 +623,5 @@ def _extended(before, span):
 def _moved(word, n):
     """Main memory traffic of one instruction word in bytes, its fetch included."""
     if word.opcode == RW:
-        return 14 + n * n
-    return 14 + n * word.count if word.opcode in _TRANSFERS else 14
+        return _WORD + n * n
+    return _WORD + n * word.count if word.opcode in _TRANSFERS else _WORD

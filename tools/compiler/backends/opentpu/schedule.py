@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: BSD-2-Clause
-"""Scheduling for OpenTPU: splits of a map that fit the accumulators and the source lines that each
-needs, padding of lines in memory, chosen so that a step can process many lines at once, and the
-buffer plan: which tensors stay in the unified buffer, where by their lifetimes in steps, and which
-are streamed through main memory."""
+"""Scheduling for OpenTPU: padding of lines in memory, chosen so that a step can process many lines
+at once, and the buffer plan: which tensors stay in the unified buffer, where by their lifetimes in
+steps, and which are streamed through main memory."""
 
 from __future__ import annotations
 
@@ -11,29 +10,24 @@ from dataclasses import dataclass, field, replace
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from ...common.inputs import KernelError
 from ...common.lifetimes import first_fit
+from .chunks import Chunk, band_lines, band_size, chunks, pool_lines
 from .form import InterleaveStep, KernelStep, PackedBias, PoolStep, Step, packed_rows
+from .portions import Portions, choose_portions
 
 if TYPE_CHECKING:
     from .layout import Planes
 
 __all__ = [
-    "Chunk",
     "FAR",
     "Item",
     "MERGES",
     "ONES",
     "Plan",
     "allocate",
-    "chunks",
     "make_plan",
-    "needed",
     "overhang",
-    "pool_extent",
-    "pool_lines",
     "settle",
-    "slot_rows",
 ]
 
 
@@ -109,114 +103,6 @@ def settle(
         for name, map_ in planes.items()
     }
     return settled, {name for name in planes if gap[name]}
-
-
-@dataclass(frozen=True)
-class Chunk:
-    """One split of a map: lines ``first`` to ``end``, with the positions ``begin`` to ``stop`` of
-    each (whole lines: all positions, and the gap)."""
-
-    first: int
-    end: int
-    begin: int
-    stop: int
-
-    @property
-    def width(self) -> int:
-        """Positions per line."""
-        return self.stop - self.begin
-
-    @property
-    def rows(self) -> int:
-        """Number of accumulator rows that the chunk occupies."""
-        return (self.end - self.first) * self.width
-
-
-def slot_rows(params: Mapping[str, Any]) -> int:
-    """Number of accumulator rows for one chunk, so that two chunks can be in flight."""
-    return min(256, params["acc_rows"] // 2)
-
-
-def chunks(
-    step: Step | PoolStep | KernelStep | InterleaveStep,
-    planes: Mapping[str, Planes],
-    params: Mapping[str, Any],
-    most: int | None = None,
-) -> list[Chunk]:
-    """Splits the result of ``step`` into chunks of at most ``most`` lines, as equal as possible."""
-    target, slot = planes[step.target], slot_rows(params)
-    if isinstance(step, KernelStep):
-        return [Chunk(0, 1, 0, 1)]
-    if isinstance(step, PoolStep):
-        lines = pool_lines(step, planes, params)
-    elif isinstance(step, InterleaveStep):
-        # A line goes through the accumulators by itself.
-        lines = max(step.factors[0], slot // target.pitch)
-    else:
-        lines = (slot - target.lead) // target.pitch
-        if lines < 1:
-            size = slot - target.lead
-            return [
-                Chunk(line, line + 1, at, min(at + size, target.pitch))
-                for line in range(target.down)
-                for at in range(0, target.pitch, size)
-            ]
-    lines = max(1, min(lines, most or lines))
-    count = -(-target.down // lines)
-    edges = [target.down * k // count for k in range(count + 1)]
-    return [Chunk(a, b, 0, target.pitch) for a, b in zip(edges, edges[1:], strict=False)]
-
-
-def pool_extent(step: PoolStep, source: Planes, target: Planes) -> tuple[int, int, int]:
-    """Layout of a pooling layer's padded map in the accumulators: (positions before a line,
-    positions after it, vectors from line to line)."""
-    before = step.before[1]
-    behind = max(0, (target.across - 1) * step.stride[1] + step.window[1] - before - source.across)
-    return before, behind, (before + source.across + behind if before or behind else source.pitch)
-
-
-def pool_lines(step: PoolStep, planes: Mapping[str, Planes], params: Mapping[str, Any]) -> int:
-    """Greatest number of result lines of a pooling whose windows fit the accumulators; 0 if none
-    fits."""
-    source, target = planes[step.sources[0]], planes[step.target]
-    *_, pitch = pool_extent(step, source, target)
-    held = (params["acc_rows"] - target.gap) // pitch
-    return max(0, (held - step.window[0]) // step.stride[0] + 1)
-
-
-def needed(
-    step: Step | PoolStep | KernelStep | InterleaveStep,
-    chunk: Chunk,
-    source: int,
-    planes: Mapping[str, Planes],
-) -> tuple[int, int]:
-    """Source lines (first, end) of source number ``source`` that a chunk needs."""
-    down = planes[step.sources[source]].down
-    if isinstance(step, KernelStep):
-        return 0, down
-    if isinstance(step, InterleaveStep):
-        phases = [
-            any(term.source == source for terms in row for block in terms for term in block)
-            for row in step.terms
-        ]
-        factor = step.factors[0]
-        seen = [line // factor for line in range(chunk.first, chunk.end) if phases[line % factor]]
-        return (seen[0], seen[-1] + 1) if seen else (0, 0)
-    if isinstance(step, PoolStep):
-        low, high = (
-            chunk.first * step.stride[0] - step.before[0],
-            (chunk.end - 1) * step.stride[0] - step.before[0] + step.window[0] - 1,
-        )
-    else:
-        lines = [t.line for terms in step.terms for t in terms if t.source == source]
-        if not lines:
-            return 0, 0
-        low, high = (
-            chunk.first * step.stride[0] + min(lines),
-            (chunk.end - 1) * step.stride[0] + max(lines),
-        )
-    low, high = max(low, 0), min(high, down - 1)
-    return (low, high + 1) if low <= high else (0, 0)
 
 
 #: Orders that are tried before something goes to main memory.
@@ -299,7 +185,10 @@ class Plan:
         includes the next chunk, or one
     scratch : dict, (step, what) -> first row of what a step needs besides: ``("band", source,
         0 or 1)`` lines of a source that comes from main memory, ``("out", 0 or 1)`` a chunk of the
-        result on its way there
+        result on its way there; ``("portion", 0 or 1)`` vectors of sources that are read in
+        portions
+    portions : dict, step -> :class:`~.portions.Portions`; of those that read their sources in
+        portions
     zeros, ones : vectors of zeros and of constants, at the begin of the unified buffer
     packed : dict, rows of a packed bias -> constant vectors of each slot, behind them; empty where
         no biases are packed
@@ -315,12 +204,17 @@ class Plan:
     parts: list[list[Chunk]] = field(default_factory=list)
     bands: list[int] = field(default_factory=list)
     scratch: dict[tuple[Any, ...], int] = field(default_factory=dict)
+    portions: dict[int, Portions] = field(default_factory=dict)
     zeros: int = 0
     ones: int = 0
     packed: dict[int, int] = field(default_factory=dict)
     vectors: int = 0
     far_vectors: int = 0
     kernels: set[str] = field(default_factory=set)
+
+    def slot(self, number: int) -> int | None:
+        """Greatest number of rows of a step's chunk if it reads its sources in portions."""
+        return self.portions[number].slot if number in self.portions else None
 
     @property
     def constants(self) -> int:
@@ -341,23 +235,6 @@ class Plan:
         """Number of constant vectors for packed biases with these rows."""
         n = next(iter(self.planes.values())).n if self.packed else 0
         return sum(n // rows * self.packed[rows] for rows in sizes)
-
-
-def band_lines(
-    step: Step | PoolStep | KernelStep | InterleaveStep,
-    source: int,
-    parts: Sequence[Chunk],
-    planes: Mapping[str, Planes],
-) -> int:
-    """Greatest number of source lines that any chunk of ``step`` needs."""
-    return max(
-        (b - a for a, b in (needed(step, chunk, source, planes) for chunk in parts)), default=0
-    )
-
-
-def band_size(lines: int, map_: Planes) -> int:
-    """Buffer rows of ``lines`` lines of every block."""
-    return map_.blocks * (map_.lead + lines * map_.pitch)
 
 
 def _lives(steps):
@@ -422,22 +299,9 @@ def make_plan(
 def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     """The :class:`Plan` with biases ``packed`` as given; parameters of :func:`make_plan`."""
     plan = Plan(planes=planes, zeroed=zeroed, packed=packed)
-    for step in steps:
-        target = planes[step.target]
-        if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
-            raise KernelError(
-                f"a line of its windows takes more than the {params['acc_rows']} "
-                f"accumulator rows of this build",
-                step.name,
-            )
-        if target.lead >= slot_rows(params):
-            raise KernelError(
-                f"{target.lead} zeros in front of a map are more than the "
-                f"{slot_rows(params)} accumulator rows of a chunk",
-                step.name,
-            )
-    plan.zeros = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
     rows = params["ub_rows"]
+    widest = max((max(planes[name].gap, planes[name].lead) for name in zeroed), default=0)
+    plan.zeros = min(widest, rows // 2)
     plan.ones = (
         min(
             ONES,
@@ -450,9 +314,15 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
     kernels = {step.target for step in steps if isinstance(step, KernelStep)}
     lives, streamed, most = _lives(steps), set(kernels), [None] * len(steps)
     plan.bands = [2] * len(steps)
+    free = rows - plan.zeros - plan.constants
+    for number, step in enumerate(steps):
+        if isinstance(step, PoolStep) and pool_lines(step, planes, params) < 1:
+            plan.portions[number] = choose_portions(step, planes, params, free)
+            streamed |= {*step.sources, step.target}
     while True:
         plan.parts = [
-            chunks(step, planes, params, limit) for step, limit in zip(steps, most, strict=True)
+            chunks(step, planes, params, most[number], plan.slot(number))
+            for number, step in enumerate(steps)
         ]
         items = [
             Item(name, planes[name].size, *life)
@@ -464,7 +334,9 @@ def _plan(steps, planes, zeroed, *, packed, inputs, stored, params, least, far):
         places = allocate(items, plan.zeros + plan.constants, rows)
         if isinstance(places, dict):
             break
-        _evict(places, steps, plan, lives, streamed, most, least, rows)
+        if not _evict(places, plan, lives, streamed, most, least):
+            step = steps[places.first]
+            plan.portions[places.first] = choose_portions(step, planes, params, free)
     plan.base = {name: places[name] for name in lives if name not in streamed}
     plan.scratch = {name: at for name, at in places.items() if isinstance(name, tuple)}
     names = [name for name in planes if name in inputs or name in stored or name in streamed]
@@ -532,6 +404,11 @@ def _share_placement(plan, names, lives, inputs, stored, far):
 
 def _scratch(number, step, plan, streamed):
     """Scratch memory of a step, in addition to its tensors."""
+    if number in plan.portions:
+        portions = plan.portions[number]
+        areas = [((number, "portion", k), portions.size) for k in range(portions.areas)]
+        areas += [((number, "out", k), portions.out) for k in range(2)]
+        return [Item(name, size, number, number) for name, size in areas]
     items = []
     for index, name in enumerate(step.sources):
         if name in streamed and name not in step.sources[:index]:
@@ -549,30 +426,24 @@ def _scratch(number, step, plan, streamed):
     return items
 
 
-def _evict(item, steps, plan, lives, streamed, most, least, rows):
-    """Changes one choice so that ``item`` may fit: shorter chunks, one band, or a spilled
-    tensor."""
+def _evict(item, plan, lives, streamed, most, least):
+    """Changes one choice so that ``item`` may fit: shorter chunks, one band, or a spilled tensor.
+    Returns false if nothing is left to change."""
     present = [
         name
         for name, (first, last) in lives.items()
         if name not in streamed and first <= item.last and item.first <= last
     ]
-    if isinstance(item.name, tuple):
-        number = item.name[0]
+    number = item.first
+    if isinstance(item.name, tuple) and number not in plan.portions:
         longest = max(chunk.end - chunk.first for chunk in plan.parts[number])
         if longest > (least if present else 1):
             most[number] = max(longest // 2, min(least, longest - 1))
-            return
+            return True
         if not present and plan.bands[number] > 1:
             plan.bands[number] = 1
-            return
+            return True
     if present:
         streamed.add(max(present, key=lambda name: (plan.planes[name].size, name)))
-        return
-    step = steps[item.first]
-    raise KernelError(
-        f"{item.size} vectors of {item.name[1]} at a time, with what it needs "
-        f"besides, do not fit the unified buffer of "
-        f"{rows}",
-        step.name,
-    )
+        return True
+    return False

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..chunks import front_rows, needed, slot_rows, term_lines
 from ..form import (
     InterleaveStep,
     KernelStep,
@@ -20,10 +21,10 @@ from ..form import (
     packed_biases,
     spread_of,
 )
-from ..schedule import needed, slot_rows
 from .interleaving import Interleaving
 from .kernels import Kernels
 from .pooling import Pooling
+from .portioned import Portioned
 from .program import Program, Tiles, split
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ __all__ = ["Emitter"]
 _MOST_VECTORS = 32
 
 
-class Emitter(Pooling, Kernels, Interleaving):
+class Emitter(Pooling, Kernels, Interleaving, Portioned):
     """Emits the instructions of a plan's steps, one after another.
 
     Parameters
@@ -70,6 +71,8 @@ class Emitter(Pooling, Kernels, Interleaving):
         self._norm = self._conv = self._pool = self._poolrow = None
         self._tile = None  # the array's
         self._slot = 0
+        self._rows = 0  # of a chunk of the present step, at most
+        self._biases: list[Any] = []  # of the present step's blocks
         self._loaded = {
             name: 0 for name in inputs if name in plan.base
         }  # lines of inputs that stay
@@ -117,7 +120,7 @@ class Emitter(Pooling, Kernels, Interleaving):
             self._mmc(self.plan.zeros, acc + at, min(ones, rows - at), tile, overwrite)
 
     def _zero(self, acc, rows):
-        for at, count in split(rows):
+        for at, count in split(rows, min(256, self.plan.zeros)):
             self._mmc(0, acc + at, count, overwrite=True)
 
     # Lines from main memory
@@ -191,22 +194,21 @@ class Emitter(Pooling, Kernels, Interleaving):
         """Appends the instructions of a step."""
         self.marks.append(len(self.program.words))
         plan = self.plan
+        self._rows = plan.slot(number) or slot_rows(self.params)
+        self._long_front(step)
+        if isinstance(step, Step):
+            self._biases = self._bias_products(step)
+        if number in plan.portions:
+            return self._portioned(number, step)
         if isinstance(step, PoolStep):
             return self._pool_step(number, step)
         if isinstance(step, KernelStep):
             return self._kernel_step(number, step)
         if isinstance(step, InterleaveStep):
             return self._interleave_step(number, step)
-        source = plan.planes[step.sources[0]]
-        places = spread_of(step, source)
+        places = spread_of(step, plan.planes[step.sources[0]])
         if places is not None and self._spread(number, step, places):
             return None
-        biases = [None] * len(step.terms) if step.bias is None else bias_tiles(step.bias, source.n)
-        if step.bias is not None:
-            target = plan.planes[step.target]
-            sizes = [rows for rows, positions in plan.packed.items() if target.plane <= positions]
-            packed = packed_biases(step.bias, source.n, sizes)
-            biases = [one or tiles for one, tiles in zip(packed, biases, strict=True)]
         ahead = plan.bands[number] - 1
         for part, chunk in enumerate(plan.parts[number]):
             if part == 0 or not ahead:
@@ -217,19 +219,33 @@ class Emitter(Pooling, Kernels, Interleaving):
             views = [self._view(number, step, part, name) for name in step.sources]
             self._left = sum(len(terms) for terms in step.terms)
             for block, terms in enumerate(step.terms):
-                self._group(step, chunk, block, terms, biases[block], views)
-                self._leave(number, step, chunk, block)
+                acc = self._group(step, chunk, block, terms, views)
+                self._leave(number, step, chunk, block, acc)
         return None
 
-    def _group(self, step, chunk, block, terms, bias, views):
-        """Emits the sums of one block of a chunk."""
-        plan, target = self.plan, self.plan.planes[step.target]
+    def _bias_products(self, step):
+        """Bias of each block of a step: tiles by which constant vectors are multiplied, a
+        :class:`PackedBias`, or ``None``."""
+        if step.bias is None:
+            return [None] * len(step.terms)
+        target = self.plan.planes[step.target]
+        sizes = [rows for rows, positions in self.plan.packed.items() if target.plane <= positions]
+        packed = packed_biases(step.bias, target.n, sizes)
+        tiles = bias_tiles(step.bias, target.n)
+        return [one or some for one, some in zip(packed, tiles, strict=True)]
+
+    def _group(self, step, chunk, block, terms, views):
+        """Emits the sums of one block of a chunk; returns their first accumulator row."""
+        target, bias = self.plan.planes[step.target], self._biases[block]
         self._slot = (self._slot + 1) % (self.params["acc_rows"] // slot_rows(self.params))
         acc = self._slot * slot_rows(self.params) + self._front(step, chunk, block)
-        real = min(chunk.stop, target.across) - chunk.begin  # places of a line that count
-        term_spans = [(term, self._span(step, term, chunk)) for term in terms] if real > 0 else []
+        real = chunk.real(target)
+        term_spans = (
+            [(term, term_lines(step, term, chunk, self.plan.planes)) for term in terms]
+            if real > 0
+            else []
+        )
         term_spans = [(term, span) for term, span in term_spans if span[0] < span[1]]
-        rows = chunk.rows - chunk.width + real
         if bias is None:
             whole = next(
                 (k for k, (_, span) in enumerate(term_spans) if span == (chunk.first, chunk.end)),
@@ -239,19 +255,7 @@ class Emitter(Pooling, Kernels, Interleaving):
                 bias = [np.zeros((target.n, target.n), np.int8)]
             else:
                 term_spans.insert(0, term_spans.pop(whole))
-        if isinstance(bias, PackedBias):
-            self._mmc(
-                plan.packed_row(bias),
-                acc,
-                max(rows, 1),
-                self.tiles.number(bias.tile),
-                overwrite=True,
-            )
-            tiles = ()
-        else:
-            tiles = bias or ()
-        for index, tile in enumerate(tiles):
-            self._constant(self.tiles.number(tile), acc, max(rows, 1), index == 0)
+        self._bias(bias, acc, chunk, target)
         for index, (term, span) in enumerate(term_spans):
             self._product(
                 step,
@@ -265,29 +269,48 @@ class Emitter(Pooling, Kernels, Interleaving):
             )
             self._ask(max(1, self._left))
             self._left -= 1
-        if step.target in plan.zeroed:
-            if front := self._front(step, chunk, block):
-                self._zero(acc - front, front)
-            low, high = max(target.across, chunk.begin), chunk.stop
-            for line in reversed(range(chunk.first, chunk.end)):
-                if low < high:
-                    self._zero(
-                        acc + (line - chunk.first) * chunk.width + low - chunk.begin, high - low
-                    )
+        self._zero_gaps(step, chunk, block, acc)
+        return acc
+
+    def _bias(self, bias, acc, chunk, target):
+        """Emits the products of a block's bias, which overwrite the sums of a chunk."""
+        rows = max(1, chunk.rows - chunk.width + chunk.real(target))
+        if isinstance(bias, PackedBias):
+            row, tile = self.plan.packed_row(bias), self.tiles.number(bias.tile)
+            self._mmc(row, acc, rows, tile, overwrite=True)
+            return
+        for index, tile in enumerate(bias or ()):
+            self._constant(self.tiles.number(tile), acc, rows, index == 0)
+
+    def _zero_gaps(self, step, chunk, block, acc):
+        """Emits the zeros before a map and behind the lines of a chunk."""
+        if step.target not in self.plan.zeroed:
+            return
+        if front := self._front(step, chunk, block):
+            self._zero(acc - front, front)
+        begin = max(0, chunk.real(self.plan.planes[step.target]))
+        for line in reversed(range(chunk.end - chunk.first)):
+            if begin < chunk.width:
+                self._zero(acc + line * chunk.width + begin, chunk.width - begin)
 
     def _front(self, step, chunk, block):
         """Emits the zeros before a map, with its first chunk."""
         first = block == 0 and chunk.first == 0 and chunk.begin == 0
-        return (
-            self.plan.planes[step.target].lead if first and step.target in self.plan.zeroed else 0
-        )
+        zeroed = first and step.target in self.plan.zeroed
+        return front_rows(self.plan.planes[step.target], self._rows) if zeroed else 0
 
-    def _span(self, step, term, chunk):
-        """Lines of the chunk for which the term's source line exists."""
-        down, stride = self.plan.planes[step.sources[term.source]].down, step.stride[0]
-        return max(chunk.first, -(term.line // stride)), min(
-            chunk.end, (down - 1 - term.line) // stride + 1
-        )
+    def _long_front(self, step):
+        """Emits the zeros before a map that are too many for its first chunk."""
+        plan, target = self.plan, self.plan.planes[step.target]
+        if step.target not in plan.zeroed or front_rows(target, self._rows) == target.lead:
+            return
+        pieces = split(target.lead, min(256, plan.zeros, self.params["acc_rows"]))
+        if step.target in plan.base:
+            self._zero(0, pieces[0][1])
+            for at, count in pieces:
+                self.program.act(0, plan.base[step.target] + at, count)
+        for at, count in pieces:
+            self._store(step, 0, at, count)
 
     def _product(self, step, term, span, chunk, real, acc, view, *, overwrite):
         source, (down, across) = self.plan.planes[step.sources[term.source]], step.stride
@@ -335,13 +358,14 @@ class Emitter(Pooling, Kernels, Interleaving):
             and (chunk.width - real) * across <= apart
         )
 
-    def _leave(self, number, step, chunk, block):
-        """Emits the activation of one block of a chunk, and its store to main memory."""
+    def _leave(self, number, step, chunk, block, acc):
+        """Emits the activation of one block of a chunk, whose sums begin at row ``acc``, and its
+        store to main memory."""
         target, front = self.plan.planes[step.target], self._front(step, chunk, block)
-        rows, acc = front + chunk.rows, self._slot * slot_rows(self.params)
+        rows = front + chunk.rows
         self._cfg("norm", norm_word(step.shifts[block]))
         ub = self._out_rows(number, step, target.vector(block, chunk.first, chunk.begin) - front)
-        self.program.act(acc, ub, rows, "relu" if step.relu else "none")
+        self.program.act(acc - front, ub, rows, "relu" if step.relu else "none")
         self._store(step, ub, target.vector(block, chunk.first, chunk.begin) - front, rows)
 
     def _out_rows(self, number, step, vector):

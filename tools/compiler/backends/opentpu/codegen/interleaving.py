@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
+from ..chunks import MOST_STEP, idle_rows, slot_rows
 from ..form import INT8
-from ..schedule import slot_rows
 
 __all__ = ["Interleaving"]
 
 #: CFG pool's window of one accumulator row, and CFG poolrow's step of one row from line to line.
 _ONE_ROW, _NEXT_ROW = 0x11, 1 << 16
-#: Greatest distance of two accumulator rows that CFG pool's STEP holds.
-_MOST_STEP = 255
 
 
 class Interleaving:
@@ -22,8 +20,8 @@ class Interleaving:
         target = plan.planes[step.target]
         zeroed = step.target in plan.zeroed
         # Zeros for gaps lie behind the slots of chunks.
-        zeros = self.params["acc_rows"] - max(target.gap, target.lead)
-        slots = max(1, zeros // slot_rows(self.params))
+        idle = idle_rows(target, self.params)
+        zeros = self.params["acc_rows"] - idle
         for part, chunk in enumerate(plan.parts[number]):
             self._fetch(number, step, part)
             self._ask(1)
@@ -34,36 +32,80 @@ class Interleaving:
                 ub = self._out_rows(number, step, vector - front) + front
                 for line in range(chunk.first, chunk.end):
                     here = ub + (line - chunk.first) * target.pitch
-                    self._interleave_line(step, views, block, line, here, slots)
+                    self._interleave_line(step, views, block, line, here)
                     if zeroed:
                         if line == chunk.first:
-                            self._zero(zeros, max(target.gap, target.lead))
+                            self._zero(zeros, idle)
                         self._zeros(zeros, here + target.across, target.gap)
                 self._zeros(zeros, ub - front, front)
                 self._store(step, ub - front, vector - front, front + chunk.rows)
 
-    def _interleave_line(self, step, views, block, line, ub, slots):
+    def _interleave_line(self, step, views, block, line, ub):
         """Emits one line of a block of the result to rows ``ub`` of the unified buffer."""
         down, across = step.factors
         row, phase = divmod(line, down)
         places = self.plan.planes[step.target].across // across
-        most = min(places, _MOST_STEP, slot_rows(self.params) // across)
+        most = min(places, MOST_STEP, slot_rows(self.params) // across)
         for at in range(0, places, most):
             count = min(most, places - at)
-            self._slot = (self._slot + 1) % slots
-            acc = self._slot * slot_rows(self.params)
+            acc = self._next_acc(step)
             for column, terms in enumerate(step.terms[phase]):
                 for index, term in enumerate(terms[block]):
                     source = views[term.source](term.block, row, at)
-                    tile = self.tiles.number(term.tile)
-                    if self.params["ext_pool"]:
-                        self._mmc(source, acc + column * count, count, tile, index == 0)
-                        continue
-                    for place in reversed(range(count)):
-                        to = acc + place * across + column
-                        self._mmc(source + place, to, 1, tile, index == 0)
-            self._cfg("norm", INT8)
-            if self.params["ext_pool"]:
-                self._cfg("pool", _ONE_ROW | across << 8 | count << 16)
-                self._cfg("poolrow", _NEXT_ROW)
-            self.program.act(acc, ub + at * across, count * across, pool=self.params["ext_pool"])
+                    self._phase(term, source, acc, column, count, across, index == 0)
+            self._in_turns(acc, ub + at * across, count, across)
+
+    def _next_acc(self, step):
+        """First accumulator row of the next slot, in front of the zeros for gaps."""
+        free = self.params["acc_rows"] - idle_rows(self.plan.planes[step.target], self.params)
+        self._slot = (self._slot + 1) % max(1, free // slot_rows(self.params))
+        return self._slot * slot_rows(self.params)
+
+    def _phase(self, term, source, acc, column, count, across, overwrite):
+        """Emits the products of ``count`` positions of a phase, from row ``source`` on."""
+        tile = self.tiles.number(term.tile)
+        if self.params["ext_pool"]:
+            self._mmc(source, acc + column * count, count, tile, overwrite)
+            return
+        for place in reversed(range(count)):
+            self._mmc(source + place, acc + place * across + column, 1, tile, overwrite)
+
+    def _in_turns(self, acc, ub, count, across):
+        """Emits the results of ``count`` positions of all phases of a line."""
+        self._cfg("norm", INT8)
+        if self.params["ext_pool"]:
+            self._cfg("pool", _ONE_ROW | across << 8 | count << 16)
+            self._cfg("poolrow", _NEXT_ROW)
+        self.program.act(acc, ub, count * across, pool=self.params["ext_pool"])
+
+    # In portions
+
+    def _begin_phases(self, number, step, group):
+        self._phases_at = self._next_acc(step)
+
+    def _read_phases(self, number, step, group, reads):
+        """Emits the products of positions of a line's phases."""
+        (down, across), (block,) = step.factors, group.blocks
+        for read, row in reads:
+            column, index = read.what
+            term = step.terms[group.chunk.first % down][column][block][index]
+            count = read.end - read.begin
+            self._phase(term, row, self._phases_at, column, count, across, index == 0)
+            self._ask_next()
+
+    def _end_phases(self, number, step, group):
+        """Emits the results of a block of a chunk, and the zeros around them."""
+        target, chunk, (block,) = self.plan.planes[step.target], group.chunk, group.blocks
+        across, real = step.factors[1], max(0, chunk.real(target))
+        front = self._front(step, chunk, block)
+        vector = target.vector(block, chunk.first, chunk.begin) - front
+        ub = self._out_rows(number, step, vector)
+        if real:
+            self._in_turns(self._phases_at, ub + front, real // across, across)
+        if step.target in self.plan.zeroed:
+            idle = idle_rows(target, self.params)
+            zeros = self.params["acc_rows"] - idle
+            self._zero(zeros, idle)
+            self._zeros(zeros, ub, front)
+            self._zeros(zeros, ub + front + real, chunk.width - real)
+        self._store(step, ub, vector, front + chunk.rows)

@@ -3,8 +3,8 @@
 
 import numpy as np
 
+from ..chunks import idle_rows, pool_extent, pool_window
 from ..form import INT8, scale_tile
-from ..schedule import pool_extent
 from .program import split
 
 __all__ = ["Pooling"]
@@ -13,13 +13,22 @@ __all__ = ["Pooling"]
 _LEAST = -128
 
 
+def _padding(n):
+    """Tile that makes the padding of a maximum of the constant vector, int8 [n, n]."""
+    tile = np.zeros((n, n), np.int8)
+    tile[0] = _LEAST
+    return tile
+
+
 class Pooling:
     """Mixin of :class:`~.emit.Emitter` for :class:`~..form.PoolStep`."""
 
     def _zeros(self, acc, ub, rows):
-        """Emits zeros from accumulator rows into the unified buffer."""
-        for at, count in split(rows):
-            self.program.act(acc + at, ub + at, count)
+        """Emits zeros from the accumulator rows from ``acc`` on, which are the last, into the
+        unified buffer."""
+        if rows:
+            for at, count in split(rows, min(256, self.params["acc_rows"] - acc)):
+                self.program.act(acc, ub + at, count)
 
     def _pool_step(self, number, step):
         plan = self.plan
@@ -27,12 +36,9 @@ class Pooling:
         before, behind, pitch = pool_extent(step, source, target)
         # The vectors between the source's lines are zeros, which is no padding of a maximum.
         beside = before or behind
-        unit, least = (
-            self.tiles.number(scale_tile(source.n)),
-            np.zeros((source.n, source.n), np.int8),
-        )
-        least[0] = _LEAST
-        zeros = self.params["acc_rows"] - max(target.gap, target.lead)
+        unit, least = self.tiles.number(scale_tile(source.n)), _padding(source.n)
+        idle = idle_rows(target, self.params)
+        zeros = self.params["acc_rows"] - idle
         for part, chunk in enumerate(plan.parts[number]):
             self._fetch(number, step, part)
             self._ask(1)
@@ -64,7 +70,7 @@ class Pooling:
                                 True,
                             )
                 if step.target in plan.zeroed:
-                    self._zero(zeros, max(target.gap, target.lead))
+                    self._zero(zeros, idle)
                 self._maxima(number, step, chunk, block, pitch, zeros)
         self._tile = unit
 
@@ -74,12 +80,14 @@ class Pooling:
         target = self.plan.planes[step.target]
         self._cfg("norm", INT8)
         front = self._front(step, chunk, block)
-        vector = target.vector(block, chunk.first, 0)
+        vector = target.vector(block, chunk.first, chunk.begin)
         ub = self._out_rows(number, step, vector - front) + front
-        many = 1 if target.gap or target.across > 256 else max(1, 256 // target.across)
+        real = max(0, chunk.real(target))
+        gap = chunk.width - real
+        many = 1 if gap or real > 256 else max(1, 256 // real)
         for line in range(chunk.first, chunk.end, many):
             lines = min(many, chunk.end - line)
-            for at, places in split(target.across) if many == 1 else [(0, target.across)]:
+            for at, places in split(real) if many == 1 else [(0, real)]:
                 self._cfg(
                     "pool",
                     step.window[1]
@@ -90,13 +98,41 @@ class Pooling:
                 self._cfg("poolrow", pitch | (step.stride[0] * pitch << 16 if lines > 1 else 0))
                 self.program.act(
                     (line - chunk.first) * step.stride[0] * pitch + at * step.stride[1],
-                    ub + (line - chunk.first) * target.pitch + at,
+                    ub + (line - chunk.first) * chunk.width + at,
                     lines * places,
                     pool=True,
                 )
             if step.target in self.plan.zeroed:
-                self._zeros(
-                    zeros, ub + (line - chunk.first) * target.pitch + target.across, target.gap
-                )
+                self._zeros(zeros, ub + (line - chunk.first) * chunk.width + real, gap)
         self._zeros(zeros, ub - front, front)
         self._store(step, ub - front, vector - front, front + chunk.rows)
+
+    # In portions
+
+    def _begin_maxima(self, number, step, group):
+        """Emits the padding of a chunk's windows."""
+        source = self.plan.planes[step.sources[0]]
+        least = self.tiles.number(_padding(source.n))
+        lines, places = pool_window(step, group.chunk, self.plan.planes)
+        outside = min(lines.start, places.start) < 0
+        if outside or lines.stop > source.down or places.stop > source.across:
+            self._constant(least, 0, len(lines) * len(places), True)
+
+    def _read_maxima(self, number, step, group, reads):
+        """Emits the copies of lines into the accumulators."""
+        lines, places = pool_window(step, group.chunk, self.plan.planes)
+        unit = self.tiles.number(scale_tile(self.params["n"]))
+        for read, row in reads:
+            to = (read.what[1] - lines.start) * len(places) + max(0, -places.start)
+            for at, rows in split(read.end - read.begin):
+                self._mmc(row + at, to + at, rows, unit, True)
+            self._ask_next()
+
+    def _end_maxima(self, number, step, group):
+        """Emits the windows of a block of a chunk."""
+        idle = idle_rows(self.plan.planes[step.target], self.params)
+        zeros = self.params["acc_rows"] - idle
+        if step.target in self.plan.zeroed:
+            self._zero(zeros, idle)
+        _, places = pool_window(step, group.chunk, self.plan.planes)
+        self._maxima(number, step, group.chunk, group.blocks[0], len(places), zeros)

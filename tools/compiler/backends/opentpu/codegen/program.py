@@ -82,9 +82,9 @@ class Word:
         return f"{name}{'.' if letters else ''}{letters} {', '.join(map(str, operands))}".strip()
 
 
-def split(count: int) -> list[tuple[int, int]]:
-    """Splits ``count`` vectors into pairs (offset, length) of at most 256."""
-    return [(at, min(256, count - at)) for at in range(0, count, 256)]
+def split(count: int, most: int = 256) -> list[tuple[int, int]]:
+    """Splits ``count`` vectors into pairs (offset, length) of at most ``most``."""
+    return [(at, min(most, count - at)) for at in range(0, count, most)]
 
 
 class Program:
