@@ -10,8 +10,14 @@ from quintet.gateware.cores.opentpu.model import Model
 from quintet.gateware.cores.opentpu.params import SPACE
 from quintet.tools.compiler.backends.opentpu import BACKEND, lower, memory_map
 from quintet.tools.compiler.backends.opentpu.cost import main_memory
-from tests.tools.compiler.networks import NETWORKS
-from tests.tools.compiler.opentpu_networks import fused, quantised_of, run_model, whole_inputs
+from tests.tools.compiler.networks import NETWORKS, Builder
+from tests.tools.compiler.opentpu_networks import (
+    differences,
+    fused,
+    quantised_of,
+    run_model,
+    whole_inputs,
+)
 
 #: Builds on which some tensors go through main memory, and on which none do.
 BUILDS = {"ext": {}, "tight": {"ub_rows": 256, "acc_rows": 64, "wfifo_tiles": 1}}
@@ -143,3 +149,11 @@ def test_tiles_that_are_read_often_come_first():
 def test_memory_tells_what_a_request_takes():
     memory = main_memory(memory_of(4096, 16))
     assert memory.cycles(256) == 1.2 + 128 and memory.on_chip.cycles(256) == 4 + 16
+
+
+def test_packed_biases_leave_a_small_unified_buffer_to_the_layers():
+    builder = Builder("net", (9, 13, 1))
+    builder.conv(24, (3, 3))
+    backend = backend_of(1024, "sim", n=8, ub_rows=64, acc_rows=64)
+    bad, _, _ = differences(fused(builder.finish()), backend)
+    assert not bad

@@ -219,22 +219,19 @@ class Plan:
     @property
     def constants(self) -> int:
         """Total number of constant vectors."""
-        return self.ones + self._packed_vectors(self.packed)
+        return self.ones + self._vectors_of(self.packed)
 
     def packed_row(self, bias: PackedBias) -> int:
         """First row of the unified buffer with constant vectors for a packed bias."""
         smaller = [rows for rows in self.packed if rows < bias.rows]
         return (
-            self.zeros
-            + self.ones
-            + self._packed_vectors(smaller)
-            + bias.slot * self.packed[bias.rows]
+            self.zeros + self.ones + self._vectors_of(smaller) + bias.slot * self.packed[bias.rows]
         )
 
-    def _packed_vectors(self, sizes):
+    def _vectors_of(self, sizes):
         """Number of constant vectors for packed biases with these rows."""
         n = next(iter(self.planes.values())).n if self.packed else 0
-        return sum(n // rows * self.packed[rows] for rows in sizes)
+        return _packed_vectors({rows: self.packed[rows] for rows in sizes}, n)
 
 
 def _lives(steps):
@@ -277,7 +274,7 @@ def make_plan(
     KernelError
         A build whose unified buffer or accumulators do not hold what one step needs.
     """
-    packings = [{}] if far is None else _packings(steps, planes)
+    packings = [{}] if far is None else _packings(steps, planes, params)
     found = [
         _plan(
             steps,
@@ -365,15 +362,22 @@ def _packed(steps, planes):
     return dict(sorted(found.items()))
 
 
-def _packings(steps, planes):
+def _packings(steps, planes, params):
     """Choices of the packed biases' rows: all, and without the smallest, whose constant vectors are
-    the most; their biases then take the rows of the next size. The last choice packs none."""
+    the most; their biases then take the rows of the next size. The last choice packs none. Choices
+    whose constant vectors take more than a quarter of the unified buffer are left out."""
     found = [_packed(steps, planes)]
     while found[-1]:
         (_, positions), *rest = found[-1].items()
         larger = {rows: max(positions, most) for rows, most in rest[:1]}
         found.append({**larger, **dict(rest[1:])})
-    return found
+    most = params["ub_rows"] // 4
+    return [packed for packed in found if _packed_vectors(packed, params["n"]) <= most]
+
+
+def _packed_vectors(packed, n):
+    """Number of constant vectors for packed biases."""
+    return sum(n // rows * count for rows, count in packed.items())
 
 
 def _share_placement(plan, names, lives, inputs, stored, far):
